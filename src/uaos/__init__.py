@@ -1,0 +1,3 @@
+"""Unified adaptive operator selection."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,218 @@
+"""Parameters, declared once.
+
+A parameter is declared on a dataclass field, by :func:`real`, :func:`integer` or :func:`choice`::
+
+    @dataclass(frozen=True)
+    class WeightedSum(Quality):
+        delta: float = real(0, 1, default=0.6, symbol="δ", doc="weight of the new reward")
+
+The declaration is the one source for validation, command-line help, the tables of the
+documentation and every tuner's search space. `low` and `high` bound the search of a tuner; where a
+value outside them still makes sense when set by hand, `allowed` gives the wider interval.
+"""
+
+import dataclasses
+import math
+import numbers
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from uaos.errors import InvalidParameter, UnknownName
+
+Value = float | int | str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """What all parameters have: a default, the symbol used in equations, and a meaning."""
+
+    default: Value
+    symbol: str = ""
+    doc: str = ""
+    unit: str = ""
+    tuned: bool = True
+
+    @property
+    def range(self) -> str:
+        """The values a tuner may try, as text."""
+        raise NotImplementedError
+
+    @property
+    def allowed(self) -> str:
+        """The values that are accepted, as text."""
+        return self.range
+
+    def check(self, value: object, name: str, owner: str = "") -> Value:
+        """Return `value` as the declared type, or raise :class:`InvalidParameter`."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Real(Parameter):
+    """A real number in [low, high]."""
+
+    default: float
+    low: float
+    high: float
+    hard_low: float
+    hard_high: float
+    open_high: bool = False
+    log: bool = False
+    digits: int = 2
+    bound: str = ""
+
+    @property
+    def range(self) -> str:  # noqa: D102 (see Parameter)
+        scale = ", log scale" if self.log else ""
+        return f"{self.low:g} to {self.bound or format(self.high, 'g')}{self._unit()}{scale}"
+
+    @property
+    def allowed(self) -> str:  # noqa: D102
+        below = "a real number >= {:g} and < {:g}" if self.open_high else "a real number {:g} to {:g}"
+        extra = f" (and below {self.bound})" if self.bound else ""
+        return below.format(self.hard_low, self.hard_high) + self._unit() + extra
+
+    def _unit(self) -> str:
+        return f" {self.unit}" if self.unit else ""
+
+    def check(self, value: object, name: str, owner: str = "") -> float:  # noqa: D102
+        if isinstance(value, numbers.Real) and not isinstance(value, bool):
+            number = float(value)
+            over = number >= self.hard_high if self.open_high else number > self.hard_high
+            if math.isfinite(number) and number >= self.hard_low and not over:
+                return number
+        raise InvalidParameter(name, value, self.allowed, owner=owner)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Integer(Parameter):
+    """A whole number in [low, high]."""
+
+    default: int
+    low: int
+    high: int
+    hard_low: int
+    hard_high: int
+    log: bool = False
+
+    @property
+    def range(self) -> str:  # noqa: D102
+        return f"{self.low} to {self.high}" + (", log scale" if self.log else "")
+
+    @property
+    def allowed(self) -> str:  # noqa: D102
+        return f"a whole number {self.hard_low} to {self.hard_high}"
+
+    def check(self, value: object, name: str, owner: str = "") -> int:  # noqa: D102
+        if (
+            isinstance(value, numbers.Integral)
+            and not isinstance(value, bool)
+            and self.hard_low <= int(value) <= self.hard_high
+        ):
+            return int(value)
+        raise InvalidParameter(name, value, self.allowed, owner=owner)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Parameter):
+    """One of a few values."""
+
+    choices: tuple[Value, ...]
+
+    @property
+    def range(self) -> str:  # noqa: D102
+        return "one of " + ", ".join(str(c) for c in self.choices) + self._unit()
+
+    def _unit(self) -> str:
+        return f" {self.unit}" if self.unit else ""
+
+    def check(self, value: object, name: str, owner: str = "") -> Value:  # noqa: D102
+        for one in self.choices:
+            if not isinstance(value, bool) and value == one:
+                return one
+        raise InvalidParameter(name, value, self.allowed, owner=owner)
+
+
+def real(
+    low: float,
+    high: float,
+    *,
+    default: float,
+    allowed: tuple[float, float] | None = None,
+    open_high: bool = False,
+    log: bool = False,
+    bound: str = "",
+    symbol: str = "",
+    doc: str = "",
+    unit: str = "",
+) -> Any:
+    """Declare a real parameter on a dataclass field; `bound` names an upper limit set by K."""
+    hard_low, hard_high = allowed or (low, high)
+    return _field(
+        Real(
+            default=default, low=low, high=high, hard_low=hard_low, hard_high=hard_high,
+            open_high=open_high, log=log, bound=bound, symbol=symbol, doc=doc, unit=unit,
+        )
+    )  # fmt: skip
+
+
+def integer(
+    low: int,
+    high: int,
+    *,
+    default: int,
+    allowed: tuple[int, int] | None = None,
+    log: bool = False,
+    symbol: str = "",
+    doc: str = "",
+) -> Any:
+    """Declare a whole-number parameter on a dataclass field."""
+    hard_low, hard_high = allowed or (low, high)
+    return _field(
+        Integer(
+            default=default, low=low, high=high, hard_low=hard_low, hard_high=hard_high,
+            log=log, symbol=symbol, doc=doc,
+        )
+    )  # fmt: skip
+
+
+def choice(
+    *choices: Value,
+    default: Value,
+    tuned: bool = True,
+    symbol: str = "",
+    doc: str = "",
+    unit: str = "",
+) -> Any:
+    """Declare a parameter that takes one of a few values on a dataclass field."""
+    return _field(
+        Choice(choices=choices, default=default, tuned=tuned, symbol=symbol, doc=doc, unit=unit)
+    )
+
+
+def _field(parameter: Parameter) -> Any:
+    return dataclasses.field(default=parameter.default, metadata={"parameter": parameter})
+
+
+def parameters(owner: Any) -> dict[str, Parameter]:
+    """The parameters declared on a dataclass (or an instance of one), by field name."""
+    return {
+        f.name: f.metadata["parameter"]
+        for f in dataclasses.fields(owner)
+        if "parameter" in f.metadata
+    }
+
+
+def known_only(names: Iterable[str], known: Mapping[str, object], owner: str) -> None:
+    """Raise :class:`UnknownName` for the first of `names` that `owner` does not declare."""
+    for name in names:
+        if name not in known:
+            raise UnknownName(f"parameter of {owner}", name, known)
+
+
+def check_fields(instance: Any, owner: str) -> None:
+    """Check every declared field of a frozen dataclass, and store it as its declared type."""
+    for name, parameter in parameters(type(instance)).items():
+        value = parameter.check(getattr(instance, name), name, owner)
+        object.__setattr__(instance, name, value)
