@@ -1,0 +1,65 @@
+"""What every component is: a frozen dataclass with a name, declared parameters and one method.
+
+A component's fields are its hyper-parameters (declared with :mod:`uaos.params`), its docstring
+holds the equation and the reference, and its one method `compute` evaluates the equation. Built-in
+components write it in array-namespace style: `xp` is NumPy, or `jax.numpy` inside `jit` and `vmap`;
+no in-place writes, no data-dependent shapes, no Python branches on array values.
+"""
+
+import re
+from typing import Any, ClassVar
+
+from uaos.params import check_fields, known_only, parameters
+
+#: An array of whatever library the namespace `xp` belongs to.
+Array = Any
+Namespace = Any
+
+#: Metrics, rewards and qualities saturate at ±LIMIT, so that their squares, cubes and sums over a
+#: memory stay finite even for fitness values near the end of the floating-point range.
+LIMIT = 1e100
+
+
+class Component:
+    """Base of all five families."""
+
+    family: ClassVar[str] = ""
+    #: What the component is called everywhere; by default the class name in snake case.
+    name: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" not in vars(cls):
+            cls.name = re.sub(r"(?<!^)(?=[A-Z]|\d+)", "_", cls.__name__).lower()
+
+    def __new__(cls, *args: Any, **values: Any) -> "Component":
+        """Refuse a misspelt parameter with the near misses, before `__init__` sees it."""
+        known_only(values, parameters(cls), cls.name)
+        return super().__new__(cls)
+
+    def __post_init__(self) -> None:
+        check_fields(self, self.name)
+
+    def check_operators(self, n_operators: int) -> None:
+        """Raise if the parameters cannot serve this many operators; most can serve any."""
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{k}={getattr(self, k)!r}" for k in parameters(self))
+        return f"{self.name}({values})" if values else self.name
+
+
+def ratio(numerator: Array, denominator: Array, xp: Namespace) -> Array:
+    """`numerator / denominator`, and 0 where the denominator is 0."""
+    zero = denominator == 0
+    return xp.where(zero, 0.0, numerator / xp.where(zero, 1.0, denominator))
+
+
+def saturate(values: Array, xp: Namespace) -> Array:
+    """The values cut to ±LIMIT; NaN (an undefined quantity) becomes 0."""
+    return xp.where(values == values, xp.minimum(xp.maximum(values, -LIMIT), LIMIT), 0.0)
+
+
+def unit_sum(values: Array, xp: Namespace) -> Array:
+    """Non-negative values divided by their sum; all equal if the sum is 0."""
+    total = xp.sum(values)
+    return xp.where(total > 0, values / xp.where(total > 0, total, 1.0), 1.0 / values.shape[0])

@@ -1,0 +1,280 @@
+"""Selector: a method at work.
+
+select → (vary, evaluate) → update: metric → memory → reward → quality → probability → select …
+"""
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rich.table import Table
+
+from uaos import statefile
+from uaos.components.metrics import measure
+from uaos.components.qualities import Evidence, normalised
+from uaos.components.base import saturate, unit_sum
+from uaos.components.rewards import scaled
+from uaos.components.selections import Draws
+from uaos.errors import InvalidFeedback, InvalidFile, InvalidParameter, UaosError
+from uaos.memory import Flags, Floats, Integers, memory_for
+
+if TYPE_CHECKING:
+    from uaos.method import Method
+
+#: Version of the file that :meth:`Selector.save` writes.
+FORMAT = 1
+
+
+class Selector:
+    """The running state of a method: which operators to use next, learnt from what they achieved.
+
+    Made by :meth:`uaos.Method.selector`. The loop of any algorithm needs two calls::
+
+        operators = selector.select(n)                # one operator number for each of n parents
+        ...                                           # make and evaluate n offspring
+        selector.update(operators, parent_fitness, offspring_fitness)
+
+    Smaller fitness is better. Batches may be of any size and change from call to call; an update
+    with one offspring is a generation of one. An update that does not fit raises
+    :class:`uaos.errors.InvalidFeedback` and changes nothing.
+    """
+
+    def __init__(
+        self,
+        method: "Method",
+        n_operators: int,
+        *,
+        seed: int | np.random.Generator | None = None,
+        budget: int | None = None,
+    ) -> None:
+        if (
+            not isinstance(n_operators, int | np.integer)
+            or isinstance(n_operators, bool)
+            or n_operators < 2
+        ):
+            raise InvalidParameter(
+                "n_operators", n_operators, "a whole number, 2 or more (there is nothing to select among fewer)",
+                owner="a selector",
+            )  # fmt: skip
+        for component in (method.metric, method.reward, method.quality, method.probability):
+            component.check_operators(int(n_operators))
+        method.selection.check_operators(int(n_operators))
+        if budget is None and method.selection.needs_budget:
+            raise InvalidParameter(
+                "budget", budget, "a whole number of offspring, as the selection follows the share of it that is spent",
+                owner=method.selection.name,
+            )  # fmt: skip
+        if budget is not None and not budget > 0:
+            raise InvalidParameter("budget", budget, "a positive number of offspring, or None")
+        self.method = method
+        self.n_operators = int(n_operators)
+        self.budget = budget
+        self.rng = np.random.default_rng(_checked_seed(seed))
+        self._restart()
+
+    def _restart(self) -> None:
+        k = self.n_operators
+        self._memory = memory_for(self.method.reward, k)
+        self._rewards = np.zeros(k)
+        self._qualities = np.full(k, 1.0 / k)
+        self._probabilities = np.full(k, 1.0 / k)
+        self._best_so_far = np.inf
+        self._reported = 0
+        self._unapplied = np.ones(k, dtype=bool)
+        self._all_applied = False
+
+    @property
+    def probabilities(self) -> Floats:
+        """The chance of each operator, summing to 1."""
+        return self._probabilities.copy()
+
+    @property
+    def qualities(self) -> Floats:
+        """The estimated worth of each operator, summing to 1."""
+        return self._qualities.copy()
+
+    @property
+    def rewards(self) -> Floats:
+        """The last generation's reward of each operator (after scaling, if the method scales)."""
+        return self._rewards.copy()
+
+    def select(self, n: int = 1) -> Integers:
+        """Choose an operator for each of `n` parents.
+
+        Until every operator has been applied once, the first parents get those that have not, in
+        random order.
+        """
+        if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 0:
+            raise InvalidParameter("n", n, "a whole number, 0 or more", owner="select")
+        numbers = self.rng.random(2 * n + 1)
+        draws = Draws(numbers[:n], numbers[n : 2 * n], numbers[2 * n])
+        progress = min(1.0, self._reported / self.budget) if self.budget else 0.0
+        chosen = self.method.selection.compute(self._probabilities, draws, progress, np)
+        if self._all_applied:
+            return np.ascontiguousarray(chosen, dtype=np.int64)
+        operators = np.array(chosen, dtype=np.int64)
+        first = self.rng.permutation(np.flatnonzero(self._unapplied))[:n]
+        operators[: len(first)] = first
+        self._note_applied(operators)
+        return operators
+
+    def update(
+        self, operators: ArrayLike, parent_fitness: ArrayLike, offspring_fitness: ArrayLike
+    ) -> None:
+        """Learn from one generation: the operator, the parent's and the offspring's fitness.
+
+        NaN and infinite offspring are failed applications; see :func:`measure` for parents.
+        """
+        applied, parents, offspring = self._checked(operators, parent_fitness, offspring_fitness)
+        if len(applied) == 0:
+            return
+        if not self._all_applied:
+            self._note_applied(applied)
+        # Overflow, 0/0 and the like are masked or saturated where they can arise.
+        with np.errstate(all="ignore"):
+            self._learn(applied, parents, offspring)
+
+    def _learn(self, operators: Integers, parents: Floats, offspring: Floats) -> None:
+        method = self.method
+        self._best_so_far = _least(self._best_so_far, parents)
+        metrics, successes = measure(method.metric, parents, offspring, self._best_so_far, np)
+        self._best_so_far = _least(self._best_so_far, offspring)
+        self._memory.record(operators, metrics, successes)
+        view = self._memory.view()
+        rewards = saturate(method.reward.compute(view, np), np)
+        if method.scale_rewards:
+            rewards = scaled(rewards, np)
+        evidence = Evidence(
+            rewards, self._rewards, self._qualities, self._probabilities, view.observations(np)
+        )
+        qualities = normalised(method.quality.compute(evidence, np), np)
+        probabilities = method.probability.compute(qualities, self._probabilities, np)
+        self._rewards, self._qualities = rewards, qualities
+        self._probabilities = unit_sum(probabilities, np)
+        self._reported += len(operators)
+
+    def _note_applied(self, operators: Integers) -> None:
+        self._unapplied[operators] = False
+        self._all_applied = not self._unapplied.any()
+
+    def _checked(
+        self, operators: ArrayLike, parent_fitness: ArrayLike, offspring_fitness: ArrayLike
+    ) -> tuple[Integers, Floats, Floats]:
+        applied = np.asarray(operators)
+        if applied.dtype.kind not in "iu" and applied.size:
+            raise InvalidFeedback(
+                f"operators must be whole numbers 0 to {self.n_operators - 1}; "
+                f"they are of type {applied.dtype}"
+            )
+        try:
+            parents = np.asarray(parent_fitness, dtype=np.float64)
+            offspring = np.asarray(offspring_fitness, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InvalidFeedback(f"fitness values must be numbers: {error}") from error
+        applied, parents, offspring = (np.atleast_1d(a) for a in (applied, parents, offspring))
+        if not (applied.ndim == 1 and applied.shape == parents.shape == offspring.shape):
+            raise InvalidFeedback(
+                "operators, parent fitness and offspring fitness must be of one length; they have "
+                f"the shapes {applied.shape}, {parents.shape} and {offspring.shape}"
+            )
+        if applied.size and not (0 <= applied.min() and applied.max() < self.n_operators):
+            wrong = applied[(applied < 0) | (applied >= self.n_operators)][0]
+            raise InvalidFeedback(
+                f"operator {wrong} does not exist; there are {self.n_operators}, numbered 0 to "
+                f"{self.n_operators - 1}"
+            )
+        return applied.astype(np.int64, copy=False), parents, offspring
+
+    def state(self) -> dict[str, Any]:
+        """Everything that changes, as plain values and copies of arrays."""
+        return {
+            "rewards": self.rewards,
+            "qualities": self.qualities,
+            "probabilities": self.probabilities,
+            "best_so_far": np.array(self._best_so_far),
+            "reported": self._reported,
+            "unapplied": self._unapplied.copy(),
+            "memory": {name: array.copy() for name, array in self._memory.arrays().items()},
+            "rng": self.rng.bit_generator.state,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take up a :meth:`state` of a selector of the same method and number of operators."""
+        k = self.n_operators
+        memory = self._memory.arrays()
+        try:
+            shapes = {name: array.shape for name, array in memory.items()}
+            found = {name: np.shape(array) for name, array in state["memory"].items()}
+            arrays = [state[name] for name in ("rewards", "qualities", "probabilities")]
+            unapplied = np.array(state["unapplied"], dtype=bool)
+            if shapes != found or any(np.shape(a) != (k,) for a in (*arrays, unapplied)):
+                raise InvalidFile("the state is of a selector with another shape")
+            best, reported = float(state["best_so_far"]), int(state["reported"])
+            fresh = np.random.Generator(type(self.rng.bit_generator)())
+            fresh.bit_generator.state = state["rng"]
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InvalidFile(f"not the state of a selector: {error!r}") from error
+        for name, array in memory.items():
+            array[...] = state["memory"][name]
+        self._rewards, self._qualities, self._probabilities = (np.array(a) for a in arrays)
+        self._best_so_far, self._reported = best, reported
+        self._unapplied = unapplied
+        self._all_applied = not unapplied.any()
+        self.rng.bit_generator.state = state["rng"]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the selector to a file, from which :meth:`load` continues it bit for bit."""
+        header = {"method": self.method.to_dict(), "n_operators": self.n_operators}
+        generator = type(self.rng.bit_generator).__name__
+        content = {**header, "budget": self.budget, "generator": generator, "state": self.state()}
+        statefile.write(path, "selector", FORMAT, content)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Selector":
+        """A selector that continues where the saved one stood."""
+        from uaos.method import Method
+
+        content = statefile.read(path, "selector", FORMAT)
+        try:
+            generator = getattr(np.random, content["generator"])
+            method = Method.from_dict(content["method"])
+            seed = np.random.Generator(generator())
+            selector = cls(method, content["n_operators"], seed=seed, budget=content["budget"])
+            selector.restore(content["state"])
+        except InvalidFile as error:
+            raise InvalidFile(f"{path}: {error}") from error
+        except (KeyError, AttributeError, TypeError) as error:
+            raise InvalidFile(f"{path}: damaged, {error!r}") from error
+        return selector
+
+    def __repr__(self) -> str:
+        shown = np.array2string(self._probabilities, precision=3, separator=", ")
+        return f"Selector({self.n_operators} operators, probabilities={shown}, {self.method!r})"
+
+    def __rich__(self) -> Table:
+        """The operators' standing, with a bar for each probability."""
+        table = Table(title=f"selector after {self._reported} offspring", title_justify="left")
+        for column in ("operator", "reward", "quality", "probability", ""):
+            table.add_column(column, justify="left" if column == "" else "right")
+        for op in range(self.n_operators):
+            p = self._probabilities[op]
+            row = (self._rewards[op], self._qualities[op], p)
+            table.add_row(str(op), *(f"{v:.3g}" for v in row), "█" * round(20 * p))
+        return table
+
+
+def _least(best: float, fitness: Floats) -> float:
+    """The smaller of `best` and the least finite fitness."""
+    least = fitness.min()
+    if not np.isfinite(least):
+        least = np.min(fitness, where=np.isfinite(fitness), initial=np.inf)
+    return min(best, float(least))
+
+
+def _checked_seed(seed: int | np.random.Generator | None) -> int | np.random.Generator | None:
+    if seed is None or isinstance(seed, np.random.Generator):
+        return seed
+    if isinstance(seed, int | np.integer) and not isinstance(seed, bool) and seed >= 0:
+        return int(seed)
+    raise InvalidParameter("seed", seed, "a whole number >= 0, a numpy Generator, or None")
