@@ -1,8 +1,8 @@
 """Memories: what a method remembers of past generations, in a size fixed at the start.
 
 The three kinds are those of :mod:`uaos.components.views`. A memory is fed by `record` once a
-generation, in one pass over the offspring that a numba kernel makes, and read by `view`. Which one
-a method has is up to its reward; the others are not kept.
+generation, in one pass over the offspring that a numba kernel makes, and read by `view`, which
+shows the live arrays. Which one a method has is up to its reward; the others are not kept.
 """
 
 from typing import Any, Protocol
@@ -44,14 +44,15 @@ class GenerationMemory:
     def __init__(self, n_operators: int, max_gen: int) -> None:
         # One block: successes, applications, sums, bests, each (max_gen, K), newest row first.
         self._table = np.zeros((4, max_gen, n_operators))
-        self._count = np.zeros(1)
+        self._count = np.zeros(())
+        self._view = Generations(*self._table, self._count)
 
     def record(self, operators: Integers, metrics: Floats, successes: Flags) -> None:
         """Move every generation one row down and fill row 0."""
         _record_generation(self._table, self._count, operators, metrics, successes)
 
     def view(self) -> Generations:  # noqa: D102 (see Memory)
-        return Generations(*self._table, self._count[0])
+        return self._view
 
     def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
         return {"table": self._table, "count": self._count}
@@ -88,8 +89,8 @@ class WindowMemory:
     def __init__(self, n_operators: int, W: int) -> None:
         self._operators = np.full(W, -1, dtype=np.int64)
         self._metrics = np.full(W, -np.inf)
-        self._size = np.zeros(1, dtype=np.int64)
-        self._labels = np.arange(n_operators)
+        self._size = np.zeros((), dtype=np.int64)
+        self._view = Window(self._operators, self._metrics, self._size, np.arange(n_operators))
 
     def record(self, operators: Integers, metrics: Floats, successes: Flags) -> None:
         """Insert the successes one by one."""
@@ -98,7 +99,7 @@ class WindowMemory:
         )  # fmt: skip
 
     def view(self) -> Window:  # noqa: D102
-        return Window(self._operators, self._metrics, self._size[0], self._labels)
+        return self._view
 
     def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
         return {"operators": self._operators, "metrics": self._metrics, "size": self._size}
@@ -123,7 +124,7 @@ def _record_generation(table, count, operators, metrics, successes):  # type: ig
                 best[0, op] = metrics[i]
             s[0, op] += 1.0
             total[0, op] += metrics[i]
-    count[0] = min(count[0] + 1.0, float(rows))
+    count[()] = min(count[()] + 1.0, float(rows))
 
 
 @njit(cache=True)
@@ -144,9 +145,9 @@ def _record_window(held_operators, held_metrics, size, operators, metrics, succe
         if not successes[i]:
             continue
         op = operators[i]
-        place = size[0]
+        place = size[()]
         if place < capacity:
-            size[0] += 1
+            size[()] += 1
         else:
             leaving = -1
             smallest = 0
@@ -166,3 +167,30 @@ def _record_window(held_operators, held_metrics, size, operators, metrics, succe
                 held_metrics[e] = held_metrics[e + 1]
         held_operators[place] = op
         held_metrics[place] = metrics[i]
+
+
+@njit(cache=True)
+def first_outside(operators, n_operators):  # type: ignore[no-untyped-def]
+    """The first place whose operator is not one of 0..K-1, or -1."""
+    for i in range(len(operators)):
+        if operators[i] < 0 or operators[i] >= n_operators:
+            return i
+    return -1
+
+
+@njit(cache=True)
+def survey(parents, offspring):  # type: ignore[no-untyped-def]
+    """The least finite fitness of parents and of offspring, and whether any is not finite."""
+    least_parent = np.inf
+    least_offspring = np.inf
+    failed = False
+    for i in range(len(parents)):
+        if not np.isfinite(parents[i]):
+            failed = True
+        elif parents[i] < least_parent:
+            least_parent = parents[i]
+        if not np.isfinite(offspring[i]):
+            failed = True
+        elif offspring[i] < least_offspring:
+            least_offspring = offspring[i]
+    return least_parent, least_offspring, failed

@@ -7,23 +7,26 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from rich.table import Table
 
 from uaos import statefile
-from uaos.components.metrics import measure
-from uaos.components.qualities import Evidence, normalised
-from uaos.components.base import saturate, unit_sum
+from uaos.components import probabilities, qualities
+from uaos.components.base import saturate
+from uaos.components.metrics import comparable, measure
+from uaos.components.qualities import Evidence
 from uaos.components.rewards import scaled
 from uaos.components.selections import Draws
-from uaos.errors import InvalidFeedback, InvalidFile, InvalidParameter, UaosError
-from uaos.memory import Flags, Floats, Integers, memory_for
+from uaos.errors import InvalidFeedback, InvalidFile, InvalidParameter
+from uaos.memory import Floats, Integers, first_outside, memory_for, survey
 
 if TYPE_CHECKING:
     from uaos.method import Method
 
 #: Version of the file that :meth:`Selector.save` writes.
 FORMAT = 1
+
+_WHOLE = (int, np.integer)
 
 
 class Selector:
@@ -49,7 +52,7 @@ class Selector:
         budget: int | None = None,
     ) -> None:
         if (
-            not isinstance(n_operators, int | np.integer)
+            not isinstance(n_operators, _WHOLE)
             or isinstance(n_operators, bool)
             or n_operators < 2
         ):
@@ -105,7 +108,7 @@ class Selector:
         Until every operator has been applied once, the first parents get those that have not, in
         random order.
         """
-        if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 0:
+        if not isinstance(n, _WHOLE) or isinstance(n, bool) or n < 0:
             raise InvalidParameter("n", n, "a whole number, 0 or more", owner="select")
         numbers = self.rng.random(2 * n + 1)
         draws = Draws(numbers[:n], numbers[n : 2 * n], numbers[2 * n])
@@ -136,22 +139,22 @@ class Selector:
             self._learn(applied, parents, offspring)
 
     def _learn(self, operators: Integers, parents: Floats, offspring: Floats) -> None:
-        method = self.method
-        self._best_so_far = _least(self._best_so_far, parents)
-        metrics, successes = measure(method.metric, parents, offspring, self._best_so_far, np)
-        self._best_so_far = _least(self._best_so_far, offspring)
+        method, p, q = self.method, self._probabilities, self._qualities
+        least_parent, least_offspring, failed = survey(parents, offspring)
+        if failed:
+            parents, offspring = comparable(parents, offspring, np)
+        best_so_far = min(self._best_so_far, least_parent)
+        metrics, successes = measure(method.metric, parents, offspring, best_so_far, np)
+        self._best_so_far = min(best_so_far, least_offspring)
         self._memory.record(operators, metrics, successes)
-        view = self._memory.view()
-        rewards = saturate(method.reward.compute(view, np), np)
+        memory = self._memory.view()
+        rewards = saturate(method.reward.compute(memory, np), np)
         if method.scale_rewards:
-            rewards = scaled(rewards, np)
-        evidence = Evidence(
-            rewards, self._rewards, self._qualities, self._probabilities, view.observations(np)
-        )
-        qualities = normalised(method.quality.compute(evidence, np), np)
-        probabilities = method.probability.compute(qualities, self._probabilities, np)
-        self._rewards, self._qualities = rewards, qualities
-        self._probabilities = unit_sum(probabilities, np)
+            rewards = scaled(rewards)
+        evidence = Evidence(rewards, self._rewards, q, p, memory.observations(np))
+        self._rewards = rewards
+        self._qualities = q = qualities.normalised(method.quality.compute(evidence, np), np)
+        self._probabilities = probabilities.normalised(method.probability.compute(q, p, np))
         self._reported += len(operators)
 
     def _note_applied(self, operators: Integers) -> None:
@@ -172,19 +175,21 @@ class Selector:
             offspring = np.asarray(offspring_fitness, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise InvalidFeedback(f"fitness values must be numbers: {error}") from error
-        applied, parents, offspring = (np.atleast_1d(a) for a in (applied, parents, offspring))
+        if applied.ndim == 0:
+            applied, parents, offspring = (np.atleast_1d(a) for a in (applied, parents, offspring))
         if not (applied.ndim == 1 and applied.shape == parents.shape == offspring.shape):
             raise InvalidFeedback(
                 "operators, parent fitness and offspring fitness must be of one length; they have "
                 f"the shapes {applied.shape}, {parents.shape} and {offspring.shape}"
             )
-        if applied.size and not (0 <= applied.min() and applied.max() < self.n_operators):
-            wrong = applied[(applied < 0) | (applied >= self.n_operators)][0]
+        applied = np.ascontiguousarray(applied, dtype=np.int64)
+        wrong = first_outside(applied, self.n_operators)
+        if wrong >= 0:
             raise InvalidFeedback(
-                f"operator {wrong} does not exist; there are {self.n_operators}, numbered 0 to "
-                f"{self.n_operators - 1}"
+                f"operator {applied[wrong]} does not exist; there are {self.n_operators}, "
+                f"numbered 0 to {self.n_operators - 1}"
             )
-        return applied.astype(np.int64, copy=False), parents, offspring
+        return applied, parents, offspring
 
     def state(self) -> dict[str, Any]:
         """Everything that changes, as plain values and copies of arrays."""
@@ -264,17 +269,9 @@ class Selector:
         return table
 
 
-def _least(best: float, fitness: Floats) -> float:
-    """The smaller of `best` and the least finite fitness."""
-    least = fitness.min()
-    if not np.isfinite(least):
-        least = np.min(fitness, where=np.isfinite(fitness), initial=np.inf)
-    return min(best, float(least))
-
-
 def _checked_seed(seed: int | np.random.Generator | None) -> int | np.random.Generator | None:
     if seed is None or isinstance(seed, np.random.Generator):
         return seed
-    if isinstance(seed, int | np.integer) and not isinstance(seed, bool) and seed >= 0:
+    if isinstance(seed, _WHOLE) and not isinstance(seed, bool) and seed >= 0:
         return int(seed)
     raise InvalidParameter("seed", seed, "a whole number >= 0, a numpy Generator, or None")

@@ -59,7 +59,8 @@ def saturate(values: Array, xp: Namespace) -> Array:
     return xp.where(values == values, xp.minimum(xp.maximum(values, -LIMIT), LIMIT), 0.0)
 
 
-def unit_sum(values: Array, xp: Namespace) -> Array:
-    """Non-negative values divided by their sum; all equal if the sum is 0."""
-    total = xp.sum(values)
-    return xp.where(total > 0, values / xp.where(total > 0, total, 1.0), 1.0 / values.shape[0])
+def unit_sum(values: Array) -> Array:
+    """Non-negative values divided by their sum; 1/K each if the sum is 0."""
+    total = values.sum()
+    nothing = 1.0 * (total == 0)
+    return (values + nothing) / (total + nothing * values.shape[0])

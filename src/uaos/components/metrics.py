@@ -38,20 +38,23 @@ class Metric(Component):
 def measure(
     metric: Metric, parents: Array, offspring: Array, best_so_far: Array, xp: Namespace
 ) -> tuple[Array, Array]:
-    """The metrics and the successes of one generation.
-
-    A fitness that is not finite counts as a failed evaluation: such an offspring is a failure. Such
-    a parent (the specification is silent) is read as the worst finite parent, so that improving on
-    it has a finite size; where no parent is finite, every offspring is a failure.
-    """
-    known = xp.isfinite(parents)
-    worst = xp.max(xp.where(known, parents, -xp.inf))
-    parents = xp.where(known, parents, worst)
-    offspring = xp.where(xp.isfinite(offspring), offspring, xp.inf)
+    """The metrics and the successes of one generation, of fitness made :func:`comparable`."""
     improves = offspring < parents
     values = metric.compute(parents, offspring, best_so_far, xp)
     values = xp.where(improves, saturate(values, xp), 0.0)
     return values, improves & (values > 0) if metric.by_reference else improves
+
+
+def comparable(parents: Array, offspring: Array, xp: Namespace) -> tuple[Array, Array]:
+    """The fitness values as a metric takes them, where some evaluations failed.
+
+    A fitness that is not finite is a failed evaluation. Such an offspring becomes inf, which never
+    improves. Such a parent (the specification is silent) is read as the worst finite parent, so
+    that improving on it has a finite size; where no parent is finite, nothing improves.
+    """
+    known = xp.isfinite(parents)
+    worst = xp.where(known, parents, -xp.inf).max()
+    return xp.where(known, parents, worst), xp.where(xp.isfinite(offspring), offspring, xp.inf)
 
 
 @register
@@ -90,7 +93,7 @@ class ExpOffspringFitness(Metric):
     def compute(  # noqa: D102
         self, parents: Array, offspring: Array, best_so_far: Array, xp: Namespace
     ) -> Array:
-        return xp.exp(xp.min(offspring) - offspring)
+        return xp.exp(offspring.min() - offspring)
 
 
 @register
@@ -127,7 +130,7 @@ class BestParentImprovement(Metric):
     def compute(  # noqa: D102
         self, parents: Array, offspring: Array, best_so_far: Array, xp: Namespace
     ) -> Array:
-        return xp.maximum(0.0, xp.min(parents) - offspring)
+        return xp.maximum(0.0, parents.min() - offspring)
 
 
 @register

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from uaos.components.base import Array, Component, Namespace
+from uaos.components.base import Array, Component, Namespace, unit_sum
 from uaos.components.registry import register
 from uaos.errors import InvalidParameter
 from uaos.params import real
@@ -21,6 +21,11 @@ class Probability(Component):
     @abstractmethod
     def compute(self, qualities: Array, probabilities: Array, xp: Namespace) -> Array:
         """The K new probabilities from the qualities (sum 1) and the old probabilities."""
+
+
+def normalised(probabilities: Array) -> Array:
+    """The probabilities divided by their sum; 1/K each if the sum is 0."""
+    return unit_sum(probabilities)
 
 
 def least_parameter() -> float:
@@ -67,7 +72,7 @@ class ProbabilityMatching(Probability):
     def compute(self, qualities: Array, probabilities: Array, xp: Namespace) -> Array:  # noqa: D102
         share = qualities + self.error
         free = 1.0 - qualities.shape[0] * self.p_min
-        return self.p_min + free * share / xp.sum(share)
+        return self.p_min + free * share / share.sum()
 
 
 @register
@@ -100,7 +105,7 @@ class AdaptivePursuit(Probability):
         check_least(self.p_min, n_operators, self.name)
 
     def compute(self, qualities: Array, probabilities: Array, xp: Namespace) -> Array:  # noqa: D102
-        best = xp.arange(qualities.shape[0]) == xp.argmax(qualities)
+        best = xp.arange(qualities.shape[0]) == qualities.argmax()
         goal = xp.where(best, self.p_max, self.p_min)
         return self.mu * goal + (1.0 - self.mu) * probabilities
 

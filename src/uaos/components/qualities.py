@@ -41,7 +41,8 @@ class Quality(Component):
 def normalised(qualities: Array, xp: Namespace) -> Array:
     """The qualities shifted so that none is negative, and divided by their sum."""
     finite = saturate(qualities, xp)
-    return unit_sum(finite - xp.minimum(0.0, xp.min(finite)), xp)
+    low = finite.min()
+    return unit_sum(finite - low * (low < 0))
 
 
 def decay_parameter(default: float) -> float:
@@ -91,7 +92,7 @@ class UpperConfidenceBound(Quality):
 
     def compute(self, now: Evidence, xp: Namespace) -> Array:  # noqa: D102
         seen = xp.maximum(1.0, now.observations)
-        return now.rewards + self.C * xp.sqrt(xp.log(xp.sum(seen)) / seen)
+        return now.rewards + self.C * xp.sqrt(xp.log(seen.sum()) / seen)
 
 
 @register
@@ -129,7 +130,7 @@ class WeightedNormalisedSum(Quality):
 
     def compute(self, now: Evidence, xp: Namespace) -> Array:  # noqa: D102
         r = now.rewards
-        total = xp.sum(r)
+        total = r.sum()
         share = xp.where(total == 0, 1.0 / r.shape[0], r / xp.where(total == 0, 1.0, total))
         floored = xp.maximum(self.q_min, saturate(share, xp))
         return self.delta * floored + (1.0 - self.delta) * now.qualities
@@ -147,6 +148,11 @@ class Bellman(Quality):
         P[i,j] = (p_i + p_j) / Σ_k (p_i + p_k)
         solve (I − γ P) q = q', then softmax: q[op] = exp(q[op]) / Σ_j exp(q[j])
 
+    As the p sum to 1, row i of P sums to K p_i + 1 before its division, and P has rank two:
+    q = q' + γ (a p + b) / (K p + 1) with a = Σ_j q_j and b = Σ_j p_j q_j. Summing this equation,
+    plain and weighted by p, gives two linear equations for a and b. With s = Σ_j p_j / (K p_j + 1)
+    their determinant is (1 − γ) (1 + γ − 2 γ s), positive for every γ < 1.
+
     Reference: Sharma, M., López-Ibáñez, M. & Kazakov, D. (2018), "Performance assessment of
     recursive probability matching for adaptive operator selection in differential evolution",
     PPSN XV.
@@ -160,11 +166,15 @@ class Bellman(Quality):
     )
 
     def compute(self, now: Evidence, xp: Namespace) -> Array:  # noqa: D102
-        p = now.probabilities
-        pairs = p[:, None] + p
-        transition = pairs / xp.sum(pairs, axis=1, keepdims=True)
+        p, gamma, k = now.probabilities, self.gamma, now.probabilities.shape[0]
         immediate = self.c1 * now.rewards + self.c2 * now.previous_rewards
-        system = xp.eye(p.shape[0]) - self.gamma * transition
-        value = saturate(xp.linalg.solve(system, immediate), xp)
-        weight = xp.exp(value - xp.max(value))
-        return weight / xp.sum(weight)
+        row = k * p + 1.0
+        s = (p / row).sum()
+        own, other = 1.0 - gamma * s, gamma * (1.0 - s)
+        total, weighted = immediate.sum(), (p * immediate).sum()
+        determinant = (1.0 - gamma) * (1.0 + gamma - 2.0 * gamma * s)
+        a = (own * total + k * other * weighted) / determinant
+        b = (other / k * total + own * weighted) / determinant
+        value = immediate + gamma * (a * p + b) / row
+        # The softmax divides by the sum: so does the normalisation that follows every quality.
+        return xp.exp(value - value.max())

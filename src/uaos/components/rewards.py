@@ -90,10 +90,11 @@ class WindowReward(Reward):
         """The K rewards from the window."""
 
 
-def scaled(rewards: Array, xp: Namespace) -> Array:
+def scaled(rewards: Array) -> Array:
     """The rewards mapped linearly onto [0, 1]; all equal: all 0."""
-    low = xp.min(rewards)
-    return ratio(rewards - low, xp.max(rewards) - low, xp)
+    low = rewards.min()
+    span = rewards.max() - low
+    return (rewards - low) / (span + (span == 0))
 
 
 @register
@@ -119,9 +120,9 @@ class SuccessRate(GenerationReward):
 
     def compute(self, memory: Generations, xp: Namespace) -> Array:  # noqa: D102 (see base)
         s = memory.successes
-        everybody = xp.sum(s, axis=1, keepdims=True)
+        everybody = s.sum(axis=1)[:, None]
         rates = ratio(s**self.power + self.frac * everybody, memory.applications, xp)
-        return xp.sum(rates, axis=0) + self.noise
+        return rates.sum(axis=0) + self.noise
 
 
 @register
@@ -140,7 +141,7 @@ class ImmediateSuccess(GenerationReward):
     """
 
     def compute(self, memory: Generations, xp: Namespace) -> Array:  # noqa: D102
-        return memory.successes[0] / xp.maximum(1.0, xp.sum(memory.applications[0]))
+        return memory.successes[0] / memory.applications[0].sum()
 
 
 @register
@@ -158,7 +159,7 @@ class SuccessSum(GenerationReward):
     max_gen: int = generations_parameter()
 
     def compute(self, memory: Generations, xp: Namespace) -> Array:  # noqa: D102
-        return ratio(xp.sum(memory.sums, axis=0), xp.sum(memory.applications, axis=0), xp)
+        return ratio(memory.sums.sum(axis=0), memory.applications.sum(axis=0), xp)
 
 
 @register
@@ -176,7 +177,7 @@ class GenerationSuccessSum(GenerationReward):
     max_gen: int = generations_parameter()
 
     def compute(self, memory: Generations, xp: Namespace) -> Array:  # noqa: D102
-        return xp.sum(ratio(memory.sums, memory.applications, xp), axis=0)
+        return ratio(memory.sums, memory.applications, xp).sum(axis=0)
 
 
 @register
@@ -223,6 +224,6 @@ class NormalisedBestSum(GenerationReward):
     alpha: int = choice(0, 1, default=0, symbol="α", doc="1: relative to the best operator")
 
     def compute(self, memory: Generations, xp: Namespace) -> Array:  # noqa: D102
-        largest = xp.max(xp.sum(memory.bests, axis=0)) ** self.alpha
-        mean = xp.sum(memory.bests**self.rho, axis=0) / xp.maximum(1.0, memory.count)
+        largest = memory.bests.sum(axis=0).max() ** self.alpha
+        mean = (memory.bests**self.rho).sum(axis=0) / memory.count
         return ratio(mean, largest, xp)

@@ -60,8 +60,8 @@ class ParetoDominance(SuccessReward):
 
     def compute(self, memory: Successes, xp: Namespace) -> Array:  # noqa: D102 (see base)
         dominates, _ = _dominates(memory, xp)
-        count = xp.sum(dominates, axis=1)
-        return ratio(count, xp.sum(count), xp)
+        count = dominates.sum(axis=1)
+        return ratio(count, count.sum(), xp)
 
 
 @register
@@ -84,8 +84,8 @@ class ParetoRank(SuccessReward):
 
     def compute(self, memory: Successes, xp: Namespace) -> Array:  # noqa: D102
         dominates, present = _dominates(memory, xp)
-        count = xp.sum(dominates, axis=0)
-        return xp.where(present, 1.0 - ratio(count, xp.sum(count), xp), 0.0)
+        count = dominates.sum(axis=0)
+        return xp.where(present, 1.0 - ratio(count, count.sum(), xp), 0.0)
 
 
 @register
@@ -109,11 +109,11 @@ class CompassProjection(SuccessReward):
     def compute(self, memory: Successes, xp: Namespace) -> Array:  # noqa: D102
         std, mean, present = memory.points(xp)
         std, mean = xp.where(present, std, 0.0), xp.where(present, mean, 0.0)
-        std = saturate(ratio(std, xp.max(std), xp), xp)
-        mean = saturate(ratio(mean, xp.max(mean), xp), xp)
+        std = saturate(ratio(std, std.max(), xp), xp)
+        mean = saturate(ratio(mean, mean.max(), xp), xp)
         angle = math.radians(self.theta)
         v = std * math.cos(angle) + mean * math.sin(angle)
-        return v - xp.min(v)
+        return v - v.min()
 
 
 @register
@@ -137,9 +137,9 @@ class AreaUnderCurve(WindowReward):
     D: float = decay_parameter()
 
     def compute(self, memory: Window, xp: Namespace) -> Array:  # noqa: D102
-        order = xp.argsort(-memory.metrics)
+        order = (-memory.metrics).argsort()
         falling = -memory.metrics[order]
-        mine = memory.membership(xp)[:, order]
+        mine = memory.labels[:, None] == memory.operators[order]
         rank = xp.arange(falling.shape[0])
         # 0^q would leave a single entry: every rank weighs the same instead.
         step = self.D**rank * (memory.size - rank) if self.D > 0 else xp.ones(rank.shape)
@@ -152,15 +152,15 @@ class AreaUnderCurve(WindowReward):
         y = _running_sum(xp.where(mine, step, 0.0), xp)
         across = xp.where(mine, 0.0, step)
         # Along the diagonal of a tie the mean height is that of its two ends.
-        area = xp.sum(across * (y[:, first] + y[:, last]), axis=1) / 2.0
-        x, y = xp.sum(across, axis=1), y[:, -1]
+        area = (across * (xp.take(y, first, axis=1) + xp.take(y, last, axis=1))).sum(axis=1) / 2.0
+        x, y = across.sum(axis=1), y[:, -1]
         return xp.where(y > 0, xp.where(x > 0, ratio(ratio(area, x, xp), y, xp), 1.0), 0.0)
 
 
 def _running_sum(values: Array, xp: Namespace) -> Array:
     """Sums of the values before each place along the last axis, and of all of them at the end."""
     start = xp.zeros((*values.shape[:-1], 1))
-    return xp.concatenate([start, xp.cumsum(values, axis=-1)], axis=-1)
+    return xp.concatenate([start, values.cumsum(axis=-1)], axis=-1)
 
 
 @register
@@ -185,8 +185,8 @@ class SumOfRanks(WindowReward):
         falling = xp.sort(-memory.metrics)
         rank = xp.searchsorted(falling, -memory.metrics, side="left") + 1.0
         weight = self.D**rank * (self.W - rank)
-        per_operator = xp.sum(xp.where(memory.membership(xp), weight, 0.0), axis=1)
-        return ratio(per_operator, xp.sum(per_operator), xp)
+        per_operator = xp.where(memory.membership(xp), weight, 0.0).sum(axis=1)
+        return ratio(per_operator, per_operator.sum(), xp)
 
 
 @register
@@ -206,6 +206,6 @@ class WindowSuccessSum(WindowReward):
 
     def compute(self, memory: Window, xp: Namespace) -> Array:  # noqa: D102
         mine = memory.membership(xp)
-        total = xp.sum(xp.where(mine, memory.metrics, 0.0), axis=1)
-        mean = ratio(total, xp.sum(mine, axis=1), xp)
-        return ratio(mean, xp.max(mean), xp) if self.normalise else mean
+        total = xp.where(mine, memory.metrics, 0.0).sum(axis=1)
+        mean = ratio(total, mine.sum(axis=1), xp)
+        return ratio(mean, mean.max(), xp) if self.normalise else mean

@@ -40,17 +40,17 @@ class Selection(Component):
 
 def proportionally(probabilities: Array, pick: Array, xp: Namespace) -> Array:
     """The operator into whose share of [0, 1) each pick falls."""
-    edges = xp.cumsum(probabilities)
+    edges = probabilities.cumsum()
     # The last edge may miss 1 by rounding: scaling the pick keeps it below the last edge, and so
     # within the operators of positive probability.
-    return xp.searchsorted(edges, pick * edges[-1], side="right")
+    return edges.searchsorted(pick * edges[-1], side="right")
 
 
 def greedily(probabilities: Array, tie: Array, xp: Namespace) -> Array:
     """The operator of largest probability; `tie` decides between equals."""
-    best = probabilities == xp.max(probabilities)
-    rank = xp.cumsum(best)
-    return xp.argmax(rank > xp.floor(tie * rank[-1]))
+    best = probabilities == probabilities.max()
+    rank = best.cumsum()
+    return (rank > xp.floor(tie * rank[-1])).argmax()
 
 
 def uniformly(probabilities: Array, pick: Array, xp: Namespace) -> Array:

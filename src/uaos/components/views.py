@@ -25,7 +25,7 @@ class Generations(NamedTuple):
 
     def observations(self, xp: Namespace) -> Array:
         """How many successes of each operator there are in these generations."""
-        return xp.sum(self.successes, axis=0)
+        return self.successes.sum(axis=0)
 
 
 class Successes(NamedTuple):
@@ -49,9 +49,9 @@ class Successes(NamedTuple):
         n = xp.maximum(self.counts, 1.0)
         first = self.metrics[:, 0]
         relative = xp.where(filled, self.metrics - first[:, None], 0.0)
-        shift = xp.sum(relative, axis=1) / n
+        shift = relative.sum(axis=1) / n
         spread = xp.where(filled, relative - shift[:, None], 0.0)
-        deviation = xp.sqrt(xp.sum(spread * spread, axis=1) / n)
+        deviation = xp.sqrt((spread * spread).sum(axis=1) / n)
         return deviation, first + shift, self.counts > 0
 
 
@@ -73,4 +73,4 @@ class Window(NamedTuple):
 
     def observations(self, xp: Namespace) -> Array:
         """How many entries each operator has."""
-        return xp.sum(self.membership(xp), axis=1)
+        return self.membership(xp).sum(axis=1)
