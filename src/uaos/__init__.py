@@ -1,3 +1,58 @@
-"""Unified adaptive operator selection."""
+"""Unified adaptive operator selection.
+
+An evolutionary algorithm has several ways to make a new solution, its operators. Which one is best
+changes from problem to problem and during a run; adaptive operator selection learns it on the way:
+
+    select → vary → evaluate → metric → memory → reward → quality → probability → select …
+
+Each arrow after `evaluate` is an exchangeable component (`uaos.components`); five of them make a
+method (`uaos.Method`); a method at work is a selector (`uaos.Selector`).
+"""
+
+from uaos.catalogue import configuration, method, methods
+from uaos.components import (
+    Component,
+    Draws,
+    Evidence,
+    GenerationReward,
+    Metric,
+    Probability,
+    Quality,
+    Selection,
+    SuccessReward,
+    WindowReward,
+    components,
+    register,
+)
+from uaos.configuration import Configuration
+from uaos.errors import UaosError
+from uaos.method import Method
+from uaos.params import choice, integer, real
+from uaos.selector import Selector
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Component",
+    "Configuration",
+    "Draws",
+    "Evidence",
+    "GenerationReward",
+    "Method",
+    "Metric",
+    "Probability",
+    "Quality",
+    "Selection",
+    "Selector",
+    "SuccessReward",
+    "UaosError",
+    "WindowReward",
+    "choice",
+    "components",
+    "configuration",
+    "integer",
+    "method",
+    "methods",
+    "real",
+    "register",
+]

@@ -85,6 +85,11 @@ selection=proportional, scale_rewards=True)
 
         return Selector(self, n_operators, seed=seed, budget=budget)
 
+    def for_operators(self, n_operators: int) -> "Method":
+        """The method with its parameters fixed for K operators; raises if they cannot serve K."""
+        made = {f: getattr(self, f).for_operators(n_operators) for f in FAMILIES}
+        return Method(**made, scale_rewards=self.scale_rewards)
+
     def replace(self, **changes: Any) -> "Method":
         """The same method with components, or parameters of its components, exchanged.
 

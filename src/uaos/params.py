@@ -14,6 +14,7 @@ value outside them still makes sense when set by hand, `allowed` gives the wider
 import dataclasses
 import math
 import numbers
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -70,13 +71,17 @@ class Real(Parameter):
     @property
     def allowed(self) -> str:  # noqa: D102
         below = "a real number >= {:g} and < {:g}" if self.open_high else "a real number {:g} to {:g}"
-        extra = f" (and below {self.bound})" if self.bound else ""
+        extra = f' (and below {self.bound}), or a share such as "0.2/K"' if self.bound else ""
         return below.format(self.hard_low, self.hard_high) + self._unit() + extra
 
     def _unit(self) -> str:
         return f" {self.unit}" if self.unit else ""
 
-    def check(self, value: object, name: str, owner: str = "") -> float:  # noqa: D102
+    def check(self, value: object, name: str, owner: str = "") -> float | str:  # noqa: D102
+        if self.bound and isinstance(value, str):
+            share = per_operator(value)
+            if share is not None and self.hard_low <= share < self.hard_high:
+                return f"{share!r}/K"
         if isinstance(value, numbers.Real) and not isinstance(value, bool):
             number = float(value)
             over = number >= self.hard_high if self.open_high else number > self.hard_high
@@ -134,6 +139,12 @@ class Choice(Parameter):
         raise InvalidParameter(name, value, self.allowed, owner=owner)
 
 
+def per_operator(text: str) -> float | None:
+    """The share s of a text `s/K`: a value that depends on the number of operators, or None."""
+    match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*/\s*K\s*", text)
+    return float(match[1]) if match else None
+
+
 def real(
     low: float,
     high: float,
@@ -147,7 +158,11 @@ def real(
     doc: str = "",
     unit: str = "",
 ) -> Any:
-    """Declare a real parameter on a dataclass field; `bound` names an upper limit set by K."""
+    """Declare a real parameter on a dataclass field.
+
+    `bound` names an upper limit set by the number of operators K; such a parameter may also be
+    given as a share of it, as the text "0.2/K".
+    """
     hard_low, hard_high = allowed or (low, high)
     return _field(
         Real(

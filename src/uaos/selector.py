@@ -60,9 +60,7 @@ class Selector:
                 "n_operators", n_operators, "a whole number, 2 or more (there is nothing to select among fewer)",
                 owner="a selector",
             )  # fmt: skip
-        for component in (method.metric, method.reward, method.quality, method.probability):
-            component.check_operators(int(n_operators))
-        method.selection.check_operators(int(n_operators))
+        at_work = method.for_operators(int(n_operators))
         if budget is None and method.selection.needs_budget:
             raise InvalidParameter(
                 "budget", budget, "a whole number of offspring, as the selection follows the share of it that is spent",
@@ -71,6 +69,7 @@ class Selector:
         if budget is not None and not budget > 0:
             raise InvalidParameter("budget", budget, "a positive number of offspring, or None")
         self.method = method
+        self._at_work = at_work
         self.n_operators = int(n_operators)
         self.budget = budget
         self.rng = np.random.default_rng(_checked_seed(seed))
@@ -78,7 +77,7 @@ class Selector:
 
     def _restart(self) -> None:
         k = self.n_operators
-        self._memory = memory_for(self.method.reward, k)
+        self._memory = memory_for(self._at_work.reward, k)
         self._rewards = np.zeros(k)
         self._qualities = np.full(k, 1.0 / k)
         self._probabilities = np.full(k, 1.0 / k)
@@ -113,7 +112,7 @@ class Selector:
         numbers = self.rng.random(2 * n + 1)
         draws = Draws(numbers[:n], numbers[n : 2 * n], numbers[2 * n])
         progress = min(1.0, self._reported / self.budget) if self.budget else 0.0
-        chosen = self.method.selection.compute(self._probabilities, draws, progress, np)
+        chosen = self._at_work.selection.compute(self._probabilities, draws, progress, np)
         if self._all_applied:
             return np.ascontiguousarray(chosen, dtype=np.int64)
         operators = np.array(chosen, dtype=np.int64)
@@ -139,7 +138,7 @@ class Selector:
             self._learn(applied, parents, offspring)
 
     def _learn(self, operators: Integers, parents: Floats, offspring: Floats) -> None:
-        method, p, q = self.method, self._probabilities, self._qualities
+        method, p, q = self._at_work, self._probabilities, self._qualities
         least_parent, least_offspring, failed = survey(parents, offspring)
         if failed:
             parents, offspring = comparable(parents, offspring, np)

@@ -1,0 +1,166 @@
+"""The publications that methods and configurations come from, written down once."""
+
+import re
+from typing import NamedTuple
+
+
+class Publication(NamedTuple):
+    """Who, when, what, where."""
+
+    authors: str
+    year: int
+    title: str
+    venue: str
+
+    def __str__(self) -> str:
+        return f'{self.authors} ({self.year}), "{self.title}", {self.venue}'
+
+
+def short(reference: str) -> str:
+    """A full reference as it is cited in running text: Qin et al. (2009)."""
+    match = re.match(r"(.*?) \((\d{4})\)", reference)
+    if match is None:
+        return reference
+    surnames = [name.split(",")[0] for name in match[1].split("; ")]
+    people = f"{surnames[0]} et al." if len(surnames) > 2 else " & ".join(surnames)
+    return f"{people} ({match[2]})"
+
+
+FRAMEWORK = Publication(
+    "Sharma, M.; López-Ibáñez, M.; Kazakov, D.",
+    2020,
+    "Unified framework for the adaptive operator selection of discrete parameters",
+    "arXiv 2005.05613",
+)
+LOBO_1997 = Publication(
+    "Lobo, F. G.; Goldberg, D. E.",
+    1997,
+    "Decision making in a hybrid genetic algorithm",
+    "IEEE International Conference on Evolutionary Computation, 121–125",
+)
+IGEL_1999 = Publication(
+    "Igel, C.; Kreutz, M.",
+    1999,
+    "Using fitness distributions to improve the evolution of learning structures",
+    "Congress on Evolutionary Computation, vol. 3, 1902–1909",
+)
+IGEL_2003 = Publication(
+    "Igel, C.; Kreutz, M.",
+    2003,
+    "Operator adaptation in evolutionary computation and its application to structure "
+    "optimization of neural networks",
+    "Neurocomputing 55(1–2), 347–361",
+)
+NIEHAUS_2001 = Publication(
+    "Niehaus, J.; Banzhaf, W.",
+    2001,
+    "Adaption of operator probabilities in genetic programming",
+    "EuroGP, LNCS 2038, 325–336",
+)
+JULSTROM_1995 = Publication(
+    "Julstrom, B. A.",
+    1995,
+    "What have you done for me lately? Adapting operator probabilities in a steady-state genetic "
+    "algorithm",
+    "International Conference on Genetic Algorithms, 81–87",
+)
+JULSTROM_1997 = Publication(
+    "Julstrom, B. A.",
+    1997,
+    "Adaptive operator probabilities in a genetic algorithm that applies three operators",
+    "ACM Symposium on Applied Computing, 233–238",
+)
+VAFAEE_2008 = Publication(
+    "Vafaee, F.; Nelson, P. C.; Zhou, C.; Xiao, W.",
+    2008,
+    "Dynamic adaptation of genetic operators' probabilities",
+    "Nature Inspired Cooperative Strategies for Optimization, 159–168",
+)
+QIN_2009 = Publication(
+    "Qin, A. K.; Huang, V. L.; Suganthan, P. N.",
+    2009,
+    "Differential evolution algorithm with strategy adaptation for global numerical optimization",
+    "IEEE Transactions on Evolutionary Computation 13(2), 398–417",
+)
+QIAN_2018 = Publication(
+    "Qian, W.; Chai, J.; Xu, Z.; Zhang, Z.",
+    2018,
+    "Differential evolution algorithm with multiple mutation strategies based on roulette wheel "
+    "selection",
+    "Applied Intelligence 48(10), 3612–3629",
+)
+MATURANA_2008 = Publication(
+    "Maturana, J.; Saubion, F.",
+    2008,
+    "A compass to guide genetic algorithms",
+    "PPSN X, LNCS 5199, 256–265",
+)
+MATURANA_2010 = Publication(
+    "Maturana, J.; Lardeux, F.; Saubion, F.",
+    2010,
+    "Autonomous operator management for evolutionary algorithms",
+    "Journal of Heuristics 16(6), 881–909",
+)
+FIALHO_2008 = Publication(
+    "Fialho, Á.; Da Costa, L.; Schoenauer, M.; Sebag, M.",
+    2008,
+    "Extreme value based adaptive operator selection",
+    "PPSN X, LNCS 5199, 175–184",
+)
+FIALHO_2010 = Publication(
+    "Fialho, Á.; Schoenauer, M.; Sebag, M.",
+    2010,
+    "Toward comparison-based adaptive operator selection",
+    "GECCO, 767–774",
+)
+SHARMA_2018 = Publication(
+    "Sharma, M.; López-Ibáñez, M.; Kazakov, D.",
+    2018,
+    "Performance assessment of recursive probability matching for adaptive operator selection in "
+    "differential evolution",
+    "PPSN XV, 321–333",
+)
+CONSOLI_2014 = Publication(
+    "Consoli, P. A.; Yao, X.",
+    2014,
+    "Diversity-driven selection of multiple crossover operators for the capacitated arc routing "
+    "problem",
+    "EvoCOP",
+)
+GONG_2010 = Publication(
+    "Gong, W.; Fialho, Á.; Cai, Z.",
+    2010,
+    "Adaptive strategy selection in differential evolution",
+    "GECCO",
+)
+STORN_1997 = Publication(
+    "Storn, R.; Price, K.",
+    1997,
+    "Differential evolution – a simple and efficient heuristic for global optimization over "
+    "continuous spaces",
+    "Journal of Global Optimization 11(4), 341–359",
+)
+ZHANG_2009 = Publication(
+    "Zhang, J.; Sanderson, A. C.",
+    2009,
+    "JADE: adaptive differential evolution with optional external archive",
+    "IEEE Transactions on Evolutionary Computation 13(5), 945–958",
+)
+TANABE_2013 = Publication(
+    "Tanabe, R.; Fukunaga, A.",
+    2013,
+    "Success-history based parameter adaptation for differential evolution",
+    "IEEE Congress on Evolutionary Computation, 71–78",
+)
+TANABE_2014 = Publication(
+    "Tanabe, R.; Fukunaga, A. S.",
+    2014,
+    "Improving the search performance of SHADE using linear population size reduction",
+    "IEEE Congress on Evolutionary Computation, 1658–1665",
+)
+TANABE_2015 = Publication(
+    "Tanabe, R.; Fukunaga, A.",
+    2015,
+    "Tuning differential evolution for cheap, medium, and expensive computational budgets",
+    "IEEE Congress on Evolutionary Computation",
+)

@@ -1,0 +1,200 @@
+"""The command line: parse, call the library, show."""
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from uaos import __version__
+from uaos.bibliography import short
+from uaos.catalogue import configuration, methods
+from uaos.components import FAMILIES, components
+from uaos.configuration import Configuration
+from uaos.de.operators import Operator
+from uaos.de.rules import Rule
+from uaos.de.settings import Settings
+from uaos.describe import PLURALS, QUESTIONS, describe, parameter_row
+from uaos.errors import UaosError
+from uaos.params import parameters
+
+app = typer.Typer(
+    name="uaos",
+    help="Adaptive operator selection: compose, run and compare methods.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+# What is piped into a file or another program is not squeezed into 80 columns.
+console = Console(width=None if sys.stdout.isatty() else 150)
+
+
+def main() -> None:
+    """Run the command line: bad input ends with exit code 2 and one clear line."""
+    try:
+        app()
+    except UaosError as error:
+        Console(stderr=True).print(f"[bold red]error:[/] {_plain(str(error))}", soft_wrap=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        Console(stderr=True).print("interrupted")
+        sys.exit(150)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader (head, less) has gone: nothing is wrong
+        sys.exit(0)
+
+
+def _plain(text: str) -> str:
+    return text.replace("[", "\\[")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"uaos {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command(
+    "methods",
+    epilog="Example: [bold]uaos methods SaDE[/]  shows SaDE's recipe with its equations.",
+)
+def show_methods(
+    name: Annotated[
+        str | None, typer.Argument(help="One method, or a configuration file (.toml).")
+    ] = None,
+    components: Annotated[
+        bool, typer.Option("--components", help="The five families, with parameters and ranges.")
+    ] = False,
+) -> None:
+    """List the catalogue of methods, one recipe, or the components to compose your own from."""
+    if components:
+        console.print(_families())
+    elif name is None:
+        console.print(_catalogue())
+        console.print(
+            "[dim]one recipe: uaos methods NAME · what recipes are made of: "
+            "uaos methods --components[/]"
+        )
+    else:
+        console.print(_recipe(configuration(name)))
+
+
+def _catalogue() -> RenderableType:
+    table = _plain_table("method", *FAMILIES, "reference")
+    alone = _plain_table("one operator", "settings", "reference")
+    group = ""
+    for entry in methods().values():
+        cite = short(entry.reference)
+        if entry.method is None:
+            alone.add_row(entry.name, _in_short(entry), cite)
+            continue
+        if entry.kind != group and group:
+            table.add_section()
+        group = entry.kind
+        # Spaces, where names have underscores, let a narrow terminal break them between words.
+        parts = [getattr(entry.method, f).name.replace("_", " ") for f in FAMILIES]
+        table.add_row(entry.name, *parts, cite)
+    return Group(table, Text(""), alone)
+
+
+def _plain_table(*columns: str) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, row_styles=("", "dim"))
+    for number, column in enumerate(columns):
+        width = _NARROWEST.get(column)
+        table.add_column(column, style="" if number else "bold", min_width=width, overflow="fold")
+    return table
+
+
+# The longest word of each column, so that a terminal of 80 columns breaks lines between words.
+_NARROWEST = {
+    "metric": 11,
+    "reward": 11,
+    "quality": 10,
+    "probability": 11,
+    "selection": 12,
+    "reference": 9,
+}
+
+
+def _in_short(entry: Configuration) -> str:
+    """The settings that differ from the defaults."""
+    usual = Settings().to_dict()
+    given = entry.settings.to_dict()
+    only = entry.settings.members[0]
+    learns = isinstance(only, Operator) and isinstance(only.F, Rule) and only.F.adaptive
+    parts = [f"F and CR {only.F}"] if learns else []
+    for key, value in given.items():
+        if key != "pool" and value != usual.get(key):
+            parts.append(f"{key} {value['rule'] if isinstance(value, dict) else value}")
+    return ", ".join(parts) or entry.note
+
+
+def _recipe(entry: Configuration) -> RenderableType:
+    head = Text(entry.name, style="bold")
+    parts: list[RenderableType] = [head]
+    parts += [Text(line, style="dim") for line in (entry.reference, entry.note) if line]
+    if entry.method is None:
+        parts.append(Text("\nA single operator: there is nothing to select."))
+    else:
+        for number, family in enumerate(FAMILIES, 1):
+            component = getattr(entry.method, family)
+            about = describe(component)
+            values = {n: getattr(component, n) for n in parameters(component)}
+            shown = ", ".join(f"{n} = {v}" for n, v in values.items())
+            title = Text.assemble(
+                f"\n{number}. {family}  ", (component.name, "bold cyan"), f"  {shown}"
+            )
+            parts += [title, Padding(Text(about.summary), (0, 0, 0, 3))]
+            parts.append(Padding(Text(about.equation, style="green"), (0, 0, 0, 6)))
+            if family == "reward":
+                scaled = "then scaled to [0, 1]" if entry.method.scale_rewards else "not scaled"
+                parts.append(Padding(Text(scaled), (0, 0, 0, 6)))
+    parts.append(Text("\ndifferential evolution", style="bold"))
+    parts.append(Padding(_settings(entry), (0, 0, 0, 3)))
+    return Group(*parts)
+
+
+def _settings(entry: Configuration) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for key, value in entry.settings.to_dict().items():
+        if key == "pool":
+            continue
+        shown = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
+        table.add_row(key, str(shown))
+    table.add_row("operators", "\n".join(entry.settings.names))
+    return table
+
+
+def _families() -> RenderableType:
+    parts: list[RenderableType] = []
+    for family in FAMILIES:
+        members = components(family)
+        title = f"{PLURALS[family]} ({len(members)}): {QUESTIONS[family]}"
+        table = Table(title=title, title_justify="left", title_style="bold", expand=False)
+        for column in ("component", "parameter", "range", "default", "meaning"):
+            table.add_column(column)
+        for name, cls in members.items():
+            rows = [parameter_row(n, p) for n, p in parameters(cls).items()] or [("", "", "", "")]
+            for first, row in enumerate(rows):
+                table.add_row(Text(name if first == 0 else "", style="bold"), *row)
+        parts += [table, Text("")]
+    return Group(*parts)
+
+
+if __name__ == "__main__":
+    main()
