@@ -7,7 +7,7 @@ no in-place writes, no data-dependent shapes, no Python branches on array values
 """
 
 import re
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from uaos.params import check_fields, known_only, parameters
 
@@ -32,7 +32,7 @@ class Component:
         if "name" not in vars(cls):
             cls.name = re.sub(r"(?<!^)(?=[A-Z]|\d+)", "_", cls.__name__).lower()
 
-    def __new__(cls, *args: Any, **values: Any) -> "Component":
+    def __new__(cls, *args: Any, **values: Any) -> Self:
         """Refuse a misspelt parameter with the near misses, before `__init__` sees it."""
         known_only(values, parameters(cls), cls.name)
         return super().__new__(cls)
@@ -40,8 +40,9 @@ class Component:
     def __post_init__(self) -> None:
         check_fields(self, self.name)
 
-    def check_operators(self, n_operators: int) -> None:
-        """Raise if the parameters cannot serve this many operators; most can serve any."""
+    def for_operators(self, n_operators: int) -> Self:
+        """The component as it serves K operators; raises if its parameters cannot."""
+        return self
 
     def __repr__(self) -> str:
         values = ", ".join(f"{k}={getattr(self, k)!r}" for k in parameters(self))

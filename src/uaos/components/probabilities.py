@@ -3,20 +3,33 @@
 Whatever the component, the probabilities are then divided by their sum.
 """
 
+import dataclasses
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from uaos.components.base import Array, Component, Namespace, unit_sum
 from uaos.components.registry import register
 from uaos.errors import InvalidParameter
-from uaos.params import real
+from uaos.params import per_operator, real
 
 
 class Probability(Component):
     """A probability rule computes one value an operator; they need not sum to 1."""
 
     family: ClassVar[str] = "probability"
+
+    def for_operators(self, n_operators: int) -> Self:
+        """The rule with its p_min, if it has one, as a number below 1/K."""
+        given = getattr(self, "p_min", 0.0)
+        p_min = given
+        if isinstance(given, str):
+            p_min = (per_operator(given) or 0.0) / n_operators
+        # At K p_min = 1 nothing is left to distribute.
+        if n_operators * p_min >= 1:
+            limit = f"below 1/K = {1 / n_operators:.4g} for K = {n_operators} operators"
+            raise InvalidParameter("p_min", given, limit, owner=self.name)
+        return dataclasses.replace(self, p_min=p_min) if isinstance(given, str) else self
 
     @abstractmethod
     def compute(self, qualities: Array, probabilities: Array, xp: Namespace) -> Array:
@@ -34,17 +47,6 @@ def least_parameter() -> float:
         0, 1, default=0.05, bound="1/K", symbol="p_min", doc="least probability of an operator"
     )
     return p_min
-
-
-def check_least(p_min: float, n_operators: int, owner: str) -> None:
-    """`K p_min >= 1` would leave nothing to distribute."""
-    if n_operators * p_min >= 1:
-        raise InvalidParameter(
-            "p_min",
-            p_min,
-            f"below 1/K = {1 / n_operators:.4g} for K = {n_operators} operators",
-            owner=owner,
-        )
 
 
 @register
@@ -65,9 +67,6 @@ class ProbabilityMatching(Probability):
 
     p_min: float = least_parameter()
     error: float = real(0, 1, default=0, symbol="ε", doc="added to every quality")
-
-    def check_operators(self, n_operators: int) -> None:  # noqa: D102 (see Component)
-        check_least(self.p_min, n_operators, self.name)
 
     def compute(self, qualities: Array, probabilities: Array, xp: Namespace) -> Array:  # noqa: D102
         share = qualities + self.error
@@ -96,13 +95,10 @@ class AdaptivePursuit(Probability):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.p_max < self.p_min:
+        if isinstance(self.p_min, float) and self.p_max < self.p_min:
             raise InvalidParameter(
                 "p_max", self.p_max, f"at least p_min = {self.p_min:g}", owner=self.name
             )
-
-    def check_operators(self, n_operators: int) -> None:  # noqa: D102
-        check_least(self.p_min, n_operators, self.name)
 
     def compute(self, qualities: Array, probabilities: Array, xp: Namespace) -> Array:  # noqa: D102
         best = xp.arange(qualities.shape[0]) == qualities.argmax()
