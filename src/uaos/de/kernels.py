@@ -15,18 +15,31 @@ from numba import njit
 
 from uaos.de import layout as at
 from uaos.de.sampling import draw
-from uaos.de.strategies import STRATEGIES
 
 Array = np.ndarray[Any, Any]
 
-_DRAWN = tuple(s.drawn for s in STRATEGIES.values())
-(
-    _RAND_1, _RAND_2, _RAND_TO_BEST_2, _CURR_TO_RAND_1, _CURR_TO_PBEST_1,
-    _ARCHIVED, _BEST_1, _CURR_TO_BEST_1, _BEST_2,
-) = (s.code for s in STRATEGIES.values())  # fmt: skip
+# Who can stand in a formula, by the place in `cast` that `propose` puts it in.
+_I, _BEST, _PBEST, _ARCH, _R1, _R2, _R3, _R4, _R5 = range(9)
+
+# Every strategy is  base + F (p1 - m1 [+ p2 - m2 [+ p3 - m3]]): base, p1, m1, p2, m2, p3, m3 by
+# strategy code. A table and not a chain of branches, since the strategy of the next offspring
+# cannot be predicted, and mispredicted branches were what `propose` spent most of its time on.
+_ROLES = np.array(
+    [
+        [_R1, _R2, _R3, -1, -1, -1, -1],  # rand/1
+        [_R1, _R2, _R3, _R4, _R5, -1, -1],  # rand/2
+        [_R1, _BEST, _R1, _R2, _R3, _R4, _R5],  # rand-to-best/2
+        [_I, _R1, _I, _R2, _R3, -1, -1],  # curr-to-rand/1
+        [_I, _PBEST, _I, _R1, _R2, -1, -1],  # curr-to-pbest/1
+        [_I, _PBEST, _I, _R1, _ARCH, -1, -1],  # curr-to-pbest/1 (archived)
+        [_BEST, _R1, _R2, -1, -1, -1, -1],  # best/1
+        [_I, _BEST, _I, _R1, _R2, -1, -1],  # curr-to-best/1
+        [_BEST, _R1, _R2, _R3, _R4, -1, -1],  # best/2
+    ]
+)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def distinct(i: int, NP: int, uniforms: Array, count: int, used: Array, r: Array) -> None:
     """Write `count` distinct indices of 0..NP-1 other than i to `r`, without rejection.
 
@@ -35,20 +48,17 @@ def distinct(i: int, NP: int, uniforms: Array, count: int, used: Array, r: Array
     used[0] = i
     for k in range(count):
         v = int(uniforms[at.R + k] * (NP - 1 - k))
-        place = k + 1
         for m in range(k + 1):
-            if v >= used[m]:
-                v += 1
-            else:
-                place = m
-                break
-        for m in range(k, place - 1, -1):
-            used[m + 1] = used[m]
-        used[place] = v
+            v += int(v >= used[m])
         r[k] = v
+        for m in range(k + 1):
+            smaller = min(used[m], v)
+            v = max(used[m], v)
+            used[m] = smaller
+        used[k + 1] = v
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def repaired(v: float, low: float, high: float, parent: float, u: float, boundary: int) -> float:
     """A coordinate that left [low, high], brought back by the boundary rule."""
     if boundary == at.MIDPOINT:
@@ -67,7 +77,7 @@ def repaired(v: float, low: float, high: float, parent: float, u: float, boundar
     return min(max(v, low), high)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def propose(
     rows: Array,
     NP: int,
@@ -95,8 +105,12 @@ def propose(
     """
     n, D = offspring.shape
     used = np.empty(6, np.int64)
-    r = np.empty(5, np.int64)
-    mutant = np.empty(D)
+    cast = np.empty(9, np.int64)
+    # More indices than a strategy needs do no harm, and the loop always has the same length.
+    count = min(5, NP - 1)
+    cast[_BEST] = best
+    best_few = min(NP, max(2, int(np.rint(top * NP))))
+    step = np.empty(D)
     top_column = at.CROSS + D
     resample_column = top_column + int(top_drawn)
     repairs = 0
@@ -116,72 +130,55 @@ def propose(
         )  # fmt: skip
         F_used[i] = F
         CR_used[i] = CR
-        distinct(i, NP, row, _DRAWN[code], used, r)
 
-        pbest = best
-        if code == _CURR_TO_PBEST_1 or code == _ARCHIVED:
-            p = top
-            if top_drawn:
-                p = 2.0 / NP + row[top_column] * (top - 2.0 / NP)
+        # Who takes part.
+        cast[_I] = i
+        distinct(i, NP, row, count, used, cast[_R1:])
+        if top_drawn:
+            p = 2.0 / NP + row[top_column] * (top - 2.0 / NP)
             best_few = min(NP, max(2, int(np.rint(p * NP))))
-            pbest = order[int(row[at.PBEST] * best_few)]
+        cast[_PBEST] = order[int(row[at.PBEST] * best_few)]
+        a = int(row[at.ARCHIVE] * (NP - 1 + archived))
+        a += int(a >= i)
+        cast[_ARCH] = a + int(a >= NP) * (offset - NP)
 
-        # Every strategy is base + F (p1 - m1 [+ p2 - m2 [+ p3 - m3]]).
-        p2 = m2 = p3 = m3 = -1
-        if code == _RAND_1:
-            base, p1, m1 = r[0], r[1], r[2]
-        elif code == _RAND_2:
-            base, p1, m1, p2, m2 = r[0], r[1], r[2], r[3], r[4]
-        elif code == _RAND_TO_BEST_2:
-            base, p1, m1, p2, m2, p3, m3 = r[0], best, r[0], r[1], r[2], r[3], r[4]
-        elif code == _CURR_TO_RAND_1:
-            base, p1, m1, p2, m2 = i, r[0], i, r[1], r[2]
-        elif code == _CURR_TO_PBEST_1:
-            base, p1, m1, p2, m2 = i, pbest, i, r[0], r[1]
-        elif code == _ARCHIVED:
-            a = int(row[at.ARCHIVE] * (NP - 1 + archived))
-            if a >= i:
-                a += 1
-            if a >= NP:
-                a += offset - NP
-            base, p1, m1, p2, m2 = i, pbest, i, r[0], a
-        elif code == _BEST_1:
-            base, p1, m1 = best, r[0], r[1]
-        elif code == _CURR_TO_BEST_1:
-            base, p1, m1, p2, m2 = i, best, i, r[0], r[1]
-        else:
-            base, p1, m1, p2, m2 = best, r[0], r[1], r[2], r[3]
-
-        if p2 < 0:
-            for j in range(D):
-                mutant[j] = rows[base, j] + F * (rows[p1, j] - rows[m1, j])
-        elif p3 < 0:
-            for j in range(D):
-                step = rows[p1, j] - rows[m1, j] + rows[p2, j] - rows[m2, j]
-                mutant[j] = rows[base, j] + F * step
-        else:
-            for j in range(D):
-                step = rows[p1, j] - rows[m1, j] + rows[p2, j] - rows[m2, j]
-                mutant[j] = rows[base, j] + F * (step + rows[p3, j] - rows[m3, j])
-
-        # Binomial crossover, then the bounds.
-        j_rand = int(row[at.J_RAND] * D)
-        left = False
+        # Mutation and binomial crossover. Few arrays to a loop and no branches, so that the
+        # compiler makes vector instructions of them.
+        roles = _ROLES[code]
+        base, p1, m1 = rows[cast[roles[0]]], rows[cast[roles[1]]], rows[cast[roles[2]]]
         for j in range(D):
-            v = rows[i, j]
-            if row[at.CROSS + j] < CR or j == j_rand:
-                v = mutant[j]
-                if boundary != at.NONE and not (low[j] <= v <= high[j]):
-                    left = True
-                    u = row[resample_column + j] if boundary == at.RESAMPLE else 0.0
-                    v = repaired(v, low[j], high[j], rows[i, j], u, boundary)
-            offspring[i, j] = v
-        if left:
-            repairs += 1
+            step[j] = p1[j] - m1[j]
+        for term in range(3, 7, 2):
+            if roles[term] >= 0:
+                plus, minus = rows[cast[roles[term]]], rows[cast[roles[term + 1]]]
+                for j in range(D):
+                    step[j] = step[j] + plus[j] - minus[j]
+        for j in range(D):
+            step[j] = base[j] + F * step[j]
+        parent, child, cross = rows[i], offspring[i], row[at.CROSS :]
+        for j in range(D):
+            ours, new = parent[j], step[j]
+            child[j] = new if cross[j] < CR else ours
+        j_rand = int(row[at.J_RAND] * D)
+        child[j_rand] = step[j_rand]
+
+        # Bounds. The parent is inside them, so only coordinates of the mutant can be outside.
+        if boundary != at.NONE:
+            outside = False
+            for j in range(D):
+                v = child[j]
+                outside |= (v < low[j]) | (v > high[j])
+            if outside:
+                repairs += 1
+                for j in range(D):
+                    v = child[j]
+                    if v < low[j] or v > high[j]:
+                        u = row[resample_column + j] if boundary == at.RESAMPLE else 0.0
+                        child[j] = repaired(v, low[j], high[j], parent[j], u, boundary)
     return repairs
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def sort_again(order: Array, fitness: Array, NP: int) -> None:
     """Bring `order` (best first, ties by index) up to date by insertion: few parents have moved."""
     for k in range(1, NP):
@@ -199,7 +196,7 @@ def sort_again(order: Array, fitness: Array, NP: int) -> None:
         order[m + 1] = moved
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def survive(
     rows: Array,
     fitness: Array,
@@ -212,12 +209,15 @@ def survive(
     keep: Array,
     operators: Array,
     counts: Array,
+    order: Array,
+    ordered: int,
 ) -> int:
     """Let each offspring with u <= f take its parent's place, parents that lost enter the archive.
 
     A value that is not finite never survives; a failed parent has fitness +inf and yields to any
-    finite value. Returns the index of the best offspring, -1 if all failed. A full archive gives up
-    a random member (`recent`) or is a reservoir of all parents that ever lost (`history`).
+    finite value. Returns the index of the best offspring, -1 if all failed. A full archive gives
+    up a random member (`recent`) or is a reservoir of all parents that ever lost (`history`). The
+    first `ordered` of `order` are sorted again.
     """
     n, D = offspring.shape
     best = -1
@@ -245,4 +245,32 @@ def survive(
         for j in range(D):
             rows[i, j] = offspring[i, j]
         fitness[i] = u
+    sort_again(order, fitness, ordered)
     return best
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def enforce(
+    offspring: Array,
+    parents: Array,
+    rows: Array,
+    uniforms: Array,
+    low: Array,
+    high: Array,
+    boundary: int,
+) -> int:
+    """Bounds for offspring that no strategy made; returns how many were repaired."""
+    repairs = 0
+    if boundary == at.NONE:
+        return repairs
+    for m in range(parents.shape[0]):
+        i = parents[m]
+        left = False
+        for j in range(offspring.shape[1]):
+            v = offspring[i, j]
+            if not (low[j] <= v <= high[j]):
+                left = True
+                offspring[i, j] = repaired(v, low[j], high[j], rows[i, j], uniforms[m, j], boundary)
+        if left:
+            repairs += 1
+    return repairs

@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 SCALE = 0.1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def cauchy(loc: float, scale: float, u: float) -> float:
     """A Cauchy value redrawn while <= 0 and cut at 1.
 
@@ -33,7 +33,7 @@ def cauchy(loc: float, scale: float, u: float) -> float:
     return value if value > 0.0 else np.finfo(np.float64).tiny
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def standard_normal(p: float) -> float:
     """The inverse of the normal distribution function, relative error about 1e-16.
 
@@ -79,13 +79,13 @@ def standard_normal(p: float) -> float:
     return -x if q < 0.0 else x
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def normal(loc: float, scale: float, u: float) -> float:
     """A normal value cut to [0, 1]."""
     return min(1.0, max(0.0, loc + scale * standard_normal(u)))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def draw(
     kind: int,
     a: float,
@@ -112,7 +112,7 @@ def draw(
     return normal(means[row, half, k], SCALE, u)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def learn(
     means: Array,
     lengths: Array,

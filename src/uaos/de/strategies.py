@@ -1,8 +1,8 @@
 """The nine mutation strategies.
 
-Notation: `x_i` the parent, `x_best` the best parent, `x_pbest` one of the `max(2, round(top_NP·NP))`
-best parents drawn afresh, `x_r1` .. `x_r5` parents drawn distinct and different from i, `x_arch`
-drawn from parents ∪ archive without i.
+Notation: `x_i` the parent, `x_best` the best parent, `x_pbest` one of the
+`max(2, round(top_NP·NP))` best parents drawn afresh, `x_r1` .. `x_r5` parents drawn distinct and
+different from i, `x_arch` drawn from parents ∪ archive without i.
 
 References: Storn and Price (1997) for the rand and best families; Zhang and Sanderson (2009), JADE,
 for curr-to-pbest and its archive; the choice of nine is that of Sharma, López-Ibáñez and Kazakov.

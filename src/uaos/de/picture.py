@@ -1,0 +1,90 @@
+"""The picture of a run: which operators were used, and how good the best point became."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from uaos.de.protocols import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from uaos.de.history import History
+
+# Told apart with any colour vision: Okabe and Ito's seven and black, then Tol's wine and olive.
+_PALETTE = (
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9",
+    "#D55E00", "#F0E442", "#882255", "#999933", "#000000",
+)  # fmt: skip
+# Beyond the palette, the colours come again under these.
+_HATCHES = ("", "////", "....", "xxxx", "----")
+
+# Rows drawn at most: more than the picture has pixels for would only blur.
+_COLUMNS = 250
+
+
+def draw(history: "History", path: Any, f_opt: float | None) -> "Figure":
+    """Stacked shares of the operators above, best fitness below, over the generations."""
+    # A figure of its own: pyplot's would be shared with whatever else the user is drawing.
+    from matplotlib.figure import Figure
+
+    # matplotlib is an external library without types.
+    figure: Figure = Figure(figsize=(10, 6.4), dpi=100, layout="constrained")
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    generation, shares = _shares(history)
+    if len(generation):
+        _stack(upper, generation, shares, history.operators)
+        _descent(lower, history, f_opt)
+        lower.set_xlim(0, generation[-1])
+    upper.set_ylabel("share of offspring")
+    upper.set_ylim(0, 1)
+    lower.set_xlabel("generation")
+    for axes in (upper, lower):
+        axes.spines[["top", "right"]].set_visible(False)
+    if path is not None:
+        figure.savefig(path)
+    return figure
+
+
+def _shares(history: "History") -> tuple[Array, Array]:
+    """Ends of at most `_COLUMNS` blocks of generations, and each operator's share of a block."""
+    rows = len(history)
+    if rows == 0:
+        return np.zeros(0), np.zeros((0, len(history.operators)))
+    starts = np.unique(np.linspace(0, rows, min(rows, _COLUMNS), endpoint=False).astype(int))
+    counts = np.add.reduceat(history.counts, starts, axis=0)
+    ends = np.append(starts[1:], rows) - 1
+    return history.generation[ends], counts / counts.sum(axis=1, keepdims=True)
+
+
+def _stack(axes: Any, generation: Array, shares: Array, names: tuple[str, ...]) -> None:
+    edges = np.concatenate([[0], generation])
+    bottom = np.zeros(len(generation))
+    for k, name in enumerate(names):
+        top = bottom + shares[:, k]
+        axes.stairs(
+            top, edges, baseline=bottom, fill=True, label=name,
+            color=_PALETTE[k % len(_PALETTE)],
+            hatch=_HATCHES[k // len(_PALETTE) % len(_HATCHES)], edgecolor="white", linewidth=0,
+        )  # fmt: skip
+        bottom = top
+    # In the order of the stack, the topmost operator first.
+    handles, labels = axes.get_legend_handles_labels()
+    axes.legend(
+        handles[::-1], labels[::-1], loc="upper left", bbox_to_anchor=(1.0, 1.0),
+        frameon=False, fontsize=9,
+    )  # fmt: skip
+
+
+def _descent(axes: Any, history: "History", f_opt: float | None) -> None:
+    value = history.best - (f_opt or 0.0)
+    axes.plot(history.generation, value, color="#0072B2", linewidth=1.6)
+    axes.set_ylabel("best fitness" if f_opt is None else "best fitness − optimum")
+    shown = value[np.isfinite(value)]
+    if len(shown) and shown.min() > 0 and shown.max() > 10 * shown.min():
+        axes.set_yscale("log")
+    again = np.flatnonzero(np.diff(history.restarts, prepend=0))
+    for k, g in enumerate(history.generation[again]):
+        axes.axvline(g, color="0.6", linewidth=0.8, linestyle=":", label="" if k else "restart")
+    if len(again):
+        axes.legend(frameon=False, fontsize=9)

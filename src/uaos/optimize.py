@@ -1,0 +1,414 @@
+"""Minimise a black box: `minimize` in one call, `DifferentialEvolution` by ask and tell.
+
+The one place where methods and configurations meet the engine (`uaos.de`).
+"""
+
+import dataclasses
+import numbers
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from uaos import statefile
+from uaos.catalogue import RECOMMENDED, configuration
+from uaos.configuration import Configuration
+from uaos.de.engine import Engine
+from uaos.de.evaluation import Evaluator, Interrupted, Objective, Workers
+from uaos.de.operators import Operator
+from uaos.de.protocols import Array, OwnOperator, Selector
+from uaos.de.result import Result
+from uaos.de.settings import Settings
+from uaos.de.view import EngineView
+from uaos.errors import InvalidFile, InvalidParameter
+from uaos.method import Method
+from uaos.params import known_only
+
+#: What `method` may be: None for the recommended configuration, a name of the catalogue, the path
+#: of a TOML file, a method (which runs with default settings) or a whole configuration.
+MethodLike = None | str | os.PathLike[str] | Method | Configuration
+
+#: Evaluations for each dimension where no budget is given.
+DEFAULT_BUDGET = 10_000
+
+#: Version of the file that :meth:`DifferentialEvolution.save` writes.
+FORMAT = 1
+
+
+class DifferentialEvolution:
+    """Differential evolution with adaptive operators, driven from outside::
+
+        de = DifferentialEvolution([(-5, 5)] * 10, seed=1, budget=50_000)
+        while not de.done:
+            X = de.ask()          # points to evaluate, (n, D); the number may change
+            de.tell(values)       # one value for each, NaN for a failure
+        print(de.result)
+
+    `method`: None for the recommended configuration, the name of one (`uaos methods` lists them), a
+    TOML file, a :class:`uaos.Method` or a :class:`uaos.Configuration`. A configuration brings all
+    its settings along; arguments that are given win. `operators`: strategy names,
+    :class:`uaos.Operator` or own objects with `name` and `propose(state, parents, rng)`. `F` and
+    `CR` are for the operators that do not set their own. `popsize`: a number, or a multiple of the
+    dimension such as "18D". `boundary`: none, clip, reflect, midpoint or resample; if not given,
+    the configuration's, which is midpoint unless it says otherwise. `settings`: further fields of
+    :class:`uaos.de.settings.Settings`: centre, best_rule, archive, archive_size, schedule, restart.
+
+    `budget` is exact to the evaluation; None means no limit, and 10 000·D evaluations for a
+    population schedule to run over. `done` also becomes true once `target` is reached.
+    """
+
+    def __init__(
+        self,
+        bounds: Any,
+        *,
+        method: MethodLike = None,
+        F: Any = None,
+        CR: Any = None,
+        popsize: int | str | None = None,
+        top_NP: float | str | None = None,
+        boundary: str | None = None,
+        seed: int | np.random.Generator | None = None,
+        operators: Sequence[Any] | None = None,
+        budget: int | None = None,
+        x0: Any = None,
+        target: float | None = None,
+        history: bool = True,
+        **settings: Any,
+    ) -> None:
+        low, high = _bounds(bounds)
+        budget = _budget(budget)
+        chosen = _configuration(method)
+        if method is None and popsize is None and budget is not None:
+            # The recommended NP is 10·D; over few generations a smaller population does better.
+            chosen = _fitted(chosen, len(low), budget)
+        given = {"F": F, "CR": CR, "NP": popsize, "top_NP": top_NP, "boundary": boundary}
+        given["pool"] = None if operators is None else tuple(operators)
+        changes = {name: value for name, value in given.items() if value is not None}
+        final = _changed(chosen, changes | _known(settings))
+        self._build(
+            name=chosen.name, method=chosen.method, settings=final, low=low, high=high,
+            seed=seed, budget=budget, target=_target(target), history=history,
+            x0=_points(x0, low, high, final.boundary),
+        )  # fmt: skip
+
+    def _build(
+        self, *, name: str, method: Method | None, settings: Settings, low: Array, high: Array,
+        seed: int | np.random.Generator | None, budget: int | None, target: float | None,
+        history: bool, x0: Array | None,
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.method = method
+        self.settings = settings
+        self.target = target
+        self.seed, rng = _seeded(seed)
+        horizon = DEFAULT_BUDGET * len(low)
+
+        def make_selector(K: int, left: int | None, generator: np.random.Generator) -> Selector:
+            assert method is not None
+            return method.selector(K, seed=generator, budget=horizon if left is None else left)
+
+        self._engine = Engine(
+            settings, low, high, make_selector=None if method is None else make_selector, rng=rng,
+            budget=budget, horizon=horizon, x0=x0, history=history,
+        )  # fmt: skip
+
+    # The loop
+
+    def ask(self) -> Array:
+        """The points to evaluate next, (n, D); the same again until they are told."""
+        return self._engine.ask()
+
+    def tell(self, values: Any) -> None:
+        """The objective at the points of :meth:`ask`; NaN and infinite values are failures."""
+        self._engine.tell(values)
+
+    @property
+    def done(self) -> bool:
+        """Whether the budget is spent or the target reached."""
+        return self._engine.done or self._on_target
+
+    @property
+    def _on_target(self) -> bool:
+        return self.target is not None and self._engine.best_fitness <= self.target
+
+    @property
+    def state(self) -> EngineView:
+        """The run as it is now: population, fitness, probabilities, …; not to be written to."""
+        return self._engine.view
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The names of the operators."""
+        return self._engine.pool.names
+
+    @property
+    def result(self) -> Result:
+        """The best so far; see :class:`Result`."""
+        engine = self._engine
+        if engine.evaluations and engine.best_x is None:
+            success, message = False, (
+                f"none of {engine.evaluations} evaluations gave a finite value; check what the "
+                "function returns inside the bounds"
+            )  # fmt: skip
+        elif self._on_target:
+            success, message = True, f"the target {self.target:g} was reached"
+        elif engine.done:
+            success, message = True, f"the budget of {engine.budget} evaluations was spent"
+        else:
+            success, message = False, "the run is not finished"
+        return self._result(success, message)
+
+    def _result(self, success: bool, message: str) -> Result:
+        engine = self._engine
+        return Result(
+            x=None if engine.best_x is None else engine.best_x.copy(),
+            fun=engine.best_fitness if engine.best_x is not None else float("nan"),
+            nfev=engine.evaluations, nit=engine.generation, success=success, message=message,
+            seed=self.seed, history=engine.history,
+        )  # fmt: skip
+
+    # Exact resume
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the run to a file, from which :meth:`load` continues it bit for bit."""
+        engine = self._engine
+        content = {
+            "name": self.name,
+            "method": None if self.method is None else self.method.to_dict(),
+            "settings": self.settings.to_dict(),
+            "low": engine.low,
+            "high": engine.high,
+            "budget": engine.budget,
+            "target": self.target,
+            "seed": self.seed,
+            "generator": type(engine.rng.bit_generator).__name__,
+            "engine": engine.state(),
+        }
+        statefile.write(path, "run", FORMAT, content)
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], *, operators: Sequence[OwnOperator] = ()
+    ) -> "DifferentialEvolution":
+        """A run that continues where the saved one stood.
+
+        Code is not saved: own operators of the pool are passed again in `operators`.
+        """
+        content = statefile.read(path, "run", FORMAT)
+        try:
+            own = {one.name: one for one in operators}
+            recipe = content["method"]
+            made = cls.__new__(cls)
+            made._build(
+                name=content["name"],
+                method=None if recipe is None else Method.from_dict(recipe),
+                settings=Settings.from_dict(content["settings"], own),
+                low=content["low"], high=content["high"], budget=content["budget"],
+                target=content["target"], history=content["engine"]["history"] is not None,
+                seed=np.random.Generator(getattr(np.random, content["generator"])()), x0=None,
+            )  # fmt: skip
+            made.seed = content["seed"]
+            made._engine.restore(content["engine"])
+        except (KeyError, AttributeError, TypeError) as error:
+            raise InvalidFile(f"{path}: damaged, {error!r}") from error
+        return made
+
+    def __repr__(self) -> str:
+        engine = self._engine
+        return (
+            f"<DifferentialEvolution {self.name}: {len(self.operators)} operators, "
+            f"{engine.evaluations} evaluations, best {engine.best_fitness:g}>"
+        )
+
+
+def minimize(
+    fun: Objective,
+    bounds: Any,
+    *,
+    method: MethodLike = None,
+    budget: int | None = None,
+    seed: int | np.random.Generator | None = None,
+    x0: Any = None,
+    popsize: int | str | None = None,
+    vectorized: bool = False,
+    workers: Workers = 1,
+    callback: Callable[[EngineView], Any] | None = None,
+    target: float | None = None,
+    boundary: str | None = None,
+    history: bool = True,
+    on_error: str = "raise",
+    **settings: Any,
+) -> Result:
+    """Minimise `fun` over a box.
+
+    `fun` gets a point, an array of length D, and returns a number; with `vectorized` it gets a
+    whole generation, (n, D), and returns n numbers. `workers` evaluates a generation in parallel: a
+    number of processes (-1: one for each processor; `fun` must then be importable), any
+    `concurrent.futures.Executor`, or a function like `map`. The same seed gives the same result in
+    every mode, so whatever ends a run does so after a whole generation: the `target` (a fitness at
+    or below which the run ends), the `callback`, which gets the state of the run and ends it by
+    returning True or raising StopIteration. Only the `budget` is exact to the evaluation (default:
+    10 000 for each dimension).
+
+    `boundary=None` means the configuration's own rule, which is "midpoint" by default. NaN and
+    infinite values are failures, which never survive; with `on_error="fail"`, exceptions of `fun`
+    are too. Ctrl-C returns the best so far. For `method`, `popsize` and further settings (`F`,
+    `CR`, `top_NP`, `operators`, …) see :class:`DifferentialEvolution`, for `success` and `message`
+    :class:`Result`.
+    """
+    low, _ = _bounds(bounds)
+    if on_error not in ("raise", "fail"):
+        raise InvalidParameter("on_error", on_error, '"raise" or "fail"')
+    de = DifferentialEvolution(
+        bounds, method=method, popsize=popsize, boundary=boundary, seed=seed, x0=x0, target=target,
+        budget=DEFAULT_BUDGET * len(low) if budget is None else budget, history=history, **settings,
+    )  # fmt: skip
+    evaluator = Evaluator(fun, vectorized=vectorized, workers=workers, tolerate=on_error == "fail")
+    with evaluator as evaluate:
+        try:
+            while not de.done:
+                de.tell(evaluate(de.ask()))
+                if de.state.x is None:
+                    break
+                if callback is not None and _says_stop(callback, de.state):
+                    return de._result(True, "the callback ended the run")
+        except Interrupted as interrupt:
+            return _interrupted(de, interrupt.values)
+        except KeyboardInterrupt:
+            return _interrupted(de, [])
+    return de.result
+
+
+def _says_stop(callback: Callable[[EngineView], Any], state: EngineView) -> bool:
+    try:
+        verdict = callback(state)
+    except StopIteration:
+        return True
+    return isinstance(verdict, bool | np.bool_) and bool(verdict)
+
+
+def _interrupted(de: DifferentialEvolution, values: list[float]) -> Result:
+    """The best so far, with what was ready of the generation that Ctrl-C cut short."""
+    result = de._result(False, "interrupted; this is the best so far")
+    finite = np.array([v if np.isfinite(v) else np.inf for v in np.ravel(values)])
+    result = dataclasses.replace(result, nfev=result.nfev + len(finite))
+    if len(finite) and np.isfinite(finite.min()) and not finite.min() >= result.fun:
+        best = int(finite.argmin())
+        return dataclasses.replace(result, x=de.ask()[best], fun=float(finite[best]))
+    return result
+
+
+# What the arguments mean
+
+
+def _configuration(method: MethodLike) -> Configuration:
+    if isinstance(method, Configuration):
+        return method
+    if isinstance(method, Method):
+        return Configuration("own method", method, Settings(NP=None))
+    if method is None or isinstance(method, str | os.PathLike):
+        return configuration(RECOMMENDED if method is None else method)
+    raise InvalidParameter(
+        "method", method, "None, a name, a TOML file, a uaos.Method or a uaos.Configuration"
+    )
+
+
+def _fitted(chosen: Configuration, dimension: int, budget: int) -> Configuration:
+    fitted = dataclasses.replace(chosen.settings, NP=None)
+    usual = chosen.settings.population_size(dimension, budget)
+    if fitted.population_size(dimension, budget) >= usual:
+        return chosen
+    return dataclasses.replace(chosen, settings=fitted)
+
+
+def _known(settings: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("centre", "best_rule", "archive", "archive_size", "schedule", "restart")
+    known_only(settings, dict.fromkeys(names), "the differential evolution")
+    return dict(settings)
+
+
+def _changed(chosen: Configuration, changes: dict[str, Any]) -> Settings:
+    """The configuration's settings with what was given in their place."""
+    settings = dataclasses.replace(chosen.settings, **changes)
+    pool = settings.pool or ()
+    for role in ("F", "CR"):
+        if role in changes and pool and not any(_open(m, role) for m in pool):
+            raise InvalidParameter(
+                role, changes[role], f"nothing here: every operator of {chosen.name!r} has its own "
+                f"{role}. Give operators= as well, or another method",
+            )  # fmt: skip
+    return settings
+
+
+def _open(member: object, role: str) -> bool:
+    return isinstance(member, Operator) and getattr(member, role) is None
+
+
+def _bounds(bounds: Any) -> tuple[Array, Array]:
+    """Lower and upper bounds from pairs, an array (D, 2), or an object with `lb` and `ub`."""
+    allowed = "a pair (low, high) of finite numbers, low < high, for each coordinate"
+    try:
+        if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
+            lb, ub = np.broadcast_arrays(np.atleast_1d(bounds.lb), np.atleast_1d(bounds.ub))
+            pairs = np.column_stack([lb, ub]).astype(float)
+        else:
+            pairs = np.array(bounds, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidParameter("bounds", bounds, allowed) from None
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) == 0:
+        raise InvalidParameter("bounds", f"of shape {pairs.shape}", allowed)
+    for j, (a, b) in enumerate(pairs.tolist()):
+        if not (np.isfinite(a) and np.isfinite(b) and a < b):
+            raise InvalidParameter(f"bounds[{j}]", (a, b), allowed)
+    return pairs[:, 0].copy(), pairs[:, 1].copy()
+
+
+def _points(x0: Any, low: Array, high: Array, boundary: str) -> Array | None:
+    if x0 is None:
+        return None
+    D = len(low)
+    allowed = f"one point of length {D}, or several, (m, {D}), of finite numbers"
+    try:
+        points = np.atleast_2d(np.array(x0, dtype=float))
+    except (TypeError, ValueError):
+        raise InvalidParameter("x0", x0, allowed) from None
+    if points.ndim != 2 or points.shape[1] != D or not np.isfinite(points).all():
+        raise InvalidParameter("x0", x0, allowed)
+    outside = np.argwhere((points < low) | (points > high))
+    if len(outside) and boundary != "none":
+        point, j = outside[0].tolist()
+        raise InvalidParameter(
+            f"x0[{point}, {j}]", float(points[point, j]),
+            f'{low[j]:g} to {high[j]:g} (or anything with boundary="none")',
+        )  # fmt: skip
+    return points
+
+
+def _budget(budget: Any) -> int | None:
+    if budget is None:
+        return None
+    if isinstance(budget, numbers.Real) and not isinstance(budget, bool):
+        number = float(budget)
+        if number.is_integer() and number >= 1:  # 1e5 is how people write it
+            return int(number)
+    raise InvalidParameter("budget", budget, "a whole number of evaluations >= 1, or None")
+
+
+def _target(target: Any) -> float | None:
+    if target is None:
+        return None
+    if isinstance(target, numbers.Real) and not isinstance(target, bool) and target == target:
+        return float(target)
+    raise InvalidParameter("target", target, "a number, or None")
+
+
+def _seeded(seed: Any) -> tuple[int | None, np.random.Generator]:
+    if isinstance(seed, np.random.Generator):
+        return None, seed
+    if seed is None:
+        # Drawn here, so that the result can say which seed repeats the run.
+        seed = int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(seed, numbers.Integral) and not isinstance(seed, bool) and int(seed) >= 0:
+        return int(seed), np.random.default_rng(int(seed))
+    raise InvalidParameter("seed", seed, "a whole number >= 0, a numpy Generator, or None")
