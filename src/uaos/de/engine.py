@@ -64,6 +64,8 @@ class Engine:
         D = len(low)
         self._resample = settings.boundary == "resample"
         self._boundary = BOUNDARIES[settings.boundary]
+        self._top, self._top_drawn = settings.top, settings.top_drawn
+        self._best_is_latest = settings.best_rule == "latest"
         self._reservoir = settings.archive == "history"
         self._columns = layout.columns(D, settings.top_drawn, self._resample)
         self._uniforms = np.empty((0, self._columns))
@@ -137,7 +139,7 @@ class Engine:
     @property
     def best_index(self) -> int:
         """Where x_best stands: the best parent, or by `best_rule="latest"` (see `Settings`)."""
-        if self._latest >= 0 and self.settings.best_rule == "latest":
+        if self._best_is_latest and self._latest >= 0:
             return self._latest
         return int(self._order[0])
 
@@ -176,10 +178,9 @@ class Engine:
         self._repairs = kernels.propose(
             self._rows, self.NP, self.NP_start, int(self._counters[layout.ARCHIVED]), self._order,
             self.best_index, self._operators, self.pool.table, self._rules.means,
-            self._rules.lengths, uniforms, self.settings.top, self.settings.top_drawn,
+            self._rules.lengths, uniforms, self._top, self._top_drawn,
             self.low, self.high, self._boundary, offspring, self._F, self._CR,
         )  # fmt: skip
-        self._keep = uniforms[:, layout.KEEP].copy()
         if self.pool.own:
             self._repairs += self._vary_own(offspring)
         self._asked = offspring
@@ -255,7 +256,7 @@ class Engine:
         self._counts = np.zeros(len(self.pool.members), np.int64)
         best: int = kernels.survive(
             self._rows, self._fitness, self.NP_start, self._capacity, self._reservoir,
-            self._counters, self._asked, u, self._keep, self._operators, self._counts,
+            self._counters, self._asked, u, self._uniforms, self._operators, self._counts,
             self._order, self.NP if self.NP <= _INSERTION else 0,
         )  # fmt: skip
         if self.NP > _INSERTION:
@@ -325,7 +326,7 @@ class Engine:
         "_capacity", "_epoch_start", "_epoch_best", "_since_better", "_started",
     )  # fmt: skip
     _ARRAYS = ("_rows", "_fitness", "_order", "_counters")
-    _BETWEEN = ("_asked", "_operators", "_F", "_CR", "_keep")
+    _BETWEEN = ("_asked", "_operators", "_F", "_CR", "_uniforms")
 
     def state(self) -> dict[str, Any]:
         """All that is needed to continue, as plain values and arrays."""

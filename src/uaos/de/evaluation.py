@@ -5,7 +5,7 @@ Every way gives the same values for the same points, so that a run does not depe
 
 import os
 import signal
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -185,14 +185,11 @@ def _processes(fun: Objective, count: int, tolerate: bool) -> Any:
 
 def _as_values(values: Any, n: int) -> Array:
     """What the objective returned, as n floats; anything else is an error that shows it."""
-    if isinstance(values, Iterable) and not isinstance(values, np.ndarray):
-        values = list(values)
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidFeedback(
-            f"fun must return a number for each point; got {values!r:.200}"
-        ) from None
+        shown = repr(values)[:200]
+        raise InvalidFeedback(f"fun must return a number for each point; got {shown}") from None
     if array.shape == (n,):
         return array
     if array.shape == (n, 1):  # some functions return arrays of length one

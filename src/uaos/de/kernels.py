@@ -120,14 +120,19 @@ def propose(
         if code == at.OWN:
             continue
         row = uniforms[i]
-        F = draw(
-            int(table[op, at.F_KIND]), table[op, at.F_A], table[op, at.F_B],
-            int(table[op, at.F_ROW]), at.OF_F, row[at.F], row[at.MEMORY], means, lengths,
-        )  # fmt: skip
-        CR = draw(
-            int(table[op, at.CR_KIND]), table[op, at.CR_A], table[op, at.CR_B],
-            int(table[op, at.CR_ROW]), at.OF_CR, row[at.CR], row[at.MEMORY], means, lengths,
-        )  # fmt: skip
+        # The call is for sampled rules only: constants are the common case, and it is not free.
+        F, kind = table[op, at.F_A], int(table[op, at.F_KIND])
+        if kind != at.CONSTANT:
+            F = draw(
+                kind, F, table[op, at.F_B], int(table[op, at.F_ROW]), at.OF_F,
+                row[at.F], row[at.MEMORY], means, lengths,
+            )  # fmt: skip
+        CR, kind = table[op, at.CR_A], int(table[op, at.CR_KIND])
+        if kind != at.CONSTANT:
+            CR = draw(
+                kind, CR, table[op, at.CR_B], int(table[op, at.CR_ROW]), at.OF_CR,
+                row[at.CR], row[at.MEMORY], means, lengths,
+            )  # fmt: skip
         F_used[i] = F
         CR_used[i] = CR
 
@@ -206,7 +211,7 @@ def survive(
     counters: Array,
     offspring: Array,
     values: Array,
-    keep: Array,
+    uniforms: Array,
     operators: Array,
     counts: Array,
     order: Array,
@@ -236,9 +241,9 @@ def survive(
             if place < capacity:
                 counters[at.ARCHIVED] += 1
             elif reservoir:
-                place = int(keep[i] * counters[at.EVER_LOST])
+                place = int(uniforms[i, at.KEEP] * counters[at.EVER_LOST])
             else:
-                place = int(keep[i] * capacity)
+                place = int(uniforms[i, at.KEEP] * capacity)
             if place < capacity:
                 for j in range(D):
                     rows[offset + place, j] = rows[i, j]

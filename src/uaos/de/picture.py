@@ -29,13 +29,21 @@ def draw(history: "History", path: Any, f_opt: float | None) -> "Figure":
     from matplotlib.figure import Figure
 
     # matplotlib is an external library without types.
-    figure: Figure = Figure(figsize=(10, 6.4), dpi=100, layout="constrained")
+    figure: Figure = Figure(figsize=(10, 7), dpi=100, layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     generation, shares = _shares(history)
     if len(generation):
         _stack(upper, generation, shares, history.operators)
         _descent(lower, history, f_opt)
         lower.set_xlim(0, generation[-1])
+        # Below the axes, for names of operators with settings are long.
+        columns = 2 if max(len(name) for name in history.operators) > 30 else 3
+        figure.legend(
+            *upper.get_legend_handles_labels(), loc="outside lower center", ncols=columns,
+            frameon=False, fontsize=10,
+        )  # fmt: skip
+    else:
+        upper.text(0.5, 0.5, "no generation beyond the first population", ha="center", va="center")
     upper.set_ylabel("share of offspring")
     upper.set_ylim(0, 1)
     lower.set_xlabel("generation")
@@ -64,16 +72,10 @@ def _stack(axes: Any, generation: Array, shares: Array, names: tuple[str, ...]) 
         top = bottom + shares[:, k]
         axes.stairs(
             top, edges, baseline=bottom, fill=True, label=name,
-            color=_PALETTE[k % len(_PALETTE)],
+            facecolor=_PALETTE[k % len(_PALETTE)],
             hatch=_HATCHES[k // len(_PALETTE) % len(_HATCHES)], edgecolor="white", linewidth=0,
         )  # fmt: skip
         bottom = top
-    # In the order of the stack, the topmost operator first.
-    handles, labels = axes.get_legend_handles_labels()
-    axes.legend(
-        handles[::-1], labels[::-1], loc="upper left", bbox_to_anchor=(1.0, 1.0),
-        frameon=False, fontsize=9,
-    )  # fmt: skip
 
 
 def _descent(axes: Any, history: "History", f_opt: float | None) -> None:

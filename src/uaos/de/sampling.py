@@ -98,8 +98,6 @@ def draw(
     lengths: Array,
 ) -> float:
     """One value of the rule (kind, a, b), or of the adaptive rule whose memory is `row`."""
-    if kind == at.CONSTANT:
-        return a
     if kind == at.UNIFORM:
         return a + u * (b - a)
     if kind == at.CAUCHY:
