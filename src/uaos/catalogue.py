@@ -114,11 +114,14 @@ def _literature() -> list[Configuration]:
     plain = Settings(NP=None)
     return [
         Configuration(
-            name, Method(*parts, scale_rewards=False).replace(**fixed), plain, str(source),
+            name,
+            Method(metric, reward, quality, probability, selection, False).replace(**fixed),
+            plain,
+            str(source),
             kind="method",
         )
-        for name, *parts, fixed, source in _LITERATURE
-    ]  # fmt: skip
+        for name, metric, reward, quality, probability, selection, fixed, source in _LITERATURE
+    ]
 
 
 def _tuned() -> list[Configuration]:

@@ -136,8 +136,8 @@ def _in_short(entry: Configuration) -> str:
     usual = Settings().to_dict()
     given = entry.settings.to_dict()
     only = entry.settings.members[0]
-    learns = isinstance(only, Operator) and isinstance(only.F, Rule) and only.F.adaptive
-    parts = [f"F and CR {only.F}"] if learns else []
+    rule = only.F if isinstance(only, Operator) else None
+    parts = [f"F and CR {rule}"] if isinstance(rule, Rule) and rule.adaptive else []
     for key, value in given.items():
         if key != "pool" and value != usual.get(key):
             parts.append(f"{key} {value['rule'] if isinstance(value, dict) else value}")
@@ -174,7 +174,9 @@ def _settings(entry: Configuration) -> Table:
     for key, value in entry.settings.to_dict().items():
         if key == "pool":
             continue
-        shown = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
+        shown = (
+            ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
+        )
         table.add_row(key, str(shown))
     table.add_row("operators", "\n".join(entry.settings.names))
     return table

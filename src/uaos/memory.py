@@ -5,6 +5,7 @@ generation, in one pass over the offspring that a numba kernel makes, and read b
 shows the live arrays. Which one a method has is up to its reward; the others are not kept.
 """
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,6 +35,7 @@ class Memory(Protocol):
 
 def memory_for(reward: Reward, n_operators: int) -> Memory:
     """The memory that a reward reads, empty."""
+    kinds: dict[str, Callable[[int, int], Memory]]
     kinds = {"generations": GenerationMemory, "successes": SuccessMemory, "window": WindowMemory}
     return kinds[reward.memory](n_operators, reward.capacity)
 
@@ -45,7 +47,8 @@ class GenerationMemory:
         # One block: successes, applications, sums, bests, each (max_gen, K), newest row first.
         self._table = np.zeros((4, max_gen, n_operators))
         self._count = np.zeros(())
-        self._view = Generations(*self._table, self._count)
+        s, n, sums, bests = self._table
+        self._view = Generations(s, n, sums, bests, self._count)
 
     def record(self, operators: Integers, metrics: Floats, successes: Flags) -> None:
         """Move every generation one row down and fill row 0."""

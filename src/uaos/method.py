@@ -100,7 +100,9 @@ selection=proportional, scale_rewards=True)
         `reward_C` or `quality_C`.
         """
         recipe = self.to_dict()
-        recipe.update({k: changes.pop(k) for k in tuple(changes) if k in (*FAMILIES, "scale_rewards")})
+        recipe.update(
+            {k: changes.pop(k) for k in tuple(changes) if k in (*FAMILIES, "scale_rewards")}
+        )
         recipe.pop("version")
         chosen = Method(**recipe)
         accepted: dict[str, list[tuple[str, str]]] = {}

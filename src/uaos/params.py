@@ -70,7 +70,9 @@ class Real(Parameter):
 
     @property
     def allowed(self) -> str:  # noqa: D102
-        below = "a real number >= {:g} and < {:g}" if self.open_high else "a real number {:g} to {:g}"
+        below = (
+            "a real number >= {:g} and < {:g}" if self.open_high else "a real number {:g} to {:g}"
+        )
         extra = f' (and below {self.bound}), or a share such as "0.2/K"' if self.bound else ""
         return below.format(self.hard_low, self.hard_high) + self._unit() + extra
 

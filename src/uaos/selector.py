@@ -4,7 +4,7 @@ select → (vary, evaluate) → update: metric → memory → reward → quality
 """
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,9 +19,7 @@ from uaos.components.rewards import scaled
 from uaos.components.selections import Draws
 from uaos.errors import InvalidFeedback, InvalidFile, InvalidParameter
 from uaos.memory import Floats, Integers, first_outside, memory_for, survey
-
-if TYPE_CHECKING:
-    from uaos.method import Method
+from uaos.method import Method
 
 #: Version of the file that :meth:`Selector.save` writes.
 FORMAT = 1
@@ -45,28 +43,20 @@ class Selector:
 
     def __init__(
         self,
-        method: "Method",
+        method: Method,
         n_operators: int,
         *,
         seed: int | np.random.Generator | None = None,
         budget: int | None = None,
     ) -> None:
-        if (
-            not isinstance(n_operators, _WHOLE)
-            or isinstance(n_operators, bool)
-            or n_operators < 2
-        ):
-            raise InvalidParameter(
-                "n_operators", n_operators, "a whole number, 2 or more (there is nothing to select among fewer)",
-                owner="a selector",
-            )  # fmt: skip
+        if not _whole(n_operators) or n_operators < 2:
+            allowed = "a whole number, 2 or more (among fewer there is nothing to select)"
+            raise InvalidParameter("n_operators", n_operators, allowed, owner="a selector")
         at_work = method.for_operators(int(n_operators))
         if budget is None and method.selection.needs_budget:
-            raise InvalidParameter(
-                "budget", budget, "a whole number of offspring, as the selection follows the share of it that is spent",
-                owner=method.selection.name,
-            )  # fmt: skip
-        if budget is not None and not budget > 0:
+            allowed = "a number of offspring: the selection follows the share of it that is spent"
+            raise InvalidParameter("budget", budget, allowed, owner=method.selection.name)
+        if budget is not None and not (_whole(budget) and budget > 0):
             raise InvalidParameter("budget", budget, "a positive number of offspring, or None")
         self.method = method
         self._at_work = at_work
@@ -107,7 +97,7 @@ class Selector:
         Until every operator has been applied once, the first parents get those that have not, in
         random order.
         """
-        if not isinstance(n, _WHOLE) or isinstance(n, bool) or n < 0:
+        if not _whole(n) or n < 0:
             raise InvalidParameter("n", n, "a whole number, 0 or more", owner="select")
         numbers = self.rng.random(2 * n + 1)
         draws = Draws(numbers[:n], numbers[n : 2 * n], numbers[2 * n])
@@ -237,8 +227,6 @@ class Selector:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Selector":
         """A selector that continues where the saved one stood."""
-        from uaos.method import Method
-
         content = statefile.read(path, "selector", FORMAT)
         try:
             generator = getattr(np.random, content["generator"])
@@ -268,9 +256,13 @@ class Selector:
         return table
 
 
+def _whole(value: object) -> bool:
+    return isinstance(value, _WHOLE) and not isinstance(value, bool)
+
+
 def _checked_seed(seed: int | np.random.Generator | None) -> int | np.random.Generator | None:
     if seed is None or isinstance(seed, np.random.Generator):
         return seed
-    if isinstance(seed, _WHOLE) and not isinstance(seed, bool) and seed >= 0:
+    if _whole(seed) and seed >= 0:
         return int(seed)
     raise InvalidParameter("seed", seed, "a whole number >= 0, a numpy Generator, or None")

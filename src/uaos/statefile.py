@@ -40,7 +40,7 @@ def write(path: str | os.PathLike[str], kind: str, version: int, state: dict[str
 def read(path: str | os.PathLike[str], kind: str, version: int) -> dict[str, Any]:
     """Read what :func:`write` wrote, or raise :class:`InvalidFile` saying what is wrong with it."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
             header = json.loads(str(file[_HEADER]))
             found, found_version = header["kind"], header["version"]
             arrays = {name: file[name] for name in file.files if name != _HEADER}

@@ -7,6 +7,7 @@ no in-place writes, no data-dependent shapes, no Python branches on array values
 """
 
 import re
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from uaos.params import check_fields, known_only, parameters
@@ -20,6 +21,7 @@ Namespace = Any
 LIMIT = 1e100
 
 
+@dataclass(frozen=True, repr=False)
 class Component:
     """Base of all five families."""
 

@@ -28,9 +28,7 @@ class Metric(Component):
     by_reference: ClassVar[bool] = False
 
     @abstractmethod
-    def compute(
-        self, parents: Array, offspring: Array, best_so_far: Array, xp: Namespace
-    ) -> Array:
+    def compute(self, parents: Array, offspring: Array, best_so_far: Array, xp: Namespace) -> Array:
         """The metric of every offspring, were it improving; a failed one has `u_i` = inf."""
         raise NotImplementedError
 

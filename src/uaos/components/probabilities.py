@@ -3,7 +3,6 @@
 Whatever the component, the probabilities are then divided by their sum.
 """
 
-import dataclasses
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -11,7 +10,7 @@ from typing import ClassVar, Self
 from uaos.components.base import Array, Component, Namespace, unit_sum
 from uaos.components.registry import register
 from uaos.errors import InvalidParameter
-from uaos.params import per_operator, real
+from uaos.params import parameters, per_operator, real
 
 
 class Probability(Component):
@@ -29,7 +28,9 @@ class Probability(Component):
         if n_operators * p_min >= 1:
             limit = f"below 1/K = {1 / n_operators:.4g} for K = {n_operators} operators"
             raise InvalidParameter("p_min", given, limit, owner=self.name)
-        return dataclasses.replace(self, p_min=p_min) if isinstance(given, str) else self
+        if isinstance(given, str):
+            return type(self)(**{n: getattr(self, n) for n in parameters(self)} | {"p_min": p_min})
+        return self
 
     @abstractmethod
     def compute(self, qualities: Array, probabilities: Array, xp: Namespace) -> Array:

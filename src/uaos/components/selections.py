@@ -32,9 +32,7 @@ class Selection(Component):
     needs_budget: ClassVar[bool] = False
 
     @abstractmethod
-    def compute(
-        self, probabilities: Array, draws: Draws, progress: Array, xp: Namespace
-    ) -> Array:
+    def compute(self, probabilities: Array, draws: Draws, progress: Array, xp: Namespace) -> Array:
         """One operator number a parent; `progress` is the share of the budget spent, 0 to 1."""
 
 

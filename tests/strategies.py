@@ -1,0 +1,206 @@
+"""What the property tests draw, and where a comparison would hang on rounding alone.
+
+Fitness values and metrics are small multiples of 1/4: their sums, differences and squares are
+exact, and equal values are frequent. Where an equation jumps (a tie in a ranking, a sum that is 0,
+rewards that are all equal), a jump on exact equality is compared; only a jump that rounding decides
+is left out, by :func:`decided_by_rounding` and :func:`dominance_decided_by_rounding`.
+"""
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from hypothesis import settings
+from hypothesis import strategies as st
+
+import uaos
+from uaos.components import Component
+from uaos.params import Choice, Integer, Parameter, Real, parameters, per_operator
+
+#: Reproducible, and patient with a shared machine.
+STEADY = settings(deadline=None, derandomize=True)
+
+#: Differences below this share of the values are taken for rounding.
+NEAR = 1e-4
+
+FAILED = (math.nan, math.inf, -math.inf)
+QUARTERS = tuple(k / 4 for k in range(-32, 33))
+#: The values that make `area_under_curve` and the Pareto rewards meet ties most often.
+COARSE = (-2.0, -1.0, 0.0, 1.0, 1.5, 2.0)
+
+
+def registered(family: str) -> list[str]:
+    """The names of the package's own components of a family."""
+    return [
+        name
+        for name, component in uaos.components(family).items()
+        if component.__module__.startswith("uaos.")
+    ]
+
+
+# Components
+
+
+def values(parameter: Parameter, n_operators: int) -> st.SearchStrategy[Any]:
+    """Valid values of a parameter: two decimals, or a size small enough to be overrun."""
+    if isinstance(parameter, Choice):
+        return st.sampled_from(parameter.choices)
+    if isinstance(parameter, Integer):
+        return st.integers(parameter.hard_low, 6)
+    assert isinstance(parameter, Real)
+    if parameter.bound:
+        numbers = st.integers(0, math.ceil(100 / n_operators) - 1).map(lambda k: k / 100)
+        return numbers | st.integers(0, 99).map(lambda k: f"{k / 100}/K")
+    low, high = math.ceil(100 * parameter.low), math.floor(100 * parameter.high)
+    numbers = st.integers(low, high - parameter.open_high).map(lambda k: k / 100)
+    ends = [parameter.hard_low, parameter.low, parameter.default]
+    return numbers | st.sampled_from(ends if parameter.open_high else [*ends, parameter.high])
+
+
+@st.composite
+def instances(draw: st.DrawFn, family: str, name: str, n_operators: int) -> Component:
+    """A component with random valid parameters for K operators."""
+    component = uaos.components(family)[name]
+    given = {k: draw(values(p, n_operators)) for k, p in parameters(component).items()}
+    if "p_max" in given:
+        p_min = given["p_min"]
+        least = per_operator(p_min) / n_operators if isinstance(p_min, str) else p_min
+        given["p_max"] = max(given["p_max"], least)
+    return component(**given)
+
+
+def parameters_of(component: Component, n_operators: int) -> dict[str, Any]:
+    """The parameters as the reference takes them: numbers that fit K operators."""
+    return dataclasses.asdict(component.for_operators(n_operators))
+
+
+# Generations
+
+
+class Feedback(NamedTuple):
+    """What a selector is told of one generation."""
+
+    operators: list[int]
+    parents: list[float]
+    offspring: list[float]
+
+
+class Recorded(NamedTuple):
+    """What a memory is told of one generation."""
+
+    operators: list[int]
+    metrics: list[float]
+    successes: list[bool]
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return (
+            np.array(self.operators, dtype=np.int64),
+            np.array(self.metrics, dtype=np.float64),
+            np.array(self.successes, dtype=bool),
+        )
+
+
+def columns(kind: type, *rows: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """A generation of 1 to 8 offspring."""
+    return st.lists(st.tuples(*rows), min_size=1, max_size=8).map(
+        lambda drawn: kind(*map(list, zip(*drawn, strict=True)))
+    )
+
+
+def feedback(
+    n_operators: int, fitness: Sequence[float] = QUARTERS, failed: Sequence[float] = FAILED
+) -> st.SearchStrategy[Feedback]:
+    """A generation in which some evaluations failed, of parents and of offspring."""
+    found = st.sampled_from((*fitness, *failed))
+    return columns(Feedback, st.integers(0, n_operators - 1), found, found)
+
+
+def recorded(n_operators: int, metrics: Sequence[float] = QUARTERS) -> st.SearchStrategy[Recorded]:
+    """A generation as a metric leaves it: a failure has metric 0."""
+    outcome = st.sampled_from(metrics).map(lambda x: (x, True)) | st.just((0.0, False))
+    rows = columns(tuple, st.integers(0, n_operators - 1), outcome)
+    return rows.map(lambda r: Recorded(list(r[0]), [x for x, _ in r[1]], [s for _, s in r[1]]))
+
+
+def histories(one: st.SearchStrategy[Any], longest: int = 8) -> st.SearchStrategy[list[Any]]:
+    """Several generations, of varying size."""
+    return st.lists(one, min_size=1, max_size=longest)
+
+
+def fitness_for(metric: str) -> tuple[float, ...]:
+    """Fitness values that suit a metric: `relative_improvement` is meant for positive fitness."""
+    if metric == "relative_improvement":
+        return tuple(x for x in QUARTERS if x >= 0)
+    return QUARTERS
+
+
+# Numbers, one an operator
+
+
+def vectors(n_operators: int, entries: Sequence[float]) -> st.SearchStrategy[list[float]]:
+    """One of the entries for each operator."""
+    return st.lists(st.sampled_from(entries), min_size=n_operators, max_size=n_operators)
+
+
+def shares(n_operators: int, least: int = 0) -> st.SearchStrategy[list[float]]:
+    """Non-negative numbers whose sum is 1; equal ones are frequent."""
+    parts = st.lists(st.integers(least, 8), min_size=n_operators, max_size=n_operators)
+    return parts.filter(any).map(lambda found: [part / sum(found) for part in found])
+
+
+# Where rounding decides
+
+
+def decided_by_rounding(differences: Sequence[float], scale: float) -> bool:
+    """Whether a difference that decides a case is tiny, yet not exactly 0 in every computation."""
+    tiny = any(abs(d) <= NEAR * scale for d in differences)
+    return tiny and any(d != 0 for d in differences)
+
+
+def span(numbers: Sequence[float]) -> float:
+    """How far the numbers lie apart."""
+    return max(numbers) - min(numbers)
+
+
+def lead(numbers: Sequence[float]) -> float:
+    """By how much the largest number exceeds the next."""
+    second, first = sorted(numbers)[-2:]
+    return first - second
+
+
+def largest(numbers: Sequence[float]) -> float:
+    """The largest magnitude."""
+    return max(abs(x) for x in numbers)
+
+
+def dominance_decided_by_rounding(rows: Sequence[Sequence[float]]) -> bool:
+    """Whether two operators' means or deviations are equal, or nearly, and not exactly computed."""
+    points = [_exact_point(row) for row in rows if row]
+    for (mean_a, var_a), (mean_b, var_b) in itertools.combinations(points, 2):
+        scale = max(abs(mean_a), abs(mean_b))
+        close_mean = abs(mean_a - mean_b) <= NEAR * scale
+        if close_mean and not (_is_float(mean_a) and _is_float(mean_b)):
+            return True
+        close = abs(var_a - var_b) <= NEAR * max(var_a, var_b)
+        if close and not all(_is_float(x) for x in (mean_a, var_a, mean_b, var_b)):
+            return True
+    return False
+
+
+def _exact_point(row: Sequence[float]) -> tuple[Fraction, Fraction]:
+    numbers = [Fraction(x) for x in row]
+    mean = sum(numbers) / len(numbers)
+    return mean, sum((x - mean) ** 2 for x in numbers) / len(numbers)
+
+
+def _is_float(x: Fraction) -> bool:
+    return Fraction(float(x)) == x
+
+
+def as_arrays(named: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Lists as arrays of floats."""
+    return {name: np.asarray(value, dtype=np.float64) for name, value in named.items()}

@@ -1,0 +1,97 @@
+"""Memories keep what the specification says, in the order it says, and never grow."""
+
+import numpy as np
+import pytest
+
+from uaos.components import components
+from uaos.memory import GenerationMemory, SuccessMemory, WindowMemory, memory_for
+
+
+def record(memory, entries) -> None:
+    """Feed a memory one generation of (operator, metric, success)."""
+    operators, metrics, successes = zip(*entries, strict=True)
+    memory.record(np.array(operators), np.array(metrics, dtype=float), np.array(successes))
+
+
+def test_a_generation_is_counted_by_operator() -> None:
+    memory = GenerationMemory(2, max_gen=2)
+    record(memory, [(0, 3, True), (0, 5, True), (0, 0, False), (1, 0, False)])
+    view = memory.view()
+    assert view.successes[0].tolist() == [2, 0]
+    assert view.applications[0].tolist() == [3, 1]
+    assert view.sums[0].tolist() == [8, 0]
+    assert view.bests[0].tolist() == [5, 0]
+    assert view.count == 1
+
+
+def test_the_best_of_negative_metrics_is_negative() -> None:
+    memory = GenerationMemory(1, max_gen=1)
+    record(memory, [(0, -7, True), (0, -2, True)])
+    assert memory.view().bests[0, 0] == -2
+
+
+def test_generations_move_down_and_the_oldest_leaves() -> None:
+    memory = GenerationMemory(1, max_gen=2)
+    for metric in (1, 2, 3):
+        record(memory, [(0, metric, True)])
+    assert memory.view().sums[:, 0].tolist() == [3, 2]
+    assert memory.view().count == 2
+
+
+def test_each_operator_keeps_its_own_last_successes() -> None:
+    memory = SuccessMemory(2, fix_appl=2)
+    record(memory, [(0, 1, True), (0, 2, True), (1, 9, True), (0, 3, True), (0, 8, False)])
+    view = memory.view()
+    assert sorted(view.metrics[0]) == [2, 3]
+    assert view.metrics[1, 0] == 9
+    assert view.counts.tolist() == [2, 1]
+
+
+def window(memory: WindowMemory) -> list[tuple[int, float]]:
+    view = memory.view()
+    filled = int(view.size)
+    assert (view.operators[filled:] == -1).all()
+    assert np.isneginf(view.metrics[filled:]).all()
+    return list(zip(view.operators[:filled].tolist(), view.metrics[:filled].tolist(), strict=True))
+
+
+def test_the_window_is_filled_in_the_order_of_the_population() -> None:
+    memory = WindowMemory(3, W=3)
+    record(memory, [(2, 1, True), (0, 5, False), (1, 4, True)])
+    assert window(memory) == [(2, 1), (1, 4)]
+
+
+def test_in_a_full_window_the_oldest_entry_of_the_same_operator_leaves() -> None:
+    memory = WindowMemory(3, W=3)
+    record(memory, [(0, 7, True), (1, 1, True), (0, 6, True), (0, 2, True)])
+    # (0, 7) leaves although its metric is the largest; the new one is the newest
+    assert window(memory) == [(1, 1), (0, 6), (0, 2)]
+
+
+def test_a_new_operator_displaces_the_smallest_metric_of_a_full_window() -> None:
+    memory = WindowMemory(3, W=3)
+    record(memory, [(0, 7, True), (1, 1, True), (0, 6, True), (2, 3, True)])
+    assert window(memory) == [(0, 7), (0, 6), (2, 3)]
+
+
+def test_a_new_operator_that_is_not_better_than_the_smallest_is_not_stored() -> None:
+    memory = WindowMemory(3, W=2)
+    record(memory, [(0, 7, True), (1, 3, True), (2, 3, True)])
+    assert window(memory) == [(0, 7), (1, 3)]
+
+
+def test_of_equally_small_metrics_the_oldest_leaves() -> None:
+    memory = WindowMemory(3, W=3)
+    record(memory, [(0, 1, True), (1, 5, True), (1, 1, True), (2, 3, True)])
+    assert window(memory) == [(1, 5), (1, 1), (2, 3)]
+
+
+@pytest.mark.parametrize("name", components("reward"))
+def test_a_reward_has_the_memory_it_reads_and_its_size_is_fixed(name: str) -> None:
+    reward = components("reward")[name]()
+    memory = memory_for(reward, 3)
+    before = {key: array.shape for key, array in memory.arrays().items()}
+    for generation in range(200):
+        record(memory, [(i % 3, generation, True) for i in range(7)])
+    assert {key: array.shape for key, array in memory.arrays().items()} == before
+    assert reward.compute(memory.view(), np).shape == (3,)

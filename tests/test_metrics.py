@@ -1,0 +1,61 @@
+"""Offspring metrics, by hand: parents 10, 8, 6, 4 and offspring 7, 9, 2, 4; best so far 3."""
+
+import numpy as np
+import pytest
+
+from uaos.components.metrics import comparable, measure
+from uaos.components.registry import components
+
+PARENTS = np.array([10.0, 8.0, 6.0, 4.0])
+OFFSPRING = np.array([7.0, 9.0, 2.0, 4.0])  # better, worse, better, equal
+BEST_SO_FAR = 3.0
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "successes"),
+    [
+        ("offspring_fitness", [-7, 0, -2, 0], [1, 0, 1, 0]),
+        # the best offspring has 2: exp(-(7 - 2)), exp(0)
+        ("exp_offspring_fitness", [np.exp(-5), 0, 1, 0], [1, 0, 1, 0]),
+        ("parent_improvement", [3, 0, 4, 0], [1, 0, 1, 0]),
+        # best parent 4: 4 - 7 < 0, 4 - 2 = 2; no success without beating it
+        ("best_parent_improvement", [0, 0, 2, 0], [0, 0, 1, 0]),
+        ("best_so_far_improvement", [0, 0, 1, 0], [0, 0, 1, 0]),
+        # median 7: 7 - 7 = 0 is no success, 7 - 2 = 5
+        ("median_improvement", [0, 0, 5, 0], [0, 0, 1, 0]),
+        # 3/7 · 3 and 3/2 · 4
+        ("relative_improvement", [9 / 7, 0, 6, 0], [1, 0, 1, 0]),
+    ],
+)
+def test_each_metric_by_hand(name: str, expected: list[float], successes: list[int]) -> None:
+    values, success = measure(components("metric")[name](), PARENTS, OFFSPRING, BEST_SO_FAR, np)
+    np.testing.assert_allclose(values, expected, rtol=1e-15)
+    assert success.tolist() == [bool(s) for s in successes]
+
+
+def test_every_metric_has_a_case_above() -> None:
+    assert len(components("metric")) == 7
+
+
+def test_relative_improvement_divides_zero_by_the_smallest_normal_number() -> None:
+    relative = components("metric")["relative_improvement"]()
+    values, success = measure(relative, np.array([2.0]), np.array([0.0]), 1e-300, np)
+    # 1e-300 / 2.2250738585072014e-308 · 2
+    assert values[0] == pytest.approx(2e-300 / 2.2250738585072014e-308)
+    assert success[0]
+
+
+def test_failed_offspring_become_inf_and_failed_parents_the_worst_finite_one() -> None:
+    parents, offspring = comparable(
+        np.array([1.0, np.nan, 5.0, -np.inf]), np.array([np.nan, 2.0, -np.inf, 3.0]), np
+    )
+    assert parents.tolist() == [1, 5, 5, 5]
+    assert offspring.tolist() == [np.inf, 2, np.inf, 3]
+
+
+def test_where_no_parent_is_finite_nothing_improves() -> None:
+    parents, offspring = comparable(np.array([np.nan, np.inf]), np.array([1.0, 2.0]), np)
+    _, success = measure(
+        components("metric")["parent_improvement"](), parents, offspring, np.inf, np
+    )
+    assert not success.any()

@@ -1,0 +1,162 @@
+"""A user's component joins its family by name, or is told what it lacks."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import uaos
+from uaos import Method, Selector
+from uaos.components import registry
+from uaos.describe import components_page
+from uaos.errors import InvalidComponent, NameClash
+
+
+@pytest.fixture(autouse=True)
+def _families_as_before() -> Iterator[None]:
+    before = {family: dict(members) for family, members in registry._members.items()}
+    yield
+    for family, members in before.items():
+        registry._members[family].clear()
+        registry._members[family].update(members)
+
+
+def best_ratio() -> type[uaos.GenerationReward]:
+    @uaos.register
+    @dataclass(frozen=True, repr=False)
+    class BestRatio(uaos.GenerationReward):
+        """The operator's best metric, relative to everybody's."""
+
+        max_gen: int = uaos.integer(1, 50, default=5)
+
+        def compute(self, memory, xp):
+            best = memory.bests.max(axis=0)
+            return best / max(best.max(), 1e-12)
+
+    return BestRatio
+
+
+def test_a_registered_reward_works_by_name_everywhere(tmp_path: Path) -> None:
+    best_ratio()
+    method = Method(reward={"name": "best_ratio", "max_gen": 2})
+    assert method.replace(max_gen=3).reward.max_gen == 3
+    assert Method.from_toml(method.to_toml()) == method
+    selector = method.selector(2, seed=1)
+    selector.update([0, 1], [5, 5], [1, 3])
+    assert selector.rewards.tolist() == [1, 0]  # 4/4 and 2/4, scaled to [0, 1]
+    selector.save(tmp_path / "s")
+    assert Selector.load(tmp_path / "s").method == method
+    assert "### `best_ratio`" in components_page()
+
+
+def test_every_family_takes_a_users_component() -> None:
+    @uaos.register
+    class Halved(uaos.Metric):
+        def compute(self, parents, offspring, best_so_far, xp):
+            return (parents - offspring) / 2
+
+    @uaos.register
+    class Constant(uaos.Quality):
+        def compute(self, now, xp):
+            return np.ones(len(now.rewards))
+
+    @uaos.register
+    class Flat(uaos.Probability):
+        def compute(self, qualities, probabilities, xp):
+            return np.ones(len(qualities))
+
+    @uaos.register
+    class Second(uaos.Selection):
+        def compute(self, probabilities, draws, progress, xp):
+            return np.ones(len(draws.pick), dtype=int)
+
+    @uaos.register
+    class Newest(uaos.WindowReward):
+        def compute(self, memory, xp):
+            return memory.membership(xp).sum(axis=1)
+
+    @uaos.register
+    class Many(uaos.SuccessReward):
+        def compute(self, memory, xp):
+            return memory.counts
+
+    for reward in ("newest", "many"):
+        method = Method("halved", reward, "constant", "flat", "second")
+        selector = method.selector(3, seed=1)
+        selector.update([0, 1, 2], [2, 2, 2], [1, 2, 3])
+        assert selector.probabilities.tolist() == [1 / 3] * 3
+        assert selector.select(4).tolist() == [1, 1, 1, 1]
+
+
+def test_registering_the_same_definition_again_replaces_it() -> None:
+    best_ratio()
+    again = best_ratio()
+    assert uaos.components("reward")["best_ratio"] is again
+
+
+def test_a_taken_name_is_refused() -> None:
+    class SuccessSum(uaos.GenerationReward):
+        def compute(self, memory, xp):
+            return memory.successes[0]
+
+    with pytest.raises(NameClash, match="the reward 'success_sum' exists already"):
+        uaos.register(SuccessSum)
+
+
+def test_what_is_no_component_is_refused() -> None:
+    for wrong in (int, 7, "reward", best_ratio()()):
+        with pytest.raises(InvalidComponent, match="not a component class: derive it from"):
+            uaos.register(wrong)
+
+
+def test_a_class_without_its_method_is_refused() -> None:
+    class Empty(uaos.Quality):
+        pass
+
+    with pytest.raises(InvalidComponent, match=r"Empty \(quality\) lacks its one method, compute"):
+        uaos.register(Empty)
+
+
+def test_a_class_outside_the_families_is_refused() -> None:
+    class Lost(uaos.Component):
+        def compute(self):
+            return 1
+
+    with pytest.raises(InvalidComponent, match="the base class of one of the families"):
+        uaos.register(Lost)
+
+
+def test_a_reward_that_does_not_say_what_it_reads_is_refused() -> None:
+    from uaos.components import Reward
+
+    class Vague(Reward):
+        def compute(self, memory, xp):
+            return memory
+
+    with pytest.raises(InvalidComponent, match="derives from uaos.GenerationReward"):
+        uaos.register(Vague)
+
+
+def test_a_field_that_is_not_declared_is_refused() -> None:
+    @dataclass(frozen=True)
+    class Undeclared(uaos.Quality):
+        weight: float = 0.5
+
+        def compute(self, now, xp):
+            return now.rewards
+
+    with pytest.raises(InvalidComponent, match="the field weight is not declared"):
+        uaos.register(Undeclared)
+
+
+def test_a_declared_field_without_dataclass_is_refused() -> None:
+    class Forgotten(uaos.Quality):
+        weight: float = uaos.real(0, 1, default=0.5)
+
+        def compute(self, now, xp):
+            return now.rewards
+
+    with pytest.raises(InvalidComponent, match="decorate the class with @dataclass"):
+        uaos.register(Forgotten)

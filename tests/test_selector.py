@@ -1,0 +1,288 @@
+"""A selector learns, refuses what does not fit, and continues exactly where it was saved."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import uaos
+from uaos import Method, Selector, statefile
+from uaos.errors import InvalidFeedback, InvalidFile, InvalidParameter
+
+METHOD = Method(reward="success_sum", quality="weighted_sum")
+
+
+def improving(selector: Selector, gains: list[float], generations: int) -> None:
+    """Every offspring of operator k improves its parent by exactly gains[k]."""
+    for _ in range(generations):
+        operators = selector.select(50)
+        parents = np.full(50, 100.0)
+        selector.update(operators, parents, parents - np.array(gains)[operators])
+
+
+def settled(probability: dict[str, object]) -> np.ndarray:
+    reward = {"name": "success_sum", "max_gen": 1}
+    method = Method("parent_improvement", reward, "weighted_sum", probability, scale_rewards=False)
+    selector = method.selector(5, seed=1)
+    # Steady gains for operators that are all applied in every generation of 500.
+    operators = np.arange(500) % 5
+    for _ in range(300):
+        selector.update(operators, np.zeros(500), operators - 5.0)
+    return selector.probabilities
+
+
+def test_probability_matching_settles_in_proportion_to_the_gains() -> None:
+    got = settled({"name": "probability_matching", "p_min": 0.1})
+    # 0.1 + (1 - 5 · 0.1) r / 15 for the gains 5, 4, 3, 2, 1: 0.2667 for the best
+    np.testing.assert_allclose(got, [0.1 + 0.5 * r / 15 for r in (5, 4, 3, 2, 1)], rtol=1e-12)
+    assert got[0] == pytest.approx(0.2667, abs=1e-4)
+
+
+def test_adaptive_pursuit_settles_at_its_maximum() -> None:
+    got = settled({"name": "adaptive_pursuit", "p_min": 0.1, "p_max": 0.6, "mu": 0.8})
+    np.testing.assert_allclose(got, [0.6, 0.1, 0.1, 0.1, 0.1], rtol=1e-12)
+
+
+def test_it_starts_with_equal_probabilities_equal_qualities_and_no_reward() -> None:
+    selector = METHOD.selector(4, seed=1)
+    assert selector.probabilities.tolist() == [0.25] * 4
+    assert selector.qualities.tolist() == [0.25] * 4
+    assert selector.rewards.tolist() == [0] * 4
+
+
+def test_every_operator_is_applied_once_before_the_rule_takes_over() -> None:
+    greedy = Method(selection={"name": "greedy", "ties": "first"})
+    for seed in range(20):
+        operators = greedy.selector(6, seed=seed).select(10)
+        # six parents get the six operators in random order, the others the first of the equals
+        assert sorted(operators[:6]) == list(range(6))
+        assert operators[6:].tolist() == [0] * 4
+
+
+def test_one_at_a_time_every_operator_still_gets_its_turn() -> None:
+    selector = Method(selection="greedy").selector(5, seed=3)
+    seen = []
+    for _ in range(5):
+        operator = selector.select(1)
+        seen.append(int(operator[0]))
+        selector.update(operator, [1.0], [2.0])
+    assert sorted(seen) == list(range(5))
+
+
+def test_operators_that_the_user_applied_count_as_applied() -> None:
+    selector = Method(selection={"name": "greedy", "ties": "first"}).selector(3, seed=0)
+    selector.update([0, 1], [1, 1], [0, 1])
+    assert selector.select(2).tolist() == [2, 0]
+
+
+def test_batches_may_change_their_size_and_a_scalar_is_a_generation_of_one() -> None:
+    selector = METHOD.selector(3, seed=1)
+    for n in (10, 1, 7, 0, 25):
+        operators = selector.select(n)
+        assert operators.shape == (n,)
+        assert operators.dtype == np.int64
+        selector.update(operators, np.ones(n), np.zeros(n))
+    selector.update(2, 1.0, 0.5)
+    assert selector.probabilities.sum() == pytest.approx(1)
+
+
+def test_the_better_operator_is_chosen_more_often() -> None:
+    selector = METHOD.selector(3, seed=5)
+    improving(selector, [1.0, 3.0, 0.5], generations=30)
+    assert np.bincount(selector.select(3000), minlength=3).argmax() == 1
+
+
+def test_the_best_so_far_includes_parents_and_earlier_offspring() -> None:
+    selector = Method("best_so_far_improvement", "success_sum", scale_rewards=False).selector(
+        2, seed=1
+    )
+    selector.update([0, 1], [5, 6], [4, 7])  # best so far 5: an improvement of 1
+    assert selector.rewards.tolist() == [1, 0]
+    selector.update([0, 1], [9, 9], [4.5, 3.5])  # best so far 4: only operator 1 improves, by 0.5
+    # operator 0: (1 + 0) / 2 applications, operator 1: (0 + 0.5) / 2
+    assert selector.rewards.tolist() == [0.5, 0.25]
+
+
+def test_failed_evaluations_are_applications_that_failed() -> None:
+    selector = Method(reward="success_sum", scale_rewards=False).selector(2, seed=1)
+    selector.update([0, 0, 0, 1], [3, 3, 3, 3], [np.nan, -np.inf, 1, np.inf])
+    assert selector.rewards.tolist() == [pytest.approx(2 / 3), 0]
+
+
+def test_linear_annealing_ends_greedy_when_the_budget_is_spent() -> None:
+    method = Method(selection="linear_annealed")
+    selector = method.selector(4, seed=1, budget=100)
+    improving(selector, [1, 2, 3, 4], generations=2)
+    assert len(set(selector.select(100).tolist())) == 1
+
+
+def test_the_same_seed_gives_the_same_choices() -> None:
+    runs = []
+    for _ in range(2):
+        selector = uaos.method("U-AOS-FW").selector(9, seed=42)
+        improving(selector, list(range(9)), generations=5)
+        runs.append(selector.select(100).tolist())
+    assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize("n_operators", [0, 1, -3, 2.5, True, "two"])
+def test_fewer_than_two_operators_are_refused(n_operators: object) -> None:
+    with pytest.raises(InvalidParameter, match="n_operators of a selector .*2 or more"):
+        METHOD.selector(n_operators, seed=1)
+
+
+def test_a_floor_too_high_for_the_operators_is_refused() -> None:
+    with pytest.raises(InvalidParameter, match="p_min .* is 0.11; .*below 1/K = 0.1 for K = 10"):
+        uaos.method("RecPM").selector(10, seed=1)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "x", True])
+def test_a_seed_that_is_none_is_refused(seed: object) -> None:
+    with pytest.raises(InvalidParameter, match="seed is .*a whole number >= 0"):
+        METHOD.selector(3, seed=seed)
+
+
+def test_annealing_without_a_budget_is_refused() -> None:
+    with pytest.raises(InvalidParameter, match="budget of linear_annealed is None"):
+        Method(selection="linear_annealed").selector(3, seed=1)
+
+
+@pytest.mark.parametrize("budget", [0, -5, float("nan"), "many"])
+def test_a_budget_that_is_none_is_refused(budget: object) -> None:
+    with pytest.raises(InvalidParameter, match="budget is"):
+        METHOD.selector(3, seed=1, budget=budget)
+
+
+@pytest.mark.parametrize("n", [-1, 1.5, True, None])
+def test_a_number_of_parents_that_is_none_is_refused(n: object) -> None:
+    with pytest.raises(InvalidParameter, match="n of select is"):
+        METHOD.selector(3, seed=1).select(n)
+
+
+@pytest.mark.parametrize(
+    ("operators", "parents", "offspring", "message"),
+    [
+        ([0, 1], [1.0], [1.0, 2.0], r"of one length; .*\(2,\), \(1,\) and \(2,\)"),
+        ([[0, 1]], [[1.0, 2.0]], [[1.0, 2.0]], "of one length"),
+        ([0, 3], [1.0, 1.0], [1.0, 1.0], "operator 3 does not exist; there are 3, numbered 0 to 2"),
+        ([-1], [1.0], [1.0], "operator -1 does not exist"),
+        ([0.5], [1.0], [1.0], "operators must be whole numbers 0 to 2"),
+        (["a"], [1.0], [1.0], "operators must be whole numbers"),
+        ([0], ["x"], [1.0], "fitness values must be numbers"),
+        ([0], [1.0], [1j], "fitness values must be numbers"),
+    ],
+)
+def test_feedback_that_does_not_fit_is_refused_and_changes_nothing(
+    operators: list, parents: list, offspring: list, message: str
+) -> None:
+    selector = METHOD.selector(3, seed=1)
+    improving(selector, [1, 2, 3], generations=2)
+    before = selector.state()
+    with pytest.raises(InvalidFeedback, match=message):
+        selector.update(operators, parents, offspring)
+    assert_equal_states(selector.state(), before)
+
+
+def assert_equal_states(one: dict, other: dict) -> None:
+    assert one.keys() == other.keys()
+    for key, value in one.items():
+        if isinstance(value, dict):
+            assert_equal_states(value, other[key])
+        else:
+            np.testing.assert_array_equal(value, other[key])
+
+
+@pytest.mark.parametrize("name", uaos.components("reward"))
+def test_a_selector_restored_from_disk_continues_bit_for_bit(name: str, tmp_path: Path) -> None:
+    selector = Method(reward=name).selector(4, seed=9)
+    gains = [1.0, 0.5, 2.0, 0.1]
+    improving(selector, gains, generations=7)
+    selector.save(tmp_path / "selector.npz")
+    restored = Selector.load(tmp_path / "selector.npz")
+    assert restored.method == selector.method
+    for s in (selector, restored):
+        improving(s, gains, generations=7)
+    assert_equal_states(restored.state(), selector.state())
+    assert restored.select(100).tolist() == selector.select(100).tolist()
+
+
+def test_another_bit_generator_is_saved_along(tmp_path: Path) -> None:
+    selector = METHOD.selector(3, seed=np.random.Generator(np.random.SFC64(1)))
+    selector.save(tmp_path / "s")
+    assert Selector.load(tmp_path / "s").select(50).tolist() == selector.select(50).tolist()
+
+
+def test_a_selector_with_a_budget_is_restored_with_it(tmp_path: Path) -> None:
+    selector = Method(selection="linear_annealed").selector(3, seed=1, budget=1000)
+    selector.save(tmp_path / "s")
+    assert Selector.load(tmp_path / "s").budget == 1000
+
+
+def test_a_missing_corrupt_or_foreign_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidFile, match="there is no such file"):
+        Selector.load(tmp_path / "nothing")
+    path = tmp_path / "s"
+    METHOD.selector(3, seed=1).save(path)
+    whole = path.read_bytes()
+    for damaged in (b"", b"hello", whole[:100], whole[: len(whole) // 2]):
+        path.write_bytes(damaged)
+        with pytest.raises(InvalidFile, match="not a file saved by uaos, or a damaged one"):
+            Selector.load(path)
+    np.savez(tmp_path / "other.npz", a=np.ones(3))
+    with pytest.raises(InvalidFile, match="not a file saved by uaos"):
+        Selector.load(tmp_path / "other.npz")
+
+
+def test_a_file_of_another_kind_or_a_newer_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    statefile.write(path, "optimiser", 1, {})
+    with pytest.raises(InvalidFile, match="holds a optimiser, where a selector is expected"):
+        Selector.load(path)
+    statefile.write(path, "selector", 99, {})
+    with pytest.raises(InvalidFile, match="format 99 by a newer uaos.*Update uaos"):
+        Selector.load(path)
+
+
+def test_a_file_with_parts_missing_or_of_the_wrong_shape_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    selector = METHOD.selector(3, seed=1)
+    statefile.write(path, "selector", 1, {"method": METHOD.to_dict()})
+    with pytest.raises(InvalidFile, match="damaged"):
+        Selector.load(path)
+    state = METHOD.selector(4, seed=1).state()
+    before = selector.state()
+    with pytest.raises(InvalidFile, match="another shape"):
+        selector.restore(state)
+    with pytest.raises(InvalidFile, match="not the state of a selector"):
+        selector.restore({**before, "rng": {"nonsense": 1}})
+    assert_equal_states(selector.state(), before)
+
+
+def test_saving_replaces_a_file_only_by_a_complete_one(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    selector = METHOD.selector(3, seed=1)
+    selector.save(path)
+    before = path.read_bytes()
+    with pytest.raises(TypeError):
+        statefile.write(path, "selector", 1, {"not plain": object()})
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_handed_out_is_a_copy() -> None:
+    selector = METHOD.selector(3, seed=1)
+    selector.probabilities[:] = 7
+    assert selector.probabilities.tolist() == [1 / 3] * 3
+
+
+def test_the_display_shows_every_operator() -> None:
+    selector = METHOD.selector(3, seed=1)
+    improving(selector, [1, 2, 3], generations=3)
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(selector)
+    shown = console.export_text()
+    assert "selector after 150 offspring" in shown
+    assert "█" in shown
+    assert repr(selector).startswith("Selector(3 operators, probabilities=[")
