@@ -54,7 +54,7 @@ def imported(path: Path) -> set[str]:
             names = [f"{module}.{a.name}" for a in node.names] if module == "uaos" else [module]
         for name in names:
             if name.split(".")[0] == "uaos":
-                found.add((name.split(".") + ["__init__"])[1])
+                found.add([*name.split("."), "__init__"][1])
     return found
 
 
