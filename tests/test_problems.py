@@ -1,0 +1,66 @@
+"""Problems know their minimum."""
+
+import pickle
+
+import cocoex
+import numpy as np
+import pytest
+
+from uaos.errors import InvalidParameter
+from uaos.problems import BBOB, CLASSES, DIMENSIONS, ackley, rastrigin, rosenbrock, sphere
+
+
+@pytest.mark.parametrize("function", range(1, 25))
+def test_a_bbob_problem_is_that_of_cocos_suite(function: int) -> None:
+    problem = BBOB(function, 5, 3)
+    suite = cocoex.Suite("bbob", "instances:3", "dimensions:5")
+    theirs = suite.get_problem_by_function_dimension_instance(function, 5, 3)
+    for x in np.random.default_rng(function).uniform(-5, 5, (20, 5)):
+        assert problem(x) == theirs(x)
+        assert problem(x) >= problem.f_opt
+    assert problem.bounds == list(zip(theirs.lower_bounds, theirs.upper_bounds, strict=True))
+
+
+def test_the_sphere_is_least_at_its_optimum() -> None:
+    problem = BBOB(1, 2, 1)
+    best = problem._evaluate.best_parameter()
+    assert problem(best) == pytest.approx(problem.f_opt, abs=1e-12)
+
+
+def test_a_problem_survives_pickling() -> None:
+    problem = pickle.loads(pickle.dumps(BBOB(8, 20, 7)))
+    assert (problem.function, problem.dimension, problem.instance) == (8, 20, 7)
+    assert repr(problem) == "BBOB(f8 Rosenbrock, 20-D, instance 7)"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((0,), "function of a BBOB problem is 0; allowed: a whole number 1 to 24"),
+        ((25,), "function"),
+        ((1.5,), "function"),
+        ((1, 4), "dimension of a BBOB problem is 4; allowed: one of 2, 3, 5, 10, 20, 40"),
+        ((1, 20, 0), "instance"),
+    ],
+)
+def test_a_problem_that_does_not_exist_is_refused(arguments: tuple, message: str) -> None:
+    with pytest.raises(InvalidParameter, match=message):
+        BBOB(*arguments)
+
+
+def test_the_classes_cover_the_24_functions() -> None:
+    assert sorted(f for functions in CLASSES.values() for f in functions) == list(range(1, 25))
+    assert 20 in DIMENSIONS
+
+
+@pytest.mark.parametrize(
+    ("function", "where"), [(sphere, 0), (rosenbrock, 1), (rastrigin, 0), (ackley, 0)]
+)
+def test_an_analytic_function_is_zero_at_its_minimum_only(function, where: float) -> None:
+    least = np.full(4, where, dtype=float)
+    assert function(least) == pytest.approx(0, abs=1e-12)
+    others = np.random.default_rng(1).uniform(-3, 3, (50, 4))
+    values = function(others)
+    assert values.shape == (50,)
+    assert (values > 0).all()
+    assert values[7] == pytest.approx(float(function(others[7])))
