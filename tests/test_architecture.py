@@ -23,6 +23,7 @@ ALLOWED = {
     "de": {"errors", "params", "statefile"},
     "configuration": {"errors", "params", "method", "de"},
     "catalogue": {"errors", "params", "method", "de", "bibliography", "configuration"},
+    "problems": {"errors"},
     "describe": {"errors", "params", "components"},
     "optimize": {
         "errors", "params", "statefile", "method", "selector", "configuration", "catalogue", "de",

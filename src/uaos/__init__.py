@@ -25,8 +25,12 @@ from uaos.components import (
     register,
 )
 from uaos.configuration import Configuration
+from uaos.de.history import History
+from uaos.de.operators import Operator, product
+from uaos.de.result import Result
 from uaos.errors import UaosError
 from uaos.method import Method
+from uaos.optimize import DifferentialEvolution, minimize
 from uaos.params import choice, integer, real
 from uaos.selector import Selector
 
@@ -35,13 +39,17 @@ __version__ = "0.1.0"
 __all__ = [
     "Component",
     "Configuration",
+    "DifferentialEvolution",
     "Draws",
     "Evidence",
     "GenerationReward",
+    "History",
     "Method",
     "Metric",
+    "Operator",
     "Probability",
     "Quality",
+    "Result",
     "Selection",
     "Selector",
     "SuccessReward",
@@ -53,6 +61,8 @@ __all__ = [
     "integer",
     "method",
     "methods",
+    "minimize",
+    "product",
     "real",
     "register",
 ]

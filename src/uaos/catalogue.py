@@ -178,13 +178,13 @@ def _mix() -> Configuration:
     memory, pbest = SuccessHistory(6), "curr-to-pbest/1 (archived)"
     usual, wide = Cauchy(0.5, 0.1), Cauchy(0.7, 0.1)
     pool = (
-        Operator(pbest, memory, memory),
-        Operator("rand/1", memory, memory),
-        Operator(pbest, usual, 0.1),
-        Operator(pbest, usual, 0.91),
-        Operator("rand/1", usual, 0.91),
-        Operator("rand-to-best/2", usual, 0.91),
-        Operator("curr-to-rand/1", wide, 0.91),
+        Operator(pbest, memory, memory, "curr-to-pbest/1, F and CR learnt"),
+        Operator("rand/1", memory, memory, "rand/1, F and CR learnt"),
+        Operator(pbest, usual, 0.1, "curr-to-pbest/1, CR 0.1"),
+        Operator(pbest, usual, 0.91, "curr-to-pbest/1, CR 0.91"),
+        Operator("rand/1", usual, 0.91, "rand/1, CR 0.91"),
+        Operator("rand-to-best/2", usual, 0.91, "rand-to-best/2, CR 0.91"),
+        Operator("curr-to-rand/1", wide, 0.91, "curr-to-rand/1, CR 0.91"),
     )
     settings = Settings(
         pool=pool, NP="10D", top_NP=0.11, schedule=Linear("2D"), restart=Stagnation()

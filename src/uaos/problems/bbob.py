@@ -1,7 +1,7 @@
 """The 24 noiseless BBOB functions, through COCO's own implementation (coco-experiment).
 
-Hansen, N., Auger, A., Ros, R., Mersmann, O., Tušar, T. & Brockhoff, D. (2021), "COCO: a platform for
-comparing continuous optimizers in a black-box setting", Optimization Methods and Software 36(1).
+Hansen, N., Auger, A., Ros, R., Mersmann, O., Tušar, T. & Brockhoff, D. (2021), "COCO: a platform
+for comparing continuous optimizers in a black-box setting", Optimization Methods and Software 36.
 """
 
 import numbers

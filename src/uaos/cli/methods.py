@@ -1,72 +1,23 @@
-"""The command line: parse, call the library, show."""
+"""`uaos methods`: the catalogue, one recipe, or the components."""
 
-import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from uaos import __version__
 from uaos.bibliography import short
 from uaos.catalogue import configuration, methods
+from uaos.cli.app import app, console
 from uaos.components import FAMILIES, components
 from uaos.configuration import Configuration
 from uaos.de.operators import Operator
 from uaos.de.rules import Rule
 from uaos.de.settings import Settings
 from uaos.describe import PLURALS, QUESTIONS, describe, parameter_row
-from uaos.errors import UaosError
 from uaos.params import parameters
-
-app = typer.Typer(
-    name="uaos",
-    help="Adaptive operator selection: compose, run and compare methods.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-# What is piped into a file or another program is not squeezed into 80 columns.
-console = Console(width=None if sys.stdout.isatty() else 150)
-
-
-def main() -> None:
-    """Run the command line: bad input ends with exit code 2 and one clear line."""
-    try:
-        app()
-    except UaosError as error:
-        Console(stderr=True).print(f"[bold red]error:[/] {_plain(str(error))}", soft_wrap=True)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        Console(stderr=True).print("interrupted")
-        sys.exit(150)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader (head, less) has gone: nothing is wrong
-        sys.exit(0)
-
-
-def _plain(text: str) -> str:
-    return text.replace("[", "\\[")
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"uaos {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _main(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
-    ] = False,
-) -> None:
-    pass
 
 
 @app.command(
@@ -196,7 +147,3 @@ def _families() -> RenderableType:
                 table.add_row(Text(name if first == 0 else "", style="bold"), *row)
         parts += [table, Text("")]
     return Group(*parts)
-
-
-if __name__ == "__main__":
-    main()
