@@ -1,0 +1,55 @@
+"""Small parts that the tests of the engine share."""
+
+import numpy as np
+
+from uaos.de.engine import Engine
+from uaos.de.settings import Settings
+
+
+class Uniform:
+    """A selector that chooses uniformly and remembers what it was told."""
+
+    def __init__(self, K, budget, rng):
+        self.K, self.budget, self.rng = K, budget, rng
+        self.told = []
+
+    @property
+    def probabilities(self):
+        return np.full(self.K, 1 / self.K)
+
+    def select(self, n):
+        return (self.rng.random(n) * self.K).astype(np.int64)
+
+    def update(self, operators, parents, offspring):
+        self.told.append((operators.copy(), parents.copy(), offspring.copy()))
+
+    def state(self):
+        return {"updates": len(self.told)}
+
+    def restore(self, state):
+        self.told = [None] * state["updates"]
+
+
+def engine(D=3, budget=None, seed=1, x0=None, history=True, make=Uniform, **settings):
+    """An engine on [-5, 5]^D with uniform choice of operators."""
+    return Engine(
+        Settings(**({"NP": 20} | settings)),
+        np.full(D, -5.0),
+        np.full(D, 5.0),
+        make_selector=make,
+        rng=np.random.default_rng(seed),
+        budget=budget,
+        horizon=10_000 * D,
+        x0=x0,
+        history=history,
+    )
+
+
+def sphere(X):
+    return ((X - 1.0) ** 2).sum(axis=1)
+
+
+def run(one, fun=sphere):
+    while not one.done:
+        one.tell(fun(one.ask()))
+    return one
