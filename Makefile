@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup test lint bench study docs clean
+.PHONY: setup test lint bench study clean
 
 setup: $(STAMP)
 
@@ -30,5 +30,8 @@ $(VENV)/.bench: $(STAMP)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev,bench]"
 	@touch $@
 
+study: $(STAMP)
+	$(BIN)/python benchmarks/study.py --folder study
+
 clean:
-	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist study .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -4,7 +4,6 @@ The one place where methods and configurations meet the engine (`uaos.de`).
 """
 
 import dataclasses
-import numbers
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 from uaos import statefile
 from uaos.catalogue import RECOMMENDED, configuration
 from uaos.configuration import Configuration
+from uaos.de.arguments import box, generator, real_target, start_points, whole_budget
 from uaos.de.engine import Engine
 from uaos.de.evaluation import Evaluator, Interrupted, Objective, Workers
 from uaos.de.operators import Operator
@@ -76,8 +76,8 @@ class DifferentialEvolution:
         history: bool = True,
         **settings: Any,
     ) -> None:
-        low, high = _bounds(bounds)
-        budget = _budget(budget)
+        low, high = box(bounds)
+        budget = whole_budget(budget)
         chosen = _configuration(method)
         if method is None and popsize is None and budget is not None:
             # The recommended NP is 10·D; over few generations a smaller population does better.
@@ -88,8 +88,8 @@ class DifferentialEvolution:
         final = _changed(chosen, changes | _known(settings))
         self._build(
             name=chosen.name, method=chosen.method, settings=final, low=low, high=high,
-            seed=seed, budget=budget, target=_target(target), history=history,
-            x0=_points(x0, low, high, final.boundary),
+            seed=seed, budget=budget, target=real_target(target), history=history,
+            x0=start_points(x0, low, high, final.boundary),
         )  # fmt: skip
 
     def _build(
@@ -101,12 +101,12 @@ class DifferentialEvolution:
         self.method = method
         self.settings = settings
         self.target = target
-        self.seed, rng = _seeded(seed)
+        self.seed, rng = generator(seed)
         horizon = DEFAULT_BUDGET * len(low)
 
-        def make_selector(K: int, left: int | None, generator: np.random.Generator) -> Selector:
+        def make_selector(K: int, left: int | None, shared: np.random.Generator) -> Selector:
             assert method is not None
-            return method.selector(K, seed=generator, budget=horizon if left is None else left)
+            return method.selector(K, seed=shared, budget=horizon if left is None else left)
 
         self._engine = Engine(
             settings, low, high, make_selector=None if method is None else make_selector, rng=rng,
@@ -257,7 +257,7 @@ def minimize(
     `CR`, `top_NP`, `operators`, …) see :class:`DifferentialEvolution`, for `success` and `message`
     :class:`Result`.
     """
-    low, _ = _bounds(bounds)
+    low, _ = box(bounds)
     if on_error not in ("raise", "fail"):
         raise InvalidParameter("on_error", on_error, '"raise" or "fail"')
     de = DifferentialEvolution(
@@ -343,73 +343,3 @@ def _changed(chosen: Configuration, changes: dict[str, Any]) -> Settings:
 
 def _open(member: object, role: str) -> bool:
     return isinstance(member, Operator) and getattr(member, role) is None
-
-
-def _bounds(bounds: Any) -> tuple[Array, Array]:
-    """Lower and upper bounds from pairs, an array (D, 2), or an object with `lb` and `ub`."""
-    allowed = "a pair (low, high) of finite numbers, low < high, for each coordinate"
-    try:
-        if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
-            lb, ub = np.broadcast_arrays(np.atleast_1d(bounds.lb), np.atleast_1d(bounds.ub))
-            pairs = np.column_stack([lb, ub]).astype(float)
-        else:
-            pairs = np.array(bounds, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidParameter("bounds", bounds, allowed) from None
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) == 0:
-        raise InvalidParameter("bounds", f"of shape {pairs.shape}", allowed)
-    for j, (a, b) in enumerate(pairs.tolist()):
-        if not (np.isfinite(a) and np.isfinite(b) and a < b):
-            raise InvalidParameter(f"bounds[{j}]", (a, b), allowed)
-    return pairs[:, 0].copy(), pairs[:, 1].copy()
-
-
-def _points(x0: Any, low: Array, high: Array, boundary: str) -> Array | None:
-    if x0 is None:
-        return None
-    D = len(low)
-    allowed = f"one point of length {D}, or several, (m, {D}), of finite numbers"
-    try:
-        points = np.atleast_2d(np.array(x0, dtype=float))
-    except (TypeError, ValueError):
-        raise InvalidParameter("x0", x0, allowed) from None
-    if points.ndim != 2 or points.shape[1] != D or not np.isfinite(points).all():
-        raise InvalidParameter("x0", x0, allowed)
-    outside = np.argwhere((points < low) | (points > high))
-    if len(outside) and boundary != "none":
-        point, j = outside[0].tolist()
-        raise InvalidParameter(
-            f"x0[{point}, {j}]", float(points[point, j]),
-            f'{low[j]:g} to {high[j]:g} (or anything with boundary="none")',
-        )  # fmt: skip
-    return points
-
-
-def _budget(budget: Any) -> int | None:
-    if budget is None:
-        return None
-    if isinstance(budget, numbers.Real) and not isinstance(budget, bool):
-        number = float(budget)
-        if number.is_integer() and number >= 1:  # 1e5 is how people write it
-            return int(number)
-    raise InvalidParameter("budget", budget, "a whole number of evaluations >= 1, or None")
-
-
-def _target(target: Any) -> float | None:
-    if target is None:
-        return None
-    if isinstance(target, numbers.Real) and not isinstance(target, bool) and target == target:
-        return float(target)
-    raise InvalidParameter("target", target, "a number, or None")
-
-
-def _seeded(seed: Any) -> tuple[int | None, np.random.Generator]:
-    if isinstance(seed, np.random.Generator):
-        return None, seed
-    if seed is None:
-        # Drawn here, so that the result can say which seed repeats the run.
-        seed = int(np.random.SeedSequence().generate_state(1)[0])
-    if isinstance(seed, numbers.Integral) and not isinstance(seed, bool) and int(seed) >= 0:
-        # NumPy's fastest: drawing numbers is a good part of what a generation costs.
-        return int(seed), np.random.Generator(np.random.SFC64(int(seed)))
-    raise InvalidParameter("seed", seed, "a whole number >= 0, a numpy Generator, or None")

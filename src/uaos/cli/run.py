@@ -113,7 +113,7 @@ class _Panel:
 
 
 def _bar(share: float, width: int) -> Text:
-    return Text("━" * round(share * width), style="cyan")
+    return Text(("━" * round(share * width)).ljust(width), style="cyan")
 
 
 def _summary(problem: BBOB, method: str, result: Result, seconds: float) -> RenderableType:

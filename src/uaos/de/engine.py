@@ -211,7 +211,13 @@ class Engine:
         """What the points were worth, in the order of `ask`; not finite means failed."""
         if self._asked is None:
             raise InvalidFeedback("tell() before ask(): there are no points to tell about")
-        u = np.ascontiguousarray(values, np.float64)
+        try:
+            u = np.ascontiguousarray(values, np.float64)
+        except (TypeError, ValueError) as error:
+            raise InvalidFeedback(
+                f"values must be numbers, NaN where an evaluation failed: {error}. "
+                "Nothing was changed"
+            ) from error
         if u.shape != (len(self._asked),):
             raise InvalidFeedback(
                 f"{len(self._asked)} points were asked for, and values of shape {u.shape} told; "

@@ -1,0 +1,50 @@
+"""The examples run, and do what they say."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+from test_register import _families_as_before  # noqa: F401 (an example registers a reward)
+
+FOLDER = Path(__file__).parents[1] / "examples"
+
+
+def run(name: str):
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.main()
+
+
+def test_an_oscillation_is_fitted_to_its_measurements() -> None:
+    assert run("own_objective").x == pytest.approx([2.0, 0.3, 2.5], abs=0.05)
+
+
+def test_an_own_pool_solves_rastrigin_and_uses_all_its_operators() -> None:
+    result = run("own_pool")
+    assert result.fun < 1e-8
+    assert (result.history.counts.sum(axis=0) > 0).all()
+
+
+def test_an_own_operator_competes_with_the_strategies() -> None:
+    result = run("own_operator")
+    assert result.fun < 1e-8
+    assert result.history.operators[-1] == "gaussian around best"
+    assert result.history.counts[:, -1].sum() > 1000
+
+
+def test_an_own_reward_is_compared_with_a_published_one() -> None:
+    medians = run("own_reward")
+    assert all(spent < 50_000 for spent in medians.values())
+
+
+def test_an_external_simulator_is_driven_by_ask_and_tell() -> None:
+    result = run("ask_tell")
+    assert (result.nfev, result.success) == (400, True)
+    assert result.fun < 0.05
+
+
+def test_every_example_is_tested_here() -> None:
+    names = {path.stem for path in FOLDER.glob("*.py")}
+    text = Path(__file__).read_text()
+    assert all(f'run("{name}")' in text for name in names)
