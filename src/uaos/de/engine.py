@@ -212,7 +212,8 @@ class Engine:
         if self._asked is None:
             raise InvalidFeedback("tell() before ask(): there are no points to tell about")
         try:
-            u = np.ascontiguousarray(values, np.float64)
+            # A copy: kernels are compiled for plain, writable arrays, and this may be any kind.
+            u = np.array(values, np.float64, order="C")
         except (TypeError, ValueError) as error:
             raise InvalidFeedback(
                 f"values must be numbers, NaN where an evaluation failed: {error}. "
@@ -255,8 +256,8 @@ class Engine:
                 self._operators, parents, u, self._F, self._CR,
             )  # fmt: skip
         for k, operator in self.pool.own.items():
-            if hasattr(operator, "learn"):
-                mine = np.flatnonzero(self._operators == k)
+            mine = np.flatnonzero(self._operators == k)
+            if len(mine) and hasattr(operator, "learn"):
                 improved = np.isfinite(u[mine]) & (u[mine] < parents[mine])
                 operator.learn(self.view, mine, self._asked[mine], u[mine], improved)
         self._counts = np.zeros(len(self.pool.members), np.int64)
@@ -318,8 +319,8 @@ class Engine:
         rule = self.settings.restart
         if not isinstance(rule, Stagnation):
             return
-        best, worst = self._fitness[self._order[0]], self._fitness[self._order[-1]]
-        alike = np.isfinite(worst) and worst - best <= rule.spread * (1.0 + abs(best))
+        best, worst = (float(self._fitness[self._order[end]]) for end in (0, -1))
+        alike = worst < np.inf and worst - best <= rule.spread * (1.0 + abs(best))
         if alike or self._since_better >= rule.patience:
             self.restarts += 1
             least = max(4, least_population(self.pool.members)[0])
@@ -345,7 +346,7 @@ class Engine:
         state["own"] = {
             operator.name: operator.state()
             for operator in self.pool.own.values()
-            if hasattr(operator, "state")
+            if callable(getattr(operator, "state", None))
         }
         state["history"] = None if self.history is None else self.history.state()
         if self._asked is not None:
