@@ -343,11 +343,11 @@ class Engine:
         state["best_x"] = self.best_x
         state["rules"] = self._rules.state()
         state["selector"] = self._selector.state()
-        state["own"] = {
-            operator.name: operator.state()
-            for operator in self.pool.own.values()
-            if callable(getattr(operator, "state", None))
-        }
+        state["own"] = {}
+        for operator in self.pool.own.values():
+            remembered = getattr(operator, "state", None)
+            if callable(remembered):
+                state["own"][operator.name] = remembered()
         state["history"] = None if self.history is None else self.history.state()
         if self._asked is not None:
             # Between ask and tell; the initial population has no operators yet.
