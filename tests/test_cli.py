@@ -1,19 +1,41 @@
 """The command line shows what the library knows, and never a traceback."""
 
+import io
+import os
+import pty
+import re
+import signal
 import subprocess
 import sys
+import time
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 import uaos
+from uaos.cli import main
 
 
-def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "uaos.cli", *arguments],
-        capture_output=True, text=True, cwd=cwd, check=False,
-    )  # fmt: skip
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run(*arguments: str, cwd: Path | None = None) -> Done:
+    """The command in this process, which saves starting another one."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["uaos", *arguments])
+        patch.chdir(cwd or Path.cwd())
+        with redirect_stdout(out), redirect_stderr(err):
+            try:
+                main()
+            except SystemExit as end:
+                code = end.code or 0
+    return Done(int(code), out.getvalue(), err.getvalue())
 
 
 def test_the_catalogue_is_a_table_of_methods_components_and_references() -> None:
@@ -58,6 +80,15 @@ def test_a_configuration_file_is_shown_like_a_name(tmp_path: Path) -> None:
         (["methods", "nowhere.toml"], "nowhere.toml: there is no such file"),
         (["methods", "broken.toml"], "broken.toml: not readable as TOML"),
         (["methods", "wrong.toml"], "wrong.toml: .*unknown reward 'none'"),
+        (["run", "--function", "99"], "function of a BBOB problem is 99; allowed: a whole number"),
+        (["run", "--dim", "7"], "dimension of a BBOB problem is 7; allowed: one of 2, 3"),
+        (["run", "--method", "JDE"], "unknown method 'JDE'; did you mean 'JADE'"),
+        (["run", "--budget", "0"], "budget is 0; allowed: a whole number of evaluations >= 1"),
+        (["run", "--popsize", "3"], "NP is 3; allowed: "),
+        (["run", "--seed", "-1"], "seed is -1; allowed: a whole number >= 0"),
+        (["run", "--plot", "x.gif"], "plot is 'x.gif'; allowed: a file that ends in .png"),
+        (["run", "--plot", "no/x.png"], "allowed: a file in a folder that exists"),
+        (["run", "--method", "wrong.toml"], "wrong.toml: .*unknown reward 'none'"),
         (["nothing"], "No such command 'nothing'"),
         (["methods", "--nothing"], "No such option"),
     ],
@@ -70,11 +101,67 @@ def test_bad_input_ends_with_exit_code_2_and_a_clear_line(
     done = run(*arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
-    import re
-
     assert re.search(message, done.stderr)
 
 
-def test_help_has_an_example_and_the_version_is_shown() -> None:
-    assert "Example" in run("methods", "--help").stdout
-    assert run("--version").stdout.strip() == f"uaos {uaos.__version__}"
+@pytest.mark.parametrize("command", ["methods", "run"])
+def test_help_has_an_example(command: str) -> None:
+    assert f"Example: uaos {command} " in run(command, "--help").stdout
+
+
+def test_the_installed_program_shows_its_version() -> None:
+    program = Path(sys.executable).parent / "uaos"
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == f"uaos {uaos.__version__}"
+
+
+def test_a_run_is_summed_up_and_drawn(tmp_path: Path) -> None:
+    done = run(
+        "run", "--function", "1", "--dim", "5", "--method", "U-AOS-FW", "--popsize", "30",
+        "--seed", "3", "--plot", "run.png", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0
+    for part in ("f1 sphere, 5-D, instance 1", "solved: best - f_opt", "rand-to-best/2"):
+        assert part in done.stdout
+    assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_run_that_does_not_solve_the_problem_says_so() -> None:
+    done = run("run", "--function", "15", "--dim", "10", "--budget", "500", "--seed", "1")
+    assert done.returncode == 0
+    assert "not solved: best - f_opt" in done.stdout
+    assert "the budget of 500 evaluations was spent" in done.stdout
+
+
+def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
+    uaos.configuration("JADE").to_toml(tmp_path / "mine.toml")
+    common = ("run", "--function", "8", "--dim", "3", "--seed", "5", "--budget", "4000")
+    by_name = run(*common, "--method", "JADE").stdout
+    by_file = run(*common, "--method", str(tmp_path / "mine.toml")).stdout
+    outcome = re.search("outcome.*[0-9]", by_name)
+    assert outcome[0] == re.search("outcome.*[0-9]", by_file)[0]
+
+
+def test_a_terminal_sees_the_run_live_and_ctrl_c_keeps_the_best_so_far() -> None:
+    leader, follower = pty.openpty()
+    command = ["run", "--function", "15", "--dim", "10", "--budget", "100000000", "--seed", "1"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "uaos.cli", *command], stdout=follower, stderr=follower,
+        env={**os.environ, "COLUMNS": "100", "TERM": "xterm"},
+    )  # fmt: skip
+    os.close(follower)
+    shown = ""
+    deadline = time.monotonic() + 60
+    while "best - f_opt" not in shown and time.monotonic() < deadline:
+        shown += os.read(leader, 65536).decode(errors="replace")
+    process.send_signal(signal.SIGINT)
+    try:
+        while chunk := os.read(leader, 65536):
+            shown += chunk.decode(errors="replace")
+    except OSError:  # the terminal closes when the program ends
+        pass
+    os.close(leader)
+    assert process.wait(timeout=30) == 130
+    assert "of 100,000,000" in shown
+    assert "interrupted; this is the best so far" in shown
+    assert "Traceback" not in shown
