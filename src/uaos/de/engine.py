@@ -79,8 +79,9 @@ class Engine:
         self.best_fitness = np.inf
         NP = settings.population_size(D, budget)
         check_population(NP, self.pool.members)
+        self._NP_end: int | None = None
         if isinstance(settings.schedule, Linear):
-            settings.schedule.end(D, self.pool.members)
+            self._NP_end = settings.schedule.end(D, self.pool.members)
         self._begin(NP, x0, settings.centre)
 
     # An epoch
@@ -288,13 +289,13 @@ class Engine:
 
     def _resize(self) -> None:
         """Population schedule: the worst leave, and random members of an archive now too large."""
-        if not isinstance(self.settings.schedule, Linear):
+        if self._NP_end is None:
             return
         limit = self.budget or self._horizon or 0
         if limit <= self._epoch_start:  # an unlimited run that went on past its horizon
             limit = self._epoch_start + (self._horizon or 0)
         spent = (self.evaluations - self._epoch_start) / (limit - self._epoch_start)
-        end = min(self.settings.schedule.end(len(self.low), self.pool.members), self.NP_start)
+        end = min(self._NP_end, self.NP_start)
         NP = max(end, round(self.NP_start + (end - self.NP_start) * spent))
         if NP >= self.NP:
             return
@@ -319,7 +320,8 @@ class Engine:
         rule = self.settings.restart
         if not isinstance(rule, Stagnation):
             return
-        best, worst = (float(self._fitness[self._order[end]]) for end in (0, -1))
+        best = float(self._fitness[self._order[0]])
+        worst = float(self._fitness[self._order[-1]])
         alike = worst < np.inf and worst - best <= rule.spread * (1.0 + abs(best))
         if alike or self._since_better >= rule.patience:
             self.restarts += 1
