@@ -17,8 +17,9 @@ ALLOWED = {
     "params": {"errors"},
     "components": {"errors", "params"},
     "memory": {"errors", "params", "components"},
+    "steps": {"components"},
     "method": {"errors", "params", "components"},
-    "selector": {"errors", "params", "components", "memory", "method", "statefile"},
+    "selector": {"errors", "params", "components", "memory", "method", "statefile", "steps"},
     # the optimiser knows a selector only by what it does
     "de": {"errors", "params", "statefile"},
     "configuration": {"errors", "params", "method", "de"},

@@ -170,30 +170,3 @@ def _record_window(held_operators, held_metrics, size, operators, metrics, succe
                 held_metrics[e] = held_metrics[e + 1]
         held_operators[place] = op
         held_metrics[place] = metrics[i]
-
-
-@njit(cache=True)
-def first_outside(operators, n_operators):  # type: ignore[no-untyped-def]
-    """The first place whose operator is not one of 0..K-1, or -1."""
-    for i in range(len(operators)):
-        if operators[i] < 0 or operators[i] >= n_operators:
-            return i
-    return -1
-
-
-@njit(cache=True)
-def survey(parents, offspring):  # type: ignore[no-untyped-def]
-    """The least finite fitness of parents and of offspring, and whether any is not finite."""
-    least_parent = np.inf
-    least_offspring = np.inf
-    failed = False
-    for i in range(len(parents)):
-        if not np.isfinite(parents[i]):
-            failed = True
-        elif parents[i] < least_parent:
-            least_parent = parents[i]
-        if not np.isfinite(offspring[i]):
-            failed = True
-        elif offspring[i] < least_offspring:
-            least_offspring = offspring[i]
-    return least_parent, least_offspring, failed

@@ -11,15 +11,21 @@ from numpy.typing import ArrayLike
 from rich.table import Table
 
 from uaos import statefile
-from uaos.components import probabilities, qualities
-from uaos.components.base import saturate
-from uaos.components.metrics import comparable, measure
+from uaos.components import Component
+from uaos.components.metrics import comparable
 from uaos.components.qualities import Evidence
-from uaos.components.rewards import scaled
 from uaos.components.selections import Draws
-from uaos.errors import InvalidFeedback, InvalidFile, InvalidParameter
-from uaos.memory import Floats, Integers, first_outside, memory_for, survey
+from uaos.errors import InvalidComponent, InvalidFeedback, InvalidFile, InvalidParameter
+from uaos.memory import Floats, Integers, memory_for
 from uaos.method import Method
+from uaos.steps import (
+    first_outside,
+    judge,
+    settled_probabilities,
+    settled_qualities,
+    settled_rewards,
+    survey,
+)
 
 #: Version of the file that :meth:`Selector.save` writes.
 FORMAT = 1
@@ -116,7 +122,8 @@ class Selector:
     ) -> None:
         """Learn from one generation: the operator, the parent's and the offspring's fitness.
 
-        NaN and infinite offspring are failed applications; see :func:`measure` for parents.
+        NaN and infinite offspring are failed applications; see
+        :func:`uaos.components.metrics.comparable` for parents.
         """
         applied, parents, offspring = self._checked(operators, parent_fitness, offspring_fitness)
         if len(applied) == 0:
@@ -133,17 +140,20 @@ class Selector:
         if failed:
             parents, offspring = comparable(parents, offspring, np)
         best_so_far = min(self._best_so_far, least_parent)
-        metrics, successes = measure(method.metric, parents, offspring, best_so_far, np)
-        self._best_so_far = min(best_so_far, least_offspring)
+        values = method.metric.compute(parents, offspring, best_so_far, np)
+        values = _floats(values, len(operators), method.metric)
+        metrics, successes = judge(values, parents, offspring, method.metric.by_reference)
         self._memory.record(operators, metrics, successes)
         memory = self._memory.view()
-        rewards = saturate(method.reward.compute(memory, np), np)
-        if method.scale_rewards:
-            rewards = scaled(rewards)
+        values = _floats(method.reward.compute(memory, np), len(p), method.reward)
+        rewards = settled_rewards(values, method.scale_rewards)
         evidence = Evidence(rewards, self._rewards, q, p, memory.observations(np))
-        self._rewards = rewards
-        self._qualities = q = qualities.normalised(method.quality.compute(evidence, np), np)
-        self._probabilities = probabilities.normalised(method.probability.compute(q, p, np))
+        values = _floats(method.quality.compute(evidence, np), len(p), method.quality)
+        q = settled_qualities(values)
+        values = _floats(method.probability.compute(q, p, np), len(p), method.probability)
+        self._best_so_far = min(best_so_far, least_offspring)
+        self._rewards, self._qualities = rewards, q
+        self._probabilities = settled_probabilities(values)
         self._reported += len(operators)
 
     def _note_applied(self, operators: Integers) -> None:
@@ -254,6 +264,17 @@ class Selector:
             row = (self._rewards[op], self._qualities[op], p)
             table.add_row(str(op), *(f"{v:.3g}" for v in row), "█" * round(20 * p))
         return table
+
+
+def _floats(values: Any, length: int, component: Component) -> Floats:
+    """What a component computed, as the steps after it need it."""
+    array = np.ascontiguousarray(values, dtype=np.float64)
+    if array.shape != (length,):
+        raise InvalidComponent(
+            f"compute of the {component.family} {component.name!r} returned an array of shape "
+            f"{array.shape}; expected ({length},)"
+        )
+    return array
 
 
 def _whole(value: object) -> bool:

@@ -282,7 +282,7 @@ class Engine:
         if best >= 0 and u[best] < self._epoch_best:
             self._epoch_best = float(u[best])
             self._since_better = 0
-        else:
+        elif self._started:  # patience counts generations, not the initial population
             self._since_better += 1
 
     # Population schedule and restart
@@ -294,9 +294,9 @@ class Engine:
         limit = self.budget or self._horizon or 0
         if limit <= self._epoch_start:  # an unlimited run that went on past its horizon
             limit = self._epoch_start + (self._horizon or 0)
-        spent = (self.evaluations - self._epoch_start) / (limit - self._epoch_start)
+        spent, whole = self.evaluations - self._epoch_start, limit - self._epoch_start
         end = min(self._NP_end, self.NP_start)
-        NP = max(end, round(self.NP_start + (end - self.NP_start) * spent))
+        NP = max(end, round(self.NP_start + (end - self.NP_start) * spent / whole))
         if NP >= self.NP:
             return
         stay = np.sort(self._order[:NP])
