@@ -1,0 +1,49 @@
+"""Simulated restarts: how long would it take if the algorithm were run until it succeeds?"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Samples drawn at least, rounded up to a multiple of the number of runs, as cocopp does.
+SAMPLES = 1000
+
+
+def sample_size(runs: int, least: int = SAMPLES) -> int:
+    """The smallest multiple of `runs` that is at least `least`."""
+    return -(-least // runs) * runs
+
+
+def simulated_restarts(
+    evaluations: NDArray[np.float64],
+    totals: NDArray[np.int64],
+    size: int,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Sorted run lengths of `size` simulated algorithms that restart until they succeed.
+
+    A run is drawn; while it is one that missed the target, its whole length is paid and another is
+    drawn, all with the same chance:
+
+        T = Σ (lengths of the failed runs drawn) + evaluations of the first successful one
+
+    so that E[T] is the aRT. `evaluations` to the target are NaN in runs that missed it; `totals`
+    are the whole lengths. As in COCO, first draws go through random permutations of the runs, so
+    that each run starts equally many samples, and later draws are independent. Infinite where no
+    run succeeded.
+
+    Hansen, N., Auger, A., Brockhoff, D. & Tušar, T. (2022), "Anytime performance assessment in
+    blackbox optimization benchmarking", IEEE Transactions on Evolutionary Computation 26.
+    """
+    missed = np.isnan(evaluations)
+    if missed.all():
+        return np.full(size, np.inf)
+    n = len(evaluations)
+    lengths = np.where(missed, totals, evaluations)
+    drawn = np.concatenate([rng.permutation(n) for _ in range(-(-size // n))])[:size]
+    sums: NDArray[np.float64] = lengths[drawn]
+    pending = np.flatnonzero(missed[drawn])
+    while pending.size:
+        drawn = rng.integers(0, n, pending.size)
+        sums[pending] += lengths[drawn]
+        pending = pending[missed[drawn]]
+    sums.sort()
+    return sums
