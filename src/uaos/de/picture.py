@@ -19,17 +19,19 @@ _PALETTE = (
 # Beyond the palette, the colours come again under these.
 _HATCHES = ("", "////", "....", "xxxx", "----")
 
-# Rows drawn at most: more than the picture has pixels for would only blur.
-_COLUMNS = 250
+# Blocks of generations drawn at most: the noise of single generations hides what changes.
+_COLUMNS = 100
 
 
 def draw(history: "History", path: Any, f_opt: float | None) -> "Figure":
     """Stacked shares of the operators above, best fitness below, over the generations."""
     # A figure of its own: pyplot's would be shared with whatever else the user is drawing.
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     # matplotlib is an external library without types.
-    figure: Figure = Figure(figsize=(10, 7), dpi=100, layout="constrained")
+    room: Any = ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.1)
+    figure: Figure = Figure(figsize=(10, 7), dpi=100, layout=room)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     generation, shares = _shares(history)
     if len(generation):
@@ -67,20 +69,22 @@ def _shares(history: "History") -> tuple[Array, Array]:
 
 def _stack(axes: Any, generation: Array, shares: Array, names: tuple[str, ...]) -> None:
     edges = np.concatenate([[0], generation])
-    bottom = np.zeros(len(generation))
+    # A block's share stands at its middle; the first and last reach out to the ends.
+    middle = np.concatenate([[0], (edges[1:] + edges[:-1]) / 2, generation[-1:]])
+    shares = np.concatenate([shares[:1], shares, shares[-1:]])
+    bottom = np.zeros(len(middle))
     for k, name in enumerate(names):
         top = bottom + shares[:, k]
-        axes.stairs(
-            top, edges, baseline=bottom, fill=True, label=name,
-            facecolor=_PALETTE[k % len(_PALETTE)],
-            hatch=_HATCHES[k // len(_PALETTE) % len(_HATCHES)], edgecolor="white", linewidth=0,
+        axes.fill_between(
+            middle, bottom, top, label=name, facecolor=_PALETTE[k % len(_PALETTE)],
+            hatch=_HATCHES[k // len(_PALETTE) % len(_HATCHES)], edgecolor="white", linewidth=0.4,
         )  # fmt: skip
         bottom = top
 
 
 def _descent(axes: Any, history: "History", f_opt: float | None) -> None:
     value = history.best - (f_opt or 0.0)
-    axes.plot(history.generation, value, color="#0072B2", linewidth=1.6)
+    axes.plot(history.generation, value, color="#222222", linewidth=1.8)
     axes.set_ylabel("best fitness" if f_opt is None else "best fitness − optimum")
     shown = value[np.isfinite(value)]
     if len(shown) and shown.min() > 0 and shown.max() > 10 * shown.min():
