@@ -1,0 +1,202 @@
+"""`uaos bench`: run an experiment, see how far it is, merge and export its store."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from uaos.cli.app import app, console
+from uaos.errors import InvalidParameter
+from uaos.experiments import Plan, Stopped, Store, run
+from uaos.experiments import Progress as Counts
+from uaos.experiments.coco import export_coco
+from uaos.experiments.export import export as export_table
+from uaos.experiments.merge import merge as merge_stores
+from uaos.experiments.plan import UNIFORM
+from uaos.experiments.store import Tally
+
+
+@app.command(
+    "bench",
+    epilog="Example: [bold]uaos bench first.db --methods mix,JADE --dim 5 --instances 1-5 "
+    "--budget 2000D --jobs 2[/]   ·   then: [bold]uaos bench first.db --status[/]",
+)
+def bench(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="STORE",
+            help="The file of the experiment (with --merge: the new file, then those to merge).",
+        ),
+    ],
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            help="Names (see `uaos methods`), configuration files (.toml) or BIPOP-CMA-ES, "
+            "separated by commas."
+        ),
+    ] = None,
+    functions: Annotated[str, typer.Option(help='BBOB functions, such as "1-5,8".')] = "1-24",
+    dim: Annotated[int, typer.Option(help="Dimension: 2, 3, 5, 10, 20 or 40.")] = 20,
+    instances: Annotated[
+        str,
+        typer.Option(help='"train" (48 problems), "test" (the 312 others), "all", or as "1-5,7".'),
+    ] = "test",
+    budget: Annotated[
+        str,
+        typer.Option(
+            help="Evaluations of a run at most, or a multiple of the dimension: 20000, 10000D."
+        ),
+    ] = "100000D",
+    repetitions: Annotated[int, typer.Option(help="Runs of each method on each problem.")] = 1,
+    seed: Annotated[int, typer.Option(help="Makes the experiment repeatable.")] = 1,
+    jobs: Annotated[
+        int | None, typer.Option(help="Processes (default: one for each processor).")
+    ] = None,
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Run on the Dask cluster there.")
+    ] = None,
+    without_uniform: Annotated[
+        bool,
+        typer.Option("--without-uniform", help="Leave out uniform choice, the yardstick."),
+    ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Run units again that failed.")
+    ] = False,
+    status: Annotated[
+        bool, typer.Option("--status", help="Show how far the experiment is, and end.")
+    ] = False,
+    merge: Annotated[
+        bool,
+        typer.Option("--merge", help="Make the first file out of the others, and end."),
+    ] = False,
+    export: Annotated[
+        Path | None,
+        typer.Option(help="Write the outcomes to this .csv or .parquet file, and end."),
+    ] = None,
+    coco_folder: Annotated[
+        Path | None,
+        typer.Option("--export-coco", help="Write data folders for cocopp into this, and end."),
+    ] = None,
+) -> None:
+    """Run methods over BBOB problems, on every core; stopped or killed, it resumes.
+
+    The same command runs what is missing. Methods and problems may be added to a store later.
+    """
+    if merge:
+        count = merge_stores(files[0], files[1:])
+        console.print(f"{files[0]}: {count} finished runs of {len(files) - 1} stores")
+        return
+    if len(files) != 1:
+        raise InvalidParameter("STORE", [str(f) for f in files], "one file (but with --merge)")
+    path = files[0]
+    if status or export is not None or coco_folder is not None:
+        _show(path, status, export, coco_folder)
+        return
+    if methods is None:
+        raise InvalidParameter("--methods", None, "names separated by commas, such as mix,JADE")
+    names = [name.strip() for name in methods.split(",") if name.strip()]
+    plan = Plan.of(
+        names, functions=functions, dimension=dim, instances=instances, budget=budget,
+        repetitions=repetitions, seed=seed, uniform=not without_uniform,
+    )  # fmt: skip
+    if len(plan.competitors) > len(set(names)) and UNIFORM not in names:
+        console.print("uniform is added, to show whether adapting pays (--without-uniform: not)")
+    bar = _Bar()
+    try:
+        with bar.progress:
+            tallies = run(
+                plan, path, jobs=jobs, dask=dask, retry_failed=retry_failed, on_progress=bar.show
+            )
+    except Stopped as stop:
+        console.print(Text(str(stop)))
+        raise typer.Exit(130) from None
+    console.print(_table(tallies))
+    _warn_of_failures(path, tallies)
+
+
+def _show(path: Path, status: bool, table: Path | None, coco_folder: Path | None) -> None:
+    with Store.open(path) as store:
+        if status:
+            span = store.plan
+            budgets = ", ".join(f"{n:,} in {d}-D" for d, n in span.budgets.items())
+            console.print(Text(f"{path}: seed {span.seed}, evaluations at most {budgets}"))
+            console.print(_table(store.tallies()))
+            for outcome in store.outcomes():
+                if outcome.status == "failed":
+                    console.print(Text(
+                        f"failed: {outcome.method} on f{outcome.function} instance "
+                        f"{outcome.instance}, repetition {outcome.repetition}: {outcome.reason}"
+                    ))  # fmt: skip
+        if table is not None:
+            outcomes = store.outcomes()
+            export_table(outcomes, table)
+            console.print(Text(f"written: {table}, {len(outcomes)} rows"))
+        if coco_folder is not None:
+            for folder in export_coco(store.outcomes(), coco_folder):
+                console.print(Text(f"written: {folder}"))
+
+
+def _table(tallies: dict[str, Tally]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for column in ("method", "solved", "of finished", "of planned", "failed"):
+        table.add_column(column, justify="left" if column == "method" else "right")
+    for name, tally in tallies.items():
+        over = tally.done + tally.failed
+        shown = Text(name, style="bold")
+        table.add_row(shown, str(tally.solved), str(over), str(tally.total), str(tally.failed))
+    return table
+
+
+def _warn_of_failures(path: Path, tallies: dict[str, Tally]) -> None:
+    if any(tally.failed for tally in tallies.values()):
+        console.print(Text(
+            f"Some runs failed: uaos bench {path} --status says why; --retry-failed runs them again"
+        ))  # fmt: skip
+
+
+class _Rate(ProgressColumn):
+    """Runs in a second or a minute."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.speed or 0.0
+        text = f"{speed:.1f} runs/s" if speed >= 1 else f"{60 * speed:.1f} runs/min"
+        return Text(text if speed else "", style="dim")
+
+
+class _Bar:
+    """The progress of an experiment; drawn on a terminal only."""
+
+    def __init__(self) -> None:
+        self.progress = Progress(
+            TextColumn("runs"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeElapsedColumn(),
+            TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.fields[note]}"),
+            console=console, transient=True, disable=not console.is_terminal,
+            speed_estimate_period=600,
+        )  # fmt: skip
+        self._task = self.progress.add_task("", total=None, note="", start=False)
+        self._before: int | None = None
+
+    def show(self, counts: Counts) -> None:
+        if self._before is None:
+            # What was finished earlier says nothing about today's speed.
+            self._before = counts.over - counts.new
+            self.progress.start_task(self._task)
+        note = f"{self._before} found in the store" if self._before else ""
+        if counts.failed:
+            note += f"{', ' if note else ''}{counts.failed} failed"
+        self.progress.update(
+            self._task, total=counts.total - self._before, completed=counts.new, note=note
+        )

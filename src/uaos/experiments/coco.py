@@ -1,0 +1,98 @@
+"""Outcomes as COCO data folders, which cocopp post-processes, one folder for each method.
+
+Written are the evaluations at which the 61 targets were reached, so that what cocopp computes for
+these targets (aRT, ECDF, success counts) is exact; what lies between two targets, or above 10^4, is
+not in the store. Failed units are left out.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from uaos.errors import InvalidParameter
+from uaos.experiments.records import Outcome
+from uaos.experiments.targets import TARGETS
+from uaos.problems import BBOB
+
+# A value just below its target: printed digits must not lift it above.
+_BELOW = 1.0 - 1e-9
+# Stands for a first value above all targets; how large it was is not known.
+_ABOVE = 1e9
+
+
+def export_coco(outcomes: Sequence[Outcome], folder: str | os.PathLike[str]) -> list[Path]:
+    """Write a data folder for each method into `folder`; their paths."""
+    parent = Path(folder)
+    methods: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        if outcome.status == "done" and outcome.evaluations:
+            methods.setdefault(outcome.method, []).append(outcome)
+    if not methods:
+        raise InvalidParameter("export-coco", str(parent), "a store with runs that are done")
+    places: dict[str, Path] = {}
+    for method in methods:
+        stem = re.sub(r"[^\w.+-]+", "_", method) or "_"
+        place = parent / stem
+        while place in places.values():
+            place = place.with_name(place.name + "_")
+        if place.exists():
+            raise InvalidParameter("export-coco", str(place), "a folder that does not exist yet")
+        places[method] = place
+    for method, place in places.items():
+        _write(method, methods[method], place)
+    return list(places.values())
+
+
+def _write(method: str, outcomes: Iterable[Outcome], place: Path) -> None:
+    groups: dict[int, dict[int, list[Outcome]]] = {}
+    for outcome in outcomes:
+        groups.setdefault(outcome.function, {}).setdefault(outcome.dimension, []).append(outcome)
+    place.mkdir(parents=True)
+    name = method.replace("'", "’")
+    for function, dimensions in sorted(groups.items()):
+        data = place / f"data_f{function}"
+        data.mkdir()
+        entries = []
+        for dimension, runs in sorted(dimensions.items()):
+            runs.sort(key=lambda run: (run.repetition, run.instance))
+            stem = f"data_f{function}/bbobexp_f{function}_DIM{dimension}"
+            text = "".join(_trial(run) for run in runs)
+            for suffix in (".dat", ".tdat"):
+                (place / f"{stem}{suffix}").write_text(text, encoding="utf-8")
+            trials = ", ".join(
+                f"{run.instance}:{run.evaluations}|{_final(run):.1e}" for run in runs
+            )
+            entries.append(
+                f"suite = 'bbob', funcId = {function}, DIM = {dimension}, Precision = 1.000e-08, "
+                f"algId = '{name}', coco_version = '{version('coco-experiment')}', "
+                f"logger = 'bbob', data_format = 'bbob-new2'\n% \n{stem}.dat, {trials}"
+            )
+        info = place / f"bbobexp_f{function}.info"
+        info.write_text("\n".join(entries) + "\n", encoding="utf-8")
+
+
+def _trial(run: Outcome) -> str:
+    """One run: a row where targets were reached, and one where it ended."""
+    f_opt = BBOB(run.function, run.dimension, run.instance).f_opt
+    reached = {1: _ABOVE}
+    for target, hit in zip(TARGETS, run.hits, strict=True):
+        if hit > 0:
+            reached[int(hit)] = target * _BELOW  # the last is the smallest of those hit there
+    rows = sorted(reached.items())
+    if rows[-1][0] < run.evaluations:
+        rows.append((run.evaluations, min(_final(run), rows[-1][1])))
+    head = (
+        "% f evaluations | g evaluations | best noise-free fitness - Fopt "
+        f"({f_opt:.12e}) + sum g_i+ | measured fitness | best measured fitness or single-digit "
+        "g-values | x1 | x2...\n"
+    )
+    return head + "".join(
+        f"{at} 0 {error:+.16e} {f_opt + error:+.9e} {f_opt + error:+.9e}\n" for at, error in rows
+    )
+
+
+def _final(run: Outcome) -> float:
+    """The error at the end; COCO does not look below 10^-8."""
+    return max(run.error, 1e-9)

@@ -1,0 +1,213 @@
+"""Where units run: worker processes of this machine, a Dask cluster, or any executor."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
+from multiprocessing import connection, get_context, parent_process
+from typing import Any, Protocol
+
+from uaos.errors import InvalidParameter, UaosError
+from uaos.experiments.extras import optional
+
+
+class WorkersLost(UaosError):
+    """There is nothing left to run units on; what was finished is in the store."""
+
+
+class Pool(Protocol):
+    """What the coordinator asks of a place to run units."""
+
+    #: How many units may be submitted at a time.
+    window: int
+    #: Whether the death of a worker takes no other unit with it than its own.
+    isolating: bool
+
+    def submit(self, work: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+        """Run `work` on a worker."""
+
+    def losses(self, error: BaseException) -> int:
+        """How many runs of the unit an exception stands for that says a worker died; else 0."""
+
+    def repair(self) -> None:
+        """Replace what broke, if that can be done; else raise :class:`WorkersLost`."""
+
+    def close(self, *, finished: bool) -> None:
+        """End it; units that are still running are abandoned."""
+
+
+class LocalPool:
+    """Processes of this machine, each an executor of its own: one that dies takes one unit along.
+
+    Spawned, not forked: compiled code may have threads, which a fork would break.
+    """
+
+    isolating = True
+
+    def __init__(self, jobs: int) -> None:
+        self.window = jobs
+        self._context = get_context("spawn")
+        self._slots = [self._start() for _ in range(jobs)]
+
+    def _start(self) -> "_Slot":
+        executor = ProcessPoolExecutor(1, self._context, initializer=_start_worker)
+        return _Slot(executor, executor.submit(_ready))
+
+    def submit(self, work: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+        """Run `work` on a worker that is free."""
+        slot = next(slot for slot in self._slots if slot.idle)
+        try:
+            slot.current = slot.executor.submit(work, *arguments)
+        except BrokenExecutor:  # its process died, now or at its last unit
+            slot.executor.shutdown(wait=False)
+            self._slots.remove(slot)
+            slot = self._start()
+            self._slots.append(slot)
+            slot.current = slot.executor.submit(work, *arguments)
+        return slot.current
+
+    def losses(self, error: BaseException) -> int:
+        """One for a worker that died."""
+        return int(isinstance(error, BrokenExecutor))
+
+    def repair(self) -> None:
+        """Nothing to do but to see that processes can be started at all."""
+        for slot in self._slots:
+            if slot.ready.done() and slot.ready.exception() is not None:
+                raise WorkersLost(
+                    "the worker processes end before they can work. A script that runs an "
+                    "experiment must do so under `if __name__ == '__main__':`; else their own "
+                    "messages, above, say why"
+                )
+
+    def close(self, *, finished: bool) -> None:
+        """End the processes, at once if units are still running."""
+        for slot in self._slots:
+            if not finished:
+                for process in list((slot.executor._processes or {}).values()):
+                    process.kill()
+            slot.executor.shutdown(wait=True, cancel_futures=True)
+
+
+class _Slot:
+    """One worker process."""
+
+    def __init__(self, executor: ProcessPoolExecutor, ready: "Future[None]") -> None:
+        self.executor = executor
+        self.ready = ready
+        self.current: Future[Any] | None = None
+
+    @property
+    def idle(self) -> bool:
+        return self.current is None or self.current.done()
+
+
+def _ready() -> None:
+    """Shows that a worker process came up."""
+
+
+def _start_worker() -> None:
+    """Ctrl-C is for the coordinator to handle; a worker whose coordinator was killed ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+
+class SharedPool:
+    """Any executor. If the death of a worker breaks it, only a way to make a new one helps."""
+
+    isolating = False
+
+    def __init__(self, executor: Executor | Callable[[], Executor], window: int) -> None:
+        self.window = window
+        self._given = isinstance(executor, Executor)
+        self._make = None if isinstance(executor, Executor) else executor
+        self._executor = executor if isinstance(executor, Executor) else executor()
+
+    def submit(self, work: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+        """Run `work` on a worker."""
+        try:
+            return self._executor.submit(work, *arguments)
+        except BrokenExecutor:
+            self.repair()
+            return self._executor.submit(work, *arguments)
+
+    def losses(self, error: BaseException) -> int:
+        """One for an executor that broke or dropped the unit."""
+        return int(isinstance(error, BrokenExecutor | CancelledError))
+
+    def repair(self) -> None:
+        """A new executor if this one is broken, where there is a way to make one."""
+        try:
+            self._executor.submit(_ready)
+            return
+        except BrokenExecutor:
+            pass
+        if self._make is None:
+            raise WorkersLost(
+                "a worker died and broke the executor. Continue with a new one on the same store, "
+                "or pass a function that makes executors instead of an executor"
+            )
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        self._executor = self._make()
+
+    def close(self, *, finished: bool) -> None:
+        """End the executor, unless it is the user's."""
+        if not self._given:
+            self._executor.shutdown(wait=finished, cancel_futures=True)
+
+
+class DaskPool(SharedPool):
+    """A Dask cluster. Dask itself runs the tasks of a dead worker again, three times by default."""
+
+    def __init__(self, address: str) -> None:
+        distributed = optional("distributed", "--dask", "dask and distributed", "cluster")
+        self._killed_worker = distributed.KilledWorker
+        try:
+            self._client = distributed.Client(address, timeout=10, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise InvalidParameter(
+                "dask", address, f"the address of a Dask scheduler that answers ({error})"
+            ) from None
+        workers = sum(self._client.nthreads().values())
+        # Two for each: a worker need not wait for the coordinator.
+        super().__init__(self._client.get_executor(pure=False), 2 * max(1, workers))
+
+    def losses(self, error: BaseException) -> int:
+        """Three more runs for a task that Dask gave up, one for a task that it dropped."""
+        return 3 if isinstance(error, self._killed_worker) else super().losses(error)
+
+    def repair(self) -> None:
+        """Dask replaces its workers; without its scheduler there is nothing to do."""
+        if self._client.status != "running":
+            raise WorkersLost("the connection to the Dask cluster is lost")
+
+    def close(self, *, finished: bool) -> None:
+        """Take back what was submitted, and leave the cluster."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        self._client.close(timeout=5)
+
+
+def pool_for(executor: Any, jobs: int | None, dask: str | None) -> Pool:
+    """The place to run units that the caller asked for."""
+    if dask is not None:
+        return DaskPool(dask)
+    if executor is not None:
+        if not (isinstance(executor, Executor) or callable(executor)):
+            raise InvalidParameter(
+                "executor", executor, "a concurrent.futures.Executor, or a function that makes one"
+            )
+        made = SharedPool(executor, 1)
+        made.window = 2 * (getattr(made._executor, "_max_workers", None) or os.cpu_count() or 1)
+        return made
+    count = (os.cpu_count() or 1) if jobs is None else jobs
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= 1024:
+        raise InvalidParameter("jobs", jobs, "a number of processes, 1 to 1024")
+    return LocalPool(count)

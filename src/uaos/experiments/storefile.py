@@ -1,0 +1,174 @@
+"""The file of a store: made whole, checked before it is opened, and locked to one writer."""
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from uaos.errors import InvalidFile, UaosError
+
+#: Version of the store's tables.
+FORMAT = 1
+
+# SQLite keeps both numbers in the file's first hundred bytes, where `file` and we find them.
+_APPLICATION = int.from_bytes(b"uaos", "big")
+_MAGIC = b"SQLite format 3\x00"
+
+_SCHEMA = """
+CREATE TABLE experiment (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE methods (name TEXT PRIMARY KEY, configuration TEXT NOT NULL);
+CREATE TABLE sessions (id INTEGER PRIMARY KEY, started TEXT NOT NULL, versions TEXT NOT NULL);
+CREATE TABLE units (
+    id INTEGER PRIMARY KEY,
+    method TEXT NOT NULL REFERENCES methods (name), function INTEGER NOT NULL,
+    dimension INTEGER NOT NULL, instance INTEGER NOT NULL, repetition INTEGER NOT NULL,
+    seed INTEGER NOT NULL, budget INTEGER NOT NULL,
+    status TEXT NOT NULL DEFAULT 'waiting' CHECK (status IN ('waiting', 'done', 'failed')),
+    evaluations INTEGER, error REAL, hits BLOB, seconds REAL, reason TEXT,
+    session INTEGER REFERENCES sessions (id),
+    UNIQUE (method, function, dimension, instance, repetition)
+);
+CREATE TABLE courses (
+    unit INTEGER PRIMARY KEY REFERENCES units (id), data BLOB NOT NULL
+);
+"""
+
+
+class StoreInUse(UaosError):
+    """Another process is writing to the store."""
+
+
+def create(path: Path) -> None:
+    """An empty store, which appears at `path` complete or not at all."""
+    part = path.with_name(path.name + ".part")
+    for leftover in (part, Path(f"{part}-journal")):
+        leftover.unlink(missing_ok=True)
+    try:
+        connection = sqlite3.connect(part)
+    except sqlite3.OperationalError as error:
+        raise InvalidFile(f"{path}: cannot be made ({error})") from error
+    with contextlib.closing(connection):
+        connection.executescript(
+            f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {FORMAT};"
+            f"BEGIN; {_SCHEMA} COMMIT;"
+        )
+    os.replace(part, path)
+
+
+def check(path: Path) -> None:
+    """Refuse, without touching it, a file that is not a whole store of a version we know."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(100)
+    except FileNotFoundError:
+        raise InvalidFile(f"{path}: there is no such file") from None
+    except OSError as error:
+        raise InvalidFile(f"{path}: cannot be read ({error.strerror})") from None
+    if len(head) < 100 or not head.startswith(_MAGIC):
+        raise InvalidFile(f"{path}: not a store of uaos, or a damaged one")
+    if int.from_bytes(head[68:72], "big") != _APPLICATION:
+        raise InvalidFile(f"{path}: an SQLite file, but not a store of uaos")
+    version = int.from_bytes(head[60:64], "big")
+    if version > FORMAT:
+        raise InvalidFile(
+            f"{path}: written in format {version} by a newer uaos; this one reads up to "
+            f"{FORMAT}. Update uaos"
+        )
+    try:
+        with contextlib.closing(connect(path)) as connection:
+            verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    except sqlite3.DatabaseError as error:
+        raise damaged(path, error) from error
+    if verdict != "ok":
+        raise damaged(path, verdict)
+
+
+def damaged(path: Path, why: object) -> InvalidFile:
+    """The error for a store that cannot be read to its end."""
+    return InvalidFile(f"{path}: damaged ({str(why).splitlines()[0]}); restore it from a copy")
+
+
+def connect(path: Path, *, write: bool = False) -> sqlite3.Connection:
+    """A connection that cannot write, or the one that can."""
+    place = f"file:{quote(str(path.resolve()))}"
+    if not write:
+        connection = sqlite3.connect(f"{place}?mode=ro", uri=True, timeout=30)
+        try:
+            connection.execute("SELECT 1 FROM sqlite_master")
+        except sqlite3.OperationalError:
+            # A store that was being written, in a folder where we may not write beside it.
+            connection.close()
+            connection = sqlite3.connect(f"{place}?mode=ro&immutable=1", uri=True)
+        return connection
+    connection = sqlite3.connect(f"{place}?mode=rw", uri=True, timeout=30, isolation_level=None)
+    # Readers are not held up while the coordinator writes, and no commit is lost by a power cut.
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    return connection
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+class Lock:
+    """The right to write a store. The operating system takes it back from a process that died.
+
+    Held on a file beside the store, as SQLite's own locks are lost when any handle of the store's
+    file is closed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.with_name(path.name + ".lock")
+        while True:
+            try:
+                self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+            except OSError as error:
+                raise InvalidFile(f"{path}: cannot be written ({error.strerror})") from None
+            if not _try_lock(self._file):
+                os.close(self._file)
+                raise StoreInUse(
+                    f"{path}: another process is running this experiment; wait for it, stop it, "
+                    "or use another file and merge the two later (uaos bench --merge)"
+                )
+            # The last holder may have removed the file after we opened it: then it locks nothing.
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(self._file), os.stat(self._path)):
+                    return
+            os.close(self._file)
+
+    def release(self) -> None:
+        """Let others write."""
+        if self._file >= 0:
+            with contextlib.suppress(OSError):
+                os.unlink(self._path)
+            os.close(self._file)
+            self._file = -1
+
+
+def _try_lock(handle: int) -> bool:
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        import msvcrt
+
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        except OSError:
+            return False
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
