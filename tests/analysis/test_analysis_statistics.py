@@ -124,7 +124,13 @@ def test_the_verdict_says_that_adapting_does_not_pay(three_methods: Results) -> 
     table = scores(three_methods.select(methods=["bad"]), 20)
     said = verdict(table, configurations)
     assert "No: bad is worse than uniform choice" in said.headline
-    assert "more than the choice of operators is compared" in said.details[0]
+    assert "more than the choice of operators is compared" in said.details[-1]
+
+
+def test_what_is_not_told_apart_is_not_called_a_no(made: Callable[..., Outcome]) -> None:
+    outcomes = [made(m, 1, i, solved_at=100 + i) for m in ("A", UNIFORM) for i in range(1, 5)]
+    said = verdict(scores(Results.from_outcomes(outcomes), 20), {})
+    assert "Not shown: A is not told apart from uniform choice" in said.headline
 
 
 def test_some_pay_and_some_do_not(three_methods: Results) -> None:

@@ -90,6 +90,6 @@ def _notes(results: Results, dimension: int, table: Scores) -> list[str]:
         each = "; ".join(f"{b:,} for {', '.join(m)}" for b, m in sorted(budgets.items()))
         notes.append(f"The budgets differ: {each}.")
     for method, count in results.failed.items():
-        what = "unit" if count == 1 else "units"
-        notes.append(f"{count} {what} of {method} failed, and are in no number here.")
+        unit, be = ("unit", "is") if count == 1 else ("units", "are")
+        notes.append(f"{count} {unit} of {method} failed, and {be} in no number here.")
     return notes

@@ -27,7 +27,7 @@ FACTOR = 2.0
 #: What has to be said wherever a method is compared.
 NOTES = {
     "U-AOS-FW": "The printed configuration of U-AOS-FW does not reproduce its published table on "
-    "the ill-conditioned functions (f10 to f14): neither does the authors' own program."
+    "the ill-conditioned functions, f10 to f14; the authors' own program does not solve f10 either."
 }
 
 

@@ -19,7 +19,7 @@ def paper_table(compared: PaperComparison) -> Table:
     rows = []
     for function, cells in by_function.items():
         ours, trials, theirs, of = compared.solved[function]
-        rows.append((f"f{function}", *map(_beside, cells), f"{ours}/{trials} · {theirs}/{of}"))
+        rows.append((str(function), *map(_beside, cells), f"{ours}/{trials} · {theirs}/{of}"))
     records = [
         {"method": c.method, "published_as": NAMES[c.method], "dimension": DIMENSION,
          "function": c.function, "target": c.target, "ratio": c.ours,
@@ -30,7 +30,7 @@ def paper_table(compared: PaperComparison) -> Table:
         f"paper-{compared.method}",
         f"{compared.method}: our aRT ratio · the published one ({NAMES[compared.method]}), "
         f"{DIMENSION}-D",
-        ("function", *map(target_name, TABLE_TARGETS), "solved"), tuple(rows), tuple(records),
+        ("f", *map(target_name, TABLE_TARGETS), "solved"), tuple(rows), tuple(records),
         " ".join(_said(compared)),
     )  # fmt: skip
 

@@ -15,6 +15,9 @@ from uaos.analysis.results import Results, Runs
 from uaos.analysis.statistics import ALPHA, Pair, Ranking
 from uaos.problems.bbob import CLASSES
 
+# Restarts begin where runs end: up to so many times the longest run they have room to show.
+_ROOM = 10
+
 
 @dataclass(frozen=True)
 class Table:
@@ -76,9 +79,11 @@ def overview(results: Results, dimension: int, ranking: Ranking, *, seed: int = 
             solved, trials = sum(r.solved for r in members), sum(map(len, members))
             cells.append(f"{solved}/{trials}" if trials else "–")
             areas = {
-                f"ecdf_area_{kind}": curves[name].area(limit) if name in curves else np.nan
-                for kind, curves in (("raw", raw), ("restarts", restarted))
-            }
+                f"ecdf_area_{kind}": curves[name].area(end) if name in curves else np.nan
+                for kind, curves, end in (
+                    ("raw", raw, limit), ("restarts", restarted, _ROOM * limit),
+                )
+            }  # fmt: skip
             failed = results.failed.get(method, 0) if name == "all" else ""
             records.append(
                 {"method": method, "dimension": dimension, "functions": name, "solved": solved,
@@ -91,8 +96,9 @@ def overview(results: Results, dimension: int, ranking: Ranking, *, seed: int = 
         "overview", f"Solved (f - f_opt ≤ 1e-8), ECDF area and mean rank, {dimension}-D",
         ("method", *present, "all", "ECDF area", "with restarts", "mean rank"), tuple(rows),
         tuple(records),
-        f"ECDF area: over 51 targets 1e2 … 1e-8, evaluations / D from 1 to {limit:,.0f} on a "
-        "logarithmic scale, 1 at most; raw, and with simulated restarts.",
+        f"ECDF area: over 51 targets 1e2 … 1e-8, evaluations / D from 1 to {limit:,.0f} (the "
+        f"longest run) on a logarithmic scale, 1 at most; with simulated restarts to "
+        f"{_ROOM * limit:,.0f}.",
     )  # fmt: skip
 
 
@@ -110,14 +116,15 @@ def art_table(results: Results, dimension: int, *, seed: int = 1) -> Table:
                 continue
             runs = results.runs[method, dimension, function]
             cells = running_times(runs, seed=seed)
-            rows.append((f"f{function}", method, *map(_cell, cells), f"{runs.solved}/{len(runs)}"))
+            rows.append((str(function), method, *map(_cell, cells), f"{runs.solved}/{len(runs)}"))
             records += [_record(cell) for cell in cells]
     return Table(
         "art", f"aRT divided by that of best2009, {dimension}-D",
-        ("function", "method", *map(target_name, TABLE_TARGETS), "solved"),
+        ("f", "method", *map(target_name, TABLE_TARGETS), "solved"),
         tuple(rows), tuple(records),
         "In brackets half the distance from the 10 to the 90 %-tile of run lengths with simulated "
-        "restarts, in the same unit. ∞: never reached; –: best2009 never reached it either.",
+        "restarts, in the same unit. ∞: never reached; ev.: in evaluations, as best2009 never "
+        "reached the target.",
     )  # fmt: skip
 
 
@@ -128,9 +135,11 @@ def target_name(target: float) -> str:
 
 
 def _cell(cell: AverageRunningTime) -> str:
-    if np.isfinite(cell.ratio):
-        return f"{printed(cell.ratio)} ({printed_dispersion(cell.dispersion_ratio)})"
-    return printed(cell.ratio)
+    if np.isinf(cell.art):
+        return printed(cell.art)
+    if np.isnan(cell.ratio):
+        return f"{printed(cell.art)} ev."
+    return f"{printed(cell.ratio)} ({printed_dispersion(cell.dispersion_ratio)})"
 
 
 def printed_dispersion(number: float) -> str:

@@ -38,12 +38,14 @@ def verdict(scores: Scores, configurations: Mapping[str, Mapping[str, Any]]) -> 
     over_functions = _against_uniform(pairwise(scores.by_function()))
     better = [m for m in adaptive if over_problems[m].better == m]
     worse = [m for m in adaptive if over_problems[m].better == UNIFORM]
-    open_ = [m for m in adaptive if m not in better and m not in worse]
-    details = [
-        _sentence(over_problems[m], over_functions[m], _other_settings(m, configurations))
-        for m in adaptive
-    ]
-    return Verdict(_headline(better, worse, open_), tuple(details))
+    undecided = [m for m in adaptive if m not in better and m not in worse]
+    details = [_sentence(over_problems[m], over_functions[m]) for m in adaptive]
+    if other := [m for m in adaptive if _other_settings(m, configurations)]:
+        details.append(
+            f"The differential evolution (operators, F, CR, population …) of {', '.join(other)} is "
+            f"not that of {UNIFORM}, so more than the choice of operators is compared there."
+        )
+    return Verdict(_headline(better, worse, undecided), tuple(details))
 
 
 def adapts(configuration: Mapping[str, Any] | None) -> bool:
@@ -67,11 +69,9 @@ def _against_uniform(pairs: Sequence[Pair]) -> dict[str, Pair]:
 
 def _headline(better: list[str], worse: list[str], undecided: list[str]) -> str:
     total = len(better) + len(worse) + len(undecided)
-    answer = (
-        "Yes" if len(better) == total else
-        "No" if not better else
-        "For some"
-    )  # fmt: skip
+    answer = "Yes" if len(better) == total else "For some" if better else "No"
+    if not better and not worse:
+        answer = "Not shown"
     parts = []
     for names, what in (
         (better, "better than"), (worse, "worse than"), (undecided, "not told apart from"),
@@ -82,21 +82,15 @@ def _headline(better: list[str], worse: list[str], undecided: list[str]) -> str:
     return f"Does adapting pay? {answer}: {'; '.join(parts)} (α = {ALPHA:g})."
 
 
-def _sentence(pair: Pair, functions: Pair, differs: bool) -> str:
+def _sentence(pair: Pair, functions: Pair) -> str:
     found = {pair.first: "better", UNIFORM: "worse", None: "no difference shown"}[pair.better]
     size = f"in the median {abs(pair.difference):.2g} decades "
     size += "more" if pair.difference > 0 else "less"
-    text = (
+    return (
         f"{pair.first} against {UNIFORM}: {found}. Of {pair.problems} problems it wins "
         f"{pair.wins}, loses {pair.losses}, ties {pair.ties}; {size}; p = {pair.p_holm:.2g} over "
         f"the problems, {functions.p_holm:.2g} over the {functions.problems} functions."
     )
-    if differs:
-        text += (
-            " Its differential evolution (operators, F, CR, population …) is not that of "
-            f"{UNIFORM}, so more than the choice of operators is compared."
-        )
-    return text
 
 
 def _other_settings(method: str, configurations: Mapping[str, Mapping[str, Any]]) -> bool:
