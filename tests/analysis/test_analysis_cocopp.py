@@ -107,18 +107,18 @@ def test_evaluations_equal_cocopps_run_by_run(both: Both) -> None:
 
 
 def test_simulated_restarts_equal_cocopps_draw_by_draw(cocopp: Any) -> None:
-    """Both take first draws from permutations and the rest independently, in the same order."""
+    """With the same first draws and the same generator for the others: the same sample."""
     evaluations, failures = np.array([120.0, 33, 80, 54]), np.array([700.0, 1500, 900])
     times = np.concatenate([evaluations, np.full(3, np.nan)])
     totals = np.concatenate([evaluations, failures]).astype(int)
     rng = np.random.default_rng(3)
     theirs = cocopp.toolsstats.simulated_evals(
-        totals.astype(float), 3, 1001,
+        totals.astype(float), 3, 1003,
         randint=lambda low, high, size: np.concatenate(
-            [rng.permutation(high - low) for _ in range(-(-size // high))])[:size],
+            [np.tile(np.arange(high), size // high), rng.permutation(high)[: size % high]]),
         randintrest=rng.integers,
     )  # fmt: skip
-    ours = simulated_restarts(times, totals, 1001, np.random.default_rng(3))
+    ours = simulated_restarts(times, totals, 1003, np.random.default_rng(3))
     assert ours.tolist() == [float(t) for t in theirs]
 
 

@@ -26,9 +26,9 @@ def simulated_restarts(
         T = Σ (lengths of the failed runs drawn) + evaluations of the first successful one
 
     so that E[T] is the aRT. `evaluations` to the target are NaN in runs that missed it; `totals`
-    are the whole lengths. As in COCO, first draws go through random permutations of the runs, so
-    that each run starts equally many samples, and later draws are independent. Infinite where no
-    run succeeded.
+    are the whole lengths. As in COCO, each run starts equally many samples (chance decides only
+    which start one more, where `size` is no multiple of their number), and later draws are
+    independent. Infinite where no run succeeded.
 
     Hansen, N., Auger, A., Brockhoff, D. & Tušar, T. (2022), "Anytime performance assessment in
     blackbox optimization benchmarking", IEEE Transactions on Evolutionary Computation 26.
@@ -38,7 +38,7 @@ def simulated_restarts(
         return np.full(size, np.inf)
     n = len(evaluations)
     lengths = np.where(missed, totals, evaluations)
-    drawn = np.concatenate([rng.permutation(n) for _ in range(-(-size // n))])[:size]
+    drawn = np.concatenate([np.tile(np.arange(n), size // n), rng.permutation(n)[: size % n]])
     sums: NDArray[np.float64] = lengths[drawn]
     pending = np.flatnonzero(missed[drawn])
     while pending.size:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from os import PathLike
 from typing import Any
 
@@ -39,7 +40,7 @@ class Runs:
 
     def evaluations_to(self, targets: ArrayLike) -> NDArray[np.float64]:
         """Evaluations to each target (rows) in each run (columns); NaN where it was missed."""
-        hits = self.hits[:, [column(t) for t in np.atleast_1d(targets)]].T
+        hits = self.hits[:, [column(float(t)) for t in np.atleast_1d(targets)]].T
         return np.where(hits > 0, hits, np.nan)
 
     @property
@@ -67,6 +68,7 @@ class Runs:
         )  # fmt: skip
 
 
+@cache
 def column(target: float) -> int:
     """Where a target stands among the recorded ones."""
     near = int(np.argmin(np.abs(np.log10(TARGETS) - np.log10(target)))) if target > 0 else 0
