@@ -18,8 +18,9 @@ ALLOWED = {
     "components": {"errors", "params"},
     "memory": {"errors", "params", "components"},
     "steps": {"components"},
+    "compiled": {"components"},
     "method": {"errors", "params", "components"},
-    "selector": {"errors", "params", "components", "memory", "method", "statefile", "steps"},
+    "selector": {"errors", "params", "components", "memory", "method", "statefile", "steps", "compiled"},
     # the optimiser knows a selector only by what it does
     "de": {"errors", "params", "statefile"},
     "configuration": {"errors", "params", "method", "de"},

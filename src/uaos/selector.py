@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from rich.table import Table
 
 from uaos import statefile
+from uaos.compiled import compiled
 from uaos.components import Component
 from uaos.components.metrics import comparable
 from uaos.components.qualities import Evidence
@@ -66,6 +67,10 @@ class Selector:
             raise InvalidParameter("budget", budget, "a positive number of offspring, or None")
         self.method = method
         self._at_work = at_work
+        self._reward, self._quality, self._probability, self._selection = (
+            compiled(c)
+            for c in (at_work.reward, at_work.quality, at_work.probability, at_work.selection)
+        )
         self.n_operators = int(n_operators)
         self.budget = budget
         self.rng = np.random.default_rng(_checked_seed(seed))
@@ -108,7 +113,7 @@ class Selector:
         numbers = self.rng.random(2 * n + 1)
         draws = Draws(numbers[:n], numbers[n : 2 * n], numbers[2 * n])
         progress = min(1.0, self._reported / self.budget) if self.budget else 0.0
-        chosen = self._at_work.selection.compute(self._probabilities, draws, progress, np)
+        chosen = self._selection(self._probabilities, draws, progress)
         if self._all_applied:
             return np.ascontiguousarray(chosen, dtype=np.int64)
         operators = np.array(chosen, dtype=np.int64)
@@ -145,12 +150,13 @@ class Selector:
         metrics, successes = judge(values, parents, offspring, method.metric.by_reference)
         self._memory.record(operators, metrics, successes)
         memory = self._memory.view()
-        values = _floats(method.reward.compute(memory, np), len(p), method.reward)
+        values = _floats(self._reward(memory), len(p), method.reward)
         rewards = settled_rewards(values, method.scale_rewards)
-        evidence = Evidence(rewards, self._rewards, q, p, memory.observations(np))
-        values = _floats(method.quality.compute(evidence, np), len(p), method.quality)
+        seen = memory.observations(np) if method.quality.counts_observations else p
+        evidence = Evidence(rewards, self._rewards, q, p, seen)
+        values = _floats(self._quality(evidence), len(p), method.quality)
         q = settled_qualities(values)
-        values = _floats(method.probability.compute(q, p, np), len(p), method.probability)
+        values = _floats(self._probability(q, p), len(p), method.probability)
         self._best_so_far = min(best_so_far, least_offspring)
         self._rewards, self._qualities = rewards, q
         self._probabilities = settled_probabilities(values)

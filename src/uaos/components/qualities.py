@@ -32,6 +32,8 @@ class Quality(Component):
     """A quality computes one value an operator from the :class:`Evidence`."""
 
     family: ClassVar[str] = "quality"
+    #: Whether the rule reads `observations`; counting them takes time, so say False if not.
+    counts_observations: ClassVar[bool] = True
 
     @abstractmethod
     def compute(self, now: Evidence, xp: Namespace) -> Array:
@@ -62,6 +64,8 @@ class WeightedSum(Quality):
     Reference: Thierens, D. (2005), "An adaptive pursuit strategy for allocating operator
     probabilities", GECCO.
     """
+
+    counts_observations: ClassVar[bool] = False
 
     delta: float = decay_parameter(default=0.6)
 
@@ -107,6 +111,8 @@ class Identity(Quality):
     adaptive operator selection of discrete parameters", arXiv 2005.05613.
     """
 
+    counts_observations: ClassVar[bool] = False
+
     def compute(self, now: Evidence, xp: Namespace) -> Array:  # noqa: D102
         return now.rewards
 
@@ -124,6 +130,8 @@ class WeightedNormalisedSum(Quality):
     Reference: Igel, C. & Kreutz, M. (2003), "Operator adaptation in evolutionary computation and
     its application to structure optimization of neural networks", Neurocomputing 55(1–2).
     """
+
+    counts_observations: ClassVar[bool] = False
 
     delta: float = decay_parameter(default=0.3)
     q_min: float = real(0, 1, default=0.1, symbol="q_min", doc="least share of an operator")
@@ -157,6 +165,8 @@ class Bellman(Quality):
     recursive probability matching for adaptive operator selection in differential evolution",
     PPSN XV.
     """
+
+    counts_observations: ClassVar[bool] = False
 
     c1: float = real(0, 1, default=1, symbol="c1", doc="weight of the current reward")
     c2: float = real(0, 1, default=0.9, symbol="c2", doc="weight of the previous reward")

@@ -1,0 +1,73 @@
+"""The engine alone: what ask and tell cost for each evaluation."""
+
+from time import perf_counter
+
+import functions
+from table import Row, Section
+from timing import Contender, Sample, interleaved
+
+from uaos import DifferentialEvolution
+
+TITLE = "engine alone"
+AIMS = {("U-AOS-FW", 262): 0.5, ("U-AOS-FW", 50): 1.5}
+OTHERS = ("mix", "uniform", "rand/1")
+GENERATIONS = 150
+
+
+def run(quick: bool) -> Section:
+    cases = [*AIMS, *((name, NP) for name in OTHERS for NP in (262, 50))]
+    contenders = {f"{name} {NP}": _engine(name, NP) for name, NP in cases}
+    contenders["f1"] = _evaluations()
+    found = interleaved(contenders, rounds=5 if quick else 25)
+    bare = found["f1"]
+    rows = []
+    for case in cases:
+        name, NP = case
+        cost: Sample = found[f"{name} {NP}"].scaled(1e6)
+        aim = AIMS.get(case)
+        rows.append(
+            Row(
+                f"{name}, NP {NP}{' at the start' if name == 'mix' else ''}", cost.text("µs"),
+                f"one BBOB f1: {bare.scaled(1e6).text('µs')}", cost.over(bare.scaled(1e6)).text(),
+                f"<= {aim:g} µs" if aim else "", cost.verdict(aim) if aim else "",
+            )
+        )  # fmt: skip
+    how = (
+        f"per evaluation, objective not counted: the calls of ask and tell over "
+        f"{GENERATIONS} generations of a run on the 20-D Rosenbrock function, which is "
+        "evaluated between them, whole generations at a time; history on, as it is by default."
+    )
+    return Section(TITLE, how, tuple(rows))
+
+
+def _engine(name: str, NP: int) -> Contender:
+    budget = NP * GENERATIONS
+
+    def contender() -> float:
+        de = DifferentialEvolution(functions.BOUNDS, method=name, popsize=NP, seed=1, budget=budget)
+        seconds = 0.0
+        while not de.done:
+            start = perf_counter()
+            X = de.ask()
+            seconds += perf_counter() - start
+            values = functions.rosenbrock(X)
+            start = perf_counter()
+            de.tell(values)
+            seconds += perf_counter() - start
+        return seconds / budget
+
+    return contender
+
+
+def _evaluations() -> Contender:
+    problem = functions.bbob(1)
+    X = DifferentialEvolution(functions.BOUNDS, popsize=1000, seed=1).ask()
+
+    def contender() -> float:
+        start = perf_counter()
+        for _ in range(10):
+            for x in X:
+                problem(x)
+        return (perf_counter() - start) / (10 * len(X))
+
+    return contender

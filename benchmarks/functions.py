@@ -1,0 +1,38 @@
+"""What is minimised in the benchmarks, all in 20 dimensions."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import cocoex
+import numpy as np
+
+D = 20
+BOUNDS = [(-5.0, 5.0)] * D
+
+
+def sphere(x: np.ndarray) -> float:
+    """Nearly free: one call of NumPy."""
+    return x.dot(x)
+
+
+def rastrigin(x: np.ndarray) -> float:
+    """An ordinary Python objective: a handful of NumPy calls."""
+    return 10.0 * D + float(np.sum(x * x - 10.0 * np.cos(2.0 * np.pi * x)))
+
+
+def rosenbrock(X: np.ndarray) -> np.ndarray:
+    """Of a whole generation, (n, D)."""
+    head, tail = X[:, :-1], X[:, 1:]
+    return (100.0 * (tail - head * head) ** 2 + (1.0 - head) ** 2).sum(axis=1)
+
+
+def bbob(function: int) -> Callable[[np.ndarray], Any]:
+    """A BBOB function, instance 1."""
+    return _suite().get_problem_by_function_dimension_instance(function, D, 1)
+
+
+@cache
+def _suite() -> cocoex.Suite:
+    """Kept, as a problem lives only as long as its suite."""
+    return cocoex.Suite("bbob", "instances:1", f"dimensions:{D}")

@@ -1,0 +1,65 @@
+"""Resident memory of one run, early and late. Run as a script, it is the process measured."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import functions
+from processes import output_of
+from table import Row, Section
+
+from uaos import minimize
+
+TITLE = "memory"
+EARLY, LATE = 100_000, 2_000_000
+# Many small generations: one number kept of each would show as a megabyte.
+NP = 50
+CASES = (("U-AOS-FW", False), ("U-AOS-FW", True), ("mix", False))
+# What the allocator may still round up to, in KiB.
+SLACK = 256
+
+
+def run(quick: bool) -> Section:
+    rows = []
+    for method, history in CASES[:1] if quick else CASES:
+        early, late = json.loads(output_of(__file__, method, str(int(history))))
+        rows.append(
+            Row(
+                f"{method}, NP {NP}, history {'on' if history else 'off'}",
+                f"{late / 1024:.1f} MiB at 2e6", f"{early / 1024:.1f} MiB at 1e5",
+                f"{late / early:.4f}; growth {late - early} KiB",
+                f"growth <= {SLACK} KiB" if not history else "",
+                ("yes" if late - early <= SLACK else "no") if not history else "",
+            )
+        )  # fmt: skip
+    how = (
+        "a process of its own with a vectorised sphere; the resident set as /proc/self/statm has "
+        "it, once 1e5 evaluations are done and at the end of the same run. One run for each row."
+    )
+    return Section(TITLE, how, tuple(rows))
+
+
+def resident() -> int:
+    """KiB of this process now."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") // 1024
+
+
+def measure(method: str, history: bool) -> tuple[int, int]:
+    """The resident set at the two moments."""
+    early: list[int] = []
+
+    def callback(state: object) -> None:
+        if not early and state.evaluations >= EARLY:
+            early.append(resident())
+
+    minimize(
+        lambda X: (X * X).sum(axis=1), functions.BOUNDS, method=method, popsize=NP, budget=LATE,
+        seed=1, vectorized=True, history=history, callback=callback,
+    )  # fmt: skip
+    return early[0], resident()
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(sys.argv[1], bool(int(sys.argv[2])))))
