@@ -26,6 +26,11 @@ ALLOWED = {
     "configuration": {"errors", "params", "method", "de"},
     "catalogue": {"errors", "params", "method", "de", "bibliography", "configuration"},
     "problems": {"errors"},
+    "experiments": {
+        "errors", "params", "method", "configuration", "catalogue", "de", "optimize", "problems",
+    },
+    # of the experiments, the analysis reads what was stored, and the targets
+    "analysis": {"errors", "params", "problems", "experiments"},
     "describe": {"errors", "params", "components"},
     "optimize": {
         "errors", "params", "statefile", "method", "selector", "configuration", "catalogue", "de",

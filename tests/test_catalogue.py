@@ -126,12 +126,18 @@ def test_the_catalogue_names_the_baselines() -> None:
     singles = [n for n, c in uaos.methods().items() if c.method is None]
     assert singles[:4] == ["JADE", "SHADE", "R-SHADE", "L-SHADE"]
     assert len(singles[4:]) == 9
-    assert "mix" in uaos.methods()
+    assert list(uaos.methods())[-2:] == ["mix", "mix-uniform"]
+
+
+def test_uniform_choice_from_the_pool_of_mix_differs_in_the_method_only() -> None:
+    mix, chance = uaos.configuration("mix"), uaos.configuration("mix-uniform")
+    assert mix.settings == chance.settings
+    assert chance.method == uaos.method("uniform")
 
 
 def test_every_entry_but_our_own_has_a_reference() -> None:
     for name, entry in uaos.methods().items():
-        assert entry.reference or name == "mix"
+        assert entry.reference or name in ("mix", "mix-uniform")
 
 
 def test_uniform_choice_stays_uniform() -> None:

@@ -3,7 +3,7 @@
 Three groups, in the order of :func:`methods`: the 27 methods that the framework's paper found in
 the literature (`method`), the five configurations tuned there (`tuned`), and the configurations to
 compare with (`baseline`): uniform choice, JADE, SHADE, R-SHADE, L-SHADE, each strategy alone, and
-`mix`, the recommended default.
+`mix`, the recommended default, also with uniform choice from its pool.
 """
 
 import os
@@ -169,12 +169,12 @@ def _baselines() -> list[Configuration]:
     return [
         uniform,
         *(Configuration(name, None, s, str(by), note, "baseline") for name, s, by, note in single),
-        _mix(),
+        *_mix(),
     ]
 
 
-def _mix() -> Configuration:
-    """The recommended default: seven operators, strategies and settings, under one selector."""
+def _mix() -> tuple[Configuration, Configuration]:
+    """Seven operators, strategies and settings, under one selector; and under uniform choice."""
     memory, pbest = SuccessHistory(6), "curr-to-pbest/1 (archived)"
     usual, wide = Cauchy(0.5, 0.1), Cauchy(0.7, 0.1)
     pool = (
@@ -190,11 +190,16 @@ def _mix() -> Configuration:
         pool=pool, NP="10D", top_NP=0.11, schedule=Linear("2D"), restart=Stagnation()
     )
     recipe = Method(_BETTER, _SR, "bellman", _PM, _DRAW).replace(max_gen=1, p_min=0.0286)
-    return Configuration(
+    recommended = Configuration(
         RECOMMENDED, recipe, settings, "",
         "The recommended default: strategies and settings mixed, falling population, restarts.",
         "baseline",
     )  # fmt: skip
+    chance = Configuration(
+        f"{RECOMMENDED}-uniform", _uniform(), settings, "",
+        "Uniform choice from the pool of mix: what adapting adds to that pool.", "baseline",
+    )  # fmt: skip
+    return recommended, chance
 
 
 @cache
