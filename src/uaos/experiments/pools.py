@@ -164,8 +164,14 @@ class SharedPool:
             self._executor.shutdown(wait=finished, cancel_futures=True)
 
 
-class DaskPool(SharedPool):
-    """A Dask cluster. Dask itself runs the tasks of a dead worker again, three times by default."""
+class DaskPool:
+    """A Dask cluster. Dask itself runs the tasks of a dead worker again, three times by default.
+
+    Not `Client.get_executor()`: that reads a result and its status at two moments, and takes a
+    result for an error if the worker that held it dies in between.
+    """
+
+    isolating = False
 
     def __init__(self, address: str) -> None:
         distributed = optional("distributed", "--dask", "dask and distributed", "cluster")
@@ -176,13 +182,33 @@ class DaskPool(SharedPool):
             raise InvalidParameter(
                 "dask", address, f"the address of a Dask scheduler that answers ({error})"
             ) from None
-        workers = sum(self._client.nthreads().values())
         # Two for each: a worker need not wait for the coordinator.
-        super().__init__(self._client.get_executor(pure=False), 2 * max(1, workers))
+        self.window = 2 * max(1, sum(self._client.nthreads().values()))
+        self._remote: dict[Future[Any], Any] = {}
+
+    def submit(self, work: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+        """Run `work` somewhere in the cluster."""
+        local: Future[Any] = Future()
+        local.set_running_or_notify_cancel()
+        remote = self._client.submit(work, *arguments, pure=False)
+        self._remote[local] = remote
+        remote.add_done_callback(lambda _: self._fetch(local))
+        return local
+
+    def _fetch(self, local: "Future[Any]") -> None:
+        remote = self._remote.pop(local, None)
+        if remote is None:  # the pool was closed
+            return
+        try:
+            local.set_result(remote.result())
+        except (Exception, CancelledError) as error:
+            local.set_exception(error)
 
     def losses(self, error: BaseException) -> int:
         """Three more runs for a task that Dask gave up, one for a task that it dropped."""
-        return 3 if isinstance(error, self._killed_worker) else super().losses(error)
+        if isinstance(error, self._killed_worker):
+            return 3
+        return int(isinstance(error, CancelledError))
 
     def repair(self) -> None:
         """Dask replaces its workers; without its scheduler there is nothing to do."""
@@ -191,12 +217,15 @@ class DaskPool(SharedPool):
 
     def close(self, *, finished: bool) -> None:
         """Take back what was submitted, and leave the cluster."""
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        left = list(self._remote.values())
+        self._remote.clear()
+        if left and self._client.status == "running":
+            self._client.cancel(left, force=True)
         self._client.close(timeout=5)
 
 
-def pool_for(executor: Any, jobs: int | None, dask: str | None) -> Pool:
-    """The place to run units that the caller asked for."""
+def pool_for(executor: Any, jobs: int | None, dask: str | None, units: int) -> Pool:
+    """The place to run so many units that the caller asked for."""
     if dask is not None:
         return DaskPool(dask)
     if executor is not None:
@@ -210,4 +239,4 @@ def pool_for(executor: Any, jobs: int | None, dask: str | None) -> Pool:
     count = (os.cpu_count() or 1) if jobs is None else jobs
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= 1024:
         raise InvalidParameter("jobs", jobs, "a number of processes, 1 to 1024")
-    return LocalPool(count)
+    return LocalPool(min(count, units))

@@ -66,7 +66,7 @@ def run(
             store.forget_failures()
         missing = store.missing(plan)
         if missing:
-            pool = pool_for(executor, None if jobs is None else min(jobs, len(missing)), dask)
+            pool = pool_for(executor, jobs, dask, len(missing))
             coordinator = _Coordinator(store, plan, missing, pool, on_progress, work)
             finished = False
             try:
@@ -142,7 +142,7 @@ class _Coordinator:
             self._lost[unit] = self._lost.get(unit, 0) + (losses if by_itself else 1)
             self._pool.repair()
             if by_itself and self._lost[unit] > RERUNS:
-                return failed(unit, f"its worker died each time, {RERUNS + 1} times ({error})")
+                return failed(unit, f"its worker died every time it was run ({error})")
             self._suspects.append(unit)
             return None
 

@@ -1,0 +1,141 @@
+"""`uaos bench`: from a terminal, all that the library does; never a traceback."""
+
+import csv
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from experiment_stubs import content, small_plan
+
+from uaos.experiments import Store, run
+from uaos.experiments.export import COLUMNS
+
+SMALL = "--functions 1-2 --dim 2 --instances 1-2 --budget 200D --jobs 1".split()
+COMMAND = [sys.executable, "-m", "uaos.cli", "bench"]
+
+
+def bench(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an experiment in it, made by the command."""
+    made = tmp_path_factory.mktemp("bench")
+    done = bench("a.db", "--methods", "mix,JADE", *SMALL, cwd=made)
+    assert done.returncode == 0, done.stderr
+    assert "uniform is added" in done.stdout
+    assert re.search(r"^mix +\d +4 +4 +0 *$", done.stdout, re.M), done.stdout
+    return made
+
+
+def test_the_command_does_what_the_library_does(folder: Path, tmp_path: Path) -> None:
+    plan = small_plan("mix", "JADE", functions="1-2", instances="1-2", uniform=True)
+    run(plan, tmp_path / "b.db", jobs=1)
+    assert content(tmp_path / "b.db") == content(folder / "a.db")
+
+
+def test_the_status_shows_how_far_it_is(folder: Path) -> None:
+    done = bench("--status", "a.db", cwd=folder)
+    assert "a.db: seed 1, evaluations at most 400 in 2-D" in done.stdout
+    assert re.search(r"^JADE +0 +4 +4 +0 *$", done.stdout, re.M), done.stdout
+
+
+def test_the_outcomes_become_a_table(folder: Path) -> None:
+    done = bench("a.db", "--export", "a.csv", cwd=folder)
+    assert "written: a.csv, 12 rows" in done.stdout
+    with open(folder / "a.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert tuple(rows[0]) == COLUMNS
+    with Store.open(folder / "a.db") as store:
+        for row, outcome in zip(rows, store.outcomes(), strict=True):
+            assert row["method"] == outcome.method
+            assert float(row["error"]) == outcome.error
+            assert [int(row[name]) for name in COLUMNS[-61:]] == outcome.hits.tolist()
+
+
+def test_stores_are_merged(folder: Path, tmp_path: Path) -> None:
+    done = bench("--merge", tmp_path / "b.db", "a.db", "a.db", cwd=folder)
+    assert "12 finished runs of 2 stores" in done.stdout.replace("\n", " ")
+    assert content(tmp_path / "b.db") == content(folder / "a.db")
+
+
+def test_ctrl_c_ends_with_exit_code_130_and_says_how_to_continue(tmp_path: Path) -> None:
+    arguments = ["a.db", "--methods", "mix", "--dim", "20", "--instances", "test", "--jobs", "1"]
+    process = subprocess.Popen([*COMMAND, *arguments], cwd=tmp_path, stdout=subprocess.PIPE,
+                               text=True)  # fmt: skip
+    while not (tmp_path / "a.db").exists():
+        time.sleep(0.05)
+    time.sleep(1.0)
+    os.kill(process.pid, signal.SIGINT)
+    shown, _ = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert re.search(r"stopped: \d+ of 624 runs are in a.db; the same command continues", shown)
+    assert [p.name for p in tmp_path.iterdir()] == ["a.db"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("new.db", "--methods is None; allowed: names separated by commas"),
+        ("new.db --methods mxi", "unknown method 'mxi'; did you mean 'mix'"),
+        ("new.db --methods mix --dim 4", "dimension is 4"),
+        ("new.db --methods mix --functions 0-3", "functions is '0-3'"),
+        ("new.db --methods mix --instances some", "instances is 'some'"),
+        ("new.db --methods mix --budget lots", "budget is 'lots'"),
+        ("new.db --methods mix --jobs 0", "jobs is 0"),
+        ("no/new.db --methods mix", "no/new.db: there is no folder"),
+        ("a.db --methods mix --seed 2 --dim 2 --budget 400", "a.db holds another experiment. seed"),
+        ("a.csv.db --status", "a.csv.db: there is no such file"),
+        ("note.txt --status", "note.txt: not a store of uaos"),
+        ("note.txt --methods mix", "note.txt: not a store of uaos"),
+        ("a.db --export a.xls", "a file that ends in .csv or .parquet"),
+        ("a.db --export no/a.csv", "a file in a folder that exists"),
+        ("a.db b.db --status", "STORE is .* one file"),
+        ("--merge a.db a.db", "a new file: this one exists"),
+    ],
+)
+def test_bad_input_ends_with_exit_code_2_and_a_clear_line(
+    arguments: str, message: str, folder: Path
+) -> None:
+    (folder / "note.txt").write_text("dear diary\n" * 20)
+    before = sorted(p.name for p in folder.iterdir())
+    done = bench(*arguments.split(), cwd=folder)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert re.search(message, done.stderr), done.stderr
+    after = sorted(p.name for p in folder.iterdir())
+    # An experiment whose plan was good is there, and waits for workers.
+    assert after in (before, sorted({*before, "new.db"}))
+    (folder / "new.db").unlink(missing_ok=True)
+
+
+def test_what_is_not_installed_is_named_with_its_extra(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from uaos.experiments.export import export
+    from uaos.experiments.extras import MissingExtra
+
+    for module in ("cma", "pyarrow"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(
+        MissingExtra, match=r"BIPOP-CMA-ES needs pycma: pip install 'uaos\[peers\]'"
+    ):
+        run(small_plan("BIPOP-CMA-ES"), tmp_path / "a.db")
+    assert not (tmp_path / "a.db").exists()
+    with pytest.raises(MissingExtra, match="a Parquet file needs pyarrow"):
+        export([], tmp_path / "a.parquet")
+
+
+def test_help_has_an_example(folder: Path) -> None:
+    shown = bench("--help", cwd=folder).stdout
+    assert "Example" in shown
+    for option in ("--methods", "--dask", "--status", "--merge", "--export-coco"):
+        assert option in shown

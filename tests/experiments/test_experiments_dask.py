@@ -1,0 +1,88 @@
+"""The same on a Dask cluster of two worker processes, of which one is killed."""
+
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import experiment_stubs as stubs
+import pytest
+from experiment_stubs import content, small_plan
+
+from uaos.errors import InvalidParameter
+from uaos.experiments import Progress, run
+from uaos.experiments.extras import MissingExtra
+
+WHY = "dask and distributed are not installed: the extra uaos[cluster]"
+# What Dask says about workers that died, and about its own use of asyncio.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    dask = pytest.importorskip("dask", reason=WHY)
+    distributed = pytest.importorskip("distributed", reason=WHY)
+    settings = {"distributed.scheduler.allowed-failures": 0, "distributed.admin.log-length": 0}
+    with (
+        dask.config.set(settings),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1",
+            dashboard_address=None, silence_logs=50,
+        ) as made,
+    ):  # fmt: skip
+        yield made
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> dict:
+    path = tmp_path_factory.mktemp("plain") / "plain.db"
+    with ThreadPoolExecutor(1) as executor:
+        run(small_plan(), path, executor)
+    return content(path)
+
+
+def test_a_cluster_gives_the_same_though_a_worker_is_killed(
+    cluster, expected: dict, tmp_path: Path
+) -> None:
+    killed = []
+
+    def kill(progress: Progress) -> None:
+        if progress.new >= 5 and not killed:
+            killed.append(next(iter(cluster.workers.values())).pid)
+            os.kill(killed[0], signal.SIGKILL)
+
+    run(
+        small_plan(), tmp_path / "a.db", dask=cluster.scheduler_address, on_progress=kill,
+        work=stubs.slowly,
+    )  # fmt: skip
+    assert killed
+    assert content(tmp_path / "a.db") == expected
+
+
+def test_a_unit_that_kills_its_workers_is_recorded_and_the_rest_goes_on(
+    cluster, expected: dict, tmp_path: Path
+) -> None:
+    plan = small_plan("mix", functions="1-2")
+    run(plan, tmp_path / "a.db", dask=cluster.scheduler_address, work=stubs.dies_on_f2)
+    found = content(tmp_path / "a.db")
+    assert len(found) == 6
+    for key, value in found.items():
+        if key[1] == 2 and key[3] == 1:
+            assert value[0][-2] == "failed"
+            assert "its worker died every time it was run" in value[0][-1]
+        else:
+            assert value == expected[key], value[0][-1]
+
+
+def test_an_address_where_nobody_answers_is_bad_input(tmp_path: Path) -> None:
+    pytest.importorskip("distributed", reason=WHY)
+    with pytest.raises(InvalidParameter, match="dask is .*a Dask scheduler that answers"):
+        run(small_plan(), tmp_path / "a.db", dask="nonsense://nowhere")
+
+
+def test_without_dask_the_error_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "distributed", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'uaos\[cluster\]'"):
+        run(small_plan(), tmp_path / "a.db", dask="127.0.0.1:8786")
