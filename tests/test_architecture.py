@@ -20,7 +20,9 @@ ALLOWED = {
     "steps": {"components"},
     "compiled": {"components"},
     "method": {"errors", "params", "components"},
-    "selector": {"errors", "params", "components", "memory", "method", "statefile", "steps", "compiled"},
+    "selector": {
+        "errors", "params", "components", "memory", "method", "statefile", "steps", "compiled",
+    },
     # the optimiser knows a selector only by what it does
     "de": {"errors", "params", "statefile"},
     "configuration": {"errors", "params", "method", "de"},
