@@ -33,7 +33,7 @@ def dies_on_f2(unit, competitor):
 
 
 def dies_once(unit, competitor):
-    """Dies at the first unit of f2 that is run; the folder to note that in is in the environment."""
+    """Dies at the first unit of f2 that is run, and notes that in the file UAOS_TEST_MARK."""
     if unit.function == 2:
         try:
             os.close(os.open(os.environ["UAOS_TEST_MARK"], os.O_CREAT | os.O_EXCL))

@@ -48,8 +48,8 @@ def test_cocopp_computes_our_running_times_from_the_folder(
             runs = [o for o in outcomes if o.method == method and o.function == function]
             assert dataset.instancenumbers == [run.instance for run in runs]
             assert dataset.readmaxevals == [run.evaluations for run in runs]
-            for run, most in zip(runs, dataset.maxevals, strict=True):
-                assert most == (run.hits[-1] if run.solved else run.evaluations)
+            for one, most in zip(runs, dataset.maxevals, strict=True):
+                assert most == (one.hits[-1] if one.solved else one.evaluations)
             ours = [expected_running_time(runs, t) for t in range(len(TARGETS))]
             np.testing.assert_array_equal(dataset.detERT(asked), ours)
             evals = np.array(dataset.detEvals(asked))

@@ -22,7 +22,7 @@ def test_a_unit_has_the_same_seed_in_every_plan_that_has_it() -> None:
     small = Plan.of(["mix"], functions="3", instances="2", uniform=False)
     large = Plan.of(["JADE", "mix"], functions="1-5", instances="1-4", repetitions=2)
     assert set(small.units()) <= set(large.units())
-    assert len(set(u.seed for u in large.units())) == len(large) == 3 * 5 * 4 * 2
+    assert len({u.seed for u in large.units()}) == len(large) == 3 * 5 * 4 * 2
     other = Plan.of(["mix"], functions="3", instances="2", uniform=False, seed=2)
     assert next(other.units()).seed != next(small.units()).seed
 

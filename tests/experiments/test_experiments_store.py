@@ -80,11 +80,13 @@ def test_the_outcomes_of_an_unknown_method_are_an_error_with_near_misses(finishe
 
 def test_a_reader_sees_what_a_coordinator_has_written_so_far(tmp_path: Path) -> None:
     plan = small_plan("mix")
-    with Store.create_or_resume(tmp_path / "a.db", plan) as writer:
-        with Store.open(tmp_path / "a.db") as reader:
-            assert reader.outcomes() == []
-            writer.record([failed(u, "") for u in list(plan.units())[:3]])
-            assert len(reader.outcomes()) == 3
+    with (
+        Store.create_or_resume(tmp_path / "a.db", plan) as writer,
+        Store.open(tmp_path / "a.db") as reader,
+    ):
+        assert reader.outcomes() == []
+        writer.record([failed(u, "") for u in list(plan.units())[:3]])
+        assert len(reader.outcomes()) == 3
     with Store.open(tmp_path / "a.db") as reader:
         assert len(reader.outcomes()) == 3
 
@@ -265,9 +267,7 @@ def test_stores_that_disagree_are_not_merged(finished: Path, tmp_path: Path) -> 
     with pytest.raises(MergeConflict, match=r"liar.db: mix on f1, 2-D, .* has error 0.125, and"):
         merge(tmp_path / "all.db", [finished, tmp_path / "liar.db"])
     other = filled(tmp_path / "other.db", small_plan(seed=2), slice(0, 1))
-    with pytest.raises(
-        MergeConflict, match=r"other.db is not of the experiment of .*seed: 1 and 2"
-    ):
+    with pytest.raises(MergeConflict, match=r"other.db is not of the .*seed: 1 and 2"):
         merge(tmp_path / "all.db", [finished, other])
     short = filled(tmp_path / "short.db", small_plan(budget=300), slice(0, 1))
     with pytest.raises(MergeConflict, match="budget in 2-D: 400 and 300"):

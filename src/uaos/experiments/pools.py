@@ -3,13 +3,15 @@
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import connection, get_context, parent_process
 from typing import Any, Protocol
 
 from uaos.errors import InvalidParameter, UaosError
 from uaos.experiments.extras import optional
+from uaos.experiments.versions import versions
 
 
 class WorkersLost(UaosError):
@@ -52,7 +54,8 @@ class LocalPool:
 
     def _start(self) -> "_Slot":
         executor = ProcessPoolExecutor(1, self._context, initializer=_start_worker)
-        return _Slot(executor, executor.submit(_ready))
+        with _signals_held_back():
+            return _Slot(executor, executor.submit(_ready))
 
     def submit(self, work: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Run `work` on a worker that is free."""
@@ -105,6 +108,19 @@ class _Slot:
 
 def _ready() -> None:
     """Shows that a worker process came up."""
+
+
+@contextmanager
+def _signals_held_back() -> Iterator[None]:
+    """A process started here is not hit by Ctrl-C, which is for the coordinator to handle."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _start_worker() -> None:
@@ -182,9 +198,32 @@ class DaskPool:
             raise InvalidParameter(
                 "dask", address, f"the address of a Dask scheduler that answers ({error})"
             ) from None
+        self._check_versions(address)
         # Two for each: a worker need not wait for the coordinator.
         self.window = 2 * max(1, sum(self._client.nthreads().values()))
         self._remote: dict[Future[Any], Any] = {}
+
+    def _check_versions(self, address: str) -> None:
+        """Refuse workers that would not give the results that the store says they give."""
+        ours = versions()
+        try:
+            found = self._client.run(versions)
+        except Exception as error:
+            self._client.close()
+            raise InvalidParameter(
+                "dask", address, f"a cluster where uaos is installed ({error!r})"
+            ) from None
+        for worker, theirs in found.items():
+            wrong = [
+                f"{package} {theirs.get(package)} (here {version})"
+                for package, version in ours.items()
+                if theirs.get(package) != version and package not in ("python", "cma")
+            ]
+            if wrong:
+                self._client.close()
+                raise InvalidParameter(
+                    "dask", address, f"workers with our versions; {worker} has {', '.join(wrong)}"
+                )
 
     def submit(self, work: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Run `work` somewhere in the cluster."""

@@ -73,6 +73,7 @@ def run(
                 with _stop_signals() as stopping:
                     finished = coordinator.run(stopping)
             finally:
+                coordinator.drop()
                 pool.close(finished=finished)
             if not finished:
                 raise Stopped(coordinator.progress, store.path)
@@ -112,6 +113,11 @@ class _Coordinator:
                 self._fill()  # before the results are written, so that no worker waits for that
             self._write([result for result in results if result is not None])
         return True
+
+    def drop(self) -> None:
+        """Take back what has not begun."""
+        for future in self._running:
+            future.cancel()
 
     def _fill(self) -> None:
         """Submit as much as the pool's window takes; a suspect only by itself."""

@@ -7,10 +7,8 @@ what is missing. Readers need not wait for the writer.
 import datetime
 import json
 import os
-import platform
 import sqlite3
 from collections.abc import Iterable, Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,8 +29,9 @@ from uaos.experiments.storefile import (
     damaged,
     transaction,
 )
+from uaos.experiments.versions import versions
 
-__all__ = ["FORMAT", "Outcome", "Span", "Store", "StoreInUse", "Tally", "versions"]
+__all__ = ["FORMAT", "Outcome", "Span", "Store", "StoreInUse", "Tally"]
 
 _COLUMNS = (
     "method, function, dimension, instance, repetition, seed, budget, evaluations, error, hits, "
@@ -311,17 +310,6 @@ def _check_folder(place: Path) -> None:
         raise InvalidFile(f"{place}: a folder, where a file is expected")
     if not place.absolute().parent.is_dir():
         raise InvalidFile(f"{place}: there is no folder {place.absolute().parent}")
-
-
-def versions() -> dict[str, str]:
-    """The versions that a result may depend on."""
-    found = {"python": platform.python_version()}
-    for package in ("uaos", "numpy", "numba", "coco-experiment", "cma"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 def plain(data: Any) -> Any:
