@@ -18,7 +18,7 @@ from time import perf_counter
 from rich.console import Console
 from table import Section, as_markdown, on_terminal
 
-PARTS = ("selector", "engine", "peers", "coco", "memory", "start")
+PARTS = ("selector", "engine", "peers", "coco", "experiments", "memory", "start")
 PACKAGES = ("uaos", "numpy", "numba", "scipy", "coco-experiment", "pygmo", "pymoo")
 RESULTS = Path(__file__).parent / "results.md"
 
