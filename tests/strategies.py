@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
+import reference
 from hypothesis import settings
 from hypothesis import strategies as st
 
@@ -29,8 +30,13 @@ NEAR = 1e-4
 
 FAILED = (math.nan, math.inf, -math.inf)
 QUARTERS = tuple(k / 4 for k in range(-32, 33))
-#: The values that make `area_under_curve` and the Pareto rewards meet ties most often.
-COARSE = (-2.0, -1.0, 0.0, 1.0, 1.5, 2.0)
+#: What metrics are drawn from: all quarters, few values with many ties, the ends of the range.
+#: (Those are of one sign: a sum in which they cancel would be rounding and nothing else.)
+METRICS = {
+    "quarters": QUARTERS,
+    "coarse": (-2.0, -1.0, 0.0, 1.0, 1.5, 2.0),
+    "hard": (0.0, 1e-300, 1e-200, 3.0, 1e100),
+}
 
 
 def registered(family: str) -> list[str]:
@@ -104,26 +110,26 @@ class Recorded(NamedTuple):
         )
 
 
-def columns(kind: type, *rows: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """A generation of 1 to 8 offspring."""
-    return st.lists(st.tuples(*rows), min_size=1, max_size=8).map(
-        lambda drawn: kind(*map(list, zip(*drawn, strict=True)))
-    )
-
-
 def feedback(
     n_operators: int, fitness: Sequence[float] = QUARTERS, failed: Sequence[float] = FAILED
 ) -> st.SearchStrategy[Feedback]:
-    """A generation in which some evaluations failed, of parents and of offspring."""
+    """A generation of 1 to 8 offspring; some evaluations failed, of parents and of offspring."""
     found = st.sampled_from((*fitness, *failed))
-    return columns(Feedback, st.integers(0, n_operators - 1), found, found)
+    row = st.tuples(st.integers(0, n_operators - 1), found, found)
+    return st.lists(row, min_size=1, max_size=8).map(lambda rows: Feedback(*columns(rows)))
 
 
 def recorded(n_operators: int, metrics: Sequence[float] = QUARTERS) -> st.SearchStrategy[Recorded]:
-    """A generation as a metric leaves it: a failure has metric 0."""
-    outcome = st.sampled_from(metrics).map(lambda x: (x, True)) | st.just((0.0, False))
-    rows = columns(tuple, st.integers(0, n_operators - 1), outcome)
-    return rows.map(lambda r: Recorded(list(r[0]), [x for x, _ in r[1]], [s for _, s in r[1]]))
+    """A generation of 1 to 8 offspring as a metric leaves it: a failure has metric 0."""
+    success = st.sampled_from(metrics).map(lambda metric: (metric, True))
+    outcome = success | st.just((0.0, False))
+    row = st.tuples(st.integers(0, n_operators - 1), outcome).map(lambda r: (r[0], *r[1]))
+    return st.lists(row, min_size=1, max_size=8).map(lambda rows: Recorded(*columns(rows)))
+
+
+def columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
+    """The rows of a table as its columns."""
+    return [list(column) for column in zip(*rows, strict=True)]
 
 
 def histories(one: st.SearchStrategy[Any], longest: int = 8) -> st.SearchStrategy[list[Any]]:
@@ -201,6 +207,31 @@ def _is_float(x: Fraction) -> bool:
     return Fraction(float(x)) == x
 
 
-def as_arrays(named: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Lists as arrays of floats."""
-    return {name: np.asarray(value, dtype=np.float64) for name, value in named.items()}
+#: Rewards, old qualities and observations, as one of the implementations has them.
+Version = tuple[Sequence[float], Sequence[float], Sequence[int]]
+
+
+def quality_decided_by_rounding(
+    name: str, params: Mapping[str, Any], r_old: Sequence[float], *versions: Version
+) -> bool:
+    """Whether the quality jumps, or the softmax blows up rounding, for these rewards."""
+    r = versions[0][0]
+    if name == "weighted_normalised_sum":
+        totals = [math.fsum(version[0]) for version in versions] + [sum(versions[-1][0])]
+        return decided_by_rounding(totals, math.fsum(abs(x) for x in r))
+    if name == "bellman":
+        return max(largest(r), largest(r_old)) / (1 - params["gamma"]) > 1e5
+    return _flat_by_rounding(name, params, *versions)
+
+
+def _flat_by_rounding(name: str, params: Mapping[str, Any], *versions: Version) -> bool:
+    """Whether negative qualities differ by rounding alone, which dividing by the sum blows up."""
+    raw = []
+    for r, q_old, n in versions:
+        if name == "weighted_sum":
+            raw.append(reference.weighted_sum(params, r, q_old))
+        elif name == "upper_confidence_bound":
+            raw.append(reference.upper_confidence_bound(params, r, n))
+        else:
+            raw.append(list(r))
+    return min(raw[0]) < 0 and decided_by_rounding([span(x) for x in raw], largest(raw[0]))

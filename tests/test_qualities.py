@@ -117,6 +117,12 @@ def test_a_maximum_below_the_minimum_is_refused() -> None:
         components("probability")["adaptive_pursuit"](p_min=0.2, p_max=0.1)
 
 
+def test_a_maximum_below_a_share_is_refused_for_so_many_operators() -> None:
+    pursuit = components("probability")["adaptive_pursuit"](p_min="0.9/K", p_max=0.1)
+    with pytest.raises(InvalidParameter, match="p_max .* at least p_min = 0.225 for K = 4"):
+        pursuit.for_operators(4)
+
+
 def choose(name: str, p, pick, explore=None, tie=0.0, progress=0.0, **values) -> list[int]:
     draws = Draws(np.array(pick), np.array(explore or [0.0] * len(pick)), np.float64(tie))
     component = components("selection")[name](**values)

@@ -28,6 +28,9 @@ class Probability(Component):
         if n_operators * p_min >= 1:
             limit = f"below 1/K = {1 / n_operators:.4g} for K = {n_operators} operators"
             raise InvalidParameter("p_min", given, limit, owner=self.name)
+        if getattr(self, "p_max", 1.0) < p_min:
+            limit = f"at least p_min = {p_min:.4g} for K = {n_operators} operators"
+            raise InvalidParameter("p_max", getattr(self, "p_max", None), limit, owner=self.name)
         if isinstance(given, str):
             return type(self)(**{n: getattr(self, n) for n in parameters(self)} | {"p_min": p_min})
         return self

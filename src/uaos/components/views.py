@@ -42,13 +42,15 @@ class Successes(NamedTuple):
     def points(self, xp: Namespace) -> tuple[Array, Array, Array]:
         """Standard deviation and mean of each operator's metrics, and whether it has any.
 
-        Both are taken relative to the row's first metric, so that equal metrics give a deviation of
-        exactly 0 and a mean of exactly that metric, whatever their number.
+        Both are taken relative to the smallest metric, so that equal metrics give a deviation of
+        exactly 0 and a mean of exactly that metric, whatever their number; and in order, so that
+        operators with the same metrics have the same point to the last bit.
         """
         filled = xp.arange(self.metrics.shape[1]) < self.counts[:, None]
         n = xp.maximum(self.counts, 1.0)
-        first = self.metrics[:, 0]
-        relative = xp.where(filled, self.metrics - first[:, None], 0.0)
+        ordered = xp.sort(xp.where(filled, self.metrics, xp.inf), axis=1)
+        first = xp.where(self.counts > 0, ordered[:, 0], 0.0)
+        relative = xp.where(filled, ordered - first[:, None], 0.0)
         shift = relative.sum(axis=1) / n
         spread = xp.where(filled, relative - shift[:, None], 0.0)
         deviation = xp.sqrt((spread * spread).sum(axis=1) / n)
