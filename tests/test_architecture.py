@@ -25,7 +25,7 @@ ALLOWED = {
     },
     # the optimiser knows a selector only by what it does
     "de": {"errors", "params", "statefile"},
-    "configuration": {"errors", "params", "method", "de"},
+    "configuration": {"errors", "params", "components", "method", "de"},
     "catalogue": {"errors", "params", "method", "de", "bibliography", "configuration"},
     "problems": {"errors"},
     "experiments": {

@@ -89,6 +89,10 @@ def test_a_configuration_file_is_shown_like_a_name(tmp_path: Path) -> None:
         (["run", "--plot", "x.gif"], "plot is 'x.gif'; allowed: a file that ends in .png"),
         (["run", "--plot", "no/x.png"], "allowed: a file in a folder that exists"),
         (["run", "--method", "wrong.toml"], "wrong.toml: .*unknown reward 'none'"),
+        (["--import", "no.py", "methods"], "--import is 'no.py'; allowed: a Python file that exi"),
+        (["--import", "bad.py", "methods"], "a file that can be imported .ZeroDivisionError"),
+        (["run", "--plot", "/proc/x.png"], "/proc|plot is '/proc/x.png'; allowed: a file in"),
+        (["run", "--function", "x"], "Invalid value for '--function'"),
         (["nothing"], "No such command 'nothing'"),
         (["methods", "--nothing"], "No such option"),
     ],
@@ -97,14 +101,43 @@ def test_bad_input_ends_with_exit_code_2_and_a_clear_line(
     arguments: list[str], message: str, tmp_path: Path
 ) -> None:
     (tmp_path / "broken.toml").write_text("name = ")
+    (tmp_path / "bad.py").write_text("1 / 0")
     (tmp_path / "wrong.toml").write_text('[method]\nreward = "none"\n')
     done = run(*arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
     assert re.search(message, done.stderr)
 
 
-@pytest.mark.parametrize("command", ["methods", "run"])
+OWN = """
+from dataclasses import dataclass
+import uaos
+
+@uaos.register
+@dataclass(frozen=True)
+class ShareOfBest(uaos.GenerationReward):
+    def compute(self, memory, xp):
+        return memory.bests[0]
+"""
+
+
+def test_components_of_ones_own_work_on_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "my_reward.py").write_text(OWN)
+    (tmp_path / "mine.toml").write_text('[method]\nreward = "share_of_best"\n')
+    program = Path(sys.executable).parent / "uaos"
+    common = [program, "--import", "my_reward.py"]
+    experiment = ["bench", "x.db", "--methods", "mine.toml", "--dim", "2", "--functions", "1",
+                  "--instances", "1", "--budget", "200", "--jobs", "1"]  # fmt: skip
+    for arguments in (["methods", "mine.toml"], experiment):
+        done = subprocess.run(
+            [*common, *arguments], capture_output=True, text=True, cwd=tmp_path, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    assert re.search(r"mine +\d +1 +1 +0", done.stdout)  # finished, none failed
+
+
+@pytest.mark.parametrize("command", ["methods", "run", "bench", "compare"])
 def test_help_has_an_example(command: str) -> None:
     assert f"Example: uaos {command} " in run(command, "--help").stdout
 

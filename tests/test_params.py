@@ -50,6 +50,8 @@ def test_a_value_outside_the_search_range_may_be_allowed_by_hand() -> None:
         ("speed", "fast", "a real number 0 to 1"),
         ("speed", True, "a real number 0 to 1"),
         ("speed", None, "a real number 0 to 1"),
+        ("speed", 10**400, "a real number 0 to 1"),
+        ("colour", np.array([1, 2]), "one of red, blue"),
         ("count", 0, "a whole number 1 to 100"),
         ("count", 3.0, "a whole number 1 to 100"),
         ("count", True, "a whole number 1 to 100"),

@@ -48,6 +48,12 @@ def test_a_problem_that_does_not_exist_is_refused(arguments: tuple, message: str
         BBOB(*arguments)
 
 
+@pytest.mark.parametrize("length", [0, 1, 19, 21])
+def test_a_point_of_another_length_is_refused(length: int) -> None:
+    with pytest.raises(InvalidParameter, match=f"x of .* length {length}'; allowed: a point of"):
+        BBOB(1, 20)(np.zeros(length))
+
+
 def test_the_classes_cover_the_24_functions() -> None:
     assert sorted(f for functions in CLASSES.values() for f in functions) == list(range(1, 25))
     assert 20 in DIMENSIONS

@@ -172,6 +172,8 @@ def test_a_number_of_parents_that_is_none_is_refused(n: object) -> None:
         (["a"], [1.0], [1.0], "operators must be whole numbers"),
         ([0], ["x"], [1.0], "fitness values must be numbers"),
         ([0], [1.0], [1j], "fitness values must be numbers"),
+        ([0], [10**400], [1.0], "fitness values must be numbers"),
+        ([[0], [1, 2]], [1.0, 1.0], [1.0, 1.0], "operators must be whole numbers, in a row"),
     ],
 )
 def test_feedback_that_does_not_fit_is_refused_and_changes_nothing(

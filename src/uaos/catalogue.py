@@ -159,11 +159,11 @@ def _baselines() -> list[Configuration]:
          "SHADE that starts afresh when it stagnates."),
         ("L-SHADE", _shade(6, NP="18D", top_NP=0.11, archive_size=2.6, schedule=Linear(4)),
          bib.TANABE_2014, ""),
-        *((name, Settings(pool=(Operator(name),)), bib.STORN_1997 if "pbest" not in name
+        *((name, Settings(pool=(Operator(name),), NP=None), bib.STORN_1997 if "pbest" not in name
            else bib.ZHANG_2009, "A single strategy.") for name in STRATEGIES),
     )  # fmt: skip
     uniform = Configuration(
-        "uniform", _uniform(), Settings(), str(bib.FRAMEWORK),
+        "uniform", _uniform(), Settings(NP=None), str(bib.FRAMEWORK),
         "Every operator with the same chance, always: what adapting has to beat.", "baseline",
     )  # fmt: skip
     return [

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from uaos.components import FAMILIES
 from uaos.de.settings import Settings
 from uaos.errors import InvalidFile, InvalidParameter, UaosError
 from uaos.method import FORMAT, Method, check_format, read_toml, toml_text
@@ -48,6 +49,8 @@ class Configuration:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Configuration":
         """The configuration that :meth:`to_dict` described; what is left out takes its default."""
+        if not isinstance(data, Mapping):
+            raise InvalidParameter("configuration", data, "a table, as to_dict gives it")
         values = dict(data)
         check_format(values.pop("version", FORMAT))
         known = ("name", "reference", "note", "method", "de")
@@ -82,7 +85,7 @@ class Configuration:
         data = read_toml(source)
         where = "the text" if isinstance(source, str) and "\n" in source else os.fspath(source)
         try:
-            if "reward" in data:
+            if any(family in data for family in FAMILIES):
                 stem = "unnamed" if where == "the text" else Path(where).stem
                 return cls(stem, Method.from_dict(data), Settings(NP=None))
             return cls.from_dict(data)

@@ -85,7 +85,10 @@ class Real(Parameter):
             if share is not None and self.hard_low <= share < self.hard_high:
                 return f"{share!r}/K"
         if isinstance(value, numbers.Real) and not isinstance(value, bool):
-            number = float(value)
+            try:
+                number = float(value)
+            except OverflowError:
+                number = math.inf
             over = number >= self.hard_high if self.open_high else number > self.hard_high
             if math.isfinite(number) and number >= self.hard_low and not over:
                 return number
@@ -136,7 +139,11 @@ class Choice(Parameter):
 
     def check(self, value: object, name: str, owner: str = "") -> Value:  # noqa: D102
         for one in self.choices:
-            if not isinstance(value, bool) and value == one:
+            if (
+                isinstance(value, str | numbers.Real)
+                and not isinstance(value, bool)
+                and value == one
+            ):
                 return one
         raise InvalidParameter(name, value, self.allowed, owner=owner)
 

@@ -169,7 +169,10 @@ class Selector:
     def _checked(
         self, operators: ArrayLike, parent_fitness: ArrayLike, offspring_fitness: ArrayLike
     ) -> tuple[Integers, Floats, Floats]:
-        applied = np.asarray(operators)
+        try:
+            applied = np.asarray(operators)
+        except ValueError as error:
+            raise InvalidFeedback(f"operators must be whole numbers, in a row: {error}") from error
         if applied.dtype.kind not in "iu" and applied.size:
             raise InvalidFeedback(
                 f"operators must be whole numbers 0 to {self.n_operators - 1}; "
@@ -178,7 +181,7 @@ class Selector:
         try:
             parents = np.asarray(parent_fitness, dtype=np.float64)
             offspring = np.asarray(offspring_fitness, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InvalidFeedback(f"fitness values must be numbers: {error}") from error
         if applied.ndim == 0:
             applied, parents, offspring = (np.atleast_1d(a) for a in (applied, parents, offspring))

@@ -21,26 +21,30 @@ def verdict(scores: Scores, configurations: Mapping[str, Mapping[str, Any]]) -> 
     """Whether the methods that adapt beat uniform choice over the problems.
 
     A method counts as adaptive if its configuration has a recipe to select operators by (or is not
-    known); a single strategy or another library's algorithm does not. "Better" means significantly
-    so: Wilcoxon's test over the problems, corrected after Holm for all pairs of the comparison.
+    known) that is not uniform choice itself; a single strategy or another library's algorithm does
+    not. It is compared with uniform choice in the same differential evolution if the results have
+    one (`mix` with `mix-uniform`), else with `uniform`. "Better" means significantly so: Wilcoxon's
+    test over the problems, corrected after Holm for all pairs of the comparison.
     """
     if UNIFORM not in scores.methods:
         return Verdict(
             "Does adapting pay? It cannot be said: there is no run of uniform choice to compare "
             f"with. Run it on the same problems: uaos bench --methods {UNIFORM} …"
         )
-    adaptive = [m for m in scores.methods if m != UNIFORM and adapts(configurations.get(m))]
+    by_chance = _by_chance(scores.methods, configurations)
+    adaptive = [m for m in scores.methods if m not in by_chance and adapts(configurations.get(m))]
     if not adaptive:
         return Verdict("Does adapting pay? It cannot be said: no method here adapts.")
     if not scores.problems:
         return Verdict("Does adapting pay? It cannot be said: the methods share no problem.")
-    over_problems = _against_uniform(pairwise(scores))
-    over_functions = _against_uniform(pairwise(scores.by_function()))
+    yardstick = {m: _yardstick(m, by_chance, configurations) for m in adaptive}
+    over_problems = _against(pairwise(scores), yardstick)
+    over_functions = _against(pairwise(scores.by_function()), yardstick)
     better = [m for m in adaptive if over_problems[m].better == m]
-    worse = [m for m in adaptive if over_problems[m].better == UNIFORM]
+    worse = [m for m in adaptive if over_problems[m].better == yardstick[m]]
     undecided = [m for m in adaptive if m not in better and m not in worse]
     details = [_sentence(over_problems[m], over_functions[m]) for m in adaptive]
-    if other := [m for m in adaptive if _other_settings(m, configurations)]:
+    if other := [m for m in adaptive if not _same_settings(m, yardstick[m], configurations)]:
         details.append(
             f"The differential evolution (operators, F, CR, population …) of {', '.join(other)} is "
             f"not that of {UNIFORM}, so more than the choice of operators is compared there."
@@ -53,13 +57,33 @@ def adapts(configuration: Mapping[str, Any] | None) -> bool:
     return configuration is None or configuration.get("method") is not None
 
 
-def _against_uniform(pairs: Sequence[Pair]) -> dict[str, Pair]:
-    """Each method's pair with uniform choice, turned so that the method comes first."""
+def _by_chance(
+    methods: Sequence[str], configurations: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
+    """The methods that are uniform choice in some pool: those with the recipe of `uniform`."""
+    recipe = (configurations.get(UNIFORM) or {}).get("method")
+    return [
+        m
+        for m in methods
+        if m == UNIFORM
+        or (recipe is not None and (configurations.get(m) or {}).get("method") == recipe)
+    ]
+
+
+def _yardstick(
+    method: str, by_chance: Sequence[str], configurations: Mapping[str, Mapping[str, Any]]
+) -> str:
+    same = [m for m in by_chance if _same_settings(method, m, configurations)]
+    return same[0] if same and UNIFORM not in same else UNIFORM
+
+
+def _against(pairs: Sequence[Pair], yardstick: Mapping[str, str]) -> dict[str, Pair]:
+    """Each method's pair with its yardstick, turned so that the method comes first."""
     found = {}
     for pair in pairs:
-        if pair.second == UNIFORM:
+        if yardstick.get(pair.first) == pair.second:
             found[pair.first] = pair
-        elif pair.first == UNIFORM:
+        elif yardstick.get(pair.second) == pair.first:
             found[pair.second] = Pair(
                 pair.second, pair.first, pair.losses, pair.ties, pair.wins, -pair.difference,
                 pair.p, pair.p_holm, -pair.lean,
@@ -83,16 +107,19 @@ def _headline(better: list[str], worse: list[str], undecided: list[str]) -> str:
 
 
 def _sentence(pair: Pair, functions: Pair) -> str:
-    found = {pair.first: "better", UNIFORM: "worse", None: "no difference shown"}[pair.better]
+    found = {pair.first: "better", pair.second: "worse", None: "no difference shown"}[pair.better]
     size = f"in the median {abs(pair.difference):.2g} decades "
     size += "more" if pair.difference > 0 else "less"
     return (
-        f"{pair.first} against {UNIFORM}: {found}. Of {pair.problems} problems it wins "
+        f"{pair.first} against {pair.second}: {found}. Of {pair.problems} problems it wins "
         f"{pair.wins}, loses {pair.losses}, ties {pair.ties}; {size}; p = {pair.p_holm:.2g} over "
         f"the problems, {functions.p_holm:.2g} over the {functions.problems} functions."
     )
 
 
-def _other_settings(method: str, configurations: Mapping[str, Mapping[str, Any]]) -> bool:
-    ours, theirs = configurations.get(method), configurations.get(UNIFORM)
-    return ours is not None and theirs is not None and ours.get("de") != theirs.get("de")
+def _same_settings(
+    method: str, other: str, configurations: Mapping[str, Mapping[str, Any]]
+) -> bool:
+    """Whether both run in the same differential evolution, as far as is known."""
+    ours, theirs = configurations.get(method), configurations.get(other)
+    return ours is None or theirs is None or ours.get("de") == theirs.get("de")

@@ -1,13 +1,15 @@
 """The command `uaos` itself: its help, its errors, and where it prints."""
 
+import importlib
 import sys
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from uaos import __version__
-from uaos.errors import UaosError
+from uaos.errors import InvalidParameter, UaosError
 
 app = typer.Typer(
     name="uaos",
@@ -21,21 +23,34 @@ app = typer.Typer(
 # What is piped into a file or another program is not squeezed into 80 columns.
 console = Console(width=None if sys.stdout.isatty() else 150)
 
+# Click's base of usage errors, which typer has under another name from version to version.
+_UsageError: Any = typer.BadParameter.__mro__[1]
+
 
 def main() -> None:
     """Run the command line: bad input ends with exit code 2 and one clear line."""
     try:
-        app()
+        code = app(standalone_mode=False)
+    except (KeyboardInterrupt, typer.Abort):
+        code = _failed("interrupted", 130)
+    except _UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()
+            code = 2
+        else:
+            code = _failed(f"{error.format_message()} (--help shows what there is)", 2)
     except UaosError as error:
-        # Straight to the stream: messages may hold what a markup would take for its own.
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader (head, less) has gone: nothing is wrong
-        sys.exit(0)
+        code = _failed(str(error), 2)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        code = _failed(f"{place}{error.strerror or error}", 2)
+    sys.exit(code)
+
+
+def _failed(message: str, code: int) -> int:
+    # Straight to the stream: messages may hold what a markup would take for its own.
+    print(message if code == 130 else f"error: {message}", file=sys.stderr)
+    return code
 
 
 def _version(wanted: bool) -> None:
@@ -46,9 +61,33 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _main(
+    imported: Annotated[
+        Path | None,
+        typer.Option(
+            "--import",
+            metavar="FILE.py",
+            help="Run this file first: it registers components of your own.",
+        ),
+    ] = None,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    pass
+    if imported is not None:
+        _import(imported)
+
+
+def _import(file: Path) -> None:
+    """Import a user's file as a module, so that worker processes can import it by name as well."""
+    if file.suffix != ".py" or not file.is_file():
+        raise InvalidParameter("--import", str(file), "a Python file that exists")
+    sys.path.insert(0, str(file.resolve().parent))
+    try:
+        importlib.import_module(file.stem)
+    except UaosError:
+        raise
+    except Exception as error:
+        raise InvalidParameter(
+            "--import", str(file), f"a file that can be imported ({type(error).__name__}: {error})"
+        ) from error

@@ -120,17 +120,26 @@ def _recipe(entry: Configuration) -> RenderableType:
     return Group(*parts)
 
 
-def _settings(entry: Configuration) -> Table:
+def _settings(entry: Configuration) -> RenderableType:
+    given = {m: m for m in entry.settings.pool or () if isinstance(m, Operator)}
     table = Table.grid(padding=(0, 2))
     for key, value in entry.settings.to_dict().items():
-        if key == "pool":
+        # An F or CR that every operator replaces by its own is not part of the recipe.
+        unused = key in ("F", "CR") and given and all(getattr(m, key) is not None for m in given)
+        if key == "pool" or unused:
             continue
         shown = (
             ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
         )
         table.add_row(key, str(shown))
-    table.add_row("operators", "\n".join(entry.settings.names))
-    return table
+    operators = Table.grid(padding=(0, 2))
+    operators.add_row("[dim]operator", "[dim]strategy", "[dim]F", "[dim]CR")
+    for name, member in zip(entry.settings.names, entry.settings.members, strict=True):
+        own = (
+            (member.strategy, str(member.F), str(member.CR)) if isinstance(member, Operator) else ()
+        )
+        operators.add_row(Text(name), *own)
+    return Group(table, Text(""), operators)
 
 
 def _families() -> RenderableType:

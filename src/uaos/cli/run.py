@@ -1,5 +1,6 @@
 """`uaos run`: one method on one BBOB problem, watched live."""
 
+import os
 import time
 from pathlib import Path
 from typing import Annotated
@@ -76,8 +77,10 @@ def _check_plot(path: Path) -> None:
     """Refuse a picture that cannot be drawn before the run, not after it."""
     if path.suffix.lower() not in _PICTURES:
         raise InvalidParameter("plot", str(path), "a file that ends in " + ", ".join(_PICTURES))
-    if not path.parent.is_dir():
-        raise InvalidParameter("plot", str(path), "a file in a folder that exists")
+    if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
+        raise InvalidParameter(
+            "plot", str(path), "a file in a folder that exists, to be written to"
+        )
 
 
 class _Panel:

@@ -22,8 +22,9 @@ def register(component: C) -> C:
     """Add a component class to its family, under its `name`; usable as a decorator.
 
     From then on the name works wherever a component is named: in :class:`uaos.Method`, in files, on
-    the command line, in the search space of a tuner. Registering the same definition again (a
-    re-run notebook cell) replaces it; another class under a taken name is refused.
+    the command line (`uaos --import FILE.py …`), in the search space of a tuner. Registering the
+    same definition again (a re-run notebook cell) replaces it; another class under a taken name is
+    refused.
     """
     if not (inspect.isclass(component) and issubclass(component, Component)):
         raise InvalidComponent(
@@ -90,7 +91,7 @@ def _identity(component: type[Component]) -> tuple[str, str]:
 
 def components(family: str) -> Mapping[str, type[Component]]:
     """The components of a family by name: metric, reward, quality, probability or selection."""
-    if family not in _members:
+    if not isinstance(family, str) or family not in _members:
         raise UnknownName("family of components", family, FAMILIES)
     return MappingProxyType(_members[family])
 

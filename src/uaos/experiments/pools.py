@@ -263,19 +263,24 @@ class DaskPool:
         self._client.close(timeout=5)
 
 
+def check_pool(executor: Any, jobs: int | None) -> None:
+    """Refuse a place to run that cannot be, before anything is written."""
+    if executor is not None and not (isinstance(executor, Executor) or callable(executor)):
+        raise InvalidParameter(
+            "executor", executor, "a concurrent.futures.Executor, or a function that makes one"
+        )
+    if jobs is not None and (
+        not isinstance(jobs, int) or isinstance(jobs, bool) or not 1 <= jobs <= 1024
+    ):
+        raise InvalidParameter("jobs", jobs, "a number of processes, 1 to 1024")
+
+
 def pool_for(executor: Any, jobs: int | None, dask: str | None, units: int) -> Pool:
     """The place to run so many units that the caller asked for."""
     if dask is not None:
         return DaskPool(dask)
     if executor is not None:
-        if not (isinstance(executor, Executor) or callable(executor)):
-            raise InvalidParameter(
-                "executor", executor, "a concurrent.futures.Executor, or a function that makes one"
-            )
         made = SharedPool(executor, 1)
         made.window = 2 * (getattr(made._executor, "_max_workers", None) or os.cpu_count() or 1)
         return made
-    count = (os.cpu_count() or 1) if jobs is None else jobs
-    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= 1024:
-        raise InvalidParameter("jobs", jobs, "a number of processes, 1 to 1024")
-    return LocalPool(min(count, units))
+    return LocalPool(min((os.cpu_count() or 1) if jobs is None else jobs, units))

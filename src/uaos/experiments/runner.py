@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from uaos.errors import UaosError
 from uaos.experiments.plan import Plan
-from uaos.experiments.pools import Pool, pool_for
+from uaos.experiments.pools import Pool, check_pool, pool_for
 from uaos.experiments.records import Finished, Unit, failed
 from uaos.experiments.store import Store, Tally
 from uaos.experiments.units import Competitor, run_unit
@@ -61,6 +61,7 @@ def run(
     experiment go on when one breaks. Ctrl-C stops it cleanly (:class:`Stopped`).
     """
     plan.check()
+    check_pool(executor, jobs)
     with Store.create_or_resume(path, plan) as store:
         if retry_failed:
             store.forget_failures()

@@ -60,6 +60,10 @@ class BBOB:
 
     def __call__(self, x: NDArray[np.float64]) -> float:
         """The value at one point."""
+        # COCO reads D numbers, whatever it is given.
+        if len(x) != self.dimension:
+            allowed = f"a point of length {self.dimension}"
+            raise InvalidParameter("x", f"of length {len(x)}", allowed, owner=repr(self))
         value: float = self._evaluate(x)
         return value
 
