@@ -4,8 +4,10 @@ The one place where methods and configurations meet the engine (`uaos.de`).
 """
 
 import dataclasses
+import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,17 +15,24 @@ import numpy as np
 from uaos import statefile
 from uaos.catalogue import RECOMMENDED, configuration
 from uaos.configuration import Configuration
-from uaos.de.arguments import box, generator, real_target, start_points, whole_budget
+from uaos.de.arguments import (
+    box,
+    generator,
+    real_target,
+    start_points,
+    true_or_false,
+    whole_budget,
+)
 from uaos.de.engine import Engine
 from uaos.de.evaluation import Evaluator, Interrupted, Objective, Workers
-from uaos.de.operators import Operator
+from uaos.de.operators import OWN, Operator, as_members
 from uaos.de.protocols import Array, OwnOperator, Selector
 from uaos.de.result import Result
+from uaos.de.saved import new_generator
 from uaos.de.settings import Settings
 from uaos.de.view import EngineView
-from uaos.errors import InvalidFile, InvalidParameter
+from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
 from uaos.method import Method
-from uaos.params import known_only
 
 #: What `method` may be: None for the recommended configuration, a name of the catalogue, the path
 #: of a TOML file, a method (which runs with default settings) or a whole configuration.
@@ -31,6 +40,9 @@ MethodLike = None | str | os.PathLike[str] | Method | Configuration
 
 #: Evaluations for each dimension where no budget is given.
 DEFAULT_BUDGET = 10_000
+
+# The settings that have no argument of their own.
+_FURTHER = ("centre", "best_rule", "archive", "archive_size", "schedule", "restart")
 
 #: Version of the file that :meth:`DifferentialEvolution.save` writes.
 FORMAT = 1
@@ -47,12 +59,14 @@ class DifferentialEvolution:
 
     `method`: None for the recommended configuration, the name of one (`uaos methods` lists them), a
     TOML file, a :class:`uaos.Method` or a :class:`uaos.Configuration`. A configuration brings all
-    its settings along; arguments that are given win. `operators`: strategy names,
-    :class:`uaos.Operator` or own objects with `name` and `propose(state, parents, rng)`. `F` and
-    `CR` are for the operators that do not set their own. `popsize`: a number, or a multiple of the
-    dimension such as "18D". `boundary`: none, clip, reflect, midpoint or resample; if not given,
-    the configuration's, which is midpoint unless it says otherwise. `settings`: further fields of
-    :class:`uaos.de.settings.Settings`: centre, best_rule, archive, archive_size, schedule, restart.
+    its settings along; arguments that are given win. None also fits the population to a short
+    budget, while the recommended configuration given by its name keeps its own size. `operators`:
+    strategy names, :class:`uaos.Operator` or own objects with `name` and
+    `propose(state, parents, rng)`. `F` and `CR` are for the operators that do not set their own.
+    `popsize`: a number, or a multiple of the dimension such as "18D". `boundary`: none, clip,
+    reflect, midpoint or resample; if not given, the configuration's, which is midpoint unless it
+    says otherwise. `settings`: further fields of :class:`uaos.de.settings.Settings`: centre,
+    best_rule, archive, archive_size, schedule, restart.
 
     `budget` is exact to the evaluation; None means no limit, and 10 000·D evaluations for a
     population schedule to run over. `done` also becomes true once `target` is reached.
@@ -76,6 +90,7 @@ class DifferentialEvolution:
         history: bool = True,
         **settings: Any,
     ) -> None:
+        _known(settings, "DifferentialEvolution", DifferentialEvolution.__init__)
         low, high = box(bounds)
         budget = whole_budget(budget)
         chosen = _configuration(method)
@@ -83,14 +98,16 @@ class DifferentialEvolution:
             # The recommended NP is 10·D; over few generations a smaller population does better.
             chosen = _fitted(chosen, len(low), budget)
         given = {"F": F, "CR": CR, "NP": popsize, "top_NP": top_NP, "boundary": boundary}
-        given["pool"] = None if operators is None else tuple(operators)
+        given["pool"] = operators
         changes = {name: value for name, value in given.items() if value is not None}
-        final = _changed(chosen, changes | _known(settings))
-        self._build(
-            name=chosen.name, method=chosen.method, settings=final, low=low, high=high,
-            seed=seed, budget=budget, target=real_target(target), history=history,
-            x0=start_points(x0, low, high, final.boundary),
-        )  # fmt: skip
+        with _called_popsize(popsize):
+            final = _changed(chosen, changes | settings)
+            self._build(
+                name=chosen.name, method=chosen.method, settings=final, low=low, high=high,
+                seed=seed, budget=budget, target=real_target(target),
+                history=true_or_false(history, "history"),
+                x0=start_points(x0, low, high, final.boundary),
+            )  # fmt: skip
 
     def _build(
         self, *, name: str, method: Method | None, settings: Settings, low: Array, high: Array,
@@ -195,22 +212,30 @@ class DifferentialEvolution:
 
         Code is not saved: own operators of the pool are passed again in `operators`.
         """
+        passed = as_members(operators) if operators else ()
+        own = {one.name: one for one in passed if not isinstance(one, Operator)}
         content = statefile.read(path, "run", FORMAT)
         try:
-            own = {one.name: one for one in operators}
             recipe = content["method"]
+            low, high = box(np.column_stack([content["low"], content["high"]]))
+            seed = content["seed"]
             made = cls.__new__(cls)
             made._build(
-                name=content["name"],
+                name=str(content["name"]),
                 method=None if recipe is None else Method.from_dict(recipe),
                 settings=Settings.from_dict(content["settings"], own),
-                low=content["low"], high=content["high"], budget=content["budget"],
-                target=content["target"], history=content["engine"]["history"] is not None,
-                seed=np.random.Generator(getattr(np.random, content["generator"])()), x0=None,
+                low=low, high=high, budget=whole_budget(content["budget"]),
+                target=real_target(content["target"]),
+                history=content["engine"]["history"] is not None,
+                seed=new_generator(content["generator"]), x0=None,
             )  # fmt: skip
-            made.seed = content["seed"]
+            made.seed = None if seed is None else generator(seed)[0]
             made._engine.restore(content["engine"])
-        except (KeyError, AttributeError, TypeError) as error:
+        except UaosError as error:
+            if isinstance(error, UnknownName) and error.kind == OWN:
+                raise
+            raise InvalidFile(f"{path}: damaged, {error}") from error
+        except (LookupError, AttributeError, TypeError, ValueError) as error:
             raise InvalidFile(f"{path}: damaged, {error!r}") from error
         return made
 
@@ -253,13 +278,17 @@ def minimize(
 
     `boundary=None` means the configuration's own rule, which is "midpoint" by default. NaN and
     infinite values are failures, which never survive; with `on_error="fail"`, exceptions of `fun`
-    are too. Ctrl-C returns the best so far. For `method`, `popsize` and further settings (`F`,
-    `CR`, `top_NP`, `operators`, …) see :class:`DifferentialEvolution`, for `success` and `message`
-    :class:`Result`.
+    are too. Ctrl-C returns the best so far. `method=None` is the recommended configuration with its
+    population fitted to a short budget; given by its name, it keeps its own population size. For
+    `method`, `popsize` and further settings (`F`, `CR`, `top_NP`, `operators`, …) see
+    :class:`DifferentialEvolution`, for `success` and `message` :class:`Result`.
     """
+    _known(settings, "minimize", minimize, DifferentialEvolution.__init__)
     low, _ = box(bounds)
-    if on_error not in ("raise", "fail"):
+    if not (isinstance(on_error, str) and on_error in ("raise", "fail")):
         raise InvalidParameter("on_error", on_error, '"raise" or "fail"')
+    if callback is not None and not callable(callback):
+        raise InvalidParameter("callback", callback, "a function of the run's state, or None")
     de = DifferentialEvolution(
         bounds, method=method, popsize=popsize, boundary=boundary, seed=seed, x0=x0, target=target,
         budget=DEFAULT_BUDGET * len(low) if budget is None else budget, history=history, **settings,
@@ -274,7 +303,7 @@ def minimize(
                 if callback is not None and _says_stop(callback, de.state):
                     return de._result(True, "the callback ended the run")
         except Interrupted as interrupt:
-            return _interrupted(de, interrupt.values)
+            return _interrupted(de, interrupt.ready)
         except KeyboardInterrupt:
             return _interrupted(de, [])
     return de.result
@@ -288,14 +317,14 @@ def _says_stop(callback: Callable[[EngineView], Any], state: EngineView) -> bool
     return isinstance(verdict, bool | np.bool_) and bool(verdict)
 
 
-def _interrupted(de: DifferentialEvolution, values: list[float]) -> Result:
+def _interrupted(de: DifferentialEvolution, ready: list[tuple[int, float]]) -> Result:
     """The best so far, with what was ready of the generation that Ctrl-C cut short."""
     result = de._result(False, "interrupted; this is the best so far")
-    finite = np.array([v if np.isfinite(v) else np.inf for v in np.ravel(values)])
-    result = dataclasses.replace(result, nfev=result.nfev + len(finite))
-    if len(finite) and np.isfinite(finite.min()) and not finite.min() >= result.fun:
-        best = int(finite.argmin())
-        return dataclasses.replace(result, x=de.ask()[best], fun=float(finite[best]))
+    result = dataclasses.replace(result, nfev=result.nfev + len(ready))
+    finite = [(value, row) for row, value in ready if np.isfinite(value)]
+    if finite and not min(finite)[0] >= result.fun:  # which may be NaN
+        value, row = min(finite)
+        return dataclasses.replace(result, x=de.ask()[row], fun=value)
     return result
 
 
@@ -322,16 +351,37 @@ def _fitted(chosen: Configuration, dimension: int, budget: int) -> Configuration
     return dataclasses.replace(chosen, settings=fitted)
 
 
-def _known(settings: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("centre", "best_rule", "archive", "archive_size", "schedule", "restart")
-    known_only(settings, dict.fromkeys(names), "the differential evolution")
-    return dict(settings)
+def _known(settings: Mapping[str, Any], owner: str, *functions: Callable[..., Any]) -> None:
+    """Refuse keywords that are neither further settings nor arguments of one of `functions`."""
+    known = list(_FURTHER)
+    for function in functions:
+        given = inspect.signature(function).parameters.values()
+        known += [p.name for p in given if p.kind is p.KEYWORD_ONLY and p.name not in known]
+    for name in settings:
+        if name not in known:
+            raise UnknownName(f"argument of {owner}", name, known)
+
+
+@contextmanager
+def _called_popsize(popsize: int | str | None) -> Iterator[None]:
+    """What was given as popsize is called so, while in a configuration it is NP."""
+    try:
+        yield
+    except InvalidParameter as error:
+        if popsize is None or error.name != "NP":
+            raise
+        raise InvalidParameter("popsize", error.value, error.allowed) from None
 
 
 def _changed(chosen: Configuration, changes: dict[str, Any]) -> Settings:
     """The configuration's settings with what was given in their place."""
     settings = dataclasses.replace(chosen.settings, **changes)
     pool = settings.pool or ()
+    if chosen.method is None and len(settings.members) > 1:
+        raise InvalidParameter(
+            "operators", list(settings.names), f"one operator: {chosen.name} has no method to "
+            "choose among several. Give one, or another method=",
+        )  # fmt: skip
     for role in ("F", "CR"):
         if role in changes and pool and not any(_open(m, role) for m in pool):
             raise InvalidParameter(

@@ -72,7 +72,7 @@ def test_feedback_that_does_not_fit_changes_nothing():
         InvalidFeedback, match=r"20 points were asked for, and values of shape \(19,\)"
     ):
         one.tell(np.zeros(19))
-    with pytest.raises(InvalidFeedback, match="must be numbers.*Nothing was changed"):
+    with pytest.raises(InvalidFeedback, match="must be real numbers.*Nothing was changed"):
         one.tell(["a"] * 20)
     for each in (one, same):
         each.tell(sphere(each.ask()))
@@ -223,7 +223,7 @@ def test_settings_make_the_round_trip():
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({"NP": 3}, InvalidParameter, 'NP is 3; allowed: a whole number >= 4, a multiple .* "18D"'),
+        ({"NP": 3}, InvalidParameter, "NP is 3; allowed: a whole number 4 to 10000000, a multiple"),
         ({"NP": "many"}, InvalidParameter, "NP is 'many'"),
         ({"top_NP": 0}, InvalidParameter, "top_NP is 0; allowed: a real number > 0"),
         ({"top_NP": 1.5}, InvalidParameter, "top_NP is 1.5"),

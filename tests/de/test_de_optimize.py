@@ -140,7 +140,7 @@ def test_a_first_generation_of_failures_ends_with_a_message(value):
 @pytest.mark.parametrize(
     ("fun", "message"),
     [
-        (lambda x: "good", "fun must return a number for each point; got"),
+        (lambda x: "good", "fun must return a real number for each point; got"),
         (lambda x: x, r"one number for each point, shape \(40,\); it returned shape \(40, 4\)"),
     ],
 )
@@ -256,9 +256,7 @@ def test_a_run_under_way_says_so():
         ({"method": "U-AOS"}, UnknownName, "unknown method 'U-AOS'; did you mean 'U-AOS-FW'"),
         ({"method": 3}, InvalidParameter, "method is 3; allowed: None, a name"),
         ({"F": 0.5}, InvalidParameter, "every operator of 'mix' has its own F"),
-        ({"boundry": "clip"}, UnknownName, "unknown parameter of the differential evolution"),
-        ({"popsize": 5}, InvalidParameter, "NP is 5; allowed: at least 6, which rand-to-best/2"),
-        ({"method": "JADE", "operators": ["rand/1", "best/1"]}, InvalidParameter, "a method, to"),
+        ({"popsize": 5}, InvalidParameter, "^popsize is 5; allowed: at least 6, which rand-to-b"),
     ],
 )  # fmt: skip
 def test_arguments_that_make_no_sense_are_refused(given, error, message):

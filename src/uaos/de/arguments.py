@@ -1,4 +1,4 @@
-"""What the arguments of a run mean, checked: bounds, points to start with, budget, target, seed."""
+"""What the arguments of a run mean, checked: bounds, starting points, budget, target, seed, …"""
 
 import numbers
 from typing import Any
@@ -25,6 +25,11 @@ def box(bounds: Any) -> tuple[Array, Array]:
     for j, (a, b) in enumerate(pairs.tolist()):
         if not (np.isfinite(a) and np.isfinite(b) and a < b):
             raise InvalidParameter(f"bounds[{j}]", (a, b), allowed)
+        if not (np.isfinite(b - a) and np.isfinite(a + b)):
+            raise InvalidParameter(
+                f"bounds[{j}]", (a, b), "bounds whose width high - low is finite, and low + high "
+                "too; these overflow. Rescale the variable",
+            )  # fmt: skip
     return pairs[:, 0].copy(), pairs[:, 1].copy()
 
 
@@ -68,6 +73,21 @@ def real_target(target: Any) -> float | None:
     if isinstance(target, numbers.Real) and not isinstance(target, bool) and target == target:
         return float(target)
     raise InvalidParameter("target", target, "a number, or None")
+
+
+def true_or_false(value: Any, name: str) -> bool:
+    """A switch; words such as "no" would else count as True."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise InvalidParameter(name, value, "True or False")
+
+
+def real_numbers(values: Any) -> Array:
+    """Any kind of array as a new, plain one of floats; TypeError or ValueError if it is none."""
+    raw = np.asarray(values)
+    if raw.dtype.kind == "c":  # NumPy would drop the imaginary parts
+        raise TypeError("they are complex")
+    return np.array(raw, np.float64, order="C")
 
 
 def generator(seed: Any) -> tuple[int | None, np.random.Generator]:

@@ -8,12 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from uaos.de import kernels, layout, sampling
+from uaos.de import kernels, layout, sampling, saved
+from uaos.de.arguments import real_numbers
 from uaos.de.compilation import announce
 from uaos.de.history import History
 from uaos.de.pool import Pool, RuleMemory
 from uaos.de.protocols import Array, OnlyOne, Selector, SelectorFactory
-from uaos.de.schedule import Linear, Stagnation, check_population, least_population
+from uaos.de.schedule import (
+    MOST_PARENTS,
+    Linear,
+    Stagnation,
+    check_population,
+    least_population,
+)
 from uaos.de.settings import BOUNDARIES, Settings
 from uaos.de.view import EngineView
 from uaos.errors import InvalidFeedback, InvalidParameter, UaosError
@@ -193,15 +200,22 @@ class Engine:
             parents = np.flatnonzero(self._operators == k)
             if len(parents) == 0:
                 continue
-            made = np.asarray(operator.propose(self.view, parents, self.rng), float)
             wanted = (len(parents), len(self.low))
+            proposed = operator.propose(self.view, parents, self.rng)
+            try:
+                made = real_numbers(proposed)
+            except (TypeError, ValueError) as error:
+                raise InvalidFeedback(
+                    f"operator {operator.name!r} proposed no array of real numbers: {error}; "
+                    f"expected finite numbers, one row for each parent: {wanted}"
+                ) from error
             if made.shape != wanted or not np.isfinite(made).all():
                 raise InvalidFeedback(
                     f"operator {operator.name!r} proposed an array of shape {made.shape}"
                     f"{'' if made.shape != wanted else ' with values that are not finite'}; "
                     f"expected finite numbers, one row for each parent: {wanted}"
                 )
-            spare = self.rng.random(made.shape) if self._resample else np.zeros(made.shape)
+            spare = self.rng.random(wanted) if self._resample else np.zeros(wanted)
             offspring[parents] = made
             repairs += kernels.enforce(
                 offspring, parents, self._rows, spare, self.low, self.high, self._boundary
@@ -214,10 +228,10 @@ class Engine:
             raise InvalidFeedback("tell() before ask(): there are no points to tell about")
         try:
             # A copy: kernels are compiled for plain, writable arrays, and this may be any kind.
-            u = np.array(values, np.float64, order="C")
+            u = real_numbers(values)
         except (TypeError, ValueError) as error:
             raise InvalidFeedback(
-                f"values must be numbers, NaN where an evaluation failed: {error}. "
+                f"values must be real numbers, NaN where an evaluation failed: {error}. "
                 "Nothing was changed"
             ) from error
         if u.shape != (len(self._asked),):
@@ -326,59 +340,18 @@ class Engine:
         if alike or self._since_better >= rule.patience:
             self.restarts += 1
             least = max(4, least_population(self.pool.members)[0])
-            self._begin(max(least, round(self.NP_start * rule.growth)), None, centre=False)
+            NP = min(MOST_PARENTS, max(least, round(self.NP_start * rule.growth)))
+            self._begin(NP, None, centre=False)
 
     # Exact resume
 
-    _PLAIN = (
-        "evaluations", "generation", "restarts", "best_fitness", "NP", "NP_start", "_latest",
-        "_capacity", "_epoch_start", "_epoch_best", "_since_better", "_started",
-    )  # fmt: skip
-    _ARRAYS = ("_rows", "_fitness", "_order", "_counters")
-    _BETWEEN = ("_asked", "_operators", "_F", "_CR", "_uniforms")
-
     def state(self) -> dict[str, Any]:
         """All that is needed to continue, as plain values and arrays."""
-        state: dict[str, Any] = {name: getattr(self, name) for name in self._PLAIN}
-        state |= {name: getattr(self, name).copy() for name in self._ARRAYS}
-        state["rng"] = self.rng.bit_generator.state
-        state["best_x"] = self.best_x
-        state["rules"] = self._rules.state()
-        state["selector"] = self._selector.state()
-        state["own"] = {}
-        for operator in self.pool.own.values():
-            remembered = getattr(operator, "state", None)
-            if callable(remembered):
-                state["own"][operator.name] = remembered()
-        state["history"] = None if self.history is None else self.history.state()
-        if self._asked is not None:
-            # Between ask and tell; the initial population has no operators yet.
-            names = self._BETWEEN if self._started else ("_asked",)
-            state["between"] = {name: getattr(self, name).copy() for name in names}
-            if self._started:
-                state["between"]["_repairs"] = int(self._repairs)
-                if self.history is not None:
-                    state["between"]["_probabilities"] = self._probabilities
-        return state
+        return saved.state(self)
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from what :meth:`state` returned; the engine must have the same settings."""
-        for name in self._PLAIN:
-            setattr(self, name, state[name])
-        for name in self._ARRAYS:
-            setattr(self, name, np.array(state[name]))
-        self.best_x = state["best_x"]
-        self._rules = RuleMemory(self.pool.rules)
-        self._rules.restore(state["rules"])
-        left = None if self.budget is None else self.budget - self._epoch_start - self.NP_start
-        self._selector = self._new_selector(None if left is None else max(1, left))
-        self._selector.restore(state["selector"])
-        for operator in self.pool.own.values():
-            if operator.name in state["own"] and hasattr(operator, "restore"):
-                operator.restore(state["own"][operator.name])
-        self.history = None if state["history"] is None else History.from_state(state["history"])
-        self._asked = None
-        for name, value in state.get("between", {}).items():
-            setattr(self, name, np.array(value) if isinstance(value, np.ndarray) else value)
-        # Last, for the selector's part has been using the same generator.
-        self.rng.bit_generator.state = state["rng"]
+        """Continue from what :meth:`state` returned; the engine must have the same settings.
+
+        What does not fit raises :class:`uaos.errors.InvalidFile`, and the engine is as before.
+        """
+        saved.restore(self, state)

@@ -3,13 +3,17 @@
 Every way gives the same values for the same points, so that a run does not depend on it.
 """
 
+import math
 import os
 import signal
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 
+from uaos.de.arguments import real_numbers, true_or_false
 from uaos.de.protocols import Array
 from uaos.errors import InvalidFeedback, InvalidParameter
 
@@ -19,14 +23,16 @@ Workers = Any
 
 # Chunks to a worker and generation: few messages, yet no worker waits long for a slow one.
 _CHUNKS = 4
+# Of a slow objective a chunk has fewer points, so that little is lost when Ctrl-C comes.
+_CHUNK_SECONDS = 0.1
 
 
 class Interrupted(Exception):
-    """Ctrl-C came while a generation was evaluated; `values` are those that were ready."""
+    """Ctrl-C came while a generation was evaluated; `ready`: the rows with a value, and it."""
 
-    def __init__(self, values: list[float]) -> None:
+    def __init__(self, ready: list[tuple[int, float]]) -> None:
         super().__init__("interrupted")
-        self.values = values
+        self.ready = ready
 
 
 class Evaluator:
@@ -49,6 +55,7 @@ class Evaluator:
                 "workers", workers, "a number of processes >= 1, -1 for one to each processor, "
                 "a concurrent.futures.Executor, or a function like map",
             )  # fmt: skip
+        vectorized = true_or_false(vectorized, "vectorized")
         if vectorized and not (number and workers == 1):
             raise InvalidParameter(
                 "workers", workers, "1 with vectorized=True: fun gets the whole generation"
@@ -56,16 +63,18 @@ class Evaluator:
         self._fun = fun
         self._vectorized = vectorized
         self._tolerate = tolerate
-        self._pool: Any = None
-        self._map: Any = None
-        self._chunks = 1
+        self._pool: Any = None  # processes of our own
+        self._executor: Any = None  # the user's
+        self._map: Any = map
+        self._workers = 1
+        self._seconds = math.inf  # that a point took in the last generation
         if number:
-            count = (os.cpu_count() or 1) if workers == -1 else int(workers)
-            if count > 1:
-                self._pool = _processes(fun, count, tolerate)
-                self._chunks = _CHUNKS * count
+            self._workers = (os.cpu_count() or 1) if workers == -1 else int(workers)
+            if self._workers > 1:
+                self._pool = _processes(fun, self._workers, tolerate)
         elif hasattr(workers, "submit"):
-            self._map, self._chunks = workers, _CHUNKS * (getattr(workers, "_max_workers", 0) or 4)
+            self._executor = workers
+            self._workers = getattr(workers, "_max_workers", 0) or 4
         else:
             self._map = workers
 
@@ -82,22 +91,10 @@ class Evaluator:
             return self._whole(X)
         if self._pool is not None:
             return self._gather(self._pool, _evaluate_here, X)
-        if self._map is None:
-            return _as_values(self._serial(X), len(X))
         point = _Tolerant(self._fun) if self._tolerate else self._fun
-        if hasattr(self._map, "submit"):
-            return self._gather(self._map, _Chunk(point), X)
-        return _as_values(list(self._map(point, list(X))), len(X))
-
-    def _serial(self, X: Array) -> list[Any]:
-        values: list[Any] = []
-        fun = _Tolerant(self._fun) if self._tolerate else self._fun
-        try:
-            # Quicker than a loop, and like one it keeps what was ready when Ctrl-C comes.
-            values.extend(map(fun, X))
-        except KeyboardInterrupt:
-            raise Interrupted(values) from None
-        return values
+        if self._executor is not None:
+            return self._gather(self._executor, _Chunk(point), X)
+        return self._mapped(point, X)
 
     def _whole(self, X: Array) -> Array:
         try:
@@ -109,17 +106,83 @@ class Evaluator:
                 return np.full(len(X), np.nan)
             raise
 
+    def _mapped(self, point: Objective, X: Array) -> Array:
+        """One point after another by `map`, or by the function that was given in its place."""
+        values: list[Any] = []
+        wanted = (
+            "workers, as a function, must return like map one value for each point; it returned"
+        )
+        try:
+            mapped = self._map(point, list(X))
+            try:
+                each = iter(mapped)
+            except TypeError:
+                raise InvalidFeedback(f"{wanted} {_shown(mapped)}") from None
+            # Quicker than a loop, and like one it keeps what was ready when Ctrl-C comes.
+            values.extend(each)
+        except KeyboardInterrupt:
+            raise Interrupted([(i, _number(v)) for i, v in enumerate(values)]) from None
+        if len(values) != len(X):
+            raise InvalidFeedback(f"{wanted} {len(values)} values for {len(X)} points")
+        return _as_values(values, len(X))
+
     def _gather(self, executor: Any, work: Any, X: Array) -> Array:
         """Chunks of rows out, their values in, in order."""
-        parts = np.array_split(X, min(len(X), self._chunks))
-        futures = [executor.submit(work, part) for part in parts]
+        parts = self._parts(len(X))
+        futures: list[Any] = []
+        started = time.perf_counter()
         try:
+            with nullcontext() if self._pool is None else _ctrl_c_held_back():
+                for part in parts:
+                    futures.append(executor.submit(work, X[part.start : part.stop]))
             values = [v for future in futures for v in future.result()]
+        except KeyboardInterrupt:
+            ready = _ready(parts, futures)
+            self._abandon(futures)
+            raise Interrupted(ready) from None
         except BaseException:
+            self._abandon(futures)
+            raise
+        self._seconds = (time.perf_counter() - started) * self._workers / len(X)
+        return _as_values(values, len(X))
+
+    def _parts(self, n: int) -> list[range]:
+        """The rows of each chunk: as many as a worker did in a moment of the last generation."""
+        quick = math.ceil(n / (_CHUNKS * self._workers))
+        size = max(1, min(quick, int(_CHUNK_SECONDS / max(self._seconds, 1e-9))))
+        return [range(start, min(start + size, n)) for start in range(0, n, size)]
+
+    def _abandon(self, futures: list[Any]) -> None:
+        """End what runs on processes of our own; of an executor's work, what has not begun."""
+        if self._pool is None:
             for future in futures:
                 future.cancel()
-            raise
-        return _as_values(values, len(X))
+            return
+        for process in list((getattr(self._pool, "_processes", None) or {}).values()):
+            process.terminate()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _ready(parts: Sequence[range], futures: Sequence[Any]) -> list[tuple[int, float]]:
+    """The rows of the chunks that are finished, each with its value."""
+    ready: list[tuple[int, float]] = []
+    for part, future in zip(parts, futures, strict=False):
+        if future.done() and not future.cancelled() and future.exception() is None:
+            ready += zip(part, map(_number, future.result()), strict=True)
+    return ready
+
+
+@contextmanager
+def _ctrl_c_held_back() -> Iterator[None]:
+    """A process that is started here is not hit by Ctrl-C, which is for its parent to handle."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class _Tolerant:
@@ -181,10 +244,11 @@ def _processes(fun: Objective, count: int, tolerate: bool) -> Any:
 def _as_values(values: Any, n: int) -> Array:
     """What the objective returned, as n floats; anything else is an error that shows it."""
     try:
-        array = np.asarray(values, dtype=np.float64)
+        array = real_numbers(values)
     except (TypeError, ValueError):
-        shown = repr(values)[:200]
-        raise InvalidFeedback(f"fun must return a number for each point; got {shown}") from None
+        raise InvalidFeedback(
+            f"fun must return a real number for each point; got {_shown(values)}"
+        ) from None
     if array.shape == (n,):
         return array
     if array.shape == (n, 1):  # some functions return arrays of length one
@@ -192,3 +256,15 @@ def _as_values(values: Any, n: int) -> Array:
     raise InvalidFeedback(
         f"fun must return one number for each point, shape {(n,)}; it returned shape {array.shape}"
     )
+
+
+def _number(value: Any) -> float:
+    """One value of an interrupted generation; NaN if it is no number."""
+    try:
+        return float(_as_values([value], 1)[0])
+    except InvalidFeedback:
+        return math.nan
+
+
+def _shown(value: Any) -> str:
+    return repr(value)[:200]

@@ -54,6 +54,9 @@ class Operator:
 
 Member = Operator | OwnOperator
 
+#: What an operator is called that the pool of a file names and nobody has passed.
+OWN = "operator of your own"
+
 
 def default_pool() -> tuple[Operator, ...]:
     """The nine strategies, all with the run's F and CR."""
@@ -73,10 +76,12 @@ def product(
     return tuple(Operator(s, f, c) for s in strategies for f in F for c in CR)
 
 
-def as_members(pool: Iterable[object]) -> tuple[Member, ...]:
+def as_members(pool: object) -> tuple[Member, ...]:
     """Check a pool: names of strategies, operators, and users' own operators."""
-    if isinstance(pool, str | Mapping):
-        raise InvalidParameter("operators", pool, "a list of operators or strategy names")
+    if isinstance(pool, str | bytes | Mapping) or not isinstance(pool, Iterable):
+        raise InvalidParameter(
+            "operators", pool, 'a list of operators or strategy names, such as ["rand/1"]'
+        )
     members: list[Member] = []
     for one in pool:
         if isinstance(one, str):
@@ -123,12 +128,15 @@ def member_from_data(
     if not isinstance(data, Mapping):
         raise InvalidParameter("pool", data, "strategy names and tables with a `strategy`")
     if "own" in data:
-        if data["own"] not in own:
+        name = data["own"]
+        if not isinstance(name, str) or name not in own:
             raise UnknownName(
-                "operator of your own", data["own"], own,
-                hint="The pool has an operator that is not one of ours: pass it with operators=",
-            )  # fmt: skip
-        return own[data["own"]]
+                OWN,
+                name,
+                own,
+                hint="(the pool has it, but code is not saved: pass it in operators=)",
+            )
+        return own[name]
     known_only(data, dict.fromkeys(("strategy", "F", "CR", "name")), "an operator")
     if "strategy" not in data:
         raise InvalidParameter("pool", dict(data), "tables with a `strategy`")

@@ -1,9 +1,12 @@
 """What the engine asks of the parts that it is given."""
 
 from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from uaos.de.view import EngineView
 
 Array = np.ndarray[Any, Any]
 
@@ -67,41 +70,5 @@ class OwnOperator(Protocol):
 
     name: str
 
-    def propose(self, state: "View", parents: Array, rng: np.random.Generator) -> Array:
+    def propose(self, state: "EngineView", parents: Array, rng: np.random.Generator) -> Array:
         """One offspring for each of `parents` (indices into the population): (len(parents), D)."""
-
-
-class View(Protocol):
-    """What operators and callbacks see of a run; the arrays cannot be written to."""
-
-    @property
-    def population(self) -> Array:
-        """The parents, (NP, D)."""
-
-    @property
-    def fitness(self) -> Array:
-        """The parents' fitness, +inf where the evaluation failed."""
-
-    @property
-    def best(self) -> Array:
-        """The best point of the population (by the run's `best_rule`)."""
-
-    @property
-    def archive(self) -> Array:
-        """Parents that lost to their offspring, (m, D)."""
-
-    @property
-    def low(self) -> Array:
-        """Lower bounds."""
-
-    @property
-    def high(self) -> Array:
-        """Upper bounds."""
-
-    @property
-    def evaluations(self) -> int:
-        """Evaluations spent."""
-
-    @property
-    def generation(self) -> int:
-        """Generations completed."""

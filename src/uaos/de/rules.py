@@ -202,7 +202,7 @@ def rule_from_data(data: object, shared: dict[str, Rule]) -> object:
     values = dict(data)
     name = values.pop("rule", None)
     label = values.pop("share", None)
-    if name not in RULES:
+    if not isinstance(name, str) or name not in RULES:
         raise UnknownName("rule for F or CR", name, RULES)
     made = RULES[name]
     known_only(values, {f.name: f for f in fields(made)}, str(name))

@@ -10,6 +10,9 @@ from uaos.de.strategies import strategy
 from uaos.errors import InvalidParameter
 from uaos.params import check_fields, integer, real
 
+#: The largest population.
+MOST_PARENTS = 10_000_000
+
 _IN_DIMENSION = re.compile(r"(\d+(?:\.\d+)?)\s*D")
 _ENDS = 'a whole number >= 2, or a multiple of the dimension such as "2D"'
 
@@ -19,7 +22,14 @@ def size_in_dimension(text: str, name: str, allowed: str, dimension: int = 1) ->
     match = _IN_DIMENSION.fullmatch(text)
     if not match or float(match[1]) <= 0:
         raise InvalidParameter(name, text, allowed)
-    return round(float(match[1]) * dimension)
+    size = float(match[1]) * dimension
+    if size > MOST_PARENTS:
+        raise InvalidParameter(
+            name,
+            text,
+            f"at most {MOST_PARENTS} parents; for dimension {dimension} it means {size:g}",
+        )
+    return round(size)
 
 
 def least_population(members: Sequence[Member]) -> tuple[int, str]:

@@ -1,5 +1,6 @@
 """Everything about a run of differential evolution but the objective, the budget and the seed."""
 
+import numbers
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -16,7 +17,13 @@ from uaos.de.operators import (
 )
 from uaos.de.protocols import OwnOperator
 from uaos.de.rules import Rule, as_rule, rule_from_data, rule_to_data, share_labels
-from uaos.de.schedule import Linear, Stagnation, least_population, size_in_dimension
+from uaos.de.schedule import (
+    MOST_PARENTS,
+    Linear,
+    Stagnation,
+    least_population,
+    size_in_dimension,
+)
 from uaos.errors import InvalidParameter, UnknownName
 from uaos.params import choice, integer, known_only, parameters, real
 
@@ -28,7 +35,10 @@ BOUNDARIES = {
     "resample": layout.RESAMPLE,
 }
 _DRAWN_TOP = re.compile(r"U\(2/NP,\s*(0?\.\d+|1(?:\.0*)?)\)")
-_SIZES = 'a whole number >= 4, a multiple of the dimension such as "18D", or None (chosen)'
+_SIZES = (
+    f'a whole number 4 to {MOST_PARENTS}, a multiple of the dimension ("18D"), or None (chosen)'
+)
+_TOPS = 'a real number > 0 and at most 1, or "U(2/NP,0.2)"'
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +47,21 @@ class Settings:
 
     `pool`: operators or strategy names, None for the nine strategies; those that leave F or CR open
     take the ones given here. `NP`: a number, a multiple of the dimension such as "18D", or None
-    (chosen from dimension and budget). `top_NP`: a number, or "U(2/NP,0.2)" to draw it for each
-    offspring (SHADE). `archive_size`: in multiples of NP.
+    (chosen from dimension and budget; "auto" in TOML). `top_NP`: a number, or "U(2/NP,0.2)" to draw
+    it for each offspring (SHADE). `boundary`: see :class:`uaos.DifferentialEvolution`. What follows
+    is written alike in Python and in the table `[de]` of a TOML file, unless it says otherwise:
+
+    - `centre`: True (TOML: true) puts the middle of the box into the first population.
+    - `best_rule`: who x_best is. "population": the best parent. "latest": the individual that now
+      stands where the last generation's best offspring was made.
+    - `archive`: which of the parents that lost to their offspring stay in a full archive. "recent":
+      the newest takes a random member's place. "history": a random sample of all that ever lost.
+      `archive_size`: its size in multiples of NP, such as 2.6.
+    - `schedule`: None (TOML: "constant"), or a population that shrinks: `linear(4)` of
+      :mod:`uaos.de.schedule`, in TOML `{rule = "linear", NP_end = 4}`.
+    - `restart`: None (TOML: "none"), or a fresh start when nothing improves any more: "stagnation",
+      or with its numbers `stagnation(patience=100)` of :mod:`uaos.de.schedule`, in TOML
+      `{rule = "stagnation", patience = 100, spread = 1e-12, growth = 2.0}`.
     """
 
     pool: tuple[Member | str, ...] | None = None
@@ -49,7 +72,7 @@ class Settings:
         0.1, 1, default=0.9, allowed=(0, 1), symbol="CR", doc="crossover probability"
     )
     NP: int | str | None = integer(
-        50, 400, default=200, allowed=(4, 10_000_000), symbol="NP", doc="population size"
+        50, 400, default=200, allowed=(4, MOST_PARENTS), symbol="NP", doc="population size"
     )
     top_NP: float | str = real(
         0.02, 1, default=0.05, allowed=(0, 1), symbol="p", doc="share of parents x_pbest is one of"
@@ -76,20 +99,16 @@ class Settings:
                 put(self, "NP", declared["NP"].check(self.NP, "NP"))
             except InvalidParameter:
                 raise InvalidParameter("NP", self.NP, _SIZES) from None
-        top_allowed = 'a real number > 0 and at most 1, or "U(2/NP,0.2)"'
-        if isinstance(self.top_NP, str):
-            if not _DRAWN_TOP.fullmatch(self.top_NP):
-                raise InvalidParameter("top_NP", self.top_NP, top_allowed)
-        elif self.top_NP == 0:
-            raise InvalidParameter("top_NP", self.top_NP, top_allowed)
-        else:
-            put(self, "top_NP", declared["top_NP"].check(self.top_NP, "top_NP"))
+        put(self, "top_NP", _checked_top(self.top_NP))
         for name in ("boundary", "best_rule", "archive"):
-            put(self, name, declared[name].check(getattr(self, name), name))
+            value = getattr(self, name)
+            if not isinstance(value, str):
+                raise InvalidParameter(name, value, declared[name].allowed)
+            put(self, name, declared[name].check(value, name))
         if not isinstance(self.centre, bool):
             raise InvalidParameter("centre", self.centre, "True or False")
         size = self.archive_size
-        if isinstance(size, bool) or not isinstance(size, int | float) or not 0 <= size <= 100:
+        if isinstance(size, bool) or not isinstance(size, numbers.Real) or not 0 <= size <= 100:
             raise InvalidParameter("archive_size", size, "a real number 0 to 100, times NP")
         put(self, "archive_size", float(size))
         put(self, "schedule", _part(self.schedule, "schedule", "constant", Linear))
@@ -192,7 +211,7 @@ class Settings:
             if not isinstance(values["pool"], list | tuple):
                 raise InvalidParameter("pool", values["pool"], "a list of operators")
             values["pool"] = tuple(member_from_data(m, shared, own or {}) for m in values["pool"])
-        if values.get("NP") == "auto":
+        if isinstance(values.get("NP"), str) and values["NP"] == "auto":
             values["NP"] = None
         return cls(**values)
 
@@ -209,17 +228,36 @@ class Settings:
         return (self.to_dict(), own)
 
 
+def _checked_top(top: object) -> float | str:
+    if isinstance(top, str):
+        if _DRAWN_TOP.fullmatch(top):
+            return top
+    elif isinstance(top, numbers.Real) and not isinstance(top, bool) and 0 < float(top) <= 1:
+        return float(top)
+    raise InvalidParameter("top_NP", top, _TOPS)
+
+
 def _part(data: object, name: str, off: str, made: type[Any]) -> Any:
-    """A schedule or restart from plain data: the word for "off", or a table naming the rule."""
-    if data is None or data == off:
-        return None
-    if isinstance(data, made):
+    """A schedule or restart from plain data: the word for "off", or a table naming the rule.
+
+    The name of the rule alone will do where it has a default for everything.
+    """
+    if data is None or isinstance(data, made):
         return data
+    if isinstance(data, str):
+        if data == off:
+            return None
+        data = {"rule": data}
     if not isinstance(data, Mapping):
         raise UnknownName(name, data, (off, made.rule))
     values = dict(data)
     rule = values.pop("rule", None)
-    if rule != made.rule:
+    if not isinstance(rule, str) or rule != made.rule:
         raise UnknownName(name, rule, (off, made.rule))
     known_only(values, {f.name: f for f in fields(made)}, made.rule)
+    if made is Linear and "NP_end" not in values:
+        raise InvalidParameter(
+            name, rule, 'with the size to end with: {rule = "linear", NP_end = 4}, in Python '
+            "linear(4)",
+        )  # fmt: skip
     return made(**values)

@@ -55,6 +55,6 @@ STRATEGIES = {s.name: s for s in _ALL}
 
 def strategy(name: str) -> Strategy:
     """The strategy called `name`, or :class:`UnknownName` with the near misses."""
-    if name not in STRATEGIES:
+    if not isinstance(name, str) or name not in STRATEGIES:
         raise UnknownName("strategy", name, STRATEGIES)
     return STRATEGIES[name]
