@@ -84,7 +84,7 @@ def test_a_configuration_file_is_shown_like_a_name(tmp_path: Path) -> None:
         (["run", "--dim", "7"], "dimension of a BBOB problem is 7; allowed: one of 2, 3"),
         (["run", "--method", "JDE"], "unknown method 'JDE'; did you mean 'JADE'"),
         (["run", "--budget", "0"], "budget is 0; allowed: a whole number of evaluations >= 1"),
-        (["run", "--popsize", "3"], "NP is 3; allowed: "),
+        (["run", "--popsize", "3"], "popsize is 3; allowed: "),
         (["run", "--seed", "-1"], "seed is -1; allowed: a whole number >= 0"),
         (["run", "--plot", "x.gif"], "plot is 'x.gif'; allowed: a file that ends in .png"),
         (["run", "--plot", "no/x.png"], "allowed: a file in a folder that exists"),
