@@ -44,7 +44,7 @@ def main() -> None:
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         code = _failed(f"{place}{error.strerror or error}", 2)
-    sys.exit(code)
+    sys.exit(code or 0)
 
 
 def _failed(message: str, code: int) -> int:
