@@ -113,7 +113,8 @@ class Evaluator:
             "workers, as a function, must return like map one value for each point; it returned"
         )
         try:
-            mapped = self._map(point, list(X))
+            # Rows one by one cost less than all at once; a user's map may want a list.
+            mapped = self._map(point, X if self._map is map else list(X))
             try:
                 each = iter(mapped)
             except TypeError:
