@@ -1,6 +1,6 @@
 """A small study: five methods on eight BBOB functions in 10-D, as a table and a picture.
 
-    make study            (about two minutes on two cores; writes the folder study/)
+    make study            (about half a minute on two cores; writes the folder study/)
 
 Each method runs three times on each function, with at most 100,000 evaluations. The table gives the
 median evaluations to f_opt + 1e-8, or the median error where a function was not solved; the picture
