@@ -133,7 +133,7 @@ class Evaluator:
         futures: list[Any] = []
         started = time.perf_counter()
         try:
-            with nullcontext() if self._pool is None else _ctrl_c_held_back():
+            with nullcontext() if self._pool is None else ctrl_c_held_back():
                 for part in parts:
                     futures.append(executor.submit(work, X[part.start : part.stop]))
             values = [v for future in futures for v in future.result()]
@@ -174,7 +174,7 @@ def _ready(parts: Sequence[range], futures: Sequence[Any]) -> list[tuple[int, fl
 
 
 @contextmanager
-def _ctrl_c_held_back() -> Iterator[None]:
+def ctrl_c_held_back() -> Iterator[None]:
     """A process that is started here is not hit by Ctrl-C, which is for its parent to handle."""
     if not hasattr(signal, "pthread_sigmask"):
         yield

@@ -3,12 +3,12 @@
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
-from contextlib import contextmanager
 from multiprocessing import connection, get_context, parent_process
 from typing import Any, Protocol
 
+from uaos.de.evaluation import ctrl_c_held_back
 from uaos.errors import InvalidParameter, UaosError
 from uaos.experiments.extras import optional
 from uaos.experiments.versions import versions
@@ -54,7 +54,7 @@ class LocalPool:
 
     def _start(self) -> "_Slot":
         executor = ProcessPoolExecutor(1, self._context, initializer=_start_worker)
-        with _signals_held_back():
+        with ctrl_c_held_back():
             return _Slot(executor, executor.submit(_ready))
 
     def submit(self, work: Callable[..., Any], *arguments: Any) -> "Future[Any]":
@@ -108,19 +108,6 @@ class _Slot:
 
 def _ready() -> None:
     """Shows that a worker process came up."""
-
-
-@contextmanager
-def _signals_held_back() -> Iterator[None]:
-    """A process started here is not hit by Ctrl-C, which is for the coordinator to handle."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _start_worker() -> None:
