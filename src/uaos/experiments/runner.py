@@ -113,7 +113,8 @@ class _Coordinator:
             if not stopping.is_set():
                 self._fill()  # before the results are written, so that no worker waits for that
             self._write([result for result in results if result is not None])
-        return True
+        # A wish to stop may come just as the last units under way end.
+        return not (self._waiting or self._suspects)
 
     def drop(self) -> None:
         """Take back what has not begun."""
