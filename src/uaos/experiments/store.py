@@ -29,6 +29,7 @@ from uaos.experiments.storefile import (
     damaged,
     transaction,
 )
+from uaos.experiments.targets import TARGETS
 from uaos.experiments.versions import versions
 
 __all__ = ["FORMAT", "Outcome", "Span", "Store", "StoreInUse", "Tally"]
@@ -156,7 +157,7 @@ class Store:
     def tallies(self) -> dict[str, Tally]:
         """How far each method is."""
         tallies = dict.fromkeys(self.methods(), Tally(0, 0, 0, 0))
-        last = 8 * (_hits_length() - 1)
+        last = 8 * (len(TARGETS) - 1)
         rows = self._rows(
             "SELECT method, COUNT(*), SUM(status = 'done'), SUM(status = 'failed'), "
             f"SUM(status = 'done' AND substr(hits, {last + 1}, 8) != ?) FROM units GROUP BY method",
@@ -297,12 +298,6 @@ class Store:
 def _outcome(row: tuple[Any, ...]) -> Outcome:
     found = Outcome(*row)
     return found._replace(hits=np.frombuffer(row[9], "<i8").astype(np.int64))
-
-
-def _hits_length() -> int:
-    from uaos.experiments.targets import TARGETS
-
-    return len(TARGETS)
 
 
 def _check_folder(place: Path) -> None:
