@@ -31,6 +31,10 @@ ALLOWED = {
     "experiments": {
         "errors", "params", "method", "configuration", "catalogue", "de", "optimize", "problems",
     },
+    "tuning": {
+        "errors", "params", "components", "method", "configuration", "catalogue", "de", "problems",
+        "experiments",
+    },
     # of the experiments, the analysis reads what was stored, and the targets
     "analysis": {"errors", "params", "problems", "experiments"},
     "describe": {"errors", "params", "components"},

@@ -1,0 +1,302 @@
+"""A search space: variables with conditions, and combinations that are forbidden.
+
+A candidate is a plain mapping of the *active* variables to their values: a variable whose condition
+does not hold is absent. Nothing here knows what the variables are for.
+"""
+
+import dataclasses
+import math
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from uaos.errors import InvalidParameter, UaosError, UnknownName
+from uaos.params import Choice, Integer, Parameter, Real, Value
+
+Candidate = Mapping[str, Value]
+
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
+}  # fmt: skip
+
+
+class ForbiddenCandidate(UaosError, ValueError):
+    """A candidate is a combination of values that cannot work."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Holds where the variable `name` is active and has one of `values`."""
+
+    name: str
+    values: tuple[Value, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name} is " + " or ".join(map(str, self.values))
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A name, the values a tuner may give it, and when it exists: where any of `when` holds."""
+
+    name: str
+    domain: Real | Integer | Choice
+    when: tuple[Condition, ...] = ()
+
+    @property
+    def fixed(self) -> bool:
+        """Whether there is nothing to search."""
+        return isinstance(self.domain, Choice) and len(self.domain.choices) == 1
+
+    @property
+    def width(self) -> float:
+        """The width of the range, in log space for a log scale; 0 for a choice."""
+        if isinstance(self.domain, Choice):
+            return 0.0
+        low, high = self.domain.low, self.domain.high
+        return math.log(high / low) if self.domain.log else float(high - low)
+
+    def check(self, value: object) -> Value:
+        """The value in its declared type, if the space has it."""
+        domain = self.domain
+        checked = domain.check(value, self.name)
+        if not isinstance(domain, Choice) and not (
+            isinstance(checked, int | float) and domain.low <= checked <= domain.high
+        ):
+            raise InvalidParameter(self.name, value, domain.range)
+        return checked
+
+    def uniform(self, rng: np.random.Generator) -> Value:
+        """A value drawn uniformly: in log space for a log scale, rounded as declared."""
+        domain = self.domain
+        if isinstance(domain, Choice):
+            return domain.choices[int(rng.integers(len(domain.choices)))]
+        if isinstance(domain, Integer) and not domain.log:
+            return int(rng.integers(domain.low, domain.high + 1))
+        low, high = bounds(domain)
+        return rounded(domain, low + (high - low) * rng.random())
+
+
+def bounds(domain: Real | Integer) -> tuple[float, float]:
+    """The interval that values are drawn from: an integer n stands for [n, n + 1)."""
+    low, high = float(domain.low), float(domain.high) + isinstance(domain, Integer)
+    return (math.log(low), math.log(high)) if domain.log else (low, high)
+
+
+def rounded(domain: Real | Integer, drawn: float) -> Value:
+    """The value that a number drawn from :func:`bounds` stands for."""
+    plain = math.exp(drawn) if domain.log else drawn
+    if isinstance(domain, Integer):
+        return int(min(max(math.floor(plain), domain.low), domain.high))
+    return float(min(max(round(plain, domain.digits), domain.low), domain.high))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A variable against a number, a word or another variable."""
+
+    name: str
+    relation: str
+    other: Value
+    variable: bool = False
+
+    def holds(self, values: Candidate) -> bool:
+        """Whether both sides exist and compare so."""
+        if self.name not in values or (self.variable and self.other not in values):
+            return False
+        other = values[str(self.other)] if self.variable else self.other
+        return _COMPARISONS[self.relation](values[self.name], other)
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.relation} {self.other}"
+
+
+@dataclass(frozen=True)
+class Forbidden:
+    """Candidates for which every one of `comparisons` holds, and why they cannot work."""
+
+    comparisons: tuple[Comparison, ...]
+    why: str
+
+    def holds(self, values: Candidate) -> bool:
+        """Whether a candidate is one of them."""
+        return all(c.holds(values) for c in self.comparisons)
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.comparisons))
+
+
+@dataclass(frozen=True)
+class Space:
+    """Variables, each after those that its conditions name, and what is forbidden."""
+
+    variables: tuple[Variable, ...]
+    forbidden: tuple[Forbidden, ...] = ()
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for variable in self.variables:
+            if variable.name in seen:
+                raise InvalidParameter("variables", variable.name, "each name once")
+            for condition in variable.when:
+                if condition.name not in seen:
+                    raise UnknownName(f"variable before {variable.name}", condition.name, seen)
+            seen.add(variable.name)
+        for one in self.forbidden:
+            for comparison in one.comparisons:
+                if comparison.name not in seen:
+                    raise UnknownName("variable of a forbidden combination", comparison.name, seen)
+
+    def __iter__(self) -> Iterator[Variable]:
+        return iter(self.variables)
+
+    def __len__(self) -> int:
+        return len(self.variables)
+
+    def __getitem__(self, name: str) -> Variable:
+        for variable in self.variables:
+            if variable.name == name:
+                return variable
+        raise UnknownName("parameter of the search space", name, self.names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables' names, in order."""
+        return tuple(v.name for v in self.variables)
+
+    @property
+    def free(self) -> int:
+        """How many variables have something to search."""
+        return sum(not v.fixed for v in self.variables)
+
+    def fill(self, value: Callable[[Variable], Value]) -> dict[str, Value]:
+        """A candidate: `value` is asked for each variable that is active, in order."""
+        made: dict[str, Value] = {}
+        for variable in self.variables:
+            if is_active(variable, made):
+                made[variable.name] = value(variable)
+        return made
+
+    def why_forbidden(self, values: Candidate) -> str:
+        """Why a candidate cannot work, or "" if it can."""
+        return next((f"{one} ({one.why})" for one in self.forbidden if one.holds(values)), "")
+
+    def check(self, values: Candidate, owner: str = "") -> dict[str, Value]:
+        """The candidate in declared types; an error names what is missing, unknown or forbidden.
+
+        Values of variables that are not active are left out.
+        """
+        for name in values:
+            if name not in self.names:
+                raise UnknownName(f"parameter of {owner or 'the candidate'}", name, self.names)
+
+        def given(variable: Variable) -> Value:
+            if variable.name not in values:
+                raise InvalidParameter(variable.name, None, variable.domain.range, owner=owner)
+            try:
+                return variable.check(values[variable.name])
+            except InvalidParameter as error:
+                allowed = f"{variable.domain.range} (in this search space)"
+                raise InvalidParameter(error.name, error.value, allowed, owner=owner) from None
+
+        made = self.fill(given)
+        why = self.why_forbidden(made)
+        if why:
+            raise ForbiddenCandidate(f"{owner or 'the candidate'} is forbidden: {why}")
+        return made
+
+    # Fixing and narrowing
+
+    def fix(self, name: str, value: object) -> "Space":
+        """The space with one variable held at a value."""
+        checked = self[name].domain.check(value, name)
+        return self._with(name, Choice(default=checked, choices=(checked,)))
+
+    def limit(self, name: str, low: float, high: float) -> "Space":
+        """The space with a number narrowed to an interval, or widened to what is allowed."""
+        domain = self[name].domain
+        if isinstance(domain, Choice):
+            raise InvalidParameter(name, f"{low:g}..{high:g}", f"some of {_words(domain.choices)}")
+        if not low <= high:
+            raise InvalidParameter(name, f"{low:g}..{high:g}", "a range LOW..HIGH with LOW <= HIGH")
+        ends = [domain.check(int(end) if end == int(end) and isinstance(domain, Integer) else end,
+                             name) for end in (low, high)]  # fmt: skip
+        if ends[0] == ends[1]:
+            return self.fix(name, ends[0])
+        interval: dict[str, Any] = {"low": ends[0], "high": ends[1]}
+        narrowed = dataclasses.replace(domain, **interval)
+        return self._with(name, narrowed)
+
+    def only(self, name: str, choices: Iterable[object]) -> "Space":
+        """The space with a choice narrowed to some of its values."""
+        domain = self[name].domain
+        if not isinstance(domain, Choice):
+            raise InvalidParameter(name, "|".join(map(str, choices)), "a range such as 0.1..0.9")
+        kept = tuple(dict.fromkeys(domain.check(c, name) for c in choices))
+        if not kept:
+            raise InvalidParameter(name, "", f"at least one of {_words(domain.choices)}")
+        return self._with(name, dataclasses.replace(domain, choices=kept, default=kept[0]))
+
+    def _with(self, name: str, domain: Real | Integer | Choice) -> "Space":
+        changed = (
+            dataclasses.replace(v, domain=domain) if v.name == name else v for v in self.variables
+        )
+        return dataclasses.replace(self, variables=tuple(changed))._pruned()
+
+    def _pruned(self) -> "Space":
+        """Without the variables that can never be active, and conditions that always hold."""
+        kept: dict[str, Variable] = {}
+        for variable in self.variables:
+            if not variable.when:
+                kept[variable.name] = variable
+                continue
+            left, always = [], False
+            for condition in variable.when:
+                if condition.name not in kept:
+                    continue
+                parent = kept[condition.name]
+                assert isinstance(parent.domain, Choice)
+                values = tuple(v for v in condition.values if v in parent.domain.choices)
+                if values:
+                    left.append(Condition(condition.name, values))
+                    always |= not parent.when and len(values) == len(parent.domain.choices)
+            if left:
+                when = () if always else tuple(left)
+                kept[variable.name] = dataclasses.replace(variable, when=when)
+        rules = tuple(
+            one for one in self.forbidden
+            if all(c.name in kept and (not c.variable or c.other in kept) for c in one.comparisons)
+        )  # fmt: skip
+        return dataclasses.replace(self, variables=tuple(kept.values()), forbidden=rules)
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """The space as plain data: what tells one search from another."""
+        return [
+            {"name": v.name, "range": v.domain.range, "when": " or ".join(map(str, v.when))}
+            for v in self.variables
+        ]
+
+
+def is_active(variable: Variable, values: Candidate) -> bool:
+    """Whether a variable exists, given the values of those before it."""
+    return not variable.when or any(values.get(c.name) in c.values for c in variable.when)
+
+
+def searched(parameter: Parameter) -> Real | Integer | Choice:
+    """The domain that a tuner searches: a declared end that is itself refused is moved inside."""
+    assert isinstance(parameter, Real | Integer | Choice)
+    if (
+        isinstance(parameter, Real)
+        and parameter.open_high
+        and parameter.high >= parameter.hard_high
+    ):
+        inside = round(parameter.hard_high - 10.0**-parameter.digits, parameter.digits)
+        return dataclasses.replace(parameter, high=inside)
+    return parameter
+
+
+def _words(choices: Iterable[Value]) -> str:
+    return ", ".join(map(str, choices))
