@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uaos.de.history import History
-from uaos.errors import InvalidFile, UaosError, UnknownName
+from uaos.errors import UaosError, UnknownName
 from uaos.experiments import course
 from uaos.experiments.plan import Plan, PlanConflict
 from uaos.experiments.records import Finished, Outcome, Unit
@@ -24,9 +24,11 @@ from uaos.experiments.storefile import (
     Lock,
     StoreInUse,
     check,
+    check_folder,
     connect,
     create,
     damaged,
+    disconnect,
     transaction,
 )
 from uaos.experiments.targets import TARGETS
@@ -86,7 +88,7 @@ class Store:
         changed configuration under the same name is a :class:`PlanConflict`.
         """
         place = Path(path)
-        _check_folder(place)
+        check_folder(place)
         lock = Lock(place)
         try:
             fresh = not place.exists()
@@ -218,13 +220,8 @@ class Store:
             self._connection.close()
             return
         try:
-            # Fails while somebody reads; then the next coordinator tidies up.
-            self._connection.execute("PRAGMA busy_timeout = 0")
-            self._connection.execute("PRAGMA journal_mode = DELETE")
-        except sqlite3.OperationalError:
-            pass
+            disconnect(self._connection)
         finally:
-            self._connection.close()
             self._lock.release()
 
     def __enter__(self) -> "Store":
@@ -298,13 +295,6 @@ class Store:
 def _outcome(row: tuple[Any, ...]) -> Outcome:
     found = Outcome(*row)
     return found._replace(hits=np.frombuffer(row[9], "<i8").astype(np.int64))
-
-
-def _check_folder(place: Path) -> None:
-    if place.is_dir():
-        raise InvalidFile(f"{place}: a folder, where a file is expected")
-    if not place.absolute().parent.is_dir():
-        raise InvalidFile(f"{place}: there is no folder {place.absolute().parent}")
 
 
 def plain(data: Any) -> Any:

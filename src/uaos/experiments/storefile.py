@@ -4,19 +4,39 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 from uaos.errors import InvalidFile, UaosError
 
-#: Version of the store's tables.
+#: Version of the tables of an experiment's store.
 FORMAT = 1
 
-# SQLite keeps both numbers in the file's first hundred bytes, where `file` and we find them.
-_APPLICATION = int.from_bytes(b"uaos", "big")
 _MAGIC = b"SQLite format 3\x00"
 
-_SCHEMA = """
+
+@dataclass(frozen=True)
+class Kind:
+    """What a file is a store of.
+
+    SQLite keeps `application` and `format` in the first hundred bytes, where `file` and we find
+    them. `apart` is what a second process can do that wants to write, too.
+    """
+
+    noun: str
+    application: bytes
+    format: int
+    schema: str
+    apart: str
+
+
+EXPERIMENT = Kind(
+    noun="experiment",
+    application=b"uaos",
+    format=FORMAT,
+    apart="use another file and merge the two later (uaos bench --merge)",
+    schema="""
 CREATE TABLE experiment (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE methods (name TEXT PRIMARY KEY, configuration TEXT NOT NULL);
 CREATE TABLE sessions (id INTEGER PRIMARY KEY, started TEXT NOT NULL, versions TEXT NOT NULL);
@@ -33,14 +53,18 @@ CREATE TABLE units (
 CREATE TABLE courses (
     unit INTEGER PRIMARY KEY REFERENCES units (id), data BLOB NOT NULL
 );
-"""
+""",
+)
+
+# The stores there are, and the commands that read them.
+_STORES = {b"uaos": ("an experiment", "uaos bench"), b"uaot": ("a tuning", "uaos tune")}
 
 
 class StoreInUse(UaosError):
     """Another process is writing to the store."""
 
 
-def create(path: Path) -> None:
+def create(path: Path, kind: Kind = EXPERIMENT) -> None:
     """An empty store, which appears at `path` complete or not at all."""
     part = path.with_name(path.name + ".part")
     for leftover in (part, Path(f"{part}-journal")):
@@ -51,13 +75,21 @@ def create(path: Path) -> None:
         raise InvalidFile(f"{path}: cannot be made ({error})") from error
     with contextlib.closing(connection):
         connection.executescript(
-            f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {FORMAT};"
-            f"BEGIN; {_SCHEMA} COMMIT;"
+            f"PRAGMA application_id = {int.from_bytes(kind.application, 'big')};"
+            f"PRAGMA user_version = {kind.format}; BEGIN; {kind.schema} COMMIT;"
         )
     os.replace(part, path)
 
 
-def check(path: Path) -> None:
+def check_folder(path: Path) -> None:
+    """Refuse a place where no file can be."""
+    if path.is_dir():
+        raise InvalidFile(f"{path}: a folder, where a file is expected")
+    if not path.absolute().parent.is_dir():
+        raise InvalidFile(f"{path}: there is no folder {path.absolute().parent}")
+
+
+def check(path: Path, kind: Kind = EXPERIMENT) -> None:
     """Refuse, without touching it, a file that is not a whole store of a version we know."""
     try:
         with open(path, "rb") as file:
@@ -68,13 +100,20 @@ def check(path: Path) -> None:
         raise InvalidFile(f"{path}: cannot be read ({error.strerror})") from None
     if len(head) < 100 or not head.startswith(_MAGIC):
         raise InvalidFile(f"{path}: not a store of uaos, or a damaged one")
-    if int.from_bytes(head[68:72], "big") != _APPLICATION:
+    application = head[68:72]
+    if application not in _STORES:
         raise InvalidFile(f"{path}: an SQLite file, but not a store of uaos")
+    if application != kind.application:
+        (found, command), (expected, _) = _STORES[application], _STORES[kind.application]
+        raise InvalidFile(
+            f"{path}: the store of {found}, where that of {expected} is expected; `{command}` "
+            "reads it"
+        )
     version = int.from_bytes(head[60:64], "big")
-    if version > FORMAT:
+    if version > kind.format:
         raise InvalidFile(
             f"{path}: written in format {version} by a newer uaos; this one reads up to "
-            f"{FORMAT}. Update uaos"
+            f"{kind.format}. Update uaos"
         )
     try:
         with contextlib.closing(connect(path)) as connection:
@@ -109,6 +148,18 @@ def connect(path: Path, *, write: bool = False) -> sqlite3.Connection:
     return connection
 
 
+def disconnect(connection: sqlite3.Connection) -> None:
+    """Close the connection that can write, and leave one file with nothing beside it."""
+    try:
+        # Fails while somebody reads; then the next coordinator tidies up.
+        connection.execute("PRAGMA busy_timeout = 0")
+        connection.execute("PRAGMA journal_mode = DELETE")
+    except sqlite3.OperationalError:
+        pass
+    finally:
+        connection.close()
+
+
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """All or nothing."""
@@ -128,7 +179,7 @@ class Lock:
     file is closed.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, kind: Kind = EXPERIMENT) -> None:
         self._path = path.with_name(path.name + ".lock")
         while True:
             try:
@@ -138,8 +189,8 @@ class Lock:
             if not _try_lock(self._file):
                 os.close(self._file)
                 raise StoreInUse(
-                    f"{path}: another process is running this experiment; wait for it, stop it, "
-                    "or use another file and merge the two later (uaos bench --merge)"
+                    f"{path}: another process is running this {kind.noun}; wait for it, stop it, "
+                    f"or {kind.apart}"
                 )
             # The last holder may have removed the file after we opened it: then it locks nothing.
             with contextlib.suppress(FileNotFoundError):
