@@ -1,0 +1,148 @@
+"""The evaluator: runs configurations on problems, each run once and for all."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack
+from typing import NamedTuple
+
+from uaos.configuration import Configuration
+from uaos.experiments.coordinator import Coordinator, Stopped, stop_signals
+from uaos.experiments.pools import Pool, check_pool, pool_for
+from uaos.experiments.records import Outcome, Unit, failed
+from uaos.experiments.units import run_unit
+from uaos.tuning.instances import Instance
+from uaos.tuning.objective import objective
+from uaos.tuning.store import TuningStore
+
+#: A configuration to run on a problem with a seed.
+Task = tuple[Configuration, Instance, int]
+
+#: Runs a configuration on a problem, with a seed and a budget in evaluations.
+Work = Callable[[Configuration, Instance, int, int], Outcome]
+
+# As many processes as the user wants: how many runs there will be is not known.
+_MANY = 1024
+
+
+class Result(NamedTuple):
+    """What a task cost, infinite with the `reason` for a run that failed.
+
+    `cached` is whether the store had the run already; `seconds` is how long the run took.
+    """
+
+    cost: float
+    reason: str
+    cached: bool
+    seconds: float
+
+
+def run_one(configuration: Configuration, instance: Instance, seed: int, budget: int) -> Outcome:
+    """Run a configuration on a problem; an exception is a failed run."""
+    function, dimension, number = instance
+    unit = Unit(configuration.name, function, dimension, number, 1, seed, budget)
+    return run_unit(unit, configuration).outcome
+
+
+class Evaluator:
+    """Gives the costs of tasks, running on a pool what the store does not have.
+
+        with TuningStore.create_or_resume("tuning.db") as store:
+            with Evaluator(store, "error", 20_000, jobs=2) as evaluator:
+                results = evaluator.evaluate(tasks)
+
+    The pool starts with the first run that is needed and serves until the end: `jobs` processes of
+    this machine (default: one for each processor), the Dask cluster at the address `dask`, or
+    `executor`, as in :func:`uaos.experiments.run`. `on_run` is told of every run that ends. Ctrl-C,
+    whenever it comes, stops the evaluation (:class:`~uaos.experiments.Stopped`).
+    """
+
+    def __init__(
+        self,
+        store: TuningStore,
+        objective_name: str,
+        budget: int,
+        executor: Executor | Callable[[], Executor] | None = None,
+        *,
+        jobs: int | None = None,
+        dask: str | None = None,
+        work: Work = run_one,
+        on_run: Callable[[Result], None] | None = None,
+    ) -> None:
+        self._cost = objective(objective_name)
+        check_pool(executor, jobs)
+        self._store, self._budget = store, budget
+        self._executor, self._jobs, self._dask = executor, jobs, dask
+        self._work, self._on_run = work, on_run
+        self._pool: Pool | None = None
+        self._known: dict[Unit, Result] = {}
+        self._open = ExitStack()
+        #: How many runs this evaluator has made.
+        self.runs = 0
+
+    def __enter__(self) -> "Evaluator":
+        cached = self._store.cached(self._budget)
+        self._known = {unit: self._result(outcome, True) for unit, outcome in cached.items()}
+        self._stopping = self._open.enter_context(stop_signals())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+        self._end_pool(finished=True)
+
+    def evaluate(self, tasks: Sequence[Task]) -> list[Result]:
+        """The results of the tasks, in their order; what the store has is not run again."""
+        units = [self._unit(*task) for task in tasks]
+        missing: dict[Unit, Task] = {}
+        for unit, task in zip(units, tasks, strict=True):
+            if unit not in self._known:
+                missing.setdefault(unit, task)
+        if missing or self._stopping.is_set():
+            self._run(missing)
+        results = [self._known[unit] for unit in units]
+        for unit in missing:
+            self._known[unit] = self._known[unit]._replace(cached=True)
+        return results
+
+    def _unit(self, configuration: Configuration, instance: Instance, seed: int) -> Unit:
+        key = self._store.key(configuration)
+        function, dimension, number = instance
+        return Unit(key, function, dimension, number, 1, seed, self._budget)
+
+    def _run(self, missing: dict[Unit, Task]) -> None:
+        """Run units, writing each as it ends."""
+        finished = False
+        try:
+            if not self._stopping.is_set():
+                if self._pool is None:
+                    self._pool = pool_for(self._executor, self._jobs, self._dask, _MANY)
+                coordinator: Coordinator[Unit, Outcome] = Coordinator(
+                    missing, self._pool, work=self._work, on_results=self._write,
+                    failed=lambda unit, reason: failed(unit, reason).outcome,
+                    arguments=lambda unit: (*missing[unit], self._budget),
+                )  # fmt: skip
+                try:
+                    finished = coordinator.run(self._stopping)
+                finally:
+                    coordinator.drop()
+        finally:
+            if not finished:
+                self._end_pool(finished=False)
+        if not finished:
+            raise Stopped(f"{len(self._known)} runs", self._store.path)
+
+    def _write(self, ended: list[tuple[Unit, Outcome]]) -> None:
+        outcomes = [outcome._replace(method=unit.method) for unit, outcome in ended]
+        self._store.record_runs(outcomes)
+        for (unit, _), outcome in zip(ended, outcomes, strict=True):
+            result = self._known[unit] = self._result(outcome, False)
+            self.runs += 1
+            if self._on_run is not None:
+                self._on_run(result)
+
+    def _result(self, outcome: Outcome, cached: bool) -> Result:
+        return Result(self._cost(outcome), outcome.reason, cached, outcome.seconds)
+
+    def _end_pool(self, *, finished: bool) -> None:
+        if self._pool is not None:
+            pool, self._pool = self._pool, None
+            pool.close(finished=finished)

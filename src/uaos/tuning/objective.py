@@ -1,0 +1,54 @@
+"""What a tuning minimises: the cost of a run."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from uaos.errors import UnknownName
+from uaos.experiments.records import Outcome
+from uaos.experiments.targets import ECDF_TARGETS, FINAL, TARGETS
+
+#: The cost of a run; less is better.
+Objective = Callable[[Outcome], float]
+
+_EASIEST = len(TARGETS) - len(ECDF_TARGETS)
+
+
+def error(outcome: Outcome) -> float:
+    """How far from the optimum the run ended: max(f_best - f_opt, 10⁻⁸).
+
+    A run ends when it comes within 10⁻⁸, the final target, and by how much it then overshoots says
+    nothing about the method: a run that solved its problem is as good as another that did.
+    """
+    if outcome.status != "done" or not outcome.error < np.inf:
+        return float("inf")
+    return max(outcome.error, FINAL)
+
+
+def anytime(outcome: Outcome) -> float:
+    """How much of the whole run was spent far from the optimum: 1 - A.
+
+        A = 1/L ∫₀ᴸ ECDF(10ᵘ) du,  L = log10(budget / D)
+
+    ECDF(t) is the share of the 51 targets 10², 10¹·⁸, …, 10⁻⁸ that the run reached within t·D
+    evaluations. 0 if all are reached at once, 1 if none is reached within the budget.
+    """
+    if outcome.status != "done":
+        return float("inf")
+    end = np.log10(outcome.budget / outcome.dimension)
+    if not end > 0:
+        return 1.0
+    hits = outcome.hits[_EASIEST:]
+    times = np.maximum(hits[hits > 0] / outcome.dimension, 1.0)
+    left = np.clip(end - np.log10(times), 0.0, None)
+    return float(1.0 - left.sum() / (len(ECDF_TARGETS) * end))
+
+
+OBJECTIVES: dict[str, Objective] = {"error": error, "anytime": anytime}
+
+
+def objective(name: str) -> Objective:
+    """The objective of this name."""
+    if name not in OBJECTIVES:
+        raise UnknownName("objective", name, OBJECTIVES)
+    return OBJECTIVES[name]
