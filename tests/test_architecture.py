@@ -13,6 +13,7 @@ SOURCE = Path(uaos.__file__).parent
 ALLOWED = {
     "errors": set(),
     "bibliography": set(),
+    "extras": {"errors"},
     "statefile": {"errors"},
     "params": {"errors"},
     "components": {"errors", "params"},
@@ -29,7 +30,8 @@ ALLOWED = {
     "catalogue": {"errors", "params", "method", "de", "bibliography", "configuration"},
     "problems": {"errors"},
     "experiments": {
-        "errors", "params", "method", "configuration", "catalogue", "de", "optimize", "problems",
+        "errors", "params", "extras", "method", "configuration", "catalogue", "de", "optimize",
+        "problems",
     },
     "tuning": {
         "errors", "params", "components", "method", "configuration", "catalogue", "de", "problems",
@@ -37,6 +39,7 @@ ALLOWED = {
     },
     # of the experiments, the analysis reads what was stored, and the targets
     "analysis": {"errors", "params", "problems", "experiments"},
+    "adapters": {"errors", "params", "extras", "method", "selector", "catalogue"},
     "describe": {"errors", "params", "components"},
     "optimize": {
         "errors", "params", "statefile", "method", "selector", "configuration", "catalogue", "de",

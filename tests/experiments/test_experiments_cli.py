@@ -121,7 +121,7 @@ def test_what_is_not_installed_is_named_with_its_extra(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from uaos.experiments.export import export
-    from uaos.experiments.extras import MissingExtra
+    from uaos.extras import MissingExtra
 
     for module in ("cma", "pyarrow"):
         monkeypatch.setitem(sys.modules, module, None)

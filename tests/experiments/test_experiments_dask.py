@@ -11,7 +11,7 @@ from experiment_stubs import content, small_plan
 
 from uaos.errors import InvalidParameter
 from uaos.experiments import Progress, run
-from uaos.experiments.extras import MissingExtra
+from uaos.extras import MissingExtra
 
 WHY = "dask and distributed are not installed: the extra uaos[cluster]"
 # What Dask says about workers that died, and about its own use of asyncio.

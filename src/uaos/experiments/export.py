@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from uaos.errors import InvalidParameter
-from uaos.experiments.extras import optional
 from uaos.experiments.records import Outcome
 from uaos.experiments.targets import TARGETS
+from uaos.extras import optional
 
 _PLAIN = tuple(name for name in Outcome._fields if name != "hits")
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from uaos.experiments.extras import optional
 from uaos.experiments.hits import Hits
+from uaos.extras import optional
 from uaos.problems import BBOB
 
 

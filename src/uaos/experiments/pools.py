@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from uaos.de.evaluation import ctrl_c_held_back
 from uaos.errors import InvalidParameter, UaosError
-from uaos.experiments.extras import optional
 from uaos.experiments.versions import versions
+from uaos.extras import optional
 
 
 class WorkersLost(UaosError):
