@@ -1,17 +1,20 @@
 """The evaluator: runs configurations on problems, each run once and for all."""
 
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
+from operator import index
 from typing import NamedTuple
 
 from uaos.configuration import Configuration
+from uaos.errors import InvalidParameter
 from uaos.experiments.coordinator import Coordinator, Stopped, stop_signals
 from uaos.experiments.pools import Pool, check_pool, pool_for
 from uaos.experiments.records import Outcome, Unit, failed
 from uaos.experiments.units import run_unit
 from uaos.tuning.instances import Instance
-from uaos.tuning.objective import objective
+from uaos.tuning.objective import objective as objective_called
 from uaos.tuning.store import TuningStore
 
 #: A configuration to run on a problem with a seed.
@@ -20,6 +23,9 @@ Task = tuple[Configuration, Instance, int]
 #: Runs a configuration on a problem, with a seed and a budget in evaluations.
 Work = Callable[[Configuration, Instance, int, int], Outcome]
 
+# SQLite's integers have 64 bits.
+_LAST_SEED = 2**63 - 1
+
 # As many processes as the user wants: how many runs there will be is not known.
 _MANY = 1024
 
@@ -27,7 +33,8 @@ _MANY = 1024
 class Result(NamedTuple):
     """What a task cost, infinite with the `reason` for a run that failed.
 
-    `cached` is whether the store had the run already; `seconds` is how long the run took.
+    `cached` is whether the store had the run already, `seconds` how long the run took then or now:
+    a race that is to be repeatable must not depend on either.
     """
 
     cost: float
@@ -59,8 +66,8 @@ class Evaluator:
     def __init__(
         self,
         store: TuningStore,
-        objective_name: str,
-        budget: int,
+        objective: str,
+        budget: int | Callable[[Instance], int],
         executor: Executor | Callable[[], Executor] | None = None,
         *,
         jobs: int | None = None,
@@ -68,25 +75,28 @@ class Evaluator:
         work: Work = run_one,
         on_run: Callable[[Result], None] | None = None,
     ) -> None:
-        self._cost = objective(objective_name)
+        self._cost = objective_called(objective)
         check_pool(executor, jobs)
         self._store, self._budget = store, budget
         self._executor, self._jobs, self._dask = executor, jobs, dask
         self._work, self._on_run = work, on_run
         self._pool: Pool | None = None
-        self._known: dict[Unit, Result] = {}
-        self._open = ExitStack()
+        self._stopping, self._signals = threading.Event(), ExitStack()
+        cached = store.cached().items()
+        self._known = {unit: self._result(outcome, True) for unit, outcome in cached}
         #: How many runs this evaluator has made.
         self.runs = 0
 
     def __enter__(self) -> "Evaluator":
-        cached = self._store.cached(self._budget)
-        self._known = {unit: self._result(outcome, True) for unit, outcome in cached.items()}
-        self._stopping = self._open.enter_context(stop_signals())
+        self._stopping = self._signals.enter_context(stop_signals())
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._open.close()
+        self.close()
+
+    def close(self) -> None:
+        """End the pool."""
+        self._signals.close()
         self._end_pool(finished=True)
 
     def evaluate(self, tasks: Sequence[Task]) -> list[Result]:
@@ -104,9 +114,12 @@ class Evaluator:
         return results
 
     def _unit(self, configuration: Configuration, instance: Instance, seed: int) -> Unit:
-        key = self._store.key(configuration)
         function, dimension, number = instance
-        return Unit(key, function, dimension, number, 1, seed, self._budget)
+        if not 0 <= seed <= _LAST_SEED:
+            raise InvalidParameter("seed", seed, "a whole number 0 to 2^63 - 1")
+        key = self._store.key(configuration)
+        budget = self._budget(instance) if callable(self._budget) else self._budget
+        return Unit(key, function, dimension, number, 1, index(seed), index(budget))
 
     def _run(self, missing: dict[Unit, Task]) -> None:
         """Run units, writing each as it ends."""
@@ -118,7 +131,7 @@ class Evaluator:
                 coordinator: Coordinator[Unit, Outcome] = Coordinator(
                     missing, self._pool, work=self._work, on_results=self._write,
                     failed=lambda unit, reason: failed(unit, reason).outcome,
-                    arguments=lambda unit: (*missing[unit], self._budget),
+                    arguments=lambda unit: (*missing[unit], unit.budget),
                 )  # fmt: skip
                 try:
                     finished = coordinator.run(self._stopping)
@@ -128,10 +141,10 @@ class Evaluator:
             if not finished:
                 self._end_pool(finished=False)
         if not finished:
-            raise Stopped(f"{len(self._known)} runs", self._store.path)
+            raise Stopped(f"all finished runs ({len(self._known)})", self._store.path)
 
     def _write(self, ended: list[tuple[Unit, Outcome]]) -> None:
-        outcomes = [outcome._replace(method=unit.method) for unit, outcome in ended]
+        outcomes = [outcome._replace(**unit._asdict()) for unit, outcome in ended]
         self._store.record_runs(outcomes)
         for (unit, _), outcome in zip(ended, outcomes, strict=True):
             result = self._known[unit] = self._result(outcome, False)

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from uaos.errors import InvalidFile, InvalidParameter, UaosError
-from uaos.experiments.plan import INSTANCES, problems, training_set
+from uaos.experiments.plan import INSTANCES, numbers, problems, training_set
 from uaos.problems import DIMENSIONS
 
+_SEPARATOR = re.compile(r"\s*,\s*|\s+")
 _FILES = (".txt", ".csv")
 _LINE = "function instance, or function instance dimension, such as 3 7 20"
 _HEADERS = (["function", "instance"], ["function", "instance", "dimension"])
-_LIMITS = {"function": 24, "instance": 1000}
 
 
 class Instance(NamedTuple):
@@ -50,7 +50,7 @@ class TestInstances(UaosError, ValueError):
 
 
 def instances(
-    which: str | os.PathLike[str] = "train",
+    which: str | Iterable[int] | os.PathLike[str] = "train",
     *,
     functions: str | Iterable[int] = "1-24",
     dimension: int = 20,
@@ -60,20 +60,37 @@ def instances(
 
     `which`: "train" (the 48 problems of the framework's paper), numbers such as "16-20" for each
     of the `functions`, "test", "all", or a file (.txt, .csv) with a problem in each line: function,
-    instance and, if it is not `dimension`, dimension. The 312 test problems, in any dimension, are
-    refused (:class:`TestInstances`) unless `force` is True.
+    instance and, if it is not `dimension`, dimension; those of other `functions` are left out. The
+    312 test problems, in any dimension, are refused (:class:`TestInstances`) unless `force` is
+    True.
     """
     if dimension not in DIMENSIONS:
         allowed = "one of " + ", ".join(map(str, DIMENSIONS))
         raise InvalidParameter("dimension", dimension, allowed)
-    if isinstance(which, os.PathLike) or which.strip().lower().endswith(_FILES):
-        found = _read(Path(which), dimension)
+    if isinstance(which, os.PathLike) or (
+        isinstance(which, str) and which.strip().lower().endswith(_FILES)
+    ):
+        chosen = numbers("functions", functions, 1, 24)
+        found = [problem for problem in _read(Path(which), dimension) if problem.function in chosen]
+        if not found:
+            allowed = "a file with problems of these functions"
+            raise InvalidParameter("instances", str(which), allowed)
     else:
-        found = [Instance(f, dimension, i) for f, i in problems(functions, which)]
+        found = [Instance(f, dimension, i) for f, i in _named(functions, which)]
     test = [problem for problem in found if problem.test]
     if test and not force:
         raise TestInstances(test, len(found))
     return tuple(found)
+
+
+def _named(functions: str | Iterable[int], which: str | Iterable[int]) -> list[tuple[int, int]]:
+    try:
+        return problems(functions, which)
+    except InvalidParameter as error:
+        if error.name != "instances" or not isinstance(which, str):
+            raise
+        allowed = f"{error.allowed}, or a file (.txt, .csv)"
+        raise InvalidParameter("instances", which, allowed) from None
 
 
 def _read(path: Path, dimension: int) -> list[Instance]:
@@ -90,9 +107,10 @@ def _read(path: Path, dimension: int) -> list[Instance]:
     found: dict[Instance, int] = {}
     header = False
     for number, line in enumerate(text.splitlines(), 1):
-        words = [word for word in re.split(r"[\s,;]+", line.partition("#")[0]) if word]
-        if not words:
+        content = line.partition("#")[0].strip()
+        if not content:
             continue
+        words = _SEPARATOR.split(content)
         if not (found or header) and [word.lower() for word in words] in _HEADERS:
             header = True
             continue
@@ -114,11 +132,11 @@ def _problem(words: list[str], dimension: int, path: Path, number: int, line: st
 
     if len(words) not in (2, 3) or not all(re.fullmatch(r"[0-9]{1,9}", word) for word in words):
         raise wrong(_LINE)
-    values = [int(word) for word in words]
-    for (name, high), value in zip(_LIMITS.items(), values, strict=False):
-        if not 1 <= value <= high:
-            raise wrong(f"a {name} 1 to {high}" if name == "function" else f"an {name} 1 to {high}")
-    chosen = values[2] if len(values) == 3 else dimension
+    function, instance, chosen = [*map(int, words), dimension][:3]
+    if not 1 <= function <= 24:
+        raise wrong("a function 1 to 24")
+    if not 1 <= instance <= 1000:
+        raise wrong("an instance 1 to 1000")
     if chosen not in DIMENSIONS:
         raise wrong("a dimension of " + ", ".join(map(str, DIMENSIONS)))
-    return Instance(values[0], chosen, values[1])
+    return Instance(function, chosen, instance)

@@ -14,13 +14,14 @@ CREATE TABLE tunings (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, setup TEXT NOT NULL, started TEXT NOT NULL,
     versions TEXT NOT NULL, finished TEXT, data TEXT
 );
+CREATE TABLE sessions (id INTEGER PRIMARY KEY, started TEXT NOT NULL, versions TEXT NOT NULL);
 CREATE TABLE configurations (key TEXT PRIMARY KEY, configuration TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE runs (
     configuration TEXT NOT NULL REFERENCES configurations (key), function INTEGER NOT NULL,
     dimension INTEGER NOT NULL, instance INTEGER NOT NULL, seed INTEGER NOT NULL,
     budget INTEGER NOT NULL, evaluations INTEGER NOT NULL, error REAL, hits BLOB NOT NULL,
     seconds REAL NOT NULL, status TEXT NOT NULL CHECK (status IN ('done', 'failed')),
-    reason TEXT NOT NULL,
+    reason TEXT NOT NULL, session INTEGER REFERENCES sessions (id),
     PRIMARY KEY (configuration, function, dimension, instance, seed, budget)
 );
 CREATE TABLE candidates (
@@ -30,10 +31,17 @@ CREATE TABLE candidates (
     origin TEXT NOT NULL,
     PRIMARY KEY (tuning, id)
 );
+CREATE TABLE iterations (
+    tuning INTEGER NOT NULL REFERENCES tunings (id), iteration INTEGER NOT NULL,
+    planned INTEGER NOT NULL, budget INTEGER NOT NULL, candidates INTEGER NOT NULL,
+    runs_used INTEGER NOT NULL, why TEXT NOT NULL,
+    PRIMARY KEY (tuning, iteration)
+);
 CREATE TABLE steps (
     tuning INTEGER NOT NULL REFERENCES tunings (id), iteration INTEGER NOT NULL,
     step INTEGER NOT NULL, instance TEXT NOT NULL, seed INTEGER NOT NULL, alive INTEGER NOT NULL,
     best INTEGER, runs_used INTEGER NOT NULL, statistic REAL, pvalue REAL, elapsed REAL,
+    position INTEGER, mean_cost REAL,
     PRIMARY KEY (tuning, iteration, step)
 );
 CREATE TABLE eliminations (
@@ -79,8 +87,26 @@ class Candidate(NamedTuple):
     origin: str
 
 
+class Iteration(NamedTuple):
+    """A race: how many are planned, its budget in runs, who took part, and why it ended.
+
+    `runs_used` are those of the whole tuning up to its end.
+    """
+
+    iteration: int
+    planned: int
+    budget: int
+    candidates: int
+    runs_used: int
+    why: str
+
+
 class Step(NamedTuple):
-    """One more problem raced on; `statistic` and `pvalue` are NaN where nothing was tested."""
+    """One more problem raced on, which stands at `position` of the stream of problems.
+
+    `alive` are left after it; `best` leads them with `mean_cost`. `statistic` and `pvalue` are NaN
+    where nothing was tested. `runs_used` are those of the whole tuning, `elapsed` its seconds.
+    """
 
     iteration: int
     step: int
@@ -92,6 +118,8 @@ class Step(NamedTuple):
     statistic: float = float("nan")
     pvalue: float = float("nan")
     elapsed: float = float("nan")
+    position: int | None = None
+    mean_cost: float = float("nan")
 
 
 class Elimination(NamedTuple):

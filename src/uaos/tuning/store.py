@@ -4,14 +4,15 @@ Killed at any moment, the file opens and holds every run that was finished. The 
 again takes them from there and races on; several tunings in one file share their runs.
 """
 
+import contextlib
 import datetime
 import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -29,14 +30,34 @@ from uaos.experiments.storefile import (
     transaction,
 )
 from uaos.experiments.versions import versions
-from uaos.tuning.records import TUNING, Candidate, Cost, Elimination, Elite, Step, Tuning
+from uaos.tuning.records import (
+    TUNING,
+    Candidate,
+    Cost,
+    Elimination,
+    Elite,
+    Iteration,
+    Step,
+    Tuning,
+)
 
-__all__ = ["Candidate", "Cost", "Elimination", "Elite", "Step", "Tuning", "TuningStore"]
+__all__ = [
+    "Candidate",
+    "Cost",
+    "Elimination",
+    "Elite",
+    "Iteration",
+    "Step",
+    "Tuning",
+    "TuningStore",
+]
 
-_RECORD = ("candidates", "steps", "eliminations", "elites", "results")
+_Row = TypeVar("_Row", Iteration, Step, Elimination, Elite, Cost)
+
+_RECORD = ("candidates", "iterations", "steps", "eliminations", "elites", "results")
 _RUNS = (
     "configuration, function, dimension, instance, seed, budget, evaluations, error, hits, "
-    "seconds, status, reason"
+    "seconds, status, reason, session"
 )
 
 
@@ -50,6 +71,7 @@ class TuningStore:
         self.path = path
         self._connection = connection
         self._lock = lock
+        self._session: int | None = None
         # By identity, as to compare configurations takes as long as to make the key.
         self._keys: dict[int, tuple[Configuration, str]] = {}
         self._unwritten: dict[str, str] = {}
@@ -77,15 +99,21 @@ class TuningStore:
             lock.release()
             raise
 
+    @property
+    def sessions(self) -> list[tuple[str, dict[str, str]]]:
+        """When runs were made, and with which versions of what."""
+        rows = self._rows("SELECT started, versions FROM sessions ORDER BY id")
+        return [(started, json.loads(text)) for started, text in rows]
+
     # Runs
 
     def key(self, configuration: Configuration) -> str:
-        """What tells a configuration from others: a hash of all but name, reference and note."""
+        """What tells a configuration from others: a hash of what it runs, whatever its name."""
         known = self._keys.get(id(configuration))
         if known is not None:
             return known[1]
         data = configuration.to_dict()
-        text = _canonical({k: v for k, v in data.items() if k not in ("name", "reference", "note")})
+        text = _canonical({k: data[k] for k in ("version", "method", "de") if k in data})
         made = _hash(text)
         self._keys[id(configuration)] = (configuration, made)
         self._unwritten[made] = text
@@ -98,29 +126,30 @@ class TuningStore:
             raise UnknownName("configuration", key, (), hint=f"(in {self.path})")
         return Configuration.from_dict({**json.loads(rows[0][0]), "name": name})
 
-    def cached(self, budget: int | None = None) -> dict[Unit, Outcome]:
-        """All runs, or those with this budget."""
-        where, values = ("", ()) if budget is None else (" WHERE budget = ?", (budget,))
+    def cached(self) -> dict[Unit, Outcome]:
+        """All runs, in the order in which they ended."""
         found = {}
-        for row in self._rows(f"SELECT {_RUNS} FROM runs{where}", values):
+        for row in self._rows(f"SELECT {_RUNS} FROM runs ORDER BY rowid"):
             key, function, dimension, instance, seed, budget, evaluations, error, hits, *rest = row
             unit = Unit(key, function, dimension, instance, 1, seed, budget)
             at = np.frombuffer(hits, "<i8").astype(np.int64)
-            found[unit] = Outcome(*unit, evaluations, _number(error), at, *rest)
+            found[unit] = Outcome(*unit, evaluations, _number(error), at, *rest[:3])
         return found
 
     def record_runs(self, outcomes: Iterable[Outcome]) -> None:
         """Write runs, all of them or none."""
+        if self._session is None:
+            self._session = self._begin_session()
         rows = [
             (o.method, o.function, o.dimension, o.instance, o.seed, o.budget, o.evaluations,
-             o.error, o.hits.astype("<i8").tobytes(), o.seconds, o.status, o.reason)
+             o.error, o.hits.astype("<i8").tobytes(), o.seconds, o.status, o.reason, self._session)
             for o in outcomes
         ]  # fmt: skip
-        self._write([(f"INSERT OR REPLACE INTO runs ({_RUNS}) VALUES ({_marks(12)})", rows)])
+        self._write([(f"INSERT OR REPLACE INTO runs ({_RUNS}) VALUES ({_marks(13)})", rows)])
 
     def forget_failures(self) -> int:
         """Let the failed runs run again; how many there are."""
-        with transaction(self._connection):
+        with self._transaction():
             return self._connection.execute("DELETE FROM runs WHERE status = 'failed'").rowcount
 
     # The record of a tuning
@@ -133,7 +162,7 @@ class TuningStore:
         """
         text = _canonical(setup)
         run, values = self._connection.execute, (_hash(text), text, _now(), _text(versions()))
-        with transaction(self._connection):
+        with self._transaction():
             run(
                 "INSERT INTO tunings (key, setup, started, versions) VALUES (?, ?, ?, ?) "
                 "ON CONFLICT (key) DO UPDATE SET versions = excluded.versions, finished = NULL, "
@@ -163,6 +192,10 @@ class TuningStore:
             _insertion("results", tuning, results),
         ])  # fmt: skip
 
+    def add_iteration(self, tuning: int, iteration: Iteration) -> None:
+        """Write how a race went."""
+        self._write([_insertion("iterations", tuning, [iteration])])
+
     def add_elites(self, tuning: int, elites: Iterable[Elite]) -> None:
         """Write who an iteration ended with."""
         self._write([_insertion("elites", tuning, elites)])
@@ -190,39 +223,25 @@ class TuningStore:
         rows = [Candidate(*row) for row in self._rows(query, (tuning,))]
         return [c._replace(values=json.loads(str(c.values))) for c in rows]
 
+    def iterations(self, tuning: int) -> list[Iteration]:
+        """The races that are over, in their order."""
+        return self._record("iterations", tuning, Iteration, "iteration")
+
     def steps(self, tuning: int) -> list[Step]:
-        """The steps of the race, in their order."""
-        query = (
-            "SELECT iteration, step, instance, seed, alive, best, runs_used, statistic, pvalue, "
-            "elapsed FROM steps WHERE tuning = ? ORDER BY iteration, step"
-        )
-        return [Step(*row[:7], *map(_number, row[7:])) for row in self._rows(query, (tuning,))]
+        """The steps of the races, in their order."""
+        return self._record("steps", tuning, Step, "iteration, step")
 
     def eliminations(self, tuning: int) -> list[Elimination]:
         """Who left the race, in the order of leaving."""
-        query = (
-            "SELECT iteration, step, candidate, rank_sum, reason FROM eliminations "
-            "WHERE tuning = ? ORDER BY iteration, step, rowid"
-        )
-        rows = [Elimination(*row) for row in self._rows(query, (tuning,))]
-        return [row._replace(rank_sum=_number(row.rank_sum)) for row in rows]
+        return self._record("eliminations", tuning, Elimination, "iteration, step, rowid")
 
     def elites(self, tuning: int) -> list[Elite]:
         """Who each iteration ended with, the best first."""
-        query = (
-            "SELECT iteration, rank, candidate, instances, rank_sum, mean_cost FROM elites "
-            "WHERE tuning = ? ORDER BY iteration, rank"
-        )
-        return [Elite(*row[:4], *map(_number, row[4:])) for row in self._rows(query, (tuning,))]
+        return self._record("elites", tuning, Elite, "iteration, rank")
 
     def results(self, tuning: int) -> list[Cost]:
         """The table of costs, by candidate and position."""
-        query = (
-            "SELECT candidate, position, cost FROM results WHERE tuning = ? "
-            "ORDER BY candidate, position"
-        )
-        rows = [Cost(*row) for row in self._rows(query, (tuning,))]
-        return [row._replace(cost=_number(row.cost)) for row in rows]
+        return self._record("results", tuning, Cost, "candidate, position")
 
     def close(self) -> None:
         """Close the file; a writer leaves it as one file, with nothing beside it."""
@@ -248,17 +267,41 @@ class TuningStore:
         except sqlite3.DatabaseError as error:
             raise damaged(self.path, error) from error
 
+    def _record(self, table: str, tuning: int, kind: type[_Row], order: str) -> list[_Row]:
+        """The rows of a table that belong to a tuning."""
+        columns = ", ".join(kind._fields)
+        rows = self._rows(
+            f"SELECT {columns} FROM {table} WHERE tuning = ? ORDER BY {order}", (tuning,)
+        )
+        reals = [kind.__annotations__[name] is float for name in kind._fields]
+        return [
+            kind._make(_number(value) if real else value
+                       for value, real in zip(row, reals, strict=True))
+            for row in rows
+        ]  # fmt: skip
+
     def _write(self, insertions: Sequence[tuple[str, Sequence[Sequence[Any]]]]) -> None:
+        with self._transaction():
+            self._connection.executemany(
+                "INSERT OR IGNORE INTO configurations VALUES (?, ?)", self._unwritten.items()
+            )
+            for query, rows in insertions:
+                self._connection.executemany(query, rows)
+        self._unwritten.clear()
+
+    def _begin_session(self) -> int | None:
+        """Note once, with the first runs, what makes them."""
+        query = "INSERT INTO sessions (started, versions) VALUES (?, ?)"
+        with self._transaction():
+            return self._connection.execute(query, (_now(), _text(versions()))).lastrowid
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
         try:
             with transaction(self._connection):
-                self._connection.executemany(
-                    "INSERT OR IGNORE INTO configurations VALUES (?, ?)", self._unwritten.items()
-                )
-                for query, rows in insertions:
-                    self._connection.executemany(query, rows)
+                yield
         except sqlite3.OperationalError as error:
             raise UaosError(f"{self.path}: cannot be written ({error})") from error
-        self._unwritten.clear()
 
 
 def _insertion(
