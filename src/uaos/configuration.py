@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,8 @@ class Configuration:
 
     `method` is None where the pool has a single operator, so that there is nothing to select.
     `kind` is "method" for a method of the literature (its settings are the defaults), "tuned" or
-    "baseline" for the others, "own" for a user's.
+    "baseline" for the others, "own" for a user's. `tuning` says how a configuration was found by a
+    tuner (training set, seed, budget, versions); it does not change what is run.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Configuration:
     reference: str = ""
     note: str = ""
     kind: str = "own"
+    tuning: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         if self.method is None and len(self.settings.members) > 1:
@@ -44,7 +46,10 @@ class Configuration:
         data |= {"reference": self.reference, "note": self.note}
         if self.method is not None:
             data["method"] = self.method.to_dict()
-        return data | {"de": self.settings.to_dict()}
+        data["de"] = self.settings.to_dict()
+        if self.tuning:
+            data["tuning"] = dict(self.tuning)
+        return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Configuration":
@@ -53,9 +58,9 @@ class Configuration:
             raise InvalidParameter("configuration", data, "a table, as to_dict gives it")
         values = dict(data)
         check_format(values.pop("version", FORMAT))
-        known = ("name", "reference", "note", "method", "de")
+        known = ("name", "reference", "note", "method", "de", "tuning")
         known_only(values, dict.fromkeys(known), "the configuration")
-        for part in ("method", "de"):
+        for part in ("method", "de", "tuning"):
             if not isinstance(values.get(part, {}), Mapping):
                 raise InvalidParameter(part, values[part], "a table", owner="the configuration")
         for part in ("name", "reference", "note"):

@@ -303,11 +303,11 @@ def plain(data: Any) -> Any:
 
 
 def differing(where: str, there: Any, here: Any) -> list[str]:
-    """What differs between two configurations, apart from notes and references."""
+    """What differs between two configurations, apart from what does not change a run."""
     if isinstance(there, dict) and isinstance(here, dict):
         found = []
         for key in (*there, *(k for k in here if k not in there)):
-            if key not in ("note", "reference"):
+            if key not in ("note", "reference", "tuning"):
                 name = f"{where}.{key}"
                 found += differing(name, there.get(key, "nothing"), here.get(key, "nothing"))
         return found

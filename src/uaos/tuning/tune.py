@@ -1,0 +1,251 @@
+"""Tuning: from a design space and training problems to configurations that are ready to use."""
+
+import dataclasses
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+from uaos.catalogue import configuration as catalogue_entry
+from uaos.configuration import Configuration
+from uaos.errors import UaosError, UnknownName
+from uaos.experiments.plan import evaluations
+from uaos.experiments.versions import versions
+from uaos.params import Value
+from uaos.tuning import records
+from uaos.tuning.design import INITIAL, Design
+from uaos.tuning.evaluator import Evaluator, Result
+from uaos.tuning.events import Elite, Event, IterationEnded, Sampled, Step
+from uaos.tuning.instances import Instance
+from uaos.tuning.objective import cost_function as check_objective
+from uaos.tuning.race import Rules, Task
+from uaos.tuning.racer import Winners, iterated_racing
+from uaos.tuning.space import Candidate
+from uaos.tuning.store import TuningStore
+
+#: Runs of a tuning, and evaluations of each for each dimension, unless told otherwise.
+DEFAULT_RUNS = 3000
+DEFAULT_BUDGET = "1000D"
+
+TUNERS = ("racer", "irace")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A configuration that survived, with its rank and costs."""
+
+    configuration: Configuration
+    elite: Elite
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What a tuning found: the survivors, best first."""
+
+    found: tuple[Found, ...]
+    tuning: int
+    used: int
+    seconds: float
+
+    @property
+    def best(self) -> Configuration:
+        """The winner."""
+        return self.found[0].configuration
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that decides what a tuning does; equal plans give equal results.
+
+    `budget` is the most evaluations of a run: a number, or a multiple of the dimension ("1000D").
+    """
+
+    design: Design
+    instances: tuple[Instance, ...]
+    training_set: str = "train"
+    runs: int = DEFAULT_RUNS
+    budget: int | str = DEFAULT_BUDGET
+    objective: str = "error"
+    seed: int = 1
+    initial: tuple[Mapping[str, Value], ...] = ()
+    tuner: str = "racer"
+    rules: Rules = dataclasses.field(default_factory=Rules)
+
+    def __post_init__(self) -> None:
+        check_objective(self.objective)
+        if self.tuner not in TUNERS:
+            raise UnknownName("tuner", self.tuner, TUNERS)
+        self.evaluations(self.instances[0])
+
+    def evaluations(self, instance: Instance) -> int:
+        """The most evaluations of a run on a problem."""
+        return evaluations(self.budget, instance.dimension)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as plain data: what tells one tuning from another."""
+        base = self.design.base.to_dict()
+        return {
+            "tuner": self.tuner,
+            "runs": self.runs,
+            "budget": self.budget,
+            "objective": self.objective,
+            "seed": self.seed,
+            "training_set": self.training_set,
+            "instances": [str(i) for i in self.instances],
+            "space": self.design.space.to_dict(),
+            "forbidden": [str(f) for f in self.design.space.forbidden],
+            "base": {part: base[part] for part in ("method", "de")},
+            "constants": dict(self.design.constants),
+            "initial": [dict(c) for c in self.initial],
+            "rules": dataclasses.asdict(self.rules),
+        }
+
+
+def initial_candidates(
+    design: Design, names: Sequence[str] | None = None
+) -> tuple[list[dict[str, Value]], list[str]]:
+    """The candidates that named configurations are, and remarks on what the space changes of them.
+
+    With no names: those tuned in the paper, as far as the space has them.
+    """
+    made: list[dict[str, Value]] = []
+    remarks: list[str] = []
+    for name in INITIAL if names is None else names:
+        entry = catalogue_entry(name)
+        try:
+            values = design.values(entry)
+        except UaosError as error:
+            if names is not None:
+                raise
+            remarks.append(f"{name} is not in this search space ({error})")
+            continue
+        if names is not None and (changed := design.differences(entry)):
+            remarks.append(f"{name} takes part with the search space's own " + "; ".join(changed))
+        if values not in made:
+            made.append(values)
+    return made, remarks
+
+
+def tune(
+    plan: Plan,
+    path: str | os.PathLike[str],
+    executor: Executor | Callable[[], Executor] | None = None,
+    *,
+    jobs: int | None = None,
+    dask: str | None = None,
+    retry_failed: bool = False,
+    on_event: Callable[[Event], None] | None = None,
+    on_run: Callable[[Result], None] | None = None,
+) -> Tuned:
+    """Tune as planned, keeping every run in the store at `path`.
+
+    Runs go to `jobs` processes of this machine, to the Dask cluster at the address `dask`, or to
+    `executor`. Stopped or killed, the same call goes on where it was: the search is decided by the
+    plan alone, and what was run is not run again.
+    """
+    started = time.perf_counter()
+    with TuningStore.create_or_resume(path) as store:
+        if retry_failed:
+            store.forget_failures()
+        number = store.begin(plan.to_dict())
+        recorder = _Recorder(store, number, plan, started)
+
+        def tell(event: Event) -> None:
+            recorder.record(event)
+            if on_event is not None:
+                on_event(event)
+
+        with Evaluator(
+            store, plan.objective, plan.evaluations, executor, jobs=jobs, dask=dask, on_run=on_run
+        ) as evaluator:
+
+            def evaluate(tasks: Sequence[Task]) -> list[float]:
+                wanted = [(recorder.configurations[t.id], t.instance, t.seed) for t in tasks]
+                return [result.cost for result in evaluator.evaluate(wanted)]
+
+            winners = _search(plan, evaluate, tell, path)
+        found = tuple(
+            Found(_named(plan, recorder.configurations[e.id], e, winners.used), e)
+            for e in winners.elites
+        )
+        seconds = time.perf_counter() - started
+        store.finish(number, {
+            "used": winners.used, "iterations": winners.iterations, "seconds": seconds,
+            "best": found[0].configuration.to_dict(),
+        })  # fmt: skip
+    return Tuned(found, number, winners.used, seconds)
+
+
+def _search(
+    plan: Plan, evaluate: Callable[[Sequence[Task]], list[float]], tell: Callable[[Event], None],
+    path: str | os.PathLike[str],
+) -> Winners:  # fmt: skip
+    return iterated_racing(
+        plan.design.space, plan.instances, evaluate, runs=plan.runs, seed=plan.seed,
+        initial=plan.initial, rules=plan.rules, works=plan.design.works, on_event=tell,
+    )  # fmt: skip
+
+
+class _Recorder:
+    """Keeps what happens in the store, and the configuration of every candidate at hand."""
+
+    def __init__(self, store: TuningStore, number: int, plan: Plan, started: float) -> None:
+        self._store, self._number, self._plan, self._started = store, number, plan, started
+        self._joining: list[records.Candidate] = []
+        self.configurations: dict[int, Configuration] = {}
+
+    def record(self, event: Event) -> None:
+        """Write an event; candidates are written together, before the first step they are in."""
+        if isinstance(event, Sampled):
+            made = self._plan.design.configuration(event.values, f"candidate-{event.id}")
+            self.configurations[event.id] = made
+            self._joining.append(records.Candidate(
+                event.id, event.iteration, event.parent, self._store.key(made),
+                dict(event.values), event.origin,
+            ))  # fmt: skip
+            return
+        if self._joining:
+            self._store.add_candidates(self._number, self._joining)
+            self._joining = []
+        if isinstance(event, Step):
+            self._step(event)
+        elif isinstance(event, IterationEnded):
+            self._store.add_elites(self._number, [
+                records.Elite(event.iteration, e.rank, e.id, e.instances, e.rank_sum, e.mean_cost)
+                for e in event.elites
+            ])  # fmt: skip
+
+    def _step(self, step: Step) -> None:
+        elapsed = time.perf_counter() - self._started
+        self._store.add_step(
+            self._number,
+            records.Step(step.iteration, step.step, step.instance, step.seed, step.alive,
+                         step.best, step.used, step.statistic, step.p_value, elapsed),
+            [records.Elimination(step.iteration, step.step, d.id, d.rank_sum, d.reason)
+             for d in step.dropped],
+            [records.Cost(c, step.position, cost) for c, cost in step.costs.items()],
+        )  # fmt: skip
+
+
+def _named(plan: Plan, made: Configuration, elite: Elite, used: int) -> Configuration:
+    """A survivor as a configuration of its own, with what one must know to trust it."""
+    limits = sorted({plan.evaluations(i) for i in plan.instances})
+    tuning = {
+        "tuner": plan.tuner, "training_set": plan.training_set, "problems": len(plan.instances),
+        "dimension": plan.design.dimension, "objective": plan.objective, "runs": plan.runs,
+        "runs_used": used, "evaluations_of_a_run": limits if len(limits) > 1 else limits[0],
+        "seed": plan.seed, "rank": elite.rank, "mean_cost": elite.mean_cost,
+        "on_instances": elite.instances, "versions": versions(),
+    }  # fmt: skip
+    name = "tuned" if elite.rank == 1 else f"tuned-{elite.rank}"
+    return dataclasses.replace(made, name=name, tuning=tuning)
+
+
+def candidate_words(values: Candidate) -> str:
+    """A candidate in one line."""
+    components = ("metric", "reward", "quality", "probability", "selection")
+    main = " · ".join(str(values[c]) for c in components if c in values)
+    rest = ", ".join(f"{k} {v}" for k, v in values.items() if k not in components)
+    return f"{main} | {rest}" if main else rest
