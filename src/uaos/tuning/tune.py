@@ -19,7 +19,7 @@ from uaos.tuning.design import INITIAL, Design
 from uaos.tuning.evaluator import Evaluator, Result
 from uaos.tuning.events import Elite, Event, IterationEnded, Sampled, Step
 from uaos.tuning.instances import Instance
-from uaos.tuning.objective import cost_function as check_objective
+from uaos.tuning.objective import objective as check_objective
 from uaos.tuning.race import Rules, Task
 from uaos.tuning.racer import Winners, iterated_racing
 from uaos.tuning.space import Candidate
