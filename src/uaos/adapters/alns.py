@@ -1,0 +1,113 @@
+"""ALNS: a selection scheme for destroy and repair operators that learns by any method.
+
+    select = RouletteWheel([25, 5, 1, 0], 0.8, num_destroy=3, num_repair=2)
+
+becomes
+
+    from uaos.adapters.alns import AdaptiveSelect
+    select = AdaptiveSelect(num_destroy=3, num_repair=2)
+
+and works with every acceptance and stopping criterion of the package.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from uaos.adapters.credit import DEFAULT, Credit, MethodLike
+from uaos.errors import InvalidFeedback, InvalidParameter
+from uaos.extras import MissingExtra
+from uaos.params import known_only
+
+try:
+    from alns.select import OperatorSelectionScheme
+except ImportError as error:
+    raise MissingExtra("uaos.adapters.alns", "alns", "alns") from error
+
+
+class AdaptiveSelect(OperatorSelectionScheme):
+    """Selects pairs of a destroy and a repair operator by a method of adaptive operator selection.
+
+    One selector learns over the allowed pairs; with `independent`, one over the destroy operators
+    and one over the repair operators (where the coupling matrix forbids pairs: one for each set of
+    repair operators that a destroy operator allows). `method` is one for all slots, or a mapping
+    from "pair", or "destroy" and "repair", to methods. `segment` iterations make one generation in
+    the sense of the method. `budget`, a number of iterations, is for methods that change towards
+    the end of a run.
+
+    The parent is the current solution when the pair is chosen, the offspring the candidate: the two
+    objectives say more than the outcome, which is not used. The candidate's objective is read after
+    the package's callbacks, so what a local search in `on_best` adds is credited to the pair. All
+    random numbers come from the generator of the call. Several calls of `iterate` with one scheme
+    go on learning, as they do with the package's own schemes.
+    """
+
+    def __init__(
+        self,
+        num_destroy: int,
+        num_repair: int,
+        op_coupling: ArrayLike | None = None,
+        *,
+        method: MethodLike | Mapping[str, MethodLike] = DEFAULT,
+        independent: bool = False,
+        segment: int = 1,
+        budget: int | None = None,
+    ) -> None:
+        super().__init__(num_destroy, num_repair, op_coupling)
+        if not isinstance(segment, int) or segment < 1:
+            raise InvalidParameter("segment", segment, "a number of iterations, 1 or more")
+        self.segment = segment
+        self._current: float | None = None
+        self._pairs = [(int(d), int(r)) for d, r in np.argwhere(self.op_coupling)]
+        # For each destroy operator the slot of the repair operators that it allows.
+        self._repairs: list[tuple[str, list[int]]] = []
+        if not independent:
+            slots = {"pair": [f"destroy {d}, repair {r}" for d, r in self._pairs]}
+        else:
+            self._repairs = _repair_slots(self.op_coupling)
+            slots = {"destroy": [f"destroy {d}" for d in range(num_destroy)]}
+            slots |= {slot: [f"repair {r}" for r in rs] for slot, rs in self._repairs}
+            if isinstance(method, Mapping):  # all slots of repair operators take that of "repair"
+                known_only(method, dict.fromkeys(("destroy", "repair")), "method")
+                kinds = {slot: slot.split()[0] for slot in slots}
+                method = {slot: method[kind] for slot, kind in kinds.items() if kind in method}
+        self.credit = Credit(slots, method, float, budget)
+
+    def __call__(self, rng: np.random.Generator, best: Any, curr: Any) -> tuple[int, int]:
+        """The pair to apply to the current solution."""
+        self.credit.follow(rng)
+        self._current = float(curr.objective())
+        if not self._repairs:
+            return self._pairs[int(self.credit.choose("pair")[0])]
+        destroy = int(self.credit.choose("destroy")[0])
+        slot, allowed = self._repairs[destroy]
+        return destroy, allowed[int(self.credit.choose(slot)[0])]
+
+    def update(self, candidate: Any, d_idx: int, r_idx: int, outcome: Any) -> None:
+        """Learn what came of a pair."""
+        if self._current is None:
+            raise InvalidFeedback("update came before a pair was chosen; call the scheme first")
+        if not self.op_coupling[d_idx, r_idx]:
+            raise InvalidFeedback(f"the coupling matrix forbids the pair ({d_idx}, {r_idx})")
+        if self._repairs:
+            slot, allowed = self._repairs[d_idx]
+            applied = [("destroy", int(d_idx)), (slot, allowed.index(r_idx))]
+        else:
+            applied = [("pair", self._pairs.index((d_idx, r_idx)))]
+        self.credit.note(candidate.objective(), self._current, *applied)
+        if len(self.credit.pending) >= self.segment:
+            self.credit.settle()
+
+
+def _repair_slots(coupling: NDArray[np.bool_]) -> list[tuple[str, list[int]]]:
+    """For each destroy operator, a slot of the repair operators that it allows, and these.
+
+    Destroy operators that allow the same ones share a slot, so that without coupling there is one.
+    """
+    allowed = [tuple(np.flatnonzero(row).tolist()) for row in coupling]
+    distinct = list(dict.fromkeys(allowed))
+    if len(distinct) == 1:
+        return [("repair", list(distinct[0]))] * len(allowed)
+    return [(f"repair ({', '.join(map(str, a))})", list(a)) for a in allowed]
