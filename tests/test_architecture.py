@@ -40,6 +40,7 @@ ALLOWED = {
     # of the experiments, the analysis reads what was stored, and the targets
     "analysis": {"errors", "params", "problems", "experiments"},
     "adapters": {"errors", "params", "extras", "method", "selector", "catalogue"},
+    "scenarios": {"errors", "params", "method", "catalogue", "experiments"},
     "describe": {"errors", "params", "components"},
     "optimize": {
         "errors", "params", "statefile", "method", "selector", "configuration", "catalogue", "de",

@@ -1,0 +1,97 @@
+"""`uaos scenario`: methods on simulated operators whose rewards change."""
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from uaos.cli.app import app, console
+from uaos.cli.run import _check_plot
+from uaos.scenarios import KINDS, Comparison, compare, scenario
+
+# Applications worth the start of more processes: some ten seconds of work.
+_MANY = 500_000
+
+
+@app.command(
+    "scenario",
+    epilog="Example: [bold]uaos scenario --methods AP,PM,F-AUC-MAB --kind uniform --operators 5 "
+    "--every 50 --plot scenario.png[/]",
+)
+def show_scenario(
+    methods: Annotated[
+        str,
+        typer.Option(
+            help="AP (adaptive pursuit), PM (probability matching), MAB (bandit), names (see "
+            "`uaos methods`) or files (.toml), separated by commas."
+        ),
+    ] = "AP,PM,MAB",
+    kind: Annotated[
+        str, typer.Option(help=f"How rewards are distributed: {', '.join(KINDS)}.")
+    ] = "uniform",
+    operators: Annotated[int, typer.Option(help="How many operators there are.")] = 5,
+    every: Annotated[
+        int, typer.Option(help="Applications after which another operator becomes the best.")
+    ] = 50,
+    steps: Annotated[int, typer.Option(help="Applications in a repetition.")] = 500,
+    repetitions: Annotated[int, typer.Option(help="Repetitions of each method.")] = 100,
+    seed: Annotated[int, typer.Option(help="Makes the outcome repeatable.")] = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(help="Processes (default: one; if it takes long, one for each processor)."),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the curves into this file (.png, .svg or .pdf).")
+    ] = None,
+) -> None:
+    """Test how methods select, in isolation: operators are simulated, the best one is known.
+
+    Each operator draws its rewards from a distribution; every so many applications the
+    distributions are dealt anew. Shown are the share of applications that went to the best
+    operator, the reward lost on it, and how soon a change was answered.
+    """
+    if plot is not None:
+        _check_plot(plot)
+    wanted = [name.strip() for name in methods.split(",") if name.strip()]
+    setting = scenario(kind, operators=operators, every=every, steps=steps)
+    if jobs is None and len(wanted) * repetitions * steps <= _MANY:
+        jobs = 1
+    bar = Progress(
+        TextColumn("repetitions"), BarColumn(), MofNCompleteColumn(), TextColumn("left"),
+        TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal,
+    )  # fmt: skip
+    task = bar.add_task("", total=repetitions)
+    try:
+        with bar:
+            outcome = compare(
+                wanted, setting, repetitions=repetitions, seed=seed, jobs=jobs,
+                on_progress=lambda finished: bar.update(task, completed=finished),
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        console.print("interrupted; nothing is drawn")
+        raise typer.Exit(130) from None
+    console.print(_table(outcome))
+    console.print(
+        f"[dim]{kind} scenario, {operators} operators, {steps} applications, another best operator "
+        f"every {every}; {repetitions} repetitions, ± one standard error[/]"
+    )
+    if plot is not None:
+        outcome.plot(plot)
+        console.print(Text(f"drawn: {plot}"))
+
+
+def _table(outcome: Comparison) -> Table:
+    table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False)
+    for column in ("method", "best chosen", "regret", "reaction", "unanswered"):
+        table.add_column(column, justify="left" if column == "method" else "right")
+    for row in outcome.summaries():
+        style = "bold" if row.name in outcome.methods else "dim"
+        missed = "–" if math.isnan(row.missed) else f"{row.missed:.0%}"
+        table.add_row(
+            Text(row.name, style=style), str(row.share), str(row.regret), str(row.reaction), missed
+        )
+    return table

@@ -1,0 +1,177 @@
+"""Methods in a scenario, side by side: all of them meet the same ranks and the same rewards."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from uaos.errors import InvalidParameter
+from uaos.experiments.pools import LocalPool, check_pool
+from uaos.method import Method
+from uaos.scenarios.kinds import Ranks, Scenario
+from uaos.scenarios.measures import THRESHOLD, Summary, summary
+from uaos.scenarios.recipes import named
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Uniform choice and a chooser who knows, which stand beside the methods.
+REFERENCES = ("uniform", "oracle")
+
+# Repetitions drawn and played at a time. Their random numbers depend on it, their results do not
+# depend on who plays them.
+_BLOCK = 10
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came out: for each method the ranks of the operators it chose, 0 being the best.
+
+    `ranks[name]` is (repetitions, steps). Beside the methods stand uniform choice and the oracle,
+    which always takes the best operator.
+    """
+
+    scenario: Scenario
+    ranks: Mapping[str, Ranks]
+    methods: tuple[str, ...]
+
+    def summaries(
+        self, *, window: int | None = None, threshold: float = THRESHOLD
+    ) -> list[Summary]:
+        """Share of best choices, regret and reaction time of each, as measured over repetitions.
+
+        `window` and `threshold` say what answering a change means
+        (:func:`uaos.scenarios.measures.reaction_times`); a window is 10 applications, or ΔT if that
+        is less.
+        """
+        return [summary(n, r, self.scenario, window, threshold) for n, r in self.ranks.items()]
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> "Figure":
+        """Draw the share of best choices and the regret over time, into a file if one is named."""
+        from uaos.scenarios.picture import draw
+
+        return draw(self, path)
+
+
+def compare(
+    methods: Sequence[str] | Mapping[str, Method],
+    scenario: Scenario,
+    *,
+    repetitions: int = 100,
+    seed: int = 1,
+    jobs: int | None = 1,
+    on_progress: Callable[[int], None] | None = None,
+) -> Comparison:
+    """Play a scenario with each method.
+
+    `methods` are names (AP, PM, MAB, those of the catalogue, TOML files) or a table of methods by
+    name. The same seed gives the same result on any number of processes (`jobs`; None: one for each
+    processor). `on_progress` is called with the number of repetitions that are finished.
+    """
+    for name, value, least in (("repetitions", repetitions, 1), ("seed", seed, 0)):
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+            raise InvalidParameter(name, value, f"a whole number, {least} or more")
+    check_pool(None, jobs)
+    processes = (os.cpu_count() or 1) if jobs is None else jobs
+    chosen = _methods(methods, scenario)
+    starts = range(0, int(repetitions), _BLOCK)
+    played: list[Ranks] = [np.zeros(0, np.int16)] * len(starts)
+    finished = 0
+    units = [(tuple(chosen.values()), scenario, int(seed), start) for start in starts]
+    for number, ranks in _play_all(units, processes):
+        played[number] = ranks
+        finished = min(finished + _BLOCK, int(repetitions))
+        if on_progress is not None:
+            on_progress(finished)
+    together = np.concatenate(played, axis=1)[:, :repetitions]
+    table = dict(zip(chosen, together, strict=True))
+    return Comparison(
+        scenario, table | _references(chosen, scenario, seed, repetitions), (*chosen,)
+    )
+
+
+def _methods(
+    methods: Sequence[str] | Mapping[str, Method], scenario: Scenario
+) -> dict[str, Method]:
+    """The methods by name, each known to serve so many operators."""
+    if not isinstance(scenario, Scenario):
+        raise InvalidParameter("scenario", scenario, "a scenario, such as uaos.scenarios.Uniform()")
+    if isinstance(methods, Mapping):
+        chosen = dict(methods)
+    elif isinstance(methods, str):
+        raise InvalidParameter("methods", methods, 'a list of names, such as ["AP", "PM"]')
+    else:
+        chosen = {}
+        for name in methods:
+            shown, method = named(name, scenario.operators)
+            if shown in chosen:
+                raise InvalidParameter("methods", shown, "each method once (two have this name)")
+            chosen[shown] = method
+    if not chosen:
+        raise InvalidParameter("methods", [], "at least one method")
+    for name, method in chosen.items():
+        if not isinstance(method, Method):
+            raise InvalidParameter("methods", method, f"a uaos.Method for {name!r}")
+        method.selector(scenario.operators, seed=0, budget=scenario.steps)
+    return chosen
+
+
+_Unit = tuple[tuple[Method, ...], Scenario, int, int]
+
+
+def _play_all(units: list[_Unit], jobs: int) -> Iterator[tuple[int, Ranks]]:
+    """The numbers of the units and what came of them, as they finish."""
+    if jobs == 1 or len(units) == 1:
+        yield from ((number, play(*unit)) for number, unit in enumerate(units))
+        return
+    pool = LocalPool(min(jobs, len(units)))
+    running: dict[Future[Any], int] = {}
+    waiting = list(enumerate(units))[::-1]
+    try:
+        while waiting or running:
+            while waiting and len(running) < pool.window:
+                number, unit = waiting.pop()
+                running[pool.submit(play, *unit)] = number
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                yield running.pop(future), future.result()
+    finally:
+        pool.close(finished=not running)
+
+
+def play(methods: Sequence[Method], scenario: Scenario, seed: int, start: int) -> Ranks:
+    """A block of repetitions, the first being number `start`: (methods, repetitions, steps)."""
+    world = scenario.draw(_BLOCK, np.random.default_rng([seed, 0, start]))
+    # An application is a generation of one, an improvement by the reward.
+    parent, offspring = np.zeros(1), -world.rewards
+    chosen = np.empty((len(methods), _BLOCK, scenario.steps), np.int16)
+    for m, method in enumerate(methods):
+        for repetition in range(_BLOCK):
+            rng = np.random.default_rng([seed, 1, start + repetition])
+            selector = method.selector(scenario.operators, seed=rng, budget=scenario.steps)
+            for step, outcome in enumerate(offspring[repetition]):
+                operators = selector.select(1)
+                op = int(operators[0])
+                chosen[m, repetition, step] = op
+                selector.update(operators, parent, outcome[op : op + 1])
+    return _ranks_of(chosen, world.ranks)
+
+
+def _ranks_of(chosen: Ranks, ranks: Ranks) -> Ranks:
+    """The ranks of the operators chosen: (methods, repetitions, steps)."""
+    index = chosen[..., None].astype(np.int64)
+    found: Ranks = np.take_along_axis(ranks[None], index, axis=3)[..., 0]
+    return found
+
+
+def _references(
+    chosen: Mapping[str, Method], scenario: Scenario, seed: int, repetitions: int
+) -> dict[str, Ranks]:
+    shape = (repetitions, scenario.steps)
+    rng = np.random.default_rng([seed, 2])
+    # Under uniform choice the rank of the chosen operator is uniform, too.
+    anyone = rng.integers(scenario.operators, size=shape, dtype=np.int16)
+    made = dict(zip(REFERENCES, (anyone, np.zeros(shape, np.int16)), strict=True))
+    return {name: ranks for name, ranks in made.items() if name not in chosen}

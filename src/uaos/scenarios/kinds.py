@@ -1,0 +1,153 @@
+"""The scenarios of the literature, for any number of operators.
+
+Operators have ranks, 0 for the best. In all three scenarios the mean reward of the ranks is
+K, K − 1, …, 1; they differ in how much a single reward says about it.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uaos.errors import InvalidParameter, UnknownName
+from uaos.params import check_fields, integer, known_only, parameters
+
+Floats = NDArray[np.float64]
+Ranks = NDArray[np.int16]
+
+# Rewards drawn for a repetition at most: steps times operators.
+_LARGEST = 2_000_000
+
+
+class World(NamedTuple):
+    """What every method of a comparison meets: the same ranks, the same rewards."""
+
+    ranks: Ranks
+    """(repetitions, steps, K): the rank of each operator, 0 for the best."""
+    rewards: Floats
+    """(repetitions, steps, K): what each operator would bring, were it applied."""
+
+
+@dataclass(frozen=True)
+class Scenario(ABC):
+    """K operators over a number of steps; every ΔT of them the ranks are dealt anew, at random.
+
+    A deal always has another best operator than the one before it, as in Thierens (2005). A
+    scenario of your own derives from this class and defines `rewards`, and `means` if they are not
+    K, K − 1, …, 1.
+    """
+
+    name: ClassVar[str] = "own"
+
+    operators: int = integer(2, 1000, default=5, symbol="K", doc="number of operators")
+    every: int = integer(1, _LARGEST, default=50, symbol="ΔT", doc="steps between two changes")
+    steps: int = integer(1, _LARGEST, default=500, doc="applications in a repetition")
+
+    def __post_init__(self) -> None:
+        owner = f"the {self.name} scenario"
+        check_fields(self, owner)
+        if self.steps * self.operators > _LARGEST:
+            most = f"at most {_LARGEST // self.operators:,} with {self.operators} operators"
+            raise InvalidParameter("steps", self.steps, most, owner=owner)
+
+    @property
+    def means(self) -> Floats:
+        """The mean reward of each rank, best first."""
+        return np.arange(self.operators, 0, -1, dtype=np.float64)
+
+    @property
+    def changes(self) -> range:
+        """The steps at which the ranks are dealt anew."""
+        return range(self.every, self.steps, self.every)
+
+    @abstractmethod
+    def rewards(self, ranks: Ranks, rng: np.random.Generator) -> Floats:
+        """One reward for each entry of an array of ranks."""
+
+    def draw(self, repetitions: int, rng: np.random.Generator) -> World:
+        """The ranks and rewards of so many repetitions."""
+        k, deals = self.operators, 1 + len(self.changes)
+        # From one best operator to the next: any number of places further, but not full circle.
+        moves = rng.integers(1, k, size=(repetitions, deals))
+        moves[:, 0] = rng.integers(k, size=repetitions)
+        best = moves.cumsum(axis=1) % k
+        # The others follow in random order.
+        keys = rng.random((repetitions, deals, k))
+        np.put_along_axis(keys, best[..., None], -1.0, axis=2)
+        dealt = keys.argsort(axis=2).argsort(axis=2).astype(np.int16)
+        ranks = dealt.repeat(self.every, axis=1)[:, : self.steps]
+        return World(ranks, self.rewards(ranks, rng))
+
+
+class Uniform(Scenario):
+    """Rewards uniform in intervals that overlap: [K−1, K+1], [K−2, K], …, [0, 2].
+
+    With five operators: [4, 6], [3, 5], [2, 4], [1, 3], [0, 2]. Nearly every reward tells
+    neighbouring ranks apart, and none is a failure.
+
+    Reference: Thierens, D. (2005), "An adaptive pursuit strategy for allocating operator
+    probabilities", GECCO.
+    """
+
+    name: ClassVar[str] = "uniform"
+
+    def rewards(self, ranks: Ranks, rng: np.random.Generator) -> Floats:  # noqa: D102 (see base)
+        return self.means[ranks] - 1.0 + 2.0 * rng.random(ranks.shape)
+
+
+class Boolean(Scenario):
+    """A reward of 2K with probability 1/2, (K−1)/2K, …, 1/2K, else a failure.
+
+    With five operators: 10 with probability 0.5, 0.4, 0.3, 0.2, 0.1. The means are those of the
+    uniform scenario; all successes look alike, only their frequency tells operators apart.
+
+    Reference: Da Costa, L., Fialho, Á., Schoenauer, M. & Sebag, M. (2008), "Adaptive operator
+    selection with dynamic multi-armed bandits", GECCO; Fialho, Á., Da Costa, L., Schoenauer, M. &
+    Sebag, M. (2010), "Analyzing bandit-based adaptive operator selection mechanisms", Annals of
+    Mathematics and Artificial Intelligence 60.
+    """
+
+    name: ClassVar[str] = "boolean"
+
+    def rewards(self, ranks: Ranks, rng: np.random.Generator) -> Floats:  # noqa: D102
+        size = 2.0 * self.operators
+        return np.where(rng.random(ranks.shape) < self.means[ranks] / size, size, 0.0)
+
+
+class Outlier(Scenario):
+    """A large reward with probability 0.1, else a failure: 10K, 10(K−1), …, 10.
+
+    With five operators: 50, 40, 30, 20, 10. The means are those of the uniform scenario; most
+    applications say nothing, and only the size of the rare successes tells operators apart. (How
+    rare and how large is settled here, such that the means agree.)
+
+    Reference: Da Costa, L., Fialho, Á., Schoenauer, M. & Sebag, M. (2008), "Adaptive operator
+    selection with dynamic multi-armed bandits", GECCO; Fialho, Á., Da Costa, L., Schoenauer, M. &
+    Sebag, M. (2010), "Analyzing bandit-based adaptive operator selection mechanisms", Annals of
+    Mathematics and Artificial Intelligence 60.
+    """
+
+    name: ClassVar[str] = "outlier"
+    chance: ClassVar[float] = 0.1
+
+    def rewards(self, ranks: Ranks, rng: np.random.Generator) -> Floats:  # noqa: D102
+        rare = rng.random(ranks.shape) < self.chance
+        return np.where(rare, self.means[ranks] / self.chance, 0.0)
+
+
+#: The scenarios by name.
+KINDS: dict[str, type[Scenario]] = {kind.name: kind for kind in (Uniform, Boolean, Outlier)}
+
+
+def scenario(kind: str, **settings: Any) -> Scenario:
+    """The scenario called `kind`: uniform, boolean or outlier.
+
+    >>> scenario("uniform", operators=3).means
+    array([3., 2., 1.])
+    """
+    if kind not in KINDS:
+        raise UnknownName("scenario", kind, KINDS)
+    known_only(settings, parameters(Scenario), f"the {kind} scenario")
+    return KINDS[kind](**settings)

@@ -1,0 +1,108 @@
+"""What a method is worth in a scenario, from the ranks of the operators it chose.
+
+Everything is computed from one array, (repetitions, steps): the rank of the operator chosen at each
+step, 0 being the best at that moment. Estimates are means over the repetitions, with the standard
+error of that mean.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uaos.errors import InvalidParameter
+from uaos.scenarios.kinds import Floats, Ranks, Scenario
+
+#: A change is answered when, of so many applications in a row …
+WINDOW = 10
+#: … more than this share went to the new best operator.
+THRESHOLD = 0.5
+
+
+class Estimate(NamedTuple):
+    """A mean over repetitions and its standard error (NaN if there is one repetition only)."""
+
+    mean: float
+    error: float
+
+    def __str__(self) -> str:
+        if math.isnan(self.mean):
+            return "–"
+        if math.isnan(self.error) or self.error == 0:
+            return f"{self.mean:.3g}"
+        # As many decimals as the error has, to one digit.
+        digits = max(0, -math.floor(math.log10(self.error)))
+        return f"{self.mean:.{digits}f} ± {self.error:.{digits}f}"
+
+
+class Summary(NamedTuple):
+    """A method's row of the table."""
+
+    name: str
+    share: Estimate
+    """Of the applications, how many went to the operator that was then the best."""
+    regret: Estimate
+    """Mean reward of the best operator less that of the chosen one, per application."""
+    reaction: Estimate
+    """Applications from a change until it is answered (:func:`reaction_times`)."""
+    missed: float
+    """The share of changes that were not answered before the next one."""
+
+
+def estimate(values: Floats) -> Estimate:
+    """The mean of one value a repetition, and its standard error."""
+    if values.size == 0:
+        return Estimate(np.nan, np.nan)
+    spread = values.std(ddof=1) if len(values) > 1 else np.nan
+    return Estimate(float(values.mean()), float(spread / np.sqrt(len(values))))
+
+
+def regrets(ranks: Ranks, means: Floats) -> Floats:
+    """What each choice lost on the best operator, in the mean: (repetitions, steps)."""
+    lost: Floats = means[0] - means[ranks]
+    return lost
+
+
+def reaction_times(
+    ranks: Ranks, every: int, window: int = WINDOW, threshold: float = THRESHOLD
+) -> Floats:
+    """How many applications passed after each change until it was answered.
+
+    A change is answered at the first application from which on, over `window` applications, the new
+    best operator was chosen at a share above `threshold`. Nought is the reaction of somebody
+    who knew; a change that is not answered before the next one counts with all `every` applications
+    in between, which is too little. Returns (repetitions, changes); changes with fewer than `every`
+    steps after them are left out.
+    """
+    if not 1 <= window <= every:
+        raise InvalidParameter("window", window, f"1 to every = {every} applications")
+    if not 0 <= threshold < 1:
+        raise InvalidParameter("threshold", threshold, "a share, 0 or more and below 1")
+    changes = max(0, ranks.shape[1] // every - 1)
+    hits = ranks[:, every : (changes + 1) * every] == 0
+    hits = hits.reshape(len(ranks), changes, every)
+    counts = np.lib.stride_tricks.sliding_window_view(hits, window, axis=2).sum(axis=3)
+    answered = counts > threshold * window
+    times: NDArray[np.int64] = np.where(answered.any(axis=2), answered.argmax(axis=2), every)
+    return times.astype(np.float64)
+
+
+def summary(
+    name: str,
+    ranks: Ranks,
+    scenario: Scenario,
+    window: int | None = None,
+    threshold: float = THRESHOLD,
+) -> Summary:
+    """The measures of one method."""
+    size = min(WINDOW, scenario.every) if window is None else window
+    times = reaction_times(ranks, scenario.every, size, threshold)
+    reaction = times.mean(axis=1) if times.size else np.zeros(0)
+    return Summary(
+        name,
+        estimate((ranks == 0).mean(axis=1)),
+        estimate(regrets(ranks, scenario.means).mean(axis=1)),
+        estimate(reaction),
+        float((times == scenario.every).mean()) if times.size else np.nan,
+    )

@@ -1,0 +1,104 @@
+"""The picture of a comparison: who finds the best operator, how soon, and at what cost."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from uaos.scenarios.kinds import Floats, Ranks, Scenario
+from uaos.scenarios.measures import regrets
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from uaos.scenarios.comparison import Comparison
+
+# Told apart with any colour vision: Okabe and Ito's, without the yellow that is too pale for a
+# line, then Tol's wine and olive.
+_PALETTE = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#882255", "#999933",
+)  # fmt: skip
+# Beyond the palette, the colours come again in these.
+_STYLES = ("-", "--", "-.", ":")
+
+# Points of a curve between two changes: the noise of single applications hides what changes.
+_POINTS = 10
+# Changes marked at most; more would be a curtain.
+_MARKS = 60
+
+
+def draw(comparison: "Comparison", path: Any) -> "Figure":
+    """Share of best choices above, regret so far below, over the applications."""
+    # A figure of its own: pyplot's would be shared with whatever else the user is drawing.
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    room: Any = ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.1)
+    figure: Figure = Figure(figsize=(10, 7), dpi=100, layout=room)
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    scenario = comparison.scenario
+    for axes in (upper, lower):
+        axes.spines[["top", "right"]].set_visible(False)
+        if len(scenario.changes) <= _MARKS:
+            for change in scenario.changes:
+                axes.axvline(change, color="0.85", linewidth=1, zorder=0)
+    for number, name in enumerate(comparison.methods):
+        look, ranks = _look(name, number), comparison.ranks[name]
+        _share(upper, ranks, scenario.every, look)
+        total = regrets(ranks, scenario.means).cumsum(axis=1)
+        _curve(lower, np.arange(1, scenario.steps + 1), total, look)
+    _references(upper, lower, scenario)
+    changes = "" if not scenario.changes else f", the best one changes every {scenario.every}"
+    upper.set_title(
+        f"{scenario.name} scenario: {scenario.operators} operators{changes}", loc="left"
+    )
+    upper.set_ylabel("share of best-operator choices")
+    upper.set_ylim(0, 1.03)
+    lower.set_ylabel("regret so far")
+    lower.set_ylim(bottom=0)
+    lower.set_xlabel("application")
+    lower.set_xlim(0, scenario.steps)
+    figure.legend(
+        *upper.get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False,
+        fontsize=10,
+    )  # fmt: skip
+    if path is not None:
+        figure.savefig(path)
+    return figure
+
+
+def _look(name: str, number: int) -> dict[str, Any]:
+    style = _STYLES[number // len(_PALETTE) % len(_STYLES)]
+    color = _PALETTE[number % len(_PALETTE)]
+    return {"label": name, "color": color, "linestyle": style, "linewidth": 1.8}
+
+
+def _references(upper: Any, lower: Any, scenario: Scenario) -> None:
+    """What is to be expected of uniform choice, and of one who knows: both can be computed."""
+    loss = scenario.means[0] - scenario.means.mean()
+    look: dict[str, Any] = {"color": "0.35", "linewidth": 1.2}
+    ends = (0, scenario.steps)
+    upper.plot(ends, [1 / scenario.operators] * 2, "--", label="uniform choice", **look)
+    upper.plot(ends, (1, 1), ":", label="always the best", **look)
+    lower.plot(ends, (0, loss * scenario.steps), "--", **look)
+    lower.plot(ends, (0, 0), ":", **look)
+
+
+def _share(axes: Any, ranks: Ranks, every: int, look: dict[str, Any]) -> None:
+    """The share in stretches that never reach over a change, each at its middle."""
+    steps = ranks.shape[1]
+    size = -(-min(every, steps) // _POINTS)
+    starts = np.concatenate(
+        [np.arange(at, min(at + every, steps), size) for at in range(0, steps, every)]
+    )
+    ends = np.append(starts[1:], steps)
+    hits = np.add.reduceat((ranks == 0).astype(np.float64), starts, axis=1) / (ends - starts)
+    _curve(axes, (starts + ends) / 2, hits, look)
+
+
+def _curve(axes: Any, x: Floats | Any, values: Floats, look: dict[str, Any]) -> None:
+    """The mean over the repetitions in a band of two standard errors to either side."""
+    mean = values.mean(axis=0)
+    axes.plot(x, mean, **look)
+    if len(values) > 1:
+        error = 2 * values.std(axis=0, ddof=1) / np.sqrt(len(values))
+        axes.fill_between(x, mean - error, mean + error, color=look["color"], alpha=0.15, lw=0)

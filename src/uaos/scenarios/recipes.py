@@ -1,0 +1,78 @@
+"""The rules that the scenarios were made for, as recipes of the framework.
+
+All three estimate an operator's worth by its mean reward over the last applications, failures
+included (`success_sum`), so that they differ in nothing but how they choose. In the papers the
+estimate is an exponential average over the operator's own applications; a sliding window is the
+framework's nearest. The least probability and the greatest are those of Thierens (2005): with five
+operators 0.1 and 0.6.
+"""
+
+from collections.abc import Callable
+
+from uaos.catalogue import configuration, methods
+from uaos.errors import InvalidParameter, UnknownName
+from uaos.method import Method
+
+
+def pursuit(n_operators: int) -> Method:
+    """Adaptive pursuit: the operator of the largest mean is pushed towards p_max.
+
+    Reference: Thierens, D. (2005), "An adaptive pursuit strategy for allocating operator
+    probabilities", GECCO.
+    """
+    p_min = 0.5 / n_operators
+    p_max = 1.0 - (n_operators - 1) * p_min
+    rule = {"name": "adaptive_pursuit", "p_min": p_min, "p_max": p_max, "mu": 0.8}
+    return Method(reward=_mean(2 * n_operators), quality="identity", probability=rule,
+                  scale_rewards=False)  # fmt: skip
+
+
+def matching(n_operators: int) -> Method:
+    """Probability matching: in proportion to the means.
+
+    Reference: Goldberg, D. E. (1990), "Probability matching, the magnitude of reinforcement, and
+    classifier system bidding", Machine Learning 5.
+    """
+    rule = {"name": "probability_matching", "p_min": 0.5 / n_operators}
+    return Method(reward=_mean(2 * n_operators), quality="identity", probability=rule,
+                  scale_rewards=False)  # fmt: skip
+
+
+def bandit(n_operators: int) -> Method:
+    """A bandit with a sliding window: the largest mean plus a bonus for what was seen little.
+
+    Reference: Fialho, Á., Da Costa, L., Schoenauer, M. & Sebag, M. (2010), "Analyzing bandit-based
+    adaptive operator selection mechanisms", Annals of Mathematics and Artificial Intelligence 60.
+    """
+    return Method(
+        reward=_mean(10 * n_operators),
+        quality={"name": "upper_confidence_bound", "C": 1.0},
+        probability={"name": "probability_matching", "p_min": 0.0},
+        selection="greedy",
+    )
+
+
+def _mean(applications: int) -> dict[str, object]:
+    return {"name": "success_sum", "max_gen": applications}
+
+
+#: The recipes by name, each for a number of operators.
+RECIPES: dict[str, Callable[[int], Method]] = {"AP": pursuit, "PM": matching, "MAB": bandit}
+
+
+def named(name: str, n_operators: int) -> tuple[str, Method]:
+    """What `name` is called in a table, and the method: a recipe, the catalogue's, or a file's."""
+    if not isinstance(name, str):
+        raise InvalidParameter("methods", name, "names, or a table of methods by name")
+    if name in RECIPES:
+        return name, RECIPES[name](n_operators)
+    selecting = [n for n, entry in methods().items() if entry.method is not None]
+    if not name.endswith(".toml") and name not in methods():
+        hint = "(AP, PM and MAB are plain rules, `uaos methods` lists the others; or a .toml file)"
+        raise UnknownName("method", name, [*RECIPES, *selecting], hint=hint)
+    found = configuration(name)
+    if found.method is None:
+        raise InvalidParameter(
+            "method", name, "a method that selects among operators; this one has a single operator"
+        )
+    return found.name, found.method

@@ -1,0 +1,95 @@
+"""`uaos scenario`: one command, a table and a picture; never a traceback."""
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from test_cli import run
+
+SMALL = ("--repetitions", "3", "--steps", "30", "--every", "12", "--operators", "3")
+
+
+def test_the_table_has_the_methods_and_the_references(tmp_path: Path) -> None:
+    done = run("scenario", "--methods", "AP, F-AUC-MAB", *SMALL, "--plot", "it.png", cwd=tmp_path)
+    assert done.returncode == 0
+    lines = [line.split()[0] for line in done.stdout.splitlines()]
+    assert lines[:5] == ["method", "AP", "F-AUC-MAB", "uniform", "oracle"]
+    assert re.search(r"^AP +0\.\d+ ± 0\.\d+ +\d\.\d+ ± 0\.\d+ +\d", done.stdout, re.M)
+    assert re.search(r"^oracle +1 +0 +0 +0% *$", done.stdout, re.M)
+    assert "uniform scenario, 3 operators, 30 applications" in done.stdout
+    assert "drawn: it.png" in done.stdout
+    assert (tmp_path / "it.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_same_seed_gives_the_same_table() -> None:
+    first, again, other = (
+        run("scenario", "--methods", "PM", "--kind", "boolean", *SMALL, "--seed", seed).stdout
+        for seed in ("5", "5", "6")
+    )
+    assert first == again != other
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--methods", "SaED"], "unknown method 'SaED'; did you mean 'SaDE'"),
+        (["--methods", "JADE"], "method is 'JADE'; allowed: a method that selects"),
+        (["--methods", ","], "at least one method"),
+        (["--methods", "no.toml"], "no.toml: there is no such file"),
+        (["--kind", "gauss"], "unknown scenario 'gauss'; known: uniform, boolean, outlier"),
+        (["--operators", "1"], "operators of the uniform scenario is 1; allowed: a whole number 2"),
+        (["--methods", "RecPM", "--operators", "12"], "p_min .*below 1/K"),
+        (["--every", "0"], "every of the uniform scenario is 0"),
+        (["--steps", "x"], "Invalid value for '--steps'"),
+        (["--repetitions", "0"], "repetitions is 0; allowed: a whole number, 1 or more"),
+        (["--seed", "-1"], "seed is -1; allowed: a whole number, 0 or more"),
+        (["--jobs", "0"], "jobs is 0; allowed: a number of processes"),
+        (["--plot", "x.gif"], "plot is 'x.gif'; allowed: a file that ends in .png"),
+        (["--plot", "no/x.png"], "allowed: a file in a folder that exists"),
+    ],
+)
+def test_bad_input_ends_with_exit_code_2_and_a_clear_line(
+    arguments: list[str], message: str, tmp_path: Path
+) -> None:
+    done = run("scenario", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert re.search(message, done.stderr)
+    assert not list(tmp_path.iterdir())
+
+
+def test_help_has_an_example_that_runs() -> None:
+    shown = " ".join(run("scenario", "--help").stdout.split())
+    example = re.search(r"Example: uaos (scenario .*?) --plot", shown)
+    assert example
+    assert run(*example[1].split(), *SMALL[:2]).returncode == 0
+
+
+def test_a_terminal_sees_progress_and_ctrl_c_ends_it() -> None:
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "uaos.cli", "scenario", "--repetitions", "100000", "--jobs", "1"],
+        stdout=follower, stderr=follower, env={**os.environ, "COLUMNS": "100", "TERM": "xterm"},
+    )  # fmt: skip
+    os.close(follower)
+    shown = ""
+    deadline = time.monotonic() + 60
+    while "/100000" not in shown and time.monotonic() < deadline:
+        shown += os.read(leader, 65536).decode(errors="replace")
+    process.send_signal(signal.SIGINT)
+    try:
+        while chunk := os.read(leader, 65536):
+            shown += chunk.decode(errors="replace")
+    except OSError:  # the terminal closes when the program ends
+        pass
+    os.close(leader)
+    assert process.wait(timeout=30) == 130
+    assert "interrupted" in shown
+    assert "Traceback" not in shown
