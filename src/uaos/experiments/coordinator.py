@@ -72,7 +72,8 @@ class Coordinator(Generic[U, R]):
             done, _ = wait(self._running, timeout=_LOOK_UP, return_when=FIRST_COMPLETED)
             if not done:
                 continue
-            units = [(self._running.pop(future), future) for future in done]
+            ordered = [future for future in self._running if future in done]
+            units = [(self._running.pop(future), future) for future in ordered]
             results = [self._result(unit, future) for unit, future in units]
             if not stopping.is_set():
                 self._fill()  # before the results are written, so that no worker waits for that

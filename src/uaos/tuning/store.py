@@ -286,7 +286,8 @@ class TuningStore:
                 "INSERT OR IGNORE INTO configurations VALUES (?, ?)", self._unwritten.items()
             )
             for query, rows in insertions:
-                self._connection.executemany(query, rows)
+                if rows:
+                    self._connection.executemany(query, rows)
         self._unwritten.clear()
 
     def _begin_session(self) -> int | None:
@@ -308,7 +309,7 @@ def _insertion(
     table: str, tuning: int, rows: Iterable[tuple[Any, ...]]
 ) -> tuple[str, list[tuple[Any, ...]]]:
     made = [(tuning, *map(_plain, row)) for row in rows]
-    marks = _marks(len(made[0])) if made else "NULL"
+    marks = _marks(len(made[0]) if made else 0)
     return f"INSERT OR REPLACE INTO {table} VALUES ({marks})", made
 
 
