@@ -1,0 +1,408 @@
+"""The evaluator runs what was never run, on any workers, and loses nothing that was."""
+
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from pathlib import Path
+
+import evaluator_stubs as stubs
+import numpy as np
+import pytest
+from evaluator_stubs import BUDGET, PROBLEMS, cheap
+
+import uaos
+from uaos.errors import InvalidParameter, UaosError, UnknownName
+from uaos.experiments import Stopped, Unit, WorkersLost, run_unit
+from uaos.tuning.evaluator import Evaluator, Result, run_one
+from uaos.tuning.instances import Instance
+from uaos.tuning.objective import OBJECTIVES
+from uaos.tuning.store import TuningStore
+
+MIX, JADE = uaos.configuration("mix"), uaos.configuration("JADE")
+TASKS = [(made, problem, 1) for problem in PROBLEMS for made in (MIX, JADE)]
+
+
+class AtOnce(Executor):
+    """Runs what is submitted there and then."""
+
+    _max_workers = 4  # the coordinator then submits eight at a time
+
+    def submit(self, work, /, *arguments):
+        future: Future = Future()
+        try:
+            future.set_result(work(*arguments))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def counting(work=cheap):
+    """Work, and the list of what it was asked for."""
+    asked: list[tuple] = []
+
+    def counted(configuration, instance, seed, budget):
+        asked.append((configuration.name, instance, seed, budget))
+        return work(configuration, instance, seed, budget)
+
+    return counted, asked
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> TuningStore:
+    with TuningStore.create_or_resume(tmp_path / "t.db") as made:
+        yield made
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_a_cost_is_the_objective_of_the_run(objective: str, store: TuningStore) -> None:
+    problem = PROBLEMS[2]
+    unit = Unit("mix", *problem, 1, 7, BUDGET)
+    expected = run_unit(unit, MIX).outcome
+    with Evaluator(store, objective, BUDGET, AtOnce()) as evaluator:
+        (result,) = evaluator.evaluate([(MIX, problem, 7)])
+    assert result.cost == OBJECTIVES[objective](expected)
+    assert (result.reason, result.cached) == ("", False)
+    ((key, outcome),) = store.cached().items()
+    assert key == unit._replace(method=store.key(MIX))
+    assert (outcome.hits == expected.hits).all()
+    assert (outcome.evaluations, outcome.error) == (expected.evaluations, expected.error)
+
+
+def test_results_are_in_the_order_of_the_tasks(store: TuningStore) -> None:
+    ended: list[float] = []
+    with (
+        ThreadPoolExecutor(8) as executor,
+        Evaluator(
+            store, "error", BUDGET, executor, work=stubs.last_first,
+            on_run=lambda result: ended.append(result.cost),
+        ) as evaluator,
+    ):  # fmt: skip
+        results = evaluator.evaluate([(MIX, PROBLEMS[0], seed) for seed in range(8)])
+    # f1, instance 16: 1.16 + seed / 10000
+    assert [r.cost for r in results] == pytest.approx([1.16 + s / 10_000 for s in range(8)])
+    assert ended != sorted(ended)
+    assert sorted(ended) == [r.cost for r in results]
+
+
+# Nothing is run twice
+
+
+def test_what_the_store_has_is_not_run_again(tmp_path: Path) -> None:
+    work, asked = counting()
+    with (
+        TuningStore.create_or_resume(tmp_path / "t.db") as store,
+        Evaluator(store, "error", BUDGET, AtOnce(), work=work) as evaluator,
+    ):
+        first = evaluator.evaluate(TASKS[:8])
+        second = evaluator.evaluate(TASKS)
+        assert evaluator.runs == 12
+    assert not any(r.cached for r in first)
+    assert [r.cached for r in second] == [True] * 8 + [False] * 4
+    assert [r.cost for r in second[:8]] == [r.cost for r in first]
+    with (
+        TuningStore.create_or_resume(tmp_path / "t.db") as store,
+        Evaluator(store, "error", BUDGET, AtOnce(), work=work) as evaluator,
+    ):
+        third = evaluator.evaluate(TASKS)
+        assert evaluator.runs == 0
+    assert third == [r._replace(cached=True) for r in second]
+    assert third[0].seconds == 0.5  # what the run took when it was run
+    assert len(asked) == 12
+
+
+def test_equal_tasks_are_run_once_whatever_they_are_called(store: TuningStore) -> None:
+    work, asked = counting()
+    same = dataclasses.replace(MIX, name="mine")
+    with Evaluator(store, "error", BUDGET, AtOnce(), work=work) as evaluator:
+        results = evaluator.evaluate(
+            [(MIX, PROBLEMS[0], 1), (same, PROBLEMS[0], 1), (MIX, PROBLEMS[0], np.int64(1))]
+        )
+        assert results[0] == results[1] == results[2]
+        assert evaluator.runs == len(asked) == 1
+        # and whatever else differs is another run
+        evaluator.evaluate([(MIX, PROBLEMS[0], 2), (MIX, PROBLEMS[1], 1), (JADE, PROBLEMS[0], 1)])
+        assert evaluator.runs == len(asked) == 4
+
+
+def test_another_objective_uses_the_same_runs(store: TuningStore) -> None:
+    work, asked = counting()
+    costs = {}
+    for objective in OBJECTIVES:
+        with Evaluator(store, objective, BUDGET, AtOnce(), work=work) as evaluator:
+            costs[objective] = [r.cost for r in evaluator.evaluate(TASKS)]
+    assert len(asked) == len(TASKS)
+    assert costs["error"] != costs["anytime"]
+
+
+def test_a_budget_is_a_number_or_depends_on_the_problem(store: TuningStore) -> None:
+    work, asked = counting()
+    tasks = [(MIX, Instance(1, dimension, 16), 1) for dimension in (2, 5)]
+    with Evaluator(store, "error", lambda p: 100 * p.dimension, AtOnce(), work=work) as evaluator:
+        evaluator.evaluate(tasks)
+    assert [budget for *_, budget in asked] == [200, 500]
+    with Evaluator(store, "error", 200, AtOnce(), work=work) as evaluator:
+        assert [r.cached for r in evaluator.evaluate(tasks)] == [True, False]
+    assert [unit.budget for unit in store.cached()] == [200, 500, 200]
+
+
+def test_what_comes_back_together_is_one_transaction(
+    store: TuningStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    record = store.record_runs
+    monkeypatch.setattr(store, "record_runs", lambda o: (sizes.append(len(o)), record(o)))
+    with Evaluator(store, "error", BUDGET, AtOnce(), work=cheap) as evaluator:
+        evaluator.evaluate(TASKS)
+    assert sizes == [8, 4]
+
+
+def test_a_run_is_in_the_store_before_anybody_is_told(store: TuningStore) -> None:
+    told: list[int] = []
+    with (
+        TuningStore.open(store.path) as reader,
+        Evaluator(
+            store, "error", BUDGET, AtOnce(), work=cheap,
+            on_run=lambda _: told.append(len(reader.cached())),
+        ) as evaluator,
+    ):  # fmt: skip
+        evaluator.evaluate(TASKS)
+    assert told == [8] * 8 + [12] * 4
+
+
+# Runs that fail, and workers that die
+
+
+def test_a_run_that_raises_is_a_failed_run_and_the_rest_goes_on(store: TuningStore) -> None:
+    with Evaluator(store, "error", BUDGET, AtOnce(), work=stubs.raises_on_f3) as evaluator:
+        results = evaluator.evaluate(TASKS)
+    for (_, problem, _), result in zip(TASKS, results, strict=True):
+        assert (result.cost == float("inf")) == (problem.function == 3)
+        assert result.reason == ("ZeroDivisionError: on purpose" if problem.function == 3 else "")
+    # failed is a result: it is run again only if that is wished
+    with Evaluator(store, "error", BUDGET, AtOnce(), work=cheap) as evaluator:
+        assert evaluator.evaluate(TASKS) == [r._replace(cached=True) for r in results]
+    assert store.forget_failures() == 4
+    with Evaluator(store, "error", BUDGET, AtOnce(), work=cheap) as evaluator:
+        assert [r.cost for r in evaluator.evaluate(TASKS)][-1] == pytest.approx(3.1701)
+
+
+def test_a_configuration_that_cannot_run_at_all_is_a_failed_run(store: TuningStore) -> None:
+    few = dataclasses.replace(MIX, settings=dataclasses.replace(MIX.settings, schedule=None, NP=4))
+    with Evaluator(store, "error", BUDGET, AtOnce()) as evaluator:
+        (result,) = evaluator.evaluate([(few, PROBLEMS[0], 1)])
+    assert result.cost == float("inf")
+    assert result.reason.startswith("InvalidParameter: NP")
+
+
+def test_a_task_that_kills_its_worker_is_recorded_and_the_rest_goes_on(store: TuningStore) -> None:
+    with Evaluator(store, "error", BUDGET, jobs=2, work=stubs.dies_on_f2) as evaluator:
+        results = evaluator.evaluate([(MIX, problem, 1) for problem in PROBLEMS])
+        # the same workers, or their successors, go on
+        assert evaluator.evaluate([(MIX, PROBLEMS[0], 2)])[0].cost == pytest.approx(1.1602)
+    # 1 + 16 / 100 + 1 / 10000, and so on
+    costs = [1.1601, 1.1701, float("inf"), 2.1701, 3.1601, 3.1701]
+    assert [r.cost for r in results] == pytest.approx(costs)
+    reasons = ["its worker died every time it was run" in r.reason for r in results]
+    assert reasons == [False, False, True, False, False, False]
+
+
+def test_workers_that_cannot_be_replaced_end_it_with_what_was_finished(store: TuningStore) -> None:
+    from concurrent.futures import BrokenExecutor
+
+    class Breaks(AtOnce):
+        left = 9
+
+        def submit(self, work, /, *arguments):
+            self.left -= 1
+            if self.left < 0:
+                raise BrokenExecutor("gone")
+            return super().submit(work, *arguments)
+
+    with (
+        Evaluator(store, "error", BUDGET, Breaks(), work=cheap) as evaluator,
+        pytest.raises(WorkersLost, match="pass a function that makes executors"),
+    ):
+        evaluator.evaluate(TASKS * 2 + [(MIX, PROBLEMS[0], seed) for seed in range(20)])
+    with Evaluator(store, "error", BUDGET, AtOnce(), work=cheap) as evaluator:
+        assert len(evaluator.evaluate(TASKS)) == 12
+
+
+# The pool
+
+
+def test_the_pool_starts_with_the_first_run_that_is_needed_and_serves_till_the_end(
+    store: TuningStore,
+) -> None:
+    made: list[ThreadPoolExecutor] = []
+
+    def make() -> ThreadPoolExecutor:
+        made.append(ThreadPoolExecutor(2))
+        return made[-1]
+
+    with Evaluator(store, "error", BUDGET, make, work=cheap) as evaluator:
+        assert evaluator.evaluate([]) == []
+        assert made == []
+        evaluator.evaluate(TASKS[:4])
+        evaluator.evaluate(TASKS)
+        assert len(made) == 1
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        made[0].submit(int)
+    with Evaluator(store, "error", BUDGET, make, work=cheap) as evaluator:
+        evaluator.evaluate(TASKS)
+    assert len(made) == 1
+
+
+def test_worker_processes_start_once(
+    store: TuningStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UAOS_TEST_MARK", str(tmp_path / "mark"))
+    with Evaluator(store, "error", BUDGET, jobs=1, work=stubs.tells_its_process) as evaluator:
+        evaluator.evaluate(TASKS[:1])
+        evaluator.evaluate(TASKS)
+    workers = (tmp_path / "mark").read_text().split()
+    assert len(workers) == 12
+    assert len(set(workers)) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"objective": "speed"}, UnknownName, "unknown objective 'speed'; known: error, anytime"),
+        ({"jobs": 0}, InvalidParameter, "jobs is 0; allowed: a number of processes, 1 to 1024"),
+        ({"executor": 3}, InvalidParameter, "executor is 3; allowed: a concurrent.futures.Exec"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    arguments: dict, error: type, message: str, store: TuningStore
+) -> None:
+    with pytest.raises(error, match=message):
+        Evaluator(store, **{"objective": "error", "budget": BUDGET, **arguments})
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63])
+def test_a_seed_that_a_store_cannot_keep_is_refused(seed: int, store: TuningStore) -> None:
+    with (
+        Evaluator(store, "error", BUDGET, AtOnce(), work=cheap) as evaluator,
+        pytest.raises(InvalidParameter, match=f"seed is {seed}; allowed: a whole number 0 to 2"),
+    ):
+        evaluator.evaluate([(MIX, PROBLEMS[0], seed)])
+
+
+# Stopped or killed
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_evaluation_keeps_what_is_finished_and_continues(
+    number: int, store: TuningStore
+) -> None:
+    def stop(_: Result) -> None:
+        if evaluator.runs == 3:
+            os.kill(os.getpid(), number)
+
+    with ThreadPoolExecutor(1) as executor:
+        with Evaluator(
+            store, "error", BUDGET, executor, work=stubs.slowly, on_run=stop
+        ) as evaluator:
+            message = r"stopped: all finished runs \(\d+\) are in .*t.db; the same command contin"
+            with pytest.raises(Stopped, match=message) as error:
+                evaluator.evaluate(TASKS)
+            finished = len(store.cached())
+            assert 3 <= finished < len(TASKS)
+            assert f"({finished})" in str(error.value)
+            with pytest.raises(Stopped):  # it is over, for runs that are cached, too
+                evaluator.evaluate([])
+        with Evaluator(store, "error", BUDGET, executor) as evaluator:
+            results = evaluator.evaluate(TASKS)
+    assert sum(r.cached for r in results) == finished
+
+
+def test_a_wish_to_stop_between_evaluations_is_heard_at_the_next(store: TuningStore) -> None:
+    work, asked = counting()
+    before = signal.getsignal(signal.SIGINT)
+    with Evaluator(store, "error", BUDGET, AtOnce(), work=work) as evaluator:
+        evaluator.evaluate(TASKS)
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(Stopped, match=r"all finished runs \(12\)"):
+            evaluator.evaluate(TASKS)
+        with pytest.raises(KeyboardInterrupt):  # whoever insists need not wait for that
+            os.kill(os.getpid(), signal.SIGINT)
+    assert len(asked) == 12
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_it_works_in_a_thread_where_signals_cannot_be_caught(tmp_path: Path) -> None:
+    costs: list[float] = []
+
+    def elsewhere() -> None:
+        with (
+            TuningStore.create_or_resume(tmp_path / "t.db") as store,
+            Evaluator(store, "error", BUDGET, AtOnce(), work=cheap) as evaluator,
+        ):
+            costs.extend(r.cost for r in evaluator.evaluate(TASKS))
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert len(costs) == 12
+
+
+def test_a_store_that_cannot_be_written_any_more_is_a_clear_error(store: TuningStore) -> None:
+    store._connection.execute("PRAGMA query_only = 1")
+    with (
+        Evaluator(store, "error", BUDGET, AtOnce(), work=cheap) as evaluator,
+        pytest.raises(UaosError, match=r"t.db: cannot be written \(attempt to write a readonly"),
+    ):
+        evaluator.evaluate(TASKS)
+
+
+SESSION = """
+import sys
+import evaluator_stubs as stubs
+import uaos
+from uaos.tuning.evaluator import Evaluator
+from uaos.tuning.store import TuningStore
+if __name__ == "__main__":
+    tasks = [(uaos.configuration(n), p, 1) for p in stubs.PROBLEMS for n in ("mix", "JADE")]
+    with TuningStore.create_or_resume(sys.argv[1]) as store:
+        with Evaluator(store, "error", stubs.BUDGET, jobs=2, work=stubs.slowly) as evaluator:
+            evaluator.evaluate(tasks)
+"""
+
+
+def runs_of(path: Path) -> dict:
+    with TuningStore.open(path) as store:
+        found = store.cached()
+    return {unit: (o.evaluations, o.error, tuple(o.hits)) for unit, o in found.items()}
+
+
+def test_a_killed_tuner_loses_only_what_is_in_flight(tmp_path: Path) -> None:
+    path, script = tmp_path / "t.db", tmp_path / "session.py"
+    script.write_text(SESSION)
+    places = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(path)], env=os.environ | {"PYTHONPATH": places}
+    )
+    while process.poll() is None and not (path.exists() and len(runs_of(path)) >= 3):
+        time.sleep(0.02)
+    seen = runs_of(path)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    found = runs_of(path)
+    assert seen.items() <= found.items()
+    assert 3 <= len(found) < len(TASKS)
+    with (
+        TuningStore.create_or_resume(path) as store,
+        Evaluator(store, "error", BUDGET, AtOnce()) as evaluator,
+    ):
+        results = evaluator.evaluate(TASKS)
+    assert sum(r.cached for r in results) == len(found)
+    assert found.items() <= runs_of(path).items()
+    # what was run before the kill and after it is what would have been run without
+    whole = [OBJECTIVES["error"](run_one(*task, BUDGET)) for task in TASKS]
+    assert [r.cost for r in results] == whole
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["session.py", "t.db"]
