@@ -275,7 +275,7 @@ class Space:
     def to_dict(self) -> list[dict[str, Any]]:
         """The space as plain data: what tells one search from another."""
         return [
-            {"name": v.name, "range": v.domain.range, "when": " or ".join(map(str, v.when))}
+            {"name": v.name, **_plain(v.domain), "when": " or ".join(map(str, v.when))}
             for v in self.variables
         ]
 
@@ -296,6 +296,14 @@ def searched(parameter: Parameter) -> Real | Integer | Choice:
         inside = round(parameter.hard_high - 10.0**-parameter.digits, parameter.digits)
         return dataclasses.replace(parameter, high=inside)
     return parameter
+
+
+def _plain(domain: Real | Integer | Choice) -> dict[str, Any]:
+    """What a domain allows, as plain data."""
+    if isinstance(domain, Choice):
+        return {"choices": list(domain.choices)}
+    whole = isinstance(domain, Integer)
+    return {"low": domain.low, "high": domain.high, "log": domain.log, "whole": whole}
 
 
 def _words(choices: Iterable[Value]) -> str:

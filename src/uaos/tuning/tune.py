@@ -1,6 +1,8 @@
 """Tuning: from a design space and training problems to configurations that are ready to use."""
 
 import dataclasses
+import hashlib
+import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +19,7 @@ from uaos.params import Value
 from uaos.tuning import records
 from uaos.tuning.design import INITIAL, Design
 from uaos.tuning.evaluator import Evaluator, Result
-from uaos.tuning.events import Elite, Event, IterationEnded, Sampled, Step
+from uaos.tuning.events import Elite, Event, IterationEnded, IterationStarted, Sampled, Step
 from uaos.tuning.instances import Instance
 from uaos.tuning.objective import objective as check_objective
 from uaos.tuning.race import Rules, Task
@@ -82,6 +84,12 @@ class Plan:
     def evaluations(self, instance: Instance) -> int:
         """The most evaluations of a run on a problem."""
         return evaluations(self.budget, instance.dimension)
+
+    @property
+    def key(self) -> str:
+        """The same for equal plans, and in the files of what they find."""
+        text = json.dumps(self.to_dict(), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain data: what tells one tuning from another."""
@@ -182,6 +190,14 @@ def _search(
     plan: Plan, evaluate: Callable[[Sequence[Task]], list[float]], tell: Callable[[Event], None],
     path: str | os.PathLike[str],
 ) -> Winners:  # fmt: skip
+    if plan.tuner == "irace":
+        from uaos.tuning.irace import run_irace  # here, as most do without R
+
+        return run_irace(
+            plan.design.space, plan.instances, evaluate, folder=f"{os.fspath(path)}.irace",
+            runs=plan.runs, seed=plan.seed, initial=plan.initial, rules=plan.rules,
+            works=plan.design.works, on_event=tell,
+        )  # fmt: skip
     return iterated_racing(
         plan.design.space, plan.instances, evaluate, runs=plan.runs, seed=plan.seed,
         initial=plan.initial, rules=plan.rules, works=plan.design.works, on_event=tell,
@@ -194,6 +210,7 @@ class _Recorder:
     def __init__(self, store: TuningStore, number: int, plan: Plan, started: float) -> None:
         self._store, self._number, self._plan, self._started = store, number, plan, started
         self._joining: list[records.Candidate] = []
+        self._race = IterationStarted(0, 0, 0, ())
         self.configurations: dict[int, Configuration] = {}
 
     def record(self, event: Event) -> None:
@@ -209,9 +226,16 @@ class _Recorder:
         if self._joining:
             self._store.add_candidates(self._number, self._joining)
             self._joining = []
-        if isinstance(event, Step):
+        if isinstance(event, IterationStarted):
+            self._race = event
+        elif isinstance(event, Step):
             self._step(event)
         elif isinstance(event, IterationEnded):
+            race = self._race
+            self._store.add_iteration(self._number, records.Iteration(
+                event.iteration, race.planned, race.budget, len(race.candidates), event.used,
+                event.why,
+            ))  # fmt: skip
             self._store.add_elites(self._number, [
                 records.Elite(event.iteration, e.rank, e.id, e.instances, e.rank_sum, e.mean_cost)
                 for e in event.elites
@@ -222,7 +246,8 @@ class _Recorder:
         self._store.add_step(
             self._number,
             records.Step(step.iteration, step.step, step.instance, step.seed, step.alive,
-                         step.best, step.used, step.statistic, step.p_value, elapsed),
+                         step.best, step.used, step.statistic, step.p_value, elapsed, step.position,
+                         step.mean_cost),
             [records.Elimination(step.iteration, step.step, d.id, d.rank_sum, d.reason)
              for d in step.dropped],
             [records.Cost(c, step.position, cost) for c, cost in step.costs.items()],
@@ -237,7 +262,7 @@ def _named(plan: Plan, made: Configuration, elite: Elite, used: int) -> Configur
         "dimension": plan.design.dimension, "objective": plan.objective, "runs": plan.runs,
         "runs_used": used, "evaluations_of_a_run": limits if len(limits) > 1 else limits[0],
         "seed": plan.seed, "rank": elite.rank, "mean_cost": elite.mean_cost,
-        "on_instances": elite.instances, "versions": versions(),
+        "on_instances": elite.instances, "plan": plan.key, "versions": versions(),
     }  # fmt: skip
     name = "tuned" if elite.rank == 1 else f"tuned-{elite.rank}"
     return dataclasses.replace(made, name=name, tuning=tuning)
