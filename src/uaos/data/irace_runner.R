@@ -1,0 +1,101 @@
+# Lets Python do the runs of irace: uaos writes this file beside a scenario and starts it.
+#
+# Python listens on a port of this machine; port and token stand in connection.txt. R greets with
+# the token. Then, for each call of irace: R sends the number of runs, and a line for each with
+# candidate, parent, instance, seed and the values of the parameters, apart by tabs; Python answers
+# with a line for each, the cost. If Python is gone, R ends.
+
+connection <- local({
+  open <- NULL
+  function() {
+    if (is.null(open)) {
+      where <- readLines("connection.txt")
+      # A batch may take days: ten years stand for "no limit".
+      open <<- socketConnection("127.0.0.1", as.integer(where[1]), open = "r+", blocking = TRUE,
+                                timeout = 315360000L)
+      writeLines(where[2], open)
+    }
+    open
+  }
+})
+
+give_up <- function(...) {
+  message("uaos does not answer; it is uaos that starts this scenario, and does its runs")
+  quit(save = "no", status = 3, runLast = FALSE)
+}
+
+# Seventeen digits give a number back exactly.
+as_text <- function(value) {
+  if (is.character(value)) value else if (is.na(value)) "NA" else sprintf("%.17g", value)
+}
+
+# The parents stand in a variable of irace's own; without it they are unknown.
+parents <- function(ids) {
+  known <- dynGet("configurations", NULL)
+  if (is.null(known[[".PARENT."]])) return(rep("NA", length(ids)))
+  as.character(known[[".PARENT."]][match(ids, known[[".ID."]])])
+}
+
+# irace's targetRunnerParallel.
+evaluate <- function(experiments, ...) {
+  # irace 4 writes id_configuration for id.configuration.
+  id <- intersect(c("id.configuration", "id_configuration"), names(experiments[[1L]]))
+  instance <- intersect(c("id.instance", "id_instance"), names(experiments[[1L]]))
+  ids <- vapply(experiments, function(e) as.character(e[[id]]), "")
+  parent <- parents(ids)
+  lines <- vapply(seq_along(experiments), function(i) {
+    e <- experiments[[i]]
+    values <- vapply(e$configuration, as_text, "")
+    paste(c(ids[i], parent[i], e[[instance]], sprintf("%.0f", e$seed), values), collapse = "\t")
+  }, "")
+  costs <- tryCatch({
+    # One string, so that it is sent as one.
+    writeLines(paste(c(length(lines), lines), collapse = "\n"), connection())
+    readLines(connection(), n = length(lines))
+  }, error = give_up, warning = give_up)
+  if (length(costs) < length(lines)) give_up()
+  lapply(as.numeric(costs), function(cost) list(cost = cost, time = NA_real_))
+}
+
+# irace's repairConfiguration: each real number has as many digits as its declaration says.
+digits <- c()
+rounded <- function(configuration, parameters, ...) {
+  for (name in names(digits)) {
+    value <- configuration[[name]]
+    if (!is.na(value)) {
+      range <- as.numeric(unlist(parameters$domains[[name]]))
+      if (length(range) < 2L) range <- as.numeric(parameters$domain[[name]])
+      configuration[[name]] <- min(max(round(value, digits[[name]]), range[1]), range[2])
+    }
+  }
+  configuration
+}
+
+save_table <- function(table, file) {
+  write.table(table, file, quote = FALSE, sep = "\t", row.names = FALSE, na = "NA")
+}
+
+# What irace found, as tables: the elites of each iteration, the best first, and the costs.
+save_results <- function(log) {
+  results <- read_logfile(log)
+  elites <- results$allElites
+  save_table(data.frame(
+    iteration = rep(seq_along(elites), lengths(elites)),
+    rank = unlist(lapply(elites, seq_along)),
+    candidate = unlist(elites)
+  ), "elites.tsv")
+  costs <- results$experiments
+  there <- which(!is.na(costs), arr.ind = TRUE)
+  save_table(data.frame(
+    position = as.integer(rownames(costs))[there[, 1]],
+    candidate = as.integer(colnames(costs))[there[, 2]],
+    cost = sprintf("%a", costs[there])
+  ), "experiments.tsv")
+}
+
+if (sys.nframe() == 0L) {
+  suppressPackageStartupMessages(library(irace))
+  start <- if (exists("irace_cmdline")) irace_cmdline else irace.cmdline
+  start(c("--scenario", "scenario.txt", commandArgs(trailingOnly = TRUE)))
+  if (length(commandArgs(trailingOnly = TRUE)) == 0L) save_results("irace.Rdata")
+}

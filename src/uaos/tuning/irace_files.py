@@ -1,0 +1,332 @@
+"""A search space as the files of R's irace, and irace's rows as candidates of the space.
+
+The files: `parameters.txt`, `forbidden.txt`, `configurations.txt` (initial candidates),
+`instances.txt`, `scenario.txt`, and `runner.R`, which has irace's runs done by Python. They hold
+the same space: what R cannot spell is spelt otherwise, and translated back by :class:`Dialect`.
+
+irace rounds all real numbers, and the ends of their ranges, to one number of `digits`: 0.001 to 1
+with two digits becomes 0 to 1. Here `digits` is what the ends need, and the runner's `rounded`
+rounds each number that irace draws to the digits its own declaration has.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from importlib import resources
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from uaos.errors import InvalidParameter, UaosError
+from uaos.params import Choice, Integer, Real, Value
+from uaos.tuning.race import Rules
+from uaos.tuning.space import Candidate, Comparison, Condition, Forbidden, Space, Variable
+
+PARAMETERS, FORBIDDEN, CONFIGURATIONS = "parameters.txt", "forbidden.txt", "configurations.txt"
+INSTANCES, SCENARIO, RUNNER = "instances.txt", "scenario.txt", "runner.R"
+
+#: irace's log, and what the runner makes of it.
+LOG, ELITES, EXPERIMENTS = "irace.Rdata", "elites.tsv", "experiments.tsv"
+
+# A real number has about 15 digits before and after the point together; irace needs some to spare.
+_MOST_DIGITS = 13
+
+# What has a meaning of its own in R, or in irace's tables.
+_RESERVED = {
+    "if", "else", "repeat", "while", "function", "for", "next", "break", "in", "TRUE", "FALSE",
+    "NULL", "Inf", "NaN", "NA", "NA_integer_", "NA_real_", "NA_complex_", "NA_character_",
+}  # fmt: skip
+
+_TESTS = {"friedman": "F-test", "t-test": "t-test"}
+
+
+class Dialect:
+    """How a space is spelt in R: the names of its variables, and the values of its choices."""
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        self.names = _unique({v.name: _name(v.name) for v in space}, taken=_RESERVED, mark=".")
+        self._levels = {v.name: _levels(v) for v in space}
+        self.digits = max([1, *(_digits(v) for v in space)])
+
+    def text(self, name: str, value: Value | None) -> str:
+        """A variable's value as irace has it; "NA" where the variable is not active."""
+        if value is None:
+            return "NA"
+        levels = self._levels[name]
+        if levels:
+            return next(text for text, one in levels.items() if one == value)
+        domain = self.space[name].domain
+        assert isinstance(domain, Real | Integer)
+        low, high = self._ends(domain)
+        return repr(min(max(value, low), high))
+
+    def row(self, values: Candidate) -> list[str]:
+        """A candidate as a row of a table."""
+        return [self.text(name, values.get(name)) for name in self.space.names]
+
+    def values(self, row: Sequence[str]) -> dict[str, Value]:
+        """The candidate of a row, rounded as the space declares it."""
+        if len(row) != len(self.space):
+            raise InvalidParameter("row of irace", list(row), f"{len(self.space)} values")
+        given = zip(self.space, row, strict=True)
+        return {v.name: self._value(v, text) for v, text in given if text != "NA"}
+
+    def _value(self, variable: Variable, text: str) -> Value:
+        domain, levels = variable.domain, self._levels[variable.name]
+        if levels:
+            if text not in levels:
+                raise InvalidParameter(variable.name, text, "one of " + ", ".join(levels))
+            return levels[text]
+        assert isinstance(domain, Real | Integer)
+        if isinstance(domain, Integer):
+            return int(min(max(round(float(text)), domain.low), domain.high))
+        return float(min(max(round(float(text), domain.digits), domain.low), domain.high))
+
+    # The lines of the files
+
+    def parameters(self) -> list[str]:
+        """A line for each variable: name, switch, type, range, condition."""
+        columns = [
+            (self.names[v.name], f'"--{self.names[v.name]}="', self._type(v), self._range(v))
+            for v in self.space
+        ]
+        widths = [max(len(row[i]) for row in columns) for i in range(3)]
+        lines = []
+        for variable, (*first, values) in zip(self.space, columns, strict=True):
+            padded = " ".join(text.ljust(width) for text, width in zip(first, widths, strict=True))
+            when = " | ".join(self._condition(c) for c in variable.when)
+            lines.append(f"{padded} {values}" + (f" | {when}" if when else ""))
+        return lines
+
+    def forbidden(self) -> list[str]:
+        """An R expression for each forbidden combination; an inactive variable makes it NA."""
+        return [self._rule(one) for one in self.space.forbidden]
+
+    def configurations(self, initial: Iterable[Candidate]) -> list[str]:
+        """The table of initial candidates."""
+        rows = [[self.names[name] for name in self.space.names], *map(self.row, initial)]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(self.space))]
+        return [
+            " ".join(t.ljust(w) for t, w in zip(row, widths, strict=True)).rstrip() for row in rows
+        ]
+
+    def rounding(self) -> dict[str, int]:
+        """The digits of the real numbers that irace would give more of, by their names in R."""
+        return {
+            self.names[v.name]: v.domain.digits
+            for v in self.space
+            if isinstance(v.domain, Real) and not self._levels[v.name]
+            and v.domain.digits < self.digits
+        }  # fmt: skip
+
+    def _type(self, variable: Variable) -> str:
+        domain = variable.domain
+        if self._levels[variable.name] or isinstance(domain, Choice):
+            return "c"
+        return ("i" if isinstance(domain, Integer) else "r") + (",log" if domain.log else "")
+
+    def _range(self, variable: Variable) -> str:
+        levels = self._levels[variable.name]
+        if levels:
+            return "(" + ",".join(map(_quoted, levels)) + ")"
+        assert isinstance(variable.domain, Real | Integer)
+        return "({!r},{!r})".format(*self._ends(variable.domain))
+
+    def _ends(self, domain: Real | Integer) -> tuple[float, float]:
+        if isinstance(domain, Integer):
+            return domain.low, domain.high
+        return round(domain.low, self.digits), round(domain.high, self.digits)
+
+    def _condition(self, condition: Condition) -> str:
+        return self._one_of(condition.name, condition.values)
+
+    def _one_of(self, name: str, values: Iterable[Value]) -> str:
+        """An expression that is FALSE where the variable is not active."""
+        known = self._levels[name]
+        texts = (
+            _quoted(self.text(name, v)) if known else repr(v)
+            for v in values
+            if not known or v in known.values()
+        )
+        return f"{self.names[name]} %in% c({', '.join(texts)})"
+
+    def _rule(self, one: Forbidden) -> str:
+        return " & ".join(f"({self._comparison(c)})" for c in one.comparisons)
+
+    def _comparison(self, comparison: Comparison) -> str:
+        name, relation, other = comparison.name, comparison.relation, comparison.other
+        if comparison.variable:
+            return f"{self._number(name)} {relation} {self._number(str(other))}"
+        levels = self._levels[name]
+        if levels:
+            return self._one_of(name, [v for v in levels.values() if comparison.holds({name: v})])
+        return f"{self.names[name]} {relation} {other!r}"
+
+    def _number(self, name: str) -> str:
+        """A variable in a comparison with another; choices among numbers are texts in irace."""
+        levels = self._levels[name].values()
+        if levels and all(isinstance(v, int | float) for v in levels):
+            return f"as.numeric({self.names[name]})"
+        return self.names[name]
+
+
+def write_files(
+    folder: Path,
+    space: Space,
+    instances: Sequence[object],
+    *,
+    runs: int,
+    seed: int = 1,
+    rules: Rules | None = None,
+    initial: Sequence[Candidate] = (),
+    version: int = 3,
+) -> Dialect:
+    """Write the files of a scenario for irace 3 or 4 into a folder; how the space is spelt there.
+
+    irace 4 reads `digits` and what is forbidden in `parameters.txt`; the runs and the race are the
+    same.
+    """
+    dialect, rules = Dialect(space), rules or Rules()
+    check_rules(rules)
+    parameters = ["# name, switch, type, range | condition", *dialect.parameters()]
+    forbidden = [
+        f"{line}  # {_one_line(one.why)}"
+        for line, one in zip(dialect.forbidden(), space.forbidden, strict=True)
+    ]
+    if version >= 4:
+        parameters += ["", "[forbidden]", *dialect.forbidden()] if forbidden else []
+        parameters += ["", "[global]", f"digits = {dialect.digits}"]
+    files: dict[str, Iterable[str]] = {
+        PARAMETERS: parameters,
+        FORBIDDEN: ["# What cannot work, and why.", *forbidden],
+        CONFIGURATIONS: dialect.configurations(initial),
+        INSTANCES: [_instance(n, text) for n, text in enumerate(instances, start=1)],
+        SCENARIO: _scenario(dialect, runs, seed, rules, bool(initial), version),
+    }
+    texts = {name: "\n".join(lines) + "\n" for name, lines in files.items()}
+    texts[RUNNER] = resources.files("uaos").joinpath("data", "irace_runner.R").read_text("utf-8")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="ascii")
+    except OSError as error:
+        raise UaosError(f"{folder}: cannot be written ({error.strerror})") from error
+    return dialect
+
+
+def check_rules(rules: Rules) -> None:
+    """Refuse what irace refuses."""
+    if rules.first_test % rules.each_test:
+        raise InvalidParameter(
+            "first_test", rules.first_test, f"a multiple of each_test, {rules.each_test}"
+        )
+
+
+def _scenario(
+    dialect: Dialect, runs: int, seed: int, rules: Rules, initial: bool, version: int
+) -> list[str]:
+    """The scenario file, which is R code."""
+    alike = max([2, *(v.domain.digits for v in dialect.space if isinstance(v.domain, Real))])
+    settings: dict[str, Any] = {
+        "execDir": ".",
+        "logFile": f"./{LOG}",
+        "parameterFile": f"./{PARAMETERS}",
+        "trainInstancesDir": "",
+        "trainInstancesFile": f"./{INSTANCES}",
+        "maxExperiments": runs,
+        "seed": seed,
+        "deterministic": 0,
+        "testType": _TESTS[rules.test],
+        "firstTest": rules.first_test,
+        "eachTest": rules.each_test,
+        "confidence": 1 - rules.alpha,
+        "elitist": 1,
+        "elitistNewInstances": rules.new_instances,
+        "elitistLimit": rules.elitist_limit,
+        "mu": rules.mu,
+        "postselection": 0,
+        "softRestartThreshold": 10.0**-alike,
+        "debugLevel": 1,  # so that irace says why a race ended
+    }
+    if initial:
+        settings["configurationsFile"] = f"./{CONFIGURATIONS}"
+    if version < 4:
+        settings["digits"] = dialect.digits
+        if dialect.space.forbidden:
+            settings["forbiddenFile"] = f"./{FORBIDDEN}"
+    lines = [f"{k} <- {_quoted(v) if isinstance(v, str) else v}" for k, v in settings.items()]
+    lines += [
+        "# Python does the runs.",
+        ".runner <- new.env()",
+        f'sys.source("{RUNNER}", .runner)',
+        "targetRunnerParallel <- .runner$evaluate",
+    ]
+    if rounding := dialect.rounding():
+        digits = ", ".join(f"{name} = {count}" for name, count in rounding.items())
+        lines += [f".runner$digits <- c({digits})", "repairConfiguration <- .runner$rounded"]
+    return lines
+
+
+def _name(name: str) -> str:
+    """A name that R accepts."""
+    plain = re.sub(r"[^A-Za-z0-9._]", ".", name)
+    return plain if re.match(r"[A-Za-z]", plain) else f"X{plain}"
+
+
+def _levels(variable: Variable) -> dict[str, Value]:
+    """The texts that stand for the values of a choice, or of a range that is a point."""
+    domain = variable.domain
+    if not isinstance(domain, Choice):
+        return {str(domain.low): domain.low} if domain.low == domain.high else {}
+    # Percent-encoded, as blanks, quotes, "#" and "|" have a meaning in irace's files.
+    texts = {value: quote(str(value), safe="+/:*=") for value in domain.choices}
+    return {text: v for v, text in _unique(texts, taken={"", "NA"}, mark="%~").items()}
+
+
+def _unique(texts: Mapping[Any, str], *, taken: Iterable[str], mark: str) -> dict[Any, str]:
+    """The texts, with marks added to those that are taken."""
+    used, made = set(taken), {}
+    for key, text in texts.items():
+        while text in used:
+            text += mark
+        used.add(text)
+        made[key] = text
+    return made
+
+
+def _digits(variable: Variable) -> int:
+    """The digits after the point that a real number and the ends of its range need."""
+    domain = variable.domain
+    if not isinstance(domain, Real) or domain.low == domain.high:
+        return 0
+    wanted = max(domain.digits, _decimals(domain.low), _decimals(domain.high))
+    size = max(abs(domain.low), abs(domain.high))
+    most = _MOST_DIGITS - max(0, math.ceil(math.log10(size)))
+    if wanted > most and domain.log and domain.low < 10.0**-most:
+        raise InvalidParameter(
+            variable.name, domain.range,
+            f"a range whose ends have at most {_MOST_DIGITS} digits before and after the point "
+            "together (irace rounds to fewer)",
+        )  # fmt: skip
+    return max(1, min(wanted, most))
+
+
+def _decimals(number: float) -> int:
+    exponent = Decimal(repr(float(number))).normalize().as_tuple().exponent
+    assert isinstance(exponent, int)
+    return max(0, -exponent)
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.encode("ascii", "replace").decode("ascii").split())
+
+
+def _instance(number: int, instance: object) -> str:
+    text = quote(" ".join(str(instance).split()), safe=" +/:*=,()")
+    return text or f"instance {number}"

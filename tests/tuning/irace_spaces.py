@@ -1,0 +1,55 @@
+"""Small search spaces, and whether R's irace is there."""
+
+from typing import Any
+
+import pytest
+
+from uaos.params import Choice, Integer, Real, Value
+from uaos.tuning.irace import IraceMissing, irace_version
+from uaos.tuning.space import Comparison, Condition, Forbidden, Space, Variable
+
+
+def real(low: float, high: float, *, log: bool = False, digits: int = 2) -> Real:
+    return Real(
+        default=low, low=low, high=high, hard_low=low, hard_high=high, log=log, digits=digits
+    )
+
+
+def integer(low: int, high: int, *, log: bool = False) -> Integer:
+    return Integer(default=low, low=low, high=high, hard_low=low, hard_high=high, log=log)
+
+
+def choice(*choices: Value) -> Choice:
+    return Choice(default=choices[0], choices=choices)
+
+
+def variable(name: str, domain: Any, **when: tuple[Value, ...]) -> Variable:
+    """A variable that exists where any of the others has one of the values."""
+    return Variable(name, domain, tuple(Condition(k, v) for k, v in when.items()))
+
+
+#: A log scale, a condition, a forbidden combination, a range that irace's digits would change.
+SMALL = Space(
+    (
+        variable("x", real(-1, 1)),
+        variable("n", integer(1, 100, log=True)),
+        variable("kind", choice("plain", "a b", '#|"')),
+        variable("rate", real(0.001, 1, log=True), kind=("plain", "a b")),
+    ),
+    (Forbidden((Comparison("rate", ">", 0.5), Comparison("kind", "==", "a b")), "too fast"),),
+)
+
+#: Two numbers: the least budget is 96 runs.
+TINY = Space((variable("x", real(0, 1)), variable("n", integer(1, 50))))
+
+
+def _missing() -> str:
+    try:
+        irace_version()
+    except IraceMissing as error:
+        return str(error)
+    return ""
+
+
+#: For the tests that need R; the reason names the Debian package, r-cran-irace.
+needs_irace = pytest.mark.skipif(bool(_missing()), reason=_missing() or "irace is there")
