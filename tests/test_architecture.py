@@ -35,10 +35,10 @@ ALLOWED = {
     },
     "tuning": {
         "errors", "params", "components", "method", "configuration", "catalogue", "de", "problems",
-        "experiments",
+        "experiments", "extras",
     },
-    # of the experiments, the analysis reads what was stored, and the targets
-    "analysis": {"errors", "params", "problems", "experiments"},
+    # of experiments and tunings, the analysis reads what was stored, and the targets
+    "analysis": {"errors", "params", "problems", "experiments", "tuning"},
     "adapters": {"errors", "params", "extras", "method", "selector", "catalogue"},
     "scenarios": {"errors", "params", "method", "catalogue", "experiments"},
     "describe": {"errors", "params", "components"},

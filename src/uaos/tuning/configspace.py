@@ -1,0 +1,147 @@
+"""A search space as a ConfigurationSpace of the library ConfigSpace, for tuners that speak it.
+
+ConfigSpace has no decimals: what it draws is rounded, as the space declares it, on the way back. It
+scales numbers to [0, 1], and so may see a difference where two are equal: where p_max < p_min is
+forbidden, it refuses some candidates with p_max = p_min.
+
+Lindauer, M., Eggensperger, K., Feurer, M., Biedenkapp, A., Marben, J., Müller, P. & Hutter, F.
+(2019), "BOAH: a tool suite for multi-fidelity Bayesian optimization & analysis of
+hyperparameters", arXiv 1908.06756.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from uaos.extras import optional
+from uaos.params import Choice, Integer, Real, Value
+from uaos.tuning.models import uniform_candidates
+from uaos.tuning.space import Comparison, Space, Variable
+
+if TYPE_CHECKING:
+    from ConfigSpace import ConfigurationSpace
+
+_CLAUSES = {
+    "<": "ForbiddenLessThanClause", "<=": "ForbiddenLessThanEqualsClause",
+    ">": "ForbiddenGreaterThanClause", ">=": "ForbiddenGreaterThanEqualsClause",
+    "==": "ForbiddenEqualsClause",
+}  # fmt: skip
+_RELATIONS = {
+    "<": "ForbiddenLessThanRelation", "<=": "ForbiddenLessThanEqualsRelation",
+    ">": "ForbiddenGreaterThanRelation", ">=": "ForbiddenGreaterThanEqualsRelation",
+    "==": "ForbiddenEqualsRelation",
+}  # fmt: skip
+
+
+class _Never(Exception):
+    """A comparison that holds for no value."""
+
+
+def to_configspace(space: Space, *, seed: int | None = None) -> "ConfigurationSpace":
+    """The same space: names, ranges, log scales, conditions, and what is forbidden.
+
+    `seed` is that of its sampling.
+    """
+    library = _library()
+    defaults = _defaults(space)
+    made = {v.name: _hyperparameter(library, v, defaults) for v in space}
+    configspace: ConfigurationSpace = library.ConfigurationSpace(name="uaos", seed=seed)
+    configspace.add(list(made.values()))
+    for variable in space:
+        conditions = [
+            library.InCondition(made[variable.name], made[c.name], list(c.values))
+            for c in variable.when
+        ]
+        if conditions:
+            configspace.add(
+                library.OrConjunction(*conditions) if len(conditions) > 1 else conditions[0]
+            )
+    for one in space.forbidden:
+        try:
+            clauses = [_clause(library, space, made, c) for c in one.comparisons]
+        except _Never:
+            continue
+        configspace.add(
+            library.ForbiddenAndConjunction(*clauses) if len(clauses) > 1 else clauses[0]
+        )
+    return configspace
+
+
+def from_configspace(space: Space, configuration: Mapping[str, Any]) -> dict[str, Value]:
+    """The candidate that a configuration of :func:`to_configspace` is, rounded as declared."""
+    values = {name: _value(space[name], value) for name, value in dict(configuration).items()}
+    return space.check(values, "the configuration")
+
+
+def _library() -> Any:
+    return optional("ConfigSpace", "the export to ConfigSpace", "ConfigSpace", "configspace")
+
+
+def _hyperparameter(library: Any, variable: Variable, defaults: Mapping[str, Value]) -> Any:
+    name, domain = variable.name, variable.domain
+    if isinstance(domain, Choice):
+        if variable.fixed:
+            return library.Constant(name, domain.choices[0])
+        default = defaults.get(name, domain.choices[0])
+        return library.CategoricalHyperparameter(name, domain.choices, default_value=default)
+    if domain.low == domain.high:
+        return library.Constant(name, domain.low)
+    kind = "UniformInteger" if isinstance(domain, Integer) else "UniformFloat"
+    return getattr(library, f"{kind}Hyperparameter")(
+        name, domain.low, domain.high, default_value=defaults.get(name), log=domain.log
+    )
+
+
+def _defaults(space: Space) -> dict[str, Value]:
+    """The declared defaults, or else a candidate: ConfigSpace wants defaults that can work."""
+
+    def default(variable: Variable) -> Value:
+        domain = variable.domain
+        if isinstance(domain, Choice):
+            return domain.default if domain.default in domain.choices else domain.choices[0]
+        return min(max(domain.default, domain.low), domain.high)
+
+    declared = space.fill(default)
+    if not space.why_forbidden(declared):
+        return declared
+    found = uniform_candidates(space, 1, np.random.default_rng(1), works=lambda _: True)
+    return found[0] if found else declared
+
+
+def _clause(library: Any, space: Space, made: Mapping[str, Any], one: Comparison) -> Any:
+    if one.variable:
+        return getattr(library, _RELATIONS[one.relation])(made[one.name], made[str(one.other)])
+    domain = space[one.name].domain
+    if isinstance(domain, Choice) or domain.low == domain.high:
+        choices = domain.choices if isinstance(domain, Choice) else (domain.low,)
+        values = [v for v in choices if one.holds({one.name: v})]
+        if not values:
+            raise _Never
+        return library.ForbiddenInClause(made[one.name], values)
+    relation, value = _within(domain, one.relation, float(one.other))
+    return getattr(library, _CLAUSES[relation])(made[one.name], value)
+
+
+def _within(domain: Real | Integer, relation: str, number: float) -> tuple[str, float]:
+    """The same comparison with a number that the range has: ConfigSpace accepts no other."""
+    if isinstance(domain, Integer) and number != int(number):
+        if relation == "==":
+            raise _Never
+        number = math.floor(number) if relation in (">", "<=") else math.ceil(number)
+    if not domain.low <= number <= domain.high:
+        upwards = relation in (">", ">=")
+        if relation == "==" or upwards == (number > domain.high):
+            raise _Never
+        relation, number = (">=", domain.low) if upwards else ("<=", domain.high)
+    return relation, int(number) if isinstance(domain, Integer) else float(number)
+
+
+def _value(variable: Variable, value: Any) -> Value:
+    """A value as Python's own type, a real number with the declared digits."""
+    plain: Value = value.item() if isinstance(value, np.generic) else value
+    domain = variable.domain
+    if isinstance(domain, Real):
+        return float(min(max(round(float(plain), domain.digits), domain.low), domain.high))
+    return plain
