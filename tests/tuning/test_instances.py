@@ -119,7 +119,7 @@ def test_a_file_is_kept_away_from_the_test_set_too(tmp_path: Path) -> None:
         ("3 1.5", "expected function instance"),
         ("\u0663 16", "expected function instance"),  # a digit of another script
         ("instance function", "expected function instance"),
-        ("function instance", "expected function instance"),  # a header comes first, and once
+        ("function instance", "expected function instance"),  # a header comes first
         ("0 16", "expected a function 1 to 24"),
         ("25 16", "expected a function 1 to 24"),
         ("3 0", "expected an instance 1 to 1000"),
@@ -133,6 +133,12 @@ def test_a_wrong_line_is_named_with_what_it_holds(line: str, expected: str, tmp_
     with pytest.raises(InvalidFile, match=rf"mine.txt, line 3: .*{expected}") as error:
         instances(path)
     assert "again" in expected or f"{line!r}" in str(error.value)
+
+
+def test_a_file_has_one_header(tmp_path: Path) -> None:
+    path = written(tmp_path, "function instance\nfunction instance\n3 16\n")
+    with pytest.raises(InvalidFile, match="line 2: 'function instance'; expected function instanc"):
+        instances(path)
 
 
 @pytest.mark.parametrize(
