@@ -1,5 +1,7 @@
 """Memories keep what the specification says, in the order it says, and never grow."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -95,3 +97,28 @@ def test_a_reward_has_the_memory_it_reads_and_its_size_is_fixed(name: str) -> No
         record(memory, [(i % 3, generation, True) for i in range(7)])
     assert {key: array.shape for key, array in memory.arrays().items()} == before
     assert reward.compute(memory.view(), np).shape == (3,)
+
+
+@pytest.mark.parametrize("name", components("reward"))
+def test_a_memory_counts_its_observations_as_its_view_does(name: str) -> None:
+    memory = memory_for(components("reward")[name](), 3)
+    assert memory.observations().tolist() == [0, 0, 0]
+    record(memory, [(2, 1, True), (0, 5, False), (2, 4, True), (1, 3, True)])
+    assert memory.observations().tolist() == [0, 1, 2]
+    np.testing.assert_array_equal(memory.view().observations(np), [0, 1, 2])
+
+
+@pytest.mark.parametrize("name", components("reward"))
+def test_a_deep_copy_sees_its_own_generations(name: str) -> None:
+    memory = memory_for(components("reward")[name](), 2)
+    copied = copy.deepcopy(memory)
+    record(copied, [(0, 3, True)])
+    assert copied.view().observations(np).tolist() == [1, 0]
+    assert memory.view().observations(np).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("name", components("reward"))
+def test_an_empty_memory_is_worth_what_a_selector_starts_with(name: str) -> None:
+    reward = components("reward")[name]()
+    if reward.memory != "generations":  # a generation is there before a reward is asked for
+        assert reward.compute(memory_for(reward, 3).view(), np).tolist() == [0, 0, 0]

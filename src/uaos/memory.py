@@ -29,6 +29,9 @@ class Memory(Protocol):
     def view(self) -> Any:
         """The arrays as the reward reads them."""
 
+    def observations(self) -> NDArray[Any]:
+        """How many successes of each operator there are: what the view says, at less cost."""
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything the memory holds, for saving; writing into these arrays restores it."""
 
@@ -47,8 +50,7 @@ class GenerationMemory:
         # One block: successes, applications, sums, bests, each (max_gen, K), newest row first.
         self._table = np.zeros((4, max_gen, n_operators))
         self._count = np.zeros(())
-        s, n, sums, bests = self._table
-        self._view = Generations(s, n, sums, bests, self._count)
+        self._view = _rows(self._table, self._count)
 
     def record(self, operators: Integers, metrics: Floats, successes: Flags) -> None:
         """Move every generation one row down and fill row 0."""
@@ -57,8 +59,21 @@ class GenerationMemory:
     def view(self) -> Generations:  # noqa: D102 (see Memory)
         return self._view
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A deep copy has a table of its own, and its view must show that one."""
+        self.__dict__.update(state, _view=_rows(state["_table"], state["_count"]))
+
+    def observations(self) -> NDArray[Any]:  # noqa: D102
+        counts: Floats = _column_sums(self._view.successes)
+        return counts
+
     def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
         return {"table": self._table, "count": self._count}
+
+
+def _rows(table: Floats, count: Floats) -> Generations:
+    s, n, sums, bests = table
+    return Generations(s, n, sums, bests, count)
 
 
 class SuccessMemory:
@@ -68,13 +83,17 @@ class SuccessMemory:
         self._metrics = np.zeros((n_operators, fix_appl))
         self._counts = np.zeros(n_operators)
         self._next = np.zeros(n_operators, dtype=np.int64)
+        self._view = Successes(self._metrics, self._counts)
 
     def record(self, operators: Integers, metrics: Floats, successes: Flags) -> None:
         """Write each success over its operator's oldest."""
         _record_successes(self._metrics, self._counts, self._next, operators, metrics, successes)
 
     def view(self) -> Successes:  # noqa: D102
-        return Successes(self._metrics, self._counts)
+        return self._view
+
+    def observations(self) -> NDArray[Any]:  # noqa: D102
+        return self._counts
 
     def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
         return {"metrics": self._metrics, "counts": self._counts, "next": self._next}
@@ -103,6 +122,10 @@ class WindowMemory:
 
     def view(self) -> Window:  # noqa: D102
         return self._view
+
+    def observations(self) -> NDArray[Any]:  # noqa: D102
+        counts: Integers = _tally(self._operators, len(self._view.labels))
+        return counts
 
     def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
         return {"operators": self._operators, "metrics": self._metrics, "size": self._size}
@@ -170,3 +193,22 @@ def _record_window(held_operators, held_metrics, size, operators, metrics, succe
                 held_metrics[e] = held_metrics[e + 1]
         held_operators[place] = op
         held_metrics[place] = metrics[i]
+
+
+@njit(cache=True)
+def _column_sums(table):  # type: ignore[no-untyped-def]
+    sums = np.zeros(table.shape[1])
+    for t in range(table.shape[0]):
+        for op in range(table.shape[1]):
+            sums[op] += table[t, op]
+    return sums
+
+
+@njit(cache=True)
+def _tally(held_operators, n_operators):  # type: ignore[no-untyped-def]
+    counts = np.zeros(n_operators, np.int64)
+    for op in held_operators:
+        if op < 0:
+            break
+        counts[op] += 1
+    return counts

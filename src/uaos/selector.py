@@ -4,6 +4,9 @@ select → (vary, evaluate) → update: metric → memory → reward → quality
 """
 
 import os
+from contextlib import nullcontext
+from functools import partial
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -11,7 +14,7 @@ from numpy.typing import ArrayLike
 from rich.table import Table
 
 from uaos import statefile
-from uaos.compiled import compiled
+from uaos.compiled import Compute, compiled, has_twin, silent
 from uaos.components import Component
 from uaos.components.metrics import comparable
 from uaos.components.qualities import Evidence
@@ -20,8 +23,11 @@ from uaos.errors import InvalidComponent, InvalidFeedback, InvalidFile, InvalidP
 from uaos.memory import Floats, Integers, memory_for
 from uaos.method import Method
 from uaos.steps import (
+    JudgeOfOne,
     first_outside,
     judge,
+    judge_of_one,
+    own,
     settled_probabilities,
     settled_qualities,
     settled_rewards,
@@ -32,6 +38,11 @@ from uaos.steps import (
 FORMAT = 1
 
 _WHOLE = (int, np.integer)
+
+# What a generation of one is taken as without a closer look: exact types, for True is an int.
+_ROW = frozenset((list, tuple, np.ndarray))
+_OPERATOR = frozenset((int, np.int64))
+_FITNESS = frozenset((float, np.float64, int))
 
 
 class Selector:
@@ -67,11 +78,16 @@ class Selector:
             raise InvalidParameter("budget", budget, "a positive number of offspring, or None")
         self.method = method
         self._at_work = at_work
-        self._reward, self._quality, self._probability, self._selection = (
-            compiled(c)
-            for c in (at_work.reward, at_work.quality, at_work.probability, at_work.selection)
-        )
         self.n_operators = int(n_operators)
+        learning = (at_work.reward, at_work.quality, at_work.probability)
+        self._reward, self._quality, self._probability = (
+            _computing(component, self.n_operators) for component in learning
+        )
+        self._selection = compiled(at_work.selection)
+        self._judge_of_one = judge_of_one(at_work.metric)
+        self._one = (np.zeros(1, dtype=np.int64), np.zeros(1), np.zeros(1, dtype=bool))
+        self._quiet = nullcontext if silent(*learning) else partial(np.errstate, all="ignore")
+        self._reads_successes = own(at_work.reward) and at_work.reward.memory != "generations"
         self.budget = budget
         self.rng = np.random.default_rng(_checked_seed(seed))
         self._restart()
@@ -130,39 +146,63 @@ class Selector:
         NaN and infinite offspring are failed applications; see
         :func:`uaos.components.metrics.comparable` for parents.
         """
+        # Overflow, 0/0 and the like are masked or saturated where they can arise: no warnings.
+        one = _lone(operators, parent_fitness, offspring_fitness, self.n_operators)
+        if one is not None and self._judge_of_one is not None:
+            self._note_applied(one[0])
+            with self._quiet():
+                self._learn_from_one(*one, self._judge_of_one)
+            return
         applied, parents, offspring = self._checked(operators, parent_fitness, offspring_fitness)
         if len(applied) == 0:
             return
-        if not self._all_applied:
-            self._note_applied(applied)
-        # Overflow, 0/0 and the like are masked or saturated where they can arise.
+        self._note_applied(applied)
         with np.errstate(all="ignore"):
             self._learn(applied, parents, offspring)
 
     def _learn(self, operators: Integers, parents: Floats, offspring: Floats) -> None:
-        method, p, q = self._at_work, self._probabilities, self._qualities
+        """Metric → memory, of a generation."""
+        metric = self._at_work.metric
         least_parent, least_offspring, failed = survey(parents, offspring)
         if failed:
             parents, offspring = comparable(parents, offspring, np)
         best_so_far = min(self._best_so_far, least_parent)
-        values = method.metric.compute(parents, offspring, best_so_far, np)
-        values = _floats(values, len(operators), method.metric)
-        metrics, successes = judge(values, parents, offspring, method.metric.by_reference)
+        values = metric.compute(parents, offspring, best_so_far, np)
+        values = _floats(values, len(operators), metric)
+        metrics, successes = judge(values, parents, offspring, metric.by_reference)
         self._memory.record(operators, metrics, successes)
-        memory = self._memory.view()
-        values = _floats(self._reward(memory), len(p), method.reward)
-        rewards = settled_rewards(values, method.scale_rewards)
-        seen = memory.observations(np) if method.quality.counts_observations else p
-        evidence = Evidence(rewards, self._rewards, q, p, seen)
-        values = _floats(self._quality(evidence), len(p), method.quality)
-        q = settled_qualities(values)
-        values = _floats(self._probability(q, p), len(p), method.probability)
+        self._adapt()
         self._best_so_far = min(best_so_far, least_offspring)
-        self._rewards, self._qualities = rewards, q
-        self._probabilities = settled_probabilities(values)
         self._reported += len(operators)
 
-    def _note_applied(self, operators: Integers) -> None:
+    def _learn_from_one(
+        self, operator: int, parent: float, offspring: float, judge_of_one: JudgeOfOne
+    ) -> None:
+        """Metric → memory, of a generation of one: in plain numbers, which is faster."""
+        best_so_far = min(self._best_so_far, parent) if parent > -inf else self._best_so_far
+        metric, success = judge_of_one(parent, offspring, best_so_far)
+        operators, metrics, successes = self._one
+        operators[0], metrics[0], successes[0] = operator, metric, success
+        self._memory.record(operators, metrics, successes)
+        # A failure leaves a memory of successes as it was, and so the rewards read from it.
+        same = self._reads_successes and not success
+        self._adapt(self._rewards if same else None)
+        self._best_so_far = min(best_so_far, offspring) if offspring > -inf else best_so_far
+        self._reported += 1
+
+    def _adapt(self, rewards: Floats | None = None) -> None:
+        """Memory → reward → quality → probability; `rewards` are those already known."""
+        method, p, q = self._at_work, self._probabilities, self._qualities
+        if rewards is None:
+            rewards = settled_rewards(self._reward(self._memory.view()), method.scale_rewards)
+        seen = self._memory.observations() if method.quality.counts_observations else p
+        q = settled_qualities(self._quality(Evidence(rewards, self._rewards, q, p, seen)))
+        p = settled_probabilities(self._probability(q, p))
+        self._rewards, self._qualities, self._probabilities = rewards, q, p
+
+    def _note_applied(self, operators: Integers | int) -> None:
+        if self._all_applied:
+            return
         self._unapplied[operators] = False
         self._all_applied = not self._unapplied.any()
 
@@ -273,6 +313,39 @@ class Selector:
             row = (self._rewards[op], self._qualities[op], p)
             table.add_row(str(op), *(f"{v:.3g}" for v in row), "█" * round(20 * p))
         return table
+
+
+def _lone(
+    operator: Any, parent: Any, offspring: Any, n_operators: int
+) -> tuple[int, float, float] | None:
+    """The numbers of a generation of one; None if it is another, or needs the full check."""
+    if type(operator) in _ROW:
+        if type(parent) not in _ROW or type(offspring) not in _ROW:
+            return None
+        operator, parent, offspring = _only(operator), _only(parent), _only(offspring)
+    if type(parent) not in _FITNESS or type(offspring) not in _FITNESS:
+        return None
+    if type(operator) not in _OPERATOR or not 0 <= operator < n_operators:
+        return None
+    try:
+        return operator, float(parent), float(offspring)
+    except OverflowError:
+        return None
+
+
+def _only(row: Any) -> Any:
+    """The number in a row of one."""
+    if type(row) is np.ndarray:
+        return row.item() if row.shape == (1,) and row.dtype.kind in "iuf" else None
+    return row[0] if len(row) == 1 else None
+
+
+def _computing(component: Component, length: int) -> Compute:
+    """The component as the selector runs it, giving `length` floats."""
+    compute = compiled(component)
+    if has_twin(component):
+        return compute
+    return lambda *inputs: _floats(compute(*inputs), length, component)
 
 
 def _floats(values: Any, length: int, component: Component) -> Floats:

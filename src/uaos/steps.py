@@ -4,16 +4,25 @@ The same steps as `measure`, `scaled` and `normalised` of the component families
 define them in array-namespace style. Each is a handful of array operations on a few numbers, where
 calling NumPy costs more than computing; as kernels they cost a third of the selector's time less.
 Sums run in the order of the index, so that compiled and interpreted kernels agree to the last bit.
+
+An algorithm that makes one offspring at a time is judged in plain numbers (:func:`judge_of_one`),
+by the metric's own definition: array-namespace style needs no arrays.
 """
 
+import math
+from collections.abc import Callable
+from math import inf
 from typing import Any
 
 import numpy as np
 from numba import njit
 
+from uaos.components import Component, Metric
 from uaos.components.base import LIMIT
 
 Array = np.ndarray[Any, Any]
+#: From the fitness of parent and offspring and the best so far to the metric and the success.
+JudgeOfOne = Callable[[float, float, float], tuple[float, bool]]
 
 
 @njit(cache=True)
@@ -64,6 +73,49 @@ def judge(
             metrics[i] = saturated(values[i])
             successes[i] = metrics[i] > 0.0 or not by_reference
     return metrics, successes
+
+
+def own(component: Component) -> bool:
+    """Whether it is of this package, hence in array-namespace style; a user's need not be."""
+    return type(component).__module__.startswith("uaos.components.")
+
+
+class _Number(float):
+    """A number that can be asked for its minimum, as an array can."""
+
+    def min(self) -> "_Number":
+        return self
+
+
+class _Numbers:
+    """The namespace of single numbers, as far as metrics need it."""
+
+    maximum = staticmethod(max)
+    exp = staticmethod(math.exp)
+
+    @staticmethod
+    def where(condition: bool, one: float, other: float) -> float:
+        return one if condition else other
+
+    @staticmethod
+    def median(number: float) -> float:
+        return number
+
+
+def judge_of_one(metric: Metric) -> JudgeOfOne | None:
+    """What :func:`judge` says of a single offspring; None for a metric that may need arrays."""
+    if not own(metric):
+        return None
+    compute, by_reference = metric.compute, metric.by_reference
+
+    def judged(parent: float, offspring: float, best_so_far: float) -> tuple[float, bool]:
+        # A failed evaluation, of either, is NaN or infinite, and nothing is improved.
+        if not -inf < offspring < parent < inf:
+            return 0.0, False
+        value = saturated(compute(_Number(parent), _Number(offspring), best_so_far, _Numbers))
+        return value, value > 0.0 or not by_reference
+
+    return judged
 
 
 @njit(cache=True)

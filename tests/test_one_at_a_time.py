@@ -1,0 +1,219 @@
+"""One offspring at a time, a selector takes shorter ways, and they lead to the same place."""
+
+import copy
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_selector import assert_equal_states
+
+import uaos
+from uaos import Method, Selector, compiled
+from uaos.errors import InvalidFeedback
+
+CATALOGUE = [name for name, entry in uaos.methods().items() if entry.method is not None]
+
+
+def feedback(steps: int) -> list[tuple[float, float]]:
+    """Parent and offspring: some equal gains, some failed evaluations."""
+    rng = np.random.default_rng(4)
+    made = []
+    for step in range(steps):
+        parent = rng.normal(5.0, 2.0)
+        gain = round(rng.normal(0.2, 1.0), 1 if step % 3 else 9)
+        failed = step % 23 == 22
+        offspring = [np.nan, np.inf, -np.inf][step % 3] if failed else parent - gain
+        made.append((np.inf if step % 37 == 36 else float(parent), float(offspring)))
+    return made
+
+
+def started(name: str, k: int, *, plainly: bool) -> Selector:
+    """A selector of the catalogue's method; `plainly`: arrays and the components' own `compute`."""
+    twins = compiled._TWINS
+    try:
+        if plainly:
+            compiled._TWINS = {}
+        selector = uaos.method(name).selector(k, seed=3, budget=1000)
+    finally:
+        compiled._TWINS = twins
+    if plainly:
+        selector._judge_of_one = None
+    return selector
+
+
+def course(name: str, k: int, steps: int, *, plainly: bool) -> tuple[list[int], list[list[float]]]:
+    """The operators that were selected, and the probabilities after each update."""
+    selector = started(name, k, plainly=plainly)
+    operators, probabilities = [], []
+    for parent, offspring in feedback(steps):
+        (operator,) = selector.select(1).tolist()
+        selector.update([operator], [parent], [offspring])
+        operators.append(operator)
+        probabilities.append(selector.probabilities.tolist())
+    return operators, probabilities
+
+
+@pytest.mark.parametrize("k", [5, 9])
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_the_selections_are_those_of_the_definitions(name: str, k: int) -> None:
+    fast, p_fast = course(name, k, 250, plainly=False)
+    plain, p_plain = course(name, k, 250, plainly=True)
+    assert fast == plain
+    np.testing.assert_allclose(p_fast, p_plain, rtol=1e-9)
+    assert len(set(fast)) == k
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_a_number_and_an_array_of_one_leave_the_same_state(name: str) -> None:
+    by_number, by_array = (started(name, 4, plainly=False) for _ in range(2))
+    by_array._judge_of_one = None
+    for parent, offspring in feedback(120):
+        operators = by_number.select(1)
+        assert by_array.select(1).tolist() == operators.tolist()
+        by_number.update(operators, [parent], [offspring])
+        by_array.update(operators, np.array([parent]), np.array([offspring]))
+        assert_equal_states(by_number.state(), by_array.state())
+
+
+SCRIPT = """
+import json, sys
+import numba
+from test_one_at_a_time import CATALOGUE, course
+report = {n: [course(n, 3, 40, plainly=plainly) for plainly in (False, True)] for n in CATALOGUE}
+json.dump({"interpreted": bool(numba.config.DISABLE_JIT), "report": report}, sys.stdout)
+"""
+
+
+@pytest.fixture(scope="module")
+def interpreted() -> dict:
+    """Short courses of all methods, in a process without compilation; warnings are errors."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", SCRIPT],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(Path(__file__).parent)},
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["interpreted"]
+    return found["report"]
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_compiled_or_not_the_course_is_the_same_to_the_last_bit(
+    interpreted: dict, name: str
+) -> None:
+    fast, plain = interpreted[name]
+    assert fast == list(course(name, 3, 40, plainly=False))
+    assert plain == list(course(name, 3, 40, plainly=True))
+    assert fast[0] == plain[0]
+
+
+METHOD = Method("relative_improvement", "success_sum", "weighted_sum")
+
+
+@pytest.mark.parametrize(
+    ("operator", "parent", "offspring"),
+    [
+        (1, 3.0, 2.0),
+        (np.int64(1), np.float64(3.0), 2),
+        ([1], [3.0], (2.0,)),
+        ([1], [3], [2]),
+        (1, [3.0], 2.0),
+        (np.array([1]), np.array([3.0]), [2.0]),
+        (np.array([1], dtype=np.uint8), np.array([3.0], dtype=np.float32), np.array([2])),
+        (np.array(1), np.array(3.0), np.array(2.0)),
+        (range(1, 2), [np.float32(3.0)], [True + 1.0]),
+    ],
+)
+def test_a_generation_of_one_may_come_in_any_form(
+    operator: object, parent: object, offspring: object
+) -> None:
+    selector, expected = (METHOD.selector(3, seed=1) for _ in range(2))
+    expected.update([1], [3.0], [2.0])
+    selector.update(operator, parent, offspring)
+    assert_equal_states(selector.state(), expected.state())
+    # best so far 3 / offspring 2 · (3 - 2) = 1.5, scaled to 1
+    assert selector.rewards.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("operator", "parent", "offspring", "message"),
+    [
+        ([1], 3.0, 2.0, "of one length"),
+        ([1], [3.0], 2.0, "of one length"),
+        ([[1]], [[3.0]], [[2.0]], "of one length"),
+        (np.array([[1]]), np.array([[3.0]]), np.array([[2.0]]), "of one length"),
+        ([1], [3.0], [], "of one length"),
+        ({1}, [3.0], [2.0], "must be whole numbers"),
+        ({0: 1}, [3.0], [2.0], "must be whole numbers"),
+        (b"\x01", [3.0], [2.0], "must be whole numbers"),
+        ([True], [3.0], [2.0], "must be whole numbers"),
+        (np.array([1], dtype=object), [3.0], [2.0], "must be whole numbers"),
+        (np.array([1], dtype="M8[ns]"), [3.0], [2.0], "must be whole numbers"),
+        (np.array([1.0]), [3.0], [2.0], "must be whole numbers"),
+        (3, 3.0, 2.0, "operator 3 does not exist"),
+        (np.array([-1]), [3.0], [2.0], "operator -1 does not exist"),
+        (1, 10**400, 2.0, "must be numbers"),
+        (1, 3.0, "x", "must be numbers"),
+    ],
+)
+def test_what_is_no_generation_of_one_is_refused_and_changes_nothing(
+    operator: object, parent: object, offspring: object, message: str
+) -> None:
+    selector = METHOD.selector(3, seed=1)
+    before = selector.state()
+    with pytest.raises(InvalidFeedback, match=message):
+        selector.update(operator, parent, offspring)
+    assert_equal_states(selector.state(), before)
+
+
+def test_the_best_so_far_is_that_of_finite_fitness() -> None:
+    method = Method("best_so_far_improvement", "success_sum", scale_rewards=False)
+    selector = method.selector(2, seed=1)
+    selector.update(0, np.inf, 9.0)  # no parent to improve on; best so far 9
+    selector.update(1, np.nan, np.nan)
+    selector.update(1, 12.0, -np.inf)
+    selector.update(0, 20.0, 7.0)  # 2 better than the best so far, in 2 applications
+    assert selector.rewards.tolist() == [1, 0]
+    selector.update(1, 6.0, 5.5)  # the parent is the best so far: 0.5, in 3 applications
+    assert selector.rewards.tolist() == [1, pytest.approx(0.5 / 3)]
+
+
+def test_a_selector_deeply_copied_between_two_offspring_learns_on_its_own() -> None:
+    selector = uaos.method("SaDE").selector(3, seed=1)
+    selector.update([0, 1, 2], [9.0] * 3, [5.0, 9.0, 9.0])
+    copied = copy.deepcopy(selector)
+    for one in (selector, copied):
+        one.update(1, 9.0, 5.0)
+    assert_equal_states(copied.state(), selector.state())
+    copied.update(1, 9.0, 5.0)
+    assert copied.probabilities[1] > selector.probabilities[1]
+
+
+def test_a_users_reward_is_computed_at_every_update() -> None:
+    asked = []
+
+    class Counting(uaos.WindowReward):
+        def compute(self, memory, xp):
+            asked.append(int(memory.size))
+            return memory.membership(xp).sum(axis=1)
+
+    selector = Method(reward=Counting()).selector(2, seed=1)
+    for offspring in (1.0, 3.0, 3.0):
+        selector.update(0, 2.0, offspring)
+    assert asked == [1, 1, 1]
+
+
+def test_a_users_metric_gets_its_arrays() -> None:
+    class Doubled(uaos.Metric):
+        def compute(self, parents, offspring, best_so_far, xp):
+            return 2 * (parents - offspring).reshape(1)
+
+    method = Method(Doubled(), "success_sum", scale_rewards=False)
+    selector = method.selector(2, seed=1)
+    selector.update(0, 3.0, 2.0)
+    assert selector.rewards.tolist() == [2, 0]
