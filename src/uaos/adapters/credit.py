@@ -191,9 +191,7 @@ def resolved(method: MethodLike) -> Method:
         return method
     if isinstance(method, str | os.PathLike):
         return catalogue.method(os.fspath(method))
-    allowed = (
-        "a uaos.Method, a name of the catalogue or a TOML file (or one of these for each slot)"
-    )
+    allowed = "a uaos.Method, a name of the catalogue, a TOML file, or a mapping of slots to these"
     raise InvalidParameter("method", method, allowed)
 
 

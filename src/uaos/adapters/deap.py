@@ -88,7 +88,9 @@ class Variation:
     def restart(self) -> None:
         """Forget what was learnt: a new run begins."""
         self._of = {}
-        self._credit.start(np.random.default_rng(random.getrandbits(64)))
+        # Where there is nothing to select, DEAP's own sequence of random numbers is left alone.
+        seed = random.getrandbits(64) if self._credit.selectors else 0
+        self._credit.start(np.random.default_rng(seed))
 
     def mate(self, *parents: Any) -> tuple[Any, ...]:
         """Offspring of the parents, by the operator whose turn it is; their fitness is deleted."""
