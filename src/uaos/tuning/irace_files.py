@@ -32,10 +32,12 @@ LOG, ELITES, EXPERIMENTS = "irace.Rdata", "elites.tsv", "experiments.tsv"
 # A real number has about 15 digits before and after the point together; irace needs some to spare.
 _MOST_DIGITS = 13
 
-# What has a meaning of its own in R, or in irace's tables.
+# What has a meaning of its own in R; and, in the last line, variables of irace 4 that a column of
+# the same name would hide from it.
 _RESERVED = {
     "if", "else", "repeat", "while", "function", "for", "next", "break", "in", "TRUE", "FALSE",
     "NULL", "Inf", "NaN", "NA", "NA_integer_", "NA_real_", "NA_complex_", "NA_character_",
+    "n", "nx", "param", "idx_satisfied",
 }  # fmt: skip
 
 _TESTS = {"friedman": "F-test", "t-test": "t-test"}
@@ -258,7 +260,7 @@ def _scenario(
             settings["forbiddenFile"] = f"./{FORBIDDEN}"
     lines = [f"{k} <- {_quoted(v) if isinstance(v, str) else v}" for k, v in settings.items()]
     lines += [
-        "# Python does the runs.",
+        "# uaos does the runs. To do them otherwise, set targetRunner in place of these lines.",
         ".runner <- new.env()",
         f'sys.source("{RUNNER}", .runner)',
         "targetRunnerParallel <- .runner$evaluate",

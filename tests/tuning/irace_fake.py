@@ -1,0 +1,56 @@
+"""A stand-in for Rscript that replays a recorded session of irace, for machines without R.
+
+In the recording, a line that begins with "> " is a run that irace asked for; runs that follow each
+other are one batch. The rest was printed, but for the tables at the end.
+"""
+
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+RECORDING = Path(__file__).parents[1] / "data" / "irace-3.5.txt"
+
+
+def session() -> Iterator[str | list[list[str]]]:
+    """The printed lines, and the batches as rows of fields."""
+    lines = RECORDING.read_text().partition("=== ")[0].splitlines()
+    for is_run, group in groupby(lines, key=lambda line: line.startswith("> ")):
+        if is_run:
+            yield [line[2:].split("\t") for line in group]
+        else:
+            yield from group
+
+
+def replay() -> None:
+    mode = os.environ.get("FAKE_IRACE", "")
+    port, token = Path("connection.txt").read_text().split()
+    with socket.create_connection(("127.0.0.1", int(port))) as link, link.makefile("rw") as lines:
+        lines.write(token + "\n")
+        batches = 0
+        for part in session():
+            if isinstance(part, str):
+                print(part, flush=True)
+                continue
+            batches += 1
+            if mode == "fails" and batches == 2:
+                print("Error: == irace == All is\n lost!\nExecution halted", file=sys.stderr)
+                sys.exit(1)
+            if mode == "dies" and batches == 2:
+                os.kill(os.getpid(), 9)
+            lines.write("\n".join([str(len(part)), *map("\t".join, part)]) + "\n")
+            lines.flush()
+            if not all(lines.readline() for _ in part):
+                sys.exit(3)
+    for table in RECORDING.read_text().split("=== ")[1:]:
+        name, _, rows = table.partition("\n")
+        Path(name).write_text(rows)
+
+
+if __name__ == "__main__":
+    if "-e" in sys.argv:
+        print(os.environ.get("FAKE_VERSION", "3.5"), end="")
+    else:
+        replay()

@@ -1,0 +1,611 @@
+"""R's irace does the search, Python the runs."""
+
+import math
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import irace_fake
+import pytest
+from irace_spaces import SMALL, TINY, choice, needs_irace, variable
+
+from uaos.errors import InvalidParameter, UaosError
+from uaos.params import Value
+from uaos.tuning.design import PRESETS, design
+from uaos.tuning.events import (
+    Dropped,
+    Elite,
+    Event,
+    IterationEnded,
+    IterationStarted,
+    Sampled,
+    Step,
+)
+from uaos.tuning.irace import IraceFailed, IraceMissing, check_irace, irace_version, run_irace
+from uaos.tuning.irace_files import Dialect
+from uaos.tuning.irace_link import Link, Request
+from uaos.tuning.irace_output import Run, Transcript
+from uaos.tuning.race import Rules, Task
+from uaos.tuning.racer import Winners
+from uaos.tuning.space import Space
+from uaos.tuning.tune import initial_candidates
+
+INSTANCES = ("a", "b", "c")
+
+
+def cost(values: dict[str, Value] | object, seed: int) -> float:
+    """The objective of the recorded session."""
+    assert isinstance(values, dict)
+    x, n = float(values["x"]), float(values["n"])
+    return round(abs(x - 0.3) + n / 100 + seed % 7 * x / 20, 3)
+
+
+def evaluate(tasks: Sequence[Task]) -> list[float]:
+    return [cost(t.values, t.seed) for t in tasks]
+
+
+# What irace prints
+
+
+@pytest.fixture(scope="module")
+def recorded() -> list[Event]:
+    """The events of the recorded session."""
+    transcript, events = Transcript(0, Rules()), []
+    for part in irace_fake.session():
+        if isinstance(part, str):
+            events += transcript.line(part)
+            continue
+        runs = [
+            Run(int(i), None if p == "NA" else int(p), Dialect(TINY).values(row),
+                INSTANCES[int(k) - 1], int(seed))
+            for i, p, k, seed, *row in part
+        ]  # fmt: skip
+        events += transcript.batch(runs)
+        transcript.costs(runs, [cost(run.values, run.seed) for run in runs], len(runs))
+    return events + transcript.end()
+
+
+def of(events: Sequence[Event], kind: type) -> list[Event]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def test_a_race_begins_with_those_who_join(recorded: list[Event]) -> None:
+    assert recorded[0] == Sampled(1, 1, None, {"x": 0.6, "n": 33}, "uniform")
+    assert recorded[5] == IterationStarted(1, 3, 32, (1, 2, 3, 4, 5))
+    assert of(recorded, Sampled)[5] == Sampled(6, 2, 4, {"x": 0.71, "n": 3}, "model")
+    assert of(recorded, IterationStarted)[1] == IterationStarted(2, 3, 35, (4, 6, 7, 8, 9))
+
+
+def test_a_row_is_a_step(recorded: list[Event]) -> None:
+    first = of(recorded, Step)[0]
+    assert isinstance(first, Step)
+    assert first[:6] == (
+        1, 1, 0, "a", 799790031, {1: 0.78, 2: 0.277, 3: 1.258, 4: 0.213, 5: 0.77},
+    )  # fmt: skip
+    assert (first.alive, first.best, first.mean_cost, first.used) == (5, 4, 0.213, 5)
+    assert math.isnan(first.statistic)  # the first test comes after five instances
+    assert first.dropped == ()
+
+
+def test_who_left_is_found_by_the_same_test(recorded: list[Event]) -> None:
+    fifth = of(recorded, Step)[4]
+    assert isinstance(fifth, Step)
+    # Ranks of 1 to 5 on the five instances: 4 5 4 4 4 ... The sums are 19, 10, 25, 5 and 16;
+    # X = 12 (4² + 5² + 10² + 10² + 1²) / (5·5·6) = 19.36, and of t's threshold only 4 is left.
+    assert fifth.statistic == pytest.approx(19.36)
+    assert fifth.p_value == pytest.approx(0.000668, abs=1e-6)
+    assert [(d.id, d.rank_sum) for d in fifth.dropped] == [(1, 19), (2, 10), (3, 25), (5, 16)]
+    assert fifth.dropped[0].reason == "friedman, p = 0.000668"
+    assert fifth.alive == 1
+
+
+def test_an_elite_is_not_taken_for_a_loser_as_long_as_it_is_protected(
+    recorded: list[Event],
+) -> None:
+    """In race 3 the test drops 10, of rank sum 10, but neither 7 (15) nor 4 (25)."""
+    step = next(s for s in of(recorded, Step) if isinstance(s, Step) and s[:2] == (3, 5))
+    assert [d.id for d in step.dropped] == [10, 11, 12, 13]
+    assert step.alive == 3
+
+
+def test_a_step_without_runs_is_a_step_too(recorded: list[Event]) -> None:
+    last = of(recorded, Step)[-1]
+    assert isinstance(last, Step)
+    assert (last.iteration, last.step, last.position, last.costs) == (4, 7, 4, {})
+    assert (last.instance, last.seed) == ("b", 631621743)  # as in race 1
+    assert last.used == 83
+
+
+def test_a_race_ends_with_a_reason_and_its_survivors(recorded: list[Event]) -> None:
+    ended = of(recorded, IterationEnded)
+    assert len(ended) == 4
+    assert ended[0] == IterationEnded(
+        1,
+        "number of alive configurations (1) <= minimum number of configurations (3)",
+        (Elite(4, 1, 5, 5.0, pytest.approx(0.2084)),),
+        25,
+    )
+    assert isinstance(ended[3], IterationEnded)
+    survivors = [(e.id, e.rank, e.instances) for e in ended[3].elites]
+    assert survivors == [(7, 1, 8), (4, 2, 8), (14, 3, 7)]
+    assert recorded[-1] is ended[3]
+
+
+def race_of(rows: Sequence[tuple[str, int, list[float]]], count: int) -> list[Event]:
+    """The steps of a race with these markers, numbers left and costs."""
+    transcript, events = Transcript(1, Rules()), []
+    transcript.line("# 2026-01-01 12:00:00 UTC: Iteration 1 of 2")
+    alive = list(range(1, count + 1))
+    for place, (marker, left, costs) in enumerate(rows, start=1):
+        runs = [Run(i, None, {}, "a", 1) for i in alive]
+        events += transcript.batch(runs)
+        transcript.costs(runs, costs, len(runs))
+        made = transcript.line(f"|{marker}| {place:10}| {left:10}| {1:10}| 0.5| 9|00:00:00|")
+        assert isinstance(made[0], Step)
+        alive = [i for i in alive if i not in {d.id for d in made[0].dropped}]
+        events += made
+    return events
+
+
+def test_an_initial_candidate_is_called_so() -> None:
+    assert [e.origin for e in race_of([("x", 2, [1, 2])], 2) if isinstance(e, Sampled)] == [
+        "initial",
+        "uniform",
+    ]
+
+
+def test_a_run_that_failed_ends_its_candidate() -> None:
+    step = race_of([("x", 2, [1, math.inf, 2])], 3)[-1]
+    assert isinstance(step, Step)
+    assert [(d.id, d.reason) for d in step.dropped] == [(2, "failed")]
+
+
+def test_where_our_test_disagrees_with_irace_the_worst_have_left() -> None:
+    """Nobody is worse by our test, yet irace says that one has left: the one of rank sum 3."""
+    step = race_of([("-", 2, [1, 3, 2])], 3)[-1]
+    assert isinstance(step, Step)
+    assert step.dropped == (Dropped(2, 3.0, "friedman"),)
+    assert math.isnan(step.p_value)
+
+
+# The line to R
+
+
+class Client:
+    """What the runner does, in Python."""
+
+    def __init__(self, folder: Path) -> None:
+        self.port, self.token = (folder / "connection.txt").read_text().split()
+
+    def greet(self, token: str | None = None) -> socket.socket:
+        made = socket.create_connection(("127.0.0.1", int(self.port)), timeout=10)
+        made.sendall(f"{self.token if token is None else token}\n".encode())
+        return made
+
+
+class Talk:
+    """A link, a client, and an output that the test writes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.link = Link(folder)
+        self.client = Client(folder)
+        read, self.write = os.pipe()
+        self.output = os.fdopen(read, "rb")
+        self.messages = self.link.messages(self.output)
+
+    def print(self, text: str) -> None:
+        os.write(self.write, text.encode())
+
+    def close(self) -> None:
+        self.link.close()
+        self.output.close()
+
+
+@pytest.fixture
+def talk(tmp_path: Path):  # type: ignore[no-untyped-def]
+    made = Talk(tmp_path)
+    yield made
+    made.close()
+
+
+def hung_up(one: socket.socket) -> bool:
+    try:
+        return one.recv(1) == b""
+    except ConnectionError:
+        return True
+
+
+REQUEST = "7\t3\t2\t2147483646\t0.25\tNA\n"
+
+
+def test_a_batch_comes_after_what_was_printed_before_it_and_is_answered(talk: Talk) -> None:
+    with talk.client.greet() as r:
+        talk.print("one\ntw")
+        r.sendall(f"2\n{REQUEST}".encode())
+        assert next(talk.messages) == "one"
+        talk.print("o\n")
+        r.sendall(REQUEST.encode())
+        assert next(talk.messages) == "two"
+        assert next(talk.messages) == [Request("7", 3, 1, 2147483646, ("0.25", "NA"))] * 2
+        talk.link.answer([0.1, math.inf])
+        assert r.makefile().readline() == "0x1.999999999999ap-4\n"  # 0.1, exactly
+
+
+def test_the_end_of_the_output_is_the_end(talk: Talk) -> None:
+    talk.print("last words")
+    os.close(talk.write)
+    assert list(talk.messages) == ["last words"]
+
+
+def test_who_does_not_know_the_token_is_not_listened_to(talk: Talk) -> None:
+    with (
+        talk.client.greet("0" * 64) as wrong,
+        talk.client.greet("") as empty,
+        talk.client.greet("x" * 300) as endless,
+        talk.client.greet() as r,
+    ):
+        for stranger in (wrong, empty, endless):
+            stranger.sendall(f"1\n{REQUEST}".encode())
+        r.sendall(f"1\n{REQUEST}".encode())
+        assert next(talk.messages) == [Request("7", 3, 1, 2147483646, ("0.25", "NA"))]
+        for stranger in (wrong, empty, endless):
+            assert hung_up(stranger)
+        os.close(talk.write)
+        assert list(talk.messages) == []
+
+
+def test_only_the_user_can_read_the_token_and_only_until_r_is_there(
+    talk: Talk, tmp_path: Path
+) -> None:
+    file = tmp_path / "connection.txt"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    with talk.client.greet() as r:
+        r.sendall(f"1\n{REQUEST}".encode())
+        next(talk.messages)
+        assert not file.exists()
+
+
+@pytest.mark.parametrize("said", ["what?\n", "1\n7\t3\n", "1\n7\tx\t1\t1\n"])
+def test_what_is_not_a_batch_is_an_error(talk: Talk, said: str) -> None:
+    with talk.client.greet() as r:
+        r.sendall(said.encode())
+        with pytest.raises(UaosError, match="irace's runner sent"):
+            next(talk.messages)
+
+
+def test_an_answer_to_nobody_is_no_error(talk: Talk) -> None:
+    with talk.client.greet() as r:
+        r.sendall(f"1\n{REQUEST}".encode())
+        next(talk.messages)
+    for _ in range(3):
+        talk.link.answer([1.0] * 1000)
+
+
+# With a stand-in for R
+
+
+@pytest.fixture
+def no_r(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A PATH without R; what is put into the folder is found there."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    return folder
+
+
+@pytest.fixture
+def fake(no_r: Path) -> None:
+    """A stand-in for Rscript that replays a recorded session."""
+    script = no_r / "Rscript"
+    script.write_text(f'#!/bin/sh\nexec {sys.executable} {irace_fake.__file__} "$@"\n')
+    script.chmod(0o755)
+
+
+@pytest.mark.usefixtures("no_r")
+def test_without_r_one_line_says_how_to_install_it() -> None:
+    with pytest.raises(IraceMissing, match="R is not installed") as caught:
+        irace_version()
+    for hint in ("apt-get install r-cran-irace", 'install.packages("irace")', "built-in racer"):
+        assert hint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_without_the_package_one_line_says_so(no_r: Path) -> None:
+    (no_r / "Rscript").write_text("#!/bin/sh\nexit 1\n")
+    (no_r / "Rscript").chmod(0o755)
+    with pytest.raises(IraceMissing, match="R is installed, but its package irace is not"):
+        irace_version()
+
+
+@pytest.mark.usefixtures("fake")
+def test_an_old_irace_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_VERSION", "3.4.1")
+    with pytest.raises(IraceMissing, match="irace 3.4.1 is too old: 3.5 or newer is needed"):
+        irace_version()
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_session_gives_the_winners_that_irace_logged(
+    tmp_path: Path, recorded: list[Event]
+) -> None:
+    batches, events = [], []
+
+    def seen(tasks: Sequence[Task]) -> list[float]:
+        batches.append(len(tasks))
+        return evaluate(tasks)
+
+    found = run_irace(
+        TINY, INSTANCES, seen, folder=tmp_path / "run", runs=96, on_event=events.append
+    )
+    assert repr(events) == repr(recorded)  # NaN is not NaN
+    assert batches[:6] == [5, 5, 5, 5, 5, 5]  # all candidates on one instance are one call
+    assert found.best == {"x": 0.3, "n": 7}
+    assert [e.id for e in found.elites] == [7, 4, 14]
+    assert found.results[7] == {p: cost(found.best, s) for p, s in positions(events).items()}
+    assert (found.used, found.iterations) == (83, 4)
+    log = (tmp_path / "run" / "irace.log").read_text()
+    assert "Iteration 1 of 3" in log
+
+
+def positions(events: Sequence[Event]) -> dict[int, int]:
+    return {e.position: e.seed for e in events if isinstance(e, Step)}
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_candidate_that_does_not_work_is_not_run(tmp_path: Path) -> None:
+    asked: set[int] = set()
+    events: list[Event] = []
+
+    def seen(tasks: Sequence[Task]) -> list[float]:
+        asked.update(t.id for t in tasks)
+        return evaluate(tasks)
+
+    run_irace(
+        TINY, INSTANCES, seen, folder=tmp_path, runs=96, works=lambda c: c["n"] != 33,
+        on_event=events.append,
+    )  # fmt: skip
+    assert asked == set(range(2, 16))
+    assert {e.id for e in events if isinstance(e, Sampled)} == asked
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_cost_that_is_no_number_is_infinite(tmp_path: Path) -> None:
+    events: list[Event] = []
+
+    def broken(tasks: Sequence[Task]) -> list[float]:
+        return [math.nan if t.id == 3 else cost(t.values, t.seed) for t in tasks]
+
+    run_irace(TINY, INSTANCES, broken, folder=tmp_path, runs=96, on_event=events.append)
+    first = of(events, Step)[0]
+    assert isinstance(first, Step)
+    assert first.costs[3] == math.inf
+    assert [d.id for d in first.dropped] == [3]
+
+
+@pytest.mark.usefixtures("fake")
+def test_an_error_of_irace_is_one_line_with_its_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_IRACE", "fails")
+    with pytest.raises(IraceFailed) as caught:
+        run_irace(TINY, INSTANCES, evaluate, folder=tmp_path, runs=96)
+    log = tmp_path / "irace.log"
+    assert str(caught.value) == f"irace failed: All is lost! (all that it printed: {log})"
+
+
+@pytest.mark.usefixtures("fake")
+def test_the_death_of_r_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_IRACE", "dies")
+    with pytest.raises(IraceFailed, match="irace failed: R was ended by signal 9"):
+        run_irace(TINY, INSTANCES, evaluate, folder=tmp_path, runs=96)
+
+
+@pytest.mark.usefixtures("fake")
+def test_an_objective_that_raises_ends_r_and_is_heard(tmp_path: Path) -> None:
+    def broken(_: Sequence[Task]) -> list[float]:
+        raise ZeroDivisionError("no such problem")
+
+    with pytest.raises(ZeroDivisionError, match="no such problem"):
+        run_irace(TINY, INSTANCES, broken, folder=tmp_path, runs=96)
+    assert not (tmp_path / "connection.txt").exists()
+
+
+def test_what_irace_would_refuse_is_refused_before_it_starts(tmp_path: Path) -> None:
+    # Two free parameters: J = S = 3, T = 5 + 1 + 2, and (3 + 1) 3 8 = 96.
+    with pytest.raises(InvalidParameter, match="runs is 95; allowed: at least 96, as there are 2"):
+        run_irace(TINY, INSTANCES, evaluate, folder=tmp_path, runs=95)
+    with pytest.raises(InvalidParameter, match="seed is 2147483648; allowed: for irace"):
+        run_irace(TINY, INSTANCES, evaluate, folder=tmp_path, runs=96, seed=2**31)
+    fixed = Space((variable("x", choice(1)),))
+    with pytest.raises(InvalidParameter, match="at least one free parameter"):
+        run_irace(fixed, INSTANCES, evaluate, folder=tmp_path, runs=96)
+    assert not list(tmp_path.iterdir())
+
+
+# With R
+
+
+@needs_irace
+@pytest.mark.parametrize("preset", PRESETS)
+def test_irace_accepts_the_presets(preset: str, tmp_path: Path) -> None:
+    whole = design(preset)
+    initial, _ = initial_candidates(whole)
+    check_irace(whole.space, ["f1 20-D i3"], folder=tmp_path, runs=3000, initial=initial)
+    assert "Check successful" in (tmp_path / "irace.log").read_text()
+
+
+def small_cost(task: Task) -> float:
+    """Best at x 0.3, n 20, kind "a b", a small rate; some noise, and failures for one kind."""
+    values = task.values
+    if values["kind"] == '#|"':
+        return math.inf
+    noise = (task.seed * 7919 + task.id * 104729) % 1000 / 1e4
+    distance = abs(float(values["x"]) - 0.3) + abs(math.log(float(values["n"]) / 20)) / 10
+    return distance + 0.5 * (values["kind"] != "a b") + float(values["rate"]) + noise
+
+
+START = {"x": 0.123456, "n": 3, "kind": "plain", "rate": 0.25}
+
+
+def race(
+    folder: Path, on_event: Callable[[Event], None], known: dict[object, float] | None = None,
+    allowed: int = 10**9,
+) -> Winners:  # fmt: skip
+    """A real race; `known` are costs that were found before, `allowed` how many more may be."""
+
+    def seen(tasks: Sequence[Task]) -> list[float]:
+        for task in tasks:
+            key = (tuple(task.values.items()), task.instance, task.seed)
+            if known is not None and key not in known:
+                if len(known) >= allowed:
+                    raise KeyboardInterrupt
+                known[key] = small_cost(task)
+        return [small_cost(task) for task in tasks]
+
+    return run_irace(
+        SMALL, [f"i{k}" for k in range(10)], seen, folder=folder, runs=200, initial=[START],
+        on_event=on_event,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def raced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Winners, list[Event], Path]:
+    """A real race over a space with everything in it."""
+    folder, events = tmp_path_factory.mktemp("race"), []
+    return race(folder, events.append), events, folder
+
+
+Raced = tuple[Winners, list[Event], Path]
+
+
+@needs_irace
+def test_irace_searches_the_same_space(raced: Raced) -> None:
+    _, events, _ = raced
+    sampled = [e for e in events if isinstance(e, Sampled)]
+    assert sampled[0].values == START  # with all its digits
+    assert sampled[0].origin == "initial"
+    for one in sampled[1:]:
+        assert SMALL.check(one.values) == one.values
+        assert all(round(v, 2) == v or v == 0.001 for v in one.values.values()
+                   if isinstance(v, float))  # fmt: skip
+    assert {one.values["kind"] for one in sampled} == {"plain", "a b", '#|"'}
+
+
+@needs_irace
+def test_irace_finds_what_is_good(raced: Raced) -> None:
+    found, _, _ = raced
+    assert found.best["kind"] == "a b"
+    first = small_cost(Task(1, START, "", 0))
+    assert small_cost(Task(found.elites[0].id, found.best, "", 0)) < first
+
+
+@needs_irace
+def test_the_events_are_what_irace_logged(raced: Raced) -> None:
+    found, events, folder = raced
+    told: dict[int, dict[int, float]] = {}
+    for step in events:
+        if isinstance(step, Step):
+            for one, value in step.costs.items():
+                told.setdefault(one, {})[step.position] = value
+    assert told == found.results
+    assert sum(map(len, told.values())) == found.used <= 200
+    ended = [e for e in events if isinstance(e, IterationEnded)]
+    assert ended[-1].elites == found.elites
+    assert len(ended) == found.iterations
+    parents = {e.id: e.parent for e in events if isinstance(e, Sampled)}
+    ask = (
+        'load("irace.Rdata"); all <- iraceResults$allConfigurations; '
+        'cat(paste(all$.ID., all$.PARENT.), sep = "\\n")'
+    )
+    rows = subprocess.run(
+        ["Rscript", "-e", ask], cwd=folder, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    logged = {int(i): None if p == "NA" else int(p) for i, p in map(str.split, rows)}
+    assert parents == logged
+
+
+@needs_irace
+def test_who_is_left_is_as_many_as_irace_says(raced: Raced) -> None:
+    """Of every step the number told is the number that those who left leave."""
+    _, events, _ = raced
+    alive: set[int] = set()
+    for event in events:
+        if isinstance(event, IterationStarted):
+            alive = set(event.candidates)
+        elif isinstance(event, Step):
+            alive -= {d.id for d in event.dropped}
+            assert len(alive) == event.alive
+            assert event.best in alive
+        elif isinstance(event, IterationEnded):
+            assert {e.id for e in event.elites} <= alive
+
+
+@needs_irace
+def test_a_race_that_was_stopped_goes_the_same_way_when_begun_again(
+    raced: Raced, tmp_path: Path
+) -> None:
+    found, events, _ = raced
+    known: dict[object, float] = {}
+    with pytest.raises(KeyboardInterrupt):
+        race(tmp_path, lambda _: None, known, allowed=90)
+    assert processes_in(tmp_path) == []
+    before = len(known)
+    again: list[Event] = []
+    assert race(tmp_path, again.append, known) == found
+    assert repr(again) == repr(events)
+    assert before == 90
+
+
+def processes_in(folder: Path) -> list[int]:
+    """The processes that work in a folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and os.readlink(entry / "cwd") == str(folder.resolve()):
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+BLOCKED = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from irace_spaces import TINY
+from uaos.tuning.irace import run_irace
+
+def evaluate(tasks):
+    print("asked", flush=True)
+    time.sleep(600)
+
+run_irace(TINY, ["a"], evaluate, folder=sys.argv[2], runs=96)
+"""
+
+
+@needs_irace
+@pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="looks for processes in /proc")
+def test_r_does_not_survive_python(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", BLOCKED, str(Path(__file__).parent), str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as python:
+        assert python.stdout is not None
+        assert python.stdout.readline() == "asked\n"
+        assert len(processes_in(tmp_path)) == 1
+        python.send_signal(signal.SIGKILL)
+        python.wait()
+    for _ in range(300):
+        if not processes_in(tmp_path):
+            return
+        time.sleep(0.1)
+    pytest.fail("R is still there")
+
+
+@needs_irace
+def test_if_everything_fails_irace_says_so(tmp_path: Path) -> None:
+    with pytest.raises(IraceFailed, match="irace failed: All configurations have been .*rejected"):
+        run_irace(TINY, INSTANCES, lambda tasks: [math.inf] * len(tasks), folder=tmp_path, runs=96)
