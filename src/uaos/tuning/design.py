@@ -18,14 +18,13 @@ from typing import Any
 from uaos.catalogue import configuration, methods
 from uaos.components import FAMILIES, components
 from uaos.configuration import Configuration
-from uaos.de.operators import Operator
 from uaos.de.rules import Cauchy, Constant, Jade, Normal, Rule, SuccessHistory
 from uaos.de.schedule import Linear, Stagnation
 from uaos.de.settings import Settings
-from uaos.de.strategies import STRATEGIES
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.method import Method
 from uaos.params import Choice, Integer, Real, Value, parameters, per_operator
+from uaos.tuning.operator_pools import is_open, is_pool, pool_called, pools
 from uaos.tuning.space import Candidate, Comparison, Condition, Forbidden, Space, Variable, searched
 
 PRESETS = ("paper", "wide")
@@ -36,22 +35,10 @@ SETTINGS = tuple(name for name, p in parameters(Settings).items() if p.tuned)
 #: The configurations that a race starts from unless told otherwise: those tuned in the paper.
 INITIAL = tuple(name for name, c in methods().items() if c.kind == "tuned" and name != "U-AOS-FW")
 
-# Crossover probabilities of the pool that has every strategy with each of them.
-_CROSSOVERS = (0.1, 0.5, 0.9)
 _POOL, _SCALE = "pool", "scale_rewards"
 _RULES = {"F_rule": ("constant", "cauchy", "jade", "success_history"),
           "CR_rule": ("constant", "normal", "jade", "success_history")}  # fmt: skip
 _POLICIES = ("best_rule", "archive", "boundary")
-
-
-def pools() -> dict[str, tuple[Operator, ...]]:
-    """The pools of operators that the wide preset chooses from."""
-    nine = tuple(Operator(name) for name in STRATEGIES)
-    crossed = tuple(
-        Operator(name, None, CR, f"{name}, CR {CR:g}") for name in STRATEGIES for CR in _CROSSOVERS
-    )
-    mixed = tuple(m for m in configuration("mix").settings.members if isinstance(m, Operator))
-    return {"nine": nine, "nine-by-CR": crossed, "mix": mixed}
 
 
 @dataclass(frozen=True)
@@ -172,7 +159,7 @@ class Design:
         if _POOL in self.space.names:
             members = list(settings.members)
             given[_POOL] = next(
-                (name for name, pool in pools().items() if _same(pool, members)), "another"
+                (name for name, pool in pools().items() if is_pool(members, pool)), "another"
             )
         return given
 
@@ -195,12 +182,14 @@ def design(
     constants: dict[str, Value] = {"ties": "first"} if preset == "paper" else {}
     if pool is not None:
         base = dataclasses.replace(
-            base, settings=dataclasses.replace(base.settings, pool=_pool(pool))
+            base, settings=dataclasses.replace(base.settings, pool=pool_called(pool))
         )
+    given = [r for r in ("F", "CR") if not is_open(base.settings.pool, r)]
     extra: list[Variable] = []
     if preset == "wide":
-        extra = _wide(free_pool=pool is None)
-    numbers = _settings_variables(SETTINGS, [v.name for v in extra])
+        extra = _wide(given, free_pool=pool is None)
+    names = [name for name in SETTINGS if name not in given]
+    numbers = _settings_variables(names, [v.name for v in extra])
     return _made(base, [*extra, *numbers], constants, dimension)
 
 
@@ -217,6 +206,8 @@ def design_for(name: str, free: Iterable[str] = (), *, dimension: int = 20) -> D
     for one in wanted:
         if one not in SETTINGS:
             raise UnknownName("setting to free", one, SETTINGS)
+        if one in ("F", "CR") and not is_open(base.settings.pool, one):
+            raise InvalidParameter("setting to free", one, "NP and top_NP, as the pool gives it")
     constants: dict[str, Value] = {}
     for family in FAMILIES:
         component = getattr(base.method, family)
@@ -273,11 +264,14 @@ def _hyper_parameters() -> tuple[dict[tuple[str, str, str], str], list[Variable]
                 if parameter.tuned:
                     alike = found.setdefault((family, name), {})
                     alike.setdefault(_range(searched(parameter)), []).append(component)
+    # A name that several families have, or that the wide preset has, says its family.
     families = [name for _, name in found]
+    taken = {*FAMILIES, *SETTINGS, *(v.name for v in _wide((), free_pool=True))}
     slots: dict[tuple[str, str, str], str] = {}
     variables = []
     for (family, name), groups in found.items():
-        plain = name if families.count(name) == 1 else f"{family}_{name}"
+        own = families.count(name) == 1 and name not in taken
+        plain = name if own else f"{family}_{name}"
         for number, members in enumerate(groups.values()):
             called = plain if number == 0 else f"{members[0]}_{name}"
             for component in members:
@@ -324,23 +318,21 @@ def _settings_variables(names: Iterable[str], with_rules: Sequence[str]) -> list
     return made
 
 
-def _wide(*, free_pool: bool) -> list[Variable]:
+def _wide(given: Sequence[str], *, free_pool: bool) -> list[Variable]:
     """What the wide preset adds; F and CR exist where neither pool nor rule gives them."""
 
     def choose(name: str, values: Sequence[Value], *when: Condition) -> Variable:
         return Variable(name, Choice(default=values[0], choices=tuple(values)), when)
 
-    added: list[Variable] = []
-    open_F: tuple[Condition, ...] = ()
-    open_CR: tuple[Condition, ...] = ()
-    if free_pool:
-        added.append(choose(_POOL, tuple(pools())))
-        open_F = (Condition(_POOL, ("nine", "nine-by-CR")),)
-        open_CR = (Condition(_POOL, ("nine",)),)
-    added.append(choose("F_rule", _RULES["F_rule"], *open_F))
-    added.append(choose("CR_rule", _RULES["CR_rule"], *open_CR))
-    learnt = tuple(Condition(rule, ("success_history",)) for rule in _RULES)
-    added.append(Variable("H", searched(parameters(SuccessHistory)["H"]), learnt))
+    added = [choose(_POOL, tuple(pools()))] if free_pool else []
+    learnt: list[Condition] = []
+    for role in (r for r in ("F", "CR") if r not in given):
+        left = tuple(name for name, pool in pools().items() if is_open(pool, role))
+        when = [Condition(_POOL, left)] if free_pool else []
+        added.append(choose(f"{role}_rule", _RULES[f"{role}_rule"], *when))
+        learnt.append(Condition(f"{role}_rule", ("success_history",)))
+    if learnt:
+        added.append(Variable("H", searched(parameters(SuccessHistory)["H"]), tuple(learnt)))
     for name in _POLICIES:
         added.append(Variable(name, searched(parameters(Settings)[name])))
     added.append(choose("schedule", ("constant", "linear")))
@@ -365,28 +357,6 @@ def _rule(role: str, values: Candidate, memories: dict[str, Rule]) -> Rule | flo
     # One object for both roles: F and CR are drawn from the same pair.
     fresh = Jade() if kind == "jade" else SuccessHistory(int(values["H"]))
     return memories.setdefault(str(kind), fresh)
-
-
-def _pool(wanted: str | Sequence[str]) -> tuple[Operator, ...]:
-    known = pools()
-    if isinstance(wanted, str) and wanted in known:
-        return known[wanted]
-    names = [n.strip() for n in wanted.split(",")] if isinstance(wanted, str) else list(wanted)
-    for name in names:
-        if name not in STRATEGIES:
-            raise UnknownName("pool or strategy", name, (*known, *STRATEGIES))
-    if len(set(names)) < max(2, len(names)):
-        raise InvalidParameter("pool", names, "two strategies or more, each once")
-    return tuple(Operator(name) for name in names)
-
-
-def _same(pool: Sequence[Operator], members: Sequence[Any]) -> bool:
-    """Whether members are the pool's, whatever F and CR fill the gaps it leaves."""
-    return len(pool) == len(members) and all(
-        isinstance(m, Operator) and m.strategy == p.strategy
-        and p.F in (None, m.F) and p.CR in (None, m.CR)
-        for p, m in zip(pool, members, strict=True)
-    )  # fmt: skip
 
 
 def _number(value: Value, K: int) -> Value:

@@ -10,31 +10,23 @@ Perspectives 3.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from uaos.params import Choice, Integer, Real, Value
-from uaos.tuning.space import Candidate, Space, Variable, bounds, rounded
-
-#: How often a forbidden or repeated candidate is drawn again.
-REDRAWS = 100
+from uaos.tuning.space import REDRAWS, Candidate, Space, Variable, bounds, rounded
 
 
 @dataclass(frozen=True)
 class Model:
-    """Spreads of the numbers (in log space for a log scale) and distributions of the choices.
-
-    `before` are the spreads of the iteration before, which a soft restart does not exceed.
-    """
+    """Spreads of the numbers (in log space for a log scale) and distributions of the choices."""
 
     spreads: dict[str, float]
     chances: dict[str, NDArray[np.float64]]
-    before: dict[str, float]
 
     @classmethod
     def first(cls, space: Space) -> "Model":
@@ -45,7 +37,7 @@ class Model:
             for v in space
             if isinstance(v.domain, Choice)
         }
-        return cls(spreads, chances, dict(spreads))
+        return cls(spreads, chances)
 
     def updated(
         self, space: Space, values: Candidate, *, iteration: int, planned: int, new: int
@@ -66,24 +58,27 @@ class Model:
                 p = np.minimum(p, 0.2 ** (1 / N))
             chances[name] = p / p.sum()
         spreads = {name: s * shrink for name, s in self.spreads.items()}
-        return Model(spreads, chances, self.spreads)
+        return Model(spreads, chances)
 
     def widened(self, space: Space, new: int) -> "Model":
-        """Softly restarted: p <- 0.9 p + 0.1 max p; spreads times new^(2/N), as before at most."""
-        factor = new ** (2 / max(1, space.free))
-        spreads = {n: min(s * factor, self.before[n]) for n, s in self.spreads.items()}
-        chances = {}
-        for name, p in self.chances.items():
-            p = 0.9 * p + 0.1 * p.max()
-            chances[name] = p / p.sum()
-        return Model(spreads, chances, self.before)
+        """Softly restarted, for an iteration in which `new` candidates are drawn.
+
+        Spreads go back by two iterations, times new^(2/N), to that of the second iteration at most;
+        chances become 0.9 p + 0.1 max p, and are normalised.
+        """
+        shrink = (1 / new) ** (1 / max(1, space.free))
+        spreads = {
+            name: min(s / shrink**2, space[name].width / 2 * shrink)
+            for name, s in self.spreads.items()
+        }
+        flatter = {name: 0.9 * p + 0.1 * p.max() for name, p in self.chances.items()}
+        return Model(spreads, {name: p / p.sum() for name, p in flatter.items()})
 
     def draw(self, variable: Variable, parent: Candidate, rng: np.random.Generator) -> Value:
         """A value near the parent's; uniform where the parent has none."""
         domain = variable.domain
         if isinstance(domain, Choice):
-            p = self.chances[variable.name]
-            return domain.choices[min(int(np.searchsorted(np.cumsum(p), rng.random())), len(p) - 1)]
+            return domain.choices[_pick(np.cumsum(self.chances[variable.name]), rng)]
         if variable.name not in parent:
             return variable.uniform(rng)
         return _near(domain, float(parent[variable.name]), self.spreads[variable.name], rng)
@@ -102,6 +97,11 @@ def _near(domain: Real | Integer, centre: float, spread: float, rng: np.random.G
     return rounded(domain, min(max(drawn, low), high))
 
 
+def _pick(steps: NDArray[np.float64], rng: np.random.Generator) -> int:
+    """The step of a cumulated distribution into which a draw falls; the last may miss 1."""
+    return min(int(np.searchsorted(steps, rng.random(), side="right")), len(steps) - 1)
+
+
 def _index(variable: Variable, value: Value) -> int:
     assert isinstance(variable.domain, Choice)
     return variable.domain.choices.index(value)
@@ -109,52 +109,50 @@ def _index(variable: Variable, value: Value) -> int:
 
 def uniform_candidates(
     space: Space, count: int, rng: np.random.Generator, works: Callable[[Candidate], bool],
-    besides: Sequence[Candidate] = (),
+    besides: Iterable[Candidate] = (),
 ) -> list[dict[str, Value]]:  # fmt: skip
     """`count` candidates drawn uniformly, none forbidden, none twice, none of `besides`."""
 
-    def draw() -> dict[str, Value]:
-        return space.fill(lambda variable: variable.uniform(rng))
+    def draw() -> tuple[int, dict[str, Value]]:
+        return 0, space.draw(lambda variable: variable.uniform(rng))
 
-    taken = {identity(c) for c in besides}
-    found = (_drawn(space, draw, works, taken) for _ in range(count))
-    return [candidate for candidate in found if candidate is not None]
+    return [values for _, values in _distinct(space, count, draw, works, besides)]
 
 
 def children(
     space: Space, parents: Sequence[Candidate], models: Sequence[Model], weights: Sequence[float],
     count: int, rng: np.random.Generator, works: Callable[[Candidate], bool],
+    besides: Iterable[Candidate] = (),
 ) -> list[tuple[int, dict[str, Value]]]:  # fmt: skip
-    """`count` new candidates, each with the index of its parent, who is drawn by weight."""
-    taken = {identity(c) for c in parents}
+    """`count` new candidates, each with the index of its parent, who is drawn by weight.
+
+    None is forbidden, none comes twice, none is a parent or one of `besides`.
+    """
     steps = np.cumsum(weights) / np.sum(weights)
+
+    def draw() -> tuple[int, dict[str, Value]]:
+        index = _pick(steps, rng)
+        return index, space.draw(lambda variable: models[index].draw(variable, parents[index], rng))
+
+    return _distinct(space, count, draw, works, (*parents, *besides))
+
+
+def _distinct(
+    space: Space, count: int, draw: Callable[[], tuple[int, dict[str, Value]]],
+    works: Callable[[Candidate], bool], besides: Iterable[Candidate],
+) -> list[tuple[int, dict[str, Value]]]:  # fmt: skip
+    """So many draws that are new and not forbidden; fewer if a hundred in a row were not."""
+    taken = {identity(candidate) for candidate in besides}
     made: list[tuple[int, dict[str, Value]]] = []
     for _ in range(count):
-        chosen = [0]
-
-        def draw(chosen: list[int] = chosen) -> dict[str, Value]:
-            chosen[0] = min(int(np.searchsorted(steps, rng.random())), len(parents) - 1)
-            parent, model = parents[chosen[0]], models[chosen[0]]
-            return space.fill(lambda variable: model.draw(variable, parent, rng))
-
-        child = _drawn(space, draw, works, taken)
-        if child is not None:
-            made.append((chosen[0], child))
+        for _ in range(REDRAWS):
+            parent, values = draw()
+            key = identity(values)
+            if key not in taken and not space.why_forbidden(values) and works(values):
+                taken.add(key)
+                made.append((parent, values))
+                break
     return made
-
-
-def _drawn(
-    space: Space, draw: Callable[[], dict[str, Value]], works: Callable[[Candidate], bool],
-    taken: set[Any],
-) -> dict[str, Value] | None:  # fmt: skip
-    """The first draw that is new and not forbidden; None if a hundred were not."""
-    for _ in range(REDRAWS):
-        candidate = draw()
-        key = identity(candidate)
-        if key not in taken and not space.why_forbidden(candidate) and works(candidate):
-            taken.add(key)
-            return candidate
-    return None
 
 
 def identity(candidate: Candidate) -> tuple[tuple[str, Value], ...]:
@@ -172,7 +170,7 @@ def nearly_equal(space: Space, candidates: Sequence[Candidate]) -> NDArray[np.bo
     for variable in space:
         column = np.array([_coordinate(variable, c.get(variable.name)) for c in candidates])
         apart = np.abs(column[:, None] - column[None, :])
-        near = 10.0 ** -getattr(variable.domain, "digits", 2)
+        near = 10.0 ** -getattr(variable.domain, "digits", 2) + 1e-9  # not decided by rounding
         alike &= apart <= (0.5 if isinstance(variable.domain, Choice) else near)
     return np.asarray(alike.any(axis=1))
 
@@ -185,4 +183,4 @@ def _coordinate(variable: Variable, value: Value | None) -> float:
         return float(_index(variable, value))
     number = math.log(float(value)) if variable.domain.log else float(value)
     low = bounds(variable.domain)[0]
-    return (number - low) / variable.width
+    return (number - low) / (variable.width or 1.0)

@@ -1,15 +1,16 @@
 """One race: candidates run on instance after instance, and those that are worse leave.
 
-A survivor of earlier races (an elite) brings its results along, and cannot be dropped before the
-race has covered as many instances as those results.
+A survivor of earlier races (an elite) brings its results along, and the test cannot drop it before
+the race has covered every instance that it brings a result of.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.params import Value
@@ -55,8 +56,11 @@ class Rules:
     def __post_init__(self) -> None:
         if self.test not in TESTS:
             raise UnknownName("test", self.test, TESTS)
-        if not 2 <= self.first_test <= 1000:
-            raise InvalidParameter("first_test", self.first_test, "a whole number 2 to 1000")
+        least = {"first_test": 2, "each_test": 1, "new_instances": 0, "elitist_limit": 1, "mu": 1}
+        for name, low in least.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= 1000:
+                raise InvalidParameter(name, value, f"a whole number {low} to 1000")
         if not 0 < self.alpha < 1:
             raise InvalidParameter("alpha", self.alpha, "a level between 0 and 1")
 
@@ -89,7 +93,8 @@ class Race:
     """The state of one race; :meth:`run` yields its steps.
 
     `results` maps a candidate to its costs by place in the stream, and is added to. `seen` is the
-    number of places that earlier races have used.
+    number of places that earlier races have used. `budget` are the runs that the race may make; it
+    comes to its first test whatever that takes.
     """
 
     iteration: int
@@ -110,7 +115,8 @@ class Race:
 
     def __post_init__(self) -> None:
         self.alive = list(self.candidates)
-        self._stored = {e: len(self.results[e]) for e in self.elites}
+        # What an elite brings and the race has not covered: as long as there is any, it stays.
+        self._uncovered = {e: set(self.results[e]) for e in self.elites}
         self._idle_tests = 0
 
     def run(self) -> Iterator[Step]:
@@ -121,34 +127,27 @@ class Race:
             count = 1 if self.covered else self.rules.first_test
             block = [next(places) for _ in range(count)]
             tasks = [(c, p) for p in block for c in self.alive if p not in self.results[c]]
-            if self.used + len(tasks) > self.budget:
+            if self.covered and self.used + len(tasks) > self.budget:
                 self.why = "the next step does not fit the budget"
                 break
-            costs = self._run(tasks)
+            new = self._run(tasks)
             for place in block:
-                yield self._step(place, costs)
-            if len(self.alive) <= self.survivors and len(self.covered) >= self._least_steps:
-                self.why = f"{len(self.alive)} are left"
+                yield self._step(place, new.get(place, {}))
+            if len(self.alive) <= self.survivors and len(self.covered) >= self._due:
+                self.why = "1 is left" if len(self.alive) == 1 else f"{len(self.alive)} are left"
             elif self._idle_tests >= self.rules.elitist_limit:
                 self.why = f"{self._idle_tests} tests in a row dropped nobody"
 
     @property
-    def _least_steps(self) -> int:
-        """Steps until the instances of earlier races are all covered."""
-        return max(self.rules.first_test, self.seen + self.rules.new_instances if self.seen else 0)
+    def _due(self) -> int:
+        """How many instances a later race is to cover: the new ones and those of earlier races."""
+        return self.seen + self.rules.new_instances if self.seen else 0
 
     def _places(self) -> Iterator[int]:
         """New instances first, then those of earlier races, shuffled, then the ones to come."""
-        if not self.seen:
-            first: list[int] = []
-        else:
-            first = [self.seen + i for i in range(self.rules.new_instances)]
-            first += [int(p) for p in self.rng.permutation(self.seen)]
-        yield from first
-        following = self.seen + self.rules.new_instances if self.seen else 0
-        while True:
-            yield following
-            following += 1
+        yield from range(self.seen, self._due)
+        yield from (int(place) for place in self.rng.permutation(self.seen))
+        yield from itertools.count(self._due)
 
     def _run(self, tasks: Sequence[tuple[int, int]]) -> dict[int, dict[int, float]]:
         """Run (candidate, place) pairs; their costs by place."""
@@ -156,20 +155,19 @@ class Race:
         found = self.evaluate(asked) if asked else []
         costs: dict[int, dict[int, float]] = {}
         for (candidate, place), cost in zip(tasks, found, strict=True):
-            value = float(cost) if cost == cost else float("inf")
+            value = float("inf") if math.isnan(cost) else float(cost)
             self.results[candidate][place] = value
             costs.setdefault(place, {})[candidate] = value
         return costs
 
-    def _step(self, place: int, costs: Mapping[int, Mapping[int, float]]) -> Step:
-        new = costs.get(place, {})
+    def _step(self, place: int, new: Mapping[int, float]) -> Step:
+        """Cover one more place: those that failed leave, and then those that the test tells to."""
         self.used += len(new)
         self.covered.append(place)
-        dropped = [
-            Dropped(c, float("nan"), "failed")
-            for c in self.alive
-            if self.results[c][place] == float("inf")
-        ]
+        for left in self._uncovered.values():
+            left.discard(place)
+        failures = [c for c in self.alive if self.results[c][place] == float("inf")]
+        dropped = [Dropped(c, float("nan"), "failed") for c in failures]
         self._drop(dropped)
         if not self.alive:
             raise NobodyLeft(
@@ -177,29 +175,28 @@ class Race:
                 f"was {self.stream[place][0]}"
             )
         statistic = p_value = float("nan")
-        step = len(self.covered)
-        since = step - self.rules.first_test
+        since = len(self.covered) - self.rules.first_test
         if since >= 0 and since % self.rules.each_test == 0 and len(self.alive) > 1:
             statistic, p_value, losers = self._test()
             self._drop(losers)
             dropped += losers
-            free = all(step >= self._stored[e] for e in self.elites)
-            self._idle_tests = self._idle_tests + 1 if free and not losers else 0
+            protected = any(self._uncovered.get(c) for c in self.alive)
+            self._idle_tests = 0 if losers or protected else self._idle_tests + 1
         best, mean = self._best()
         instance, seed = self.stream[place]
         return Step(
-            self.iteration, step, place, str(instance), seed, new, len(self.alive), best, mean,
-            statistic, p_value, tuple(dropped), self.used_before + self.used,
+            self.iteration, len(self.covered), place, str(instance), seed, new, len(self.alive),
+            best, mean, statistic, p_value, tuple(dropped), self.used_before + self.used,
         )  # fmt: skip
 
     def _test(self) -> tuple[float, float, list[Dropped]]:
-        table = self.table()
+        table = self._table(self.alive, self.covered)
         verdict = TESTS[self.rules.test](table, self.rules.alpha)
         sums = ranks(table).sum(axis=0)
         losers = [
             Dropped(c, float(sums[i]), f"{self.rules.test}, p = {verdict.p_value:.3g}")
             for i, c in enumerate(self.alive)
-            if not verdict.stays[i] and len(self.covered) >= self._stored.get(c, 0)
+            if not (verdict.stays[i] or self._uncovered.get(c))
         ]
         return verdict.statistic, verdict.p_value, losers
 
@@ -207,30 +204,32 @@ class Race:
         gone = {one.id for one in losers}
         self.alive = [c for c in self.alive if c not in gone]
 
-    def table(self) -> Costs:
-        """The costs of those alive (columns) on the instances covered (rows)."""
-        return np.array([[self.results[c][p] for c in self.alive] for p in self.covered])
+    def _table(self, candidates: Sequence[int], places: Iterable[int]) -> Costs:
+        """The costs of candidates (columns) on instances (rows)."""
+        columns = [self.results[c] for c in candidates]
+        return np.array([[column[p] for column in columns] for p in places])
+
+    def _scores(self, table: Costs) -> Costs:
+        """By what candidates are ordered: rank sums, or means where the test looks at means."""
+        means = self.rules.test == "t-test"
+        return np.asarray(table.mean(axis=0) if means else ranks(table).sum(axis=0))
 
     def _best(self) -> tuple[int, float]:
-        table = self.table()
-        sums = _rank_sums(table)
-        leader = min(range(len(self.alive)), key=lambda i: (sums[i], self.alive[i]))
+        """Who leads, and its mean cost on the instances covered."""
+        table = self._table(self.alive, self.covered)
+        leader = int(np.argmin(self._scores(table)))
         return self.alive[leader], float(table[:, leader].mean())
 
     def survived(self) -> tuple[Elite, ...]:
-        """Those alive in order, at most the wanted number: more instances, then rank sum."""
-        table = self.table()
-        sums, means = _rank_sums(table), table.mean(axis=0)
-        order = sorted(
-            range(len(self.alive)),
-            key=lambda i: (-len(self.results[self.alive[i]]), sums[i], self.alive[i]),
-        )
-        return tuple(
-            Elite(self.alive[i], rank, len(self.results[self.alive[i]]), float(sums[i]),
-                  float(means[i]))
-            for rank, i in enumerate(order[: self.survivors], start=1)
-        )  # fmt: skip
-
-
-def _rank_sums(table: Costs) -> NDArray[np.float64]:
-    return np.asarray(ranks(table).sum(axis=0), dtype=np.float64)
+        """Those alive, best first, at most the wanted number: more instances, then the score."""
+        elites: list[Elite] = []
+        counts = {c: len(self.results[c]) for c in self.alive}
+        for count in sorted(set(counts.values()), reverse=True):
+            equals = [c for c in self.alive if counts[c] == count]
+            common = set.intersection(*(set(self.results[c]) for c in equals))
+            table = self._table(equals, sorted(common))
+            sums = ranks(table).sum(axis=0)
+            for i in np.argsort(self._scores(table), kind="stable"):
+                mean = float(np.mean(list(self.results[equals[i]].values())))
+                elites.append(Elite(equals[i], len(elites) + 1, count, float(sums[i]), mean))
+        return tuple(elites[: self.survivors])

@@ -11,7 +11,7 @@ Perspectives 3.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from uaos.params import Value
 from uaos.tuning.events import Elite, Event, IterationEnded, IterationStarted, Sampled
 from uaos.tuning.models import Model, children, nearly_equal, uniform_candidates
 from uaos.tuning.race import Evaluate, Race, Rules, Stream
-from uaos.tuning.space import Candidate, Space
+from uaos.tuning.space import REDRAWS, Candidate, ForbiddenCandidate, Space
 
 
 @dataclass(frozen=True)
@@ -59,18 +59,6 @@ def least_budget(free: int, rules: Rules | None = None) -> int:
     return (J + 1) * J * T
 
 
-@dataclass
-class _State:
-    """What the races so far have left behind."""
-
-    candidates: dict[int, Mapping[str, Value]] = field(default_factory=dict)
-    models: dict[int, Model] = field(default_factory=dict)
-    results: dict[int, dict[int, float]] = field(default_factory=dict)
-    elites: tuple[Elite, ...] = ()
-    seen: int = 0
-    used: int = 0
-
-
 def iterated_racing(
     space: Space,
     instances: Sequence[Any],
@@ -90,117 +78,159 @@ def iterated_racing(
     that was killed and is begun again with the costs it had goes the same way.
     """
     r = rules or Rules()
-    least = least_budget(space.free, r)
-    if runs < least:
-        raise InvalidParameter(
-            "runs", runs, f"at least {least}, as there are {space.free} free parameters"
-        )
-    if not space.free:
-        raise InvalidParameter("space", "all fixed", "at least one free parameter")
+    _check(space, runs, seed, r)
     stream = Stream(instances, seed)
-    rng = np.random.default_rng([seed, 2])
+    search = _Search(space, works, r, np.random.default_rng([seed, 2]))
+    start = search.checked(initial)
     planned = survivors = races_planned(space.free)
-    state = _State()
-    start = [space.check(c, f"initial candidate {n}") for n, c in enumerate(initial, start=1)]
     iteration = 0
     while True:
         iteration += 1
         planned = max(planned, iteration)
-        budget = (runs - state.used) // (planned - iteration + 1)
-        size = _race_size(budget, iteration, state, r)
-        if not _is_worth_it(size, survivors, runs - state.used, state, r):
-            break
+        budget = (runs - search.used) // (planned - iteration + 1)
+        size = search.race_size(budget, iteration)
+        if size <= max(survivors, len(search.elites)):
+            break  # too few to tell anything
+        if search.runs_to_first_test(size) > runs - search.used:
+            break  # they could not be tested
         if iteration == 1:
-            fresh = _first(space, size, start, rng, works)
+            fresh = search.first(size, start)
         else:
-            fresh = _next(space, size, iteration, planned, state, rng, works)
+            fresh = search.next(size, iteration, planned)
         if not fresh:
             break  # nothing new is left to try
-        elites = [e.id for e in state.elites]
-        joined = _joined(fresh, iteration, state, space)
+        elites = [e.id for e in search.elites]
+        joined = search.join(fresh, iteration)
         for sampled in joined:
             on_event(sampled)
-        racing = {i: state.candidates[i] for i in (*elites, *(one.id for one in joined))}
+        racing = {i: search.candidates[i] for i in (*elites, *(one.id for one in joined))}
         on_event(IterationStarted(iteration, planned, budget, tuple(racing)))
         race = Race(
-            iteration, racing, elites, state.results, state.seen, budget, survivors, stream,
-            evaluate, r, rng, state.used,
+            iteration, racing, elites, search.results, search.seen, budget, survivors, stream,
+            evaluate, r, search.rng, search.used,
         )  # fmt: skip
         for step in race.run():
             on_event(step)
-        state.used += race.used
-        state.seen = max(state.seen, *(p + 1 for p in race.covered), 0)
-        state.elites = race.survived()
-        on_event(IterationEnded(iteration, race.why, state.elites, state.used))
-    return Winners(state.elites, state.candidates, state.results, state.used, iteration - 1)
+        search.used += race.used
+        search.seen = max(search.seen, *(place + 1 for place in race.covered))
+        search.elites = race.survived()
+        on_event(IterationEnded(iteration, race.why, search.elites, search.used))
+    return Winners(search.elites, search.candidates, search.results, search.used, iteration - 1)
 
 
-def _race_size(budget: int, iteration: int, state: _State, rules: Rules) -> int:
-    """C = ⌊(B + E I) / max(m + e min(5, j), I + Tnew)⌋, with E survivors and I instances seen."""
-    instances = max(
-        rules.least + rules.each_test * min(5, iteration),
-        state.seen + rules.new_instances if state.seen else 0,
-    )
-    return (budget + len(state.elites) * state.seen) // instances
-
-
-def _is_worth_it(size: int, survivors: int, left: int, state: _State, rules: Rules) -> bool:
-    """Whether a race of that size can tell anything, and its first test fits what is left."""
-    old = len(state.elites)
-    if size <= survivors or size <= old:
-        return False
-    return left >= (size - old) * rules.least + old * rules.new_instances
-
-
-def _first(
-    space: Space, size: int, initial: Sequence[Mapping[str, Value]], rng: np.random.Generator,
-    works: Callable[[Candidate], bool],
-) -> list[Sampled]:  # fmt: skip
-    more = uniform_candidates(space, max(0, size - len(initial)), rng, works, besides=initial)
-    return [Sampled(0, 1, None, c, "initial") for c in initial[:size]] + [
-        Sampled(0, 1, None, c, "uniform") for c in more
-    ]
-
-
-def _next(
-    space: Space, size: int, iteration: int, planned: int, state: _State, rng: np.random.Generator,
-    works: Callable[[Candidate], bool],
-) -> list[Sampled]:  # fmt: skip
-    """Children of the survivors; drawn a second time, from wider models, where all are alike."""
-    old = [e.id for e in state.elites]
-    new = size - len(old)
-    for i in old:
-        state.models[i] = state.models[i].updated(
-            space, state.candidates[i], iteration=iteration, planned=planned, new=new
+def _check(space: Space, runs: int, seed: int, rules: Rules) -> None:
+    if not space.free:
+        raise InvalidParameter("space", "all fixed", "at least one free parameter")
+    least = least_budget(space.free, rules)
+    if runs < least:
+        raise InvalidParameter(
+            "runs", runs, f"at least {least}, as there are {space.free} free parameters"
         )
-    parents = [state.candidates[i] for i in old]
-    count = len(old)
-    weights = [(count - rank + 1) / (count * (count + 1) / 2) for rank in range(1, count + 1)]
-
-    def draw() -> list[tuple[int, dict[str, Value]]]:
-        models = [state.models[i] for i in old]
-        return children(space, parents, models, weights, new, rng, works)
-
-    made = draw()
-    alike = nearly_equal(space, [*parents, *(values for _, values in made)])
-    if alike.any():
-        narrow = {i for i in range(count) if alike[i]}
-        narrow |= {parent for (parent, _), twin in zip(made, alike[count:], strict=True) if twin}
-        for index in sorted(narrow):
-            state.models[old[index]] = state.models[old[index]].widened(space, new)
-        made = draw()
-    return [Sampled(0, iteration, old[parent], values, "model") for parent, values in made]
+    if not isinstance(seed, int) or seed < 0:
+        raise InvalidParameter("seed", seed, "a whole number, 0 or more")
 
 
-def _joined(fresh: Sequence[Sampled], iteration: int, state: _State, space: Space) -> list[Sampled]:
-    """Number the new candidates, and give them models and a place for their results."""
-    named = []
-    for one in fresh:
-        number = len(state.candidates) + 1
-        state.candidates[number] = one.values
-        state.results[number] = {}
-        state.models[number] = (
-            Model.first(space) if one.parent is None else state.models[one.parent]
+class _Fresh(NamedTuple):
+    """A candidate that is to join: its parent's number, its values, and where it comes from."""
+
+    parent: int | None
+    values: Mapping[str, Value]
+    origin: str
+
+
+@dataclass
+class _Search:
+    """What the races so far have left behind, and who is in the next one."""
+
+    space: Space
+    works: Callable[[Candidate], bool]
+    rules: Rules
+    rng: np.random.Generator
+    candidates: dict[int, Mapping[str, Value]] = field(default_factory=dict)
+    models: dict[int, Model] = field(default_factory=dict)
+    results: dict[int, dict[int, float]] = field(default_factory=dict)
+    elites: tuple[Elite, ...] = ()
+    seen: int = 0
+    used: int = 0
+
+    def checked(self, initial: Sequence[Candidate]) -> list[Mapping[str, Value]]:
+        """The initial candidates, each once; an error if one cannot run."""
+        made: list[Mapping[str, Value]] = []
+        for number, given in enumerate(initial, start=1):
+            values = self.space.check(given, f"initial candidate {number}")
+            if not self.works(values):
+                raise ForbiddenCandidate(f"initial candidate {number} cannot run: {values}")
+            if values not in made:
+                made.append(values)
+        return made
+
+    # How many race
+
+    def race_size(self, budget: int, iteration: int) -> int:
+        """C = ⌊(B + E I) / max(m + e min(5, j), I + Tnew)⌋, for E survivors and I instances."""
+        r = self.rules
+        instances = max(
+            r.least + r.each_test * min(5, iteration),
+            self.seen + r.new_instances if self.seen else 0,
         )
-        named.append(one._replace(id=number, iteration=iteration))
-    return named
+        return (budget + len(self.elites) * self.seen) // instances
+
+    def runs_to_first_test(self, size: int) -> int:
+        """The most runs that a race of that size can take to its first test."""
+        r = self.rules
+        lacking = (r.new_instances + self.seen - e.instances for e in self.elites)
+        old = sum(min(r.first_test, lacks) for lacks in lacking)
+        return old + (size - len(self.elites)) * r.least
+
+    # Who races
+
+    def first(self, size: int, initial: Sequence[Mapping[str, Value]]) -> list[_Fresh]:
+        """The initial candidates, and uniform ones."""
+        given = initial[:size]
+        more = uniform_candidates(self.space, size - len(given), self.rng, self.works, given)
+        if not (given or more):
+            raise ForbiddenCandidate(
+                f"no candidate was found that can run, in {size * REDRAWS} draws; widen the space"
+            )
+        return [_Fresh(None, values, "initial") for values in given] + [
+            _Fresh(None, values, "uniform") for values in more
+        ]
+
+    def next(self, size: int, iteration: int, planned: int) -> list[_Fresh]:
+        """Children of the survivors; drawn again, from wider models, where some are alike."""
+        old = [e.id for e in self.elites]
+        new = size - len(old)
+        for i in old:
+            self.models[i] = self.models[i].updated(
+                self.space, self.candidates[i], iteration=iteration, planned=planned, new=new
+            )
+        made = self._children(old, new)
+        owners = [*old, *(parent for parent, _ in made)]
+        alike = nearly_equal(self.space, [self.candidates[i] for i in old] + [v for _, v in made])
+        if alike.any():
+            for i in {owner for owner, twin in zip(owners, alike, strict=True) if twin}:
+                self.models[i] = self.models[i].widened(self.space, new)
+            made = self._children(old, new)
+        return [_Fresh(parent, values, "model") for parent, values in made]
+
+    def _children(self, old: Sequence[int], count: int) -> list[tuple[int, dict[str, Value]]]:
+        """New candidates, each with its parent's number; what has failed is not tried again."""
+        weights = range(len(old), 0, -1)  # the best of E survivors has E shares, the last has 1
+        failed = [c for i, c in self.candidates.items() if math.inf in self.results[i].values()]
+        made = children(
+            self.space, [self.candidates[i] for i in old], [self.models[i] for i in old], weights,
+            count, self.rng, self.works, failed,
+        )  # fmt: skip
+        return [(old[index], values) for index, values in made]
+
+    def join(self, fresh: Sequence[_Fresh], iteration: int) -> list[Sampled]:
+        """Number new candidates, and give them models and a place for their results."""
+        first = Model.first(self.space)
+        joined = []
+        for parent, values, origin in fresh:
+            number = len(self.candidates) + 1
+            self.candidates[number] = values
+            self.results[number] = {}
+            self.models[number] = first if parent is None else self.models[parent]
+            joined.append(Sampled(number, iteration, parent, values, origin))
+        return joined

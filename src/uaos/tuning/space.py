@@ -9,6 +9,8 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,9 @@ from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.params import Choice, Integer, Parameter, Real, Value
 
 Candidate = Mapping[str, Value]
+
+#: How often a forbidden or repeated draw is made again.
+REDRAWS = 100
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
@@ -46,6 +51,10 @@ class Variable:
     domain: Real | Integer | Choice
     when: tuple[Condition, ...] = ()
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.domain, Choice) and self.domain.log and not self.domain.low > 0:
+            raise InvalidParameter(self.name, self.domain.range, "a range above 0, for a log scale")
+
     @property
     def fixed(self) -> bool:
         """Whether there is nothing to search."""
@@ -56,8 +65,8 @@ class Variable:
         """The width of the range, in log space for a log scale; 0 for a choice."""
         if isinstance(self.domain, Choice):
             return 0.0
-        low, high = self.domain.low, self.domain.high
-        return math.log(high / low) if self.domain.log else float(high - low)
+        low, high = bounds(self.domain) if self.domain.log else (self.domain.low, self.domain.high)
+        return float(high - low)
 
     def check(self, value: object) -> Value:
         """The value in its declared type, if the space has it."""
@@ -103,9 +112,14 @@ class Comparison:
     other: Value
     variable: bool = False
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables that it is about."""
+        return (self.name, str(self.other)) if self.variable else (self.name,)
+
     def holds(self, values: Candidate) -> bool:
         """Whether both sides exist and compare so."""
-        if self.name not in values or (self.variable and self.other not in values):
+        if any(name not in values for name in self.names):
             return False
         other = values[str(self.other)] if self.variable else self.other
         return _COMPARISONS[self.relation](values[self.name], other)
@@ -120,6 +134,11 @@ class Forbidden:
 
     comparisons: tuple[Comparison, ...]
     why: str
+
+    @property
+    def names(self) -> set[str]:
+        """The variables that it is about."""
+        return {name for comparison in self.comparisons for name in comparison.names}
 
     def holds(self, values: Candidate) -> bool:
         """Whether a candidate is one of them."""
@@ -137,18 +156,19 @@ class Space:
     forbidden: tuple[Forbidden, ...] = ()
 
     def __post_init__(self) -> None:
-        seen: set[str] = set()
+        seen: dict[str, Variable] = {}
         for variable in self.variables:
             if variable.name in seen:
                 raise InvalidParameter("variables", variable.name, "each name once")
             for condition in variable.when:
                 if condition.name not in seen:
                     raise UnknownName(f"variable before {variable.name}", condition.name, seen)
-            seen.add(variable.name)
+                if not isinstance(seen[condition.name].domain, Choice):
+                    raise InvalidParameter(variable.name, str(condition), "a condition on a choice")
+            seen[variable.name] = variable
         for one in self.forbidden:
-            for comparison in one.comparisons:
-                if comparison.name not in seen:
-                    raise UnknownName("variable of a forbidden combination", comparison.name, seen)
+            for name in sorted(one.names - seen.keys()):
+                raise UnknownName("variable of a forbidden combination", name, seen)
 
     def __iter__(self) -> Iterator[Variable]:
         return iter(self.variables)
@@ -179,6 +199,26 @@ class Space:
             if is_active(variable, made):
                 made[variable.name] = value(variable)
         return made
+
+    def draw(self, value: Callable[[Variable], Value]) -> dict[str, Value]:
+        """A candidate of random values; one that completes what is forbidden is drawn again.
+
+        What was drawn before it stays: to begin anew would make the choices rare that forbid much.
+        The candidate is forbidden all the same if a hundred draws of one value were.
+        """
+        made: dict[str, Value] = {}
+        for variable in self.variables:
+            if is_active(variable, made):
+                for _ in range(REDRAWS):
+                    made[variable.name] = value(variable)
+                    if not any(one.holds(made) for one in self._rules[variable.name]):
+                        break
+        return made
+
+    @cached_property
+    def _rules(self) -> dict[str, list[Forbidden]]:
+        """What is forbidden, by the variables that it is about."""
+        return {v.name: [one for one in self.forbidden if v.name in one.names] for v in self}
 
     def why_forbidden(self, values: Candidate) -> str:
         """Why a candidate cannot work, or "" if it can."""
@@ -216,19 +256,24 @@ class Space:
         return self._with(name, Choice(default=checked, choices=(checked,)))
 
     def limit(self, name: str, low: float, high: float) -> "Space":
-        """The space with a number narrowed to an interval, or widened to what is allowed."""
+        """The space with a number narrowed to an interval, or widened to what is allowed.
+
+        Ends with more decimals than the declaration searches are searched to their own.
+        """
         domain = self[name].domain
         if isinstance(domain, Choice):
             raise InvalidParameter(name, f"{low:g}..{high:g}", f"some of {_words(domain.choices)}")
         if not low <= high:
             raise InvalidParameter(name, f"{low:g}..{high:g}", "a range LOW..HIGH with LOW <= HIGH")
-        ends = [domain.check(int(end) if end == int(end) and isinstance(domain, Integer) else end,
-                             name) for end in (low, high)]  # fmt: skip
+        whole = isinstance(domain, Integer)
+        ends = [domain.check(int(end) if whole and float(end).is_integer() else end, name)
+                for end in (low, high)]  # fmt: skip
         if ends[0] == ends[1]:
             return self.fix(name, ends[0])
-        interval: dict[str, Any] = {"low": ends[0], "high": ends[1]}
-        narrowed = dataclasses.replace(domain, **interval)
-        return self._with(name, narrowed)
+        changes: dict[str, Any] = {"low": ends[0], "high": ends[1]}
+        if isinstance(domain, Real):
+            changes["digits"] = max(domain.digits, *(_decimals(float(end)) for end in ends))
+        return self._with(name, dataclasses.replace(domain, **changes))
 
     def only(self, name: str, choices: Iterable[object]) -> "Space":
         """The space with a choice narrowed to some of its values."""
@@ -258,17 +303,17 @@ class Space:
                 if condition.name not in kept:
                     continue
                 parent = kept[condition.name]
-                assert isinstance(parent.domain, Choice)
-                values = tuple(v for v in condition.values if v in parent.domain.choices)
+                choices = getattr(parent.domain, "choices", ())
+                values = tuple(v for v in condition.values if v in choices)
                 if values:
                     left.append(Condition(condition.name, values))
-                    always |= not parent.when and len(values) == len(parent.domain.choices)
+                    always |= not parent.when and len(values) == len(choices)
             if left:
                 when = () if always else tuple(left)
                 kept[variable.name] = dataclasses.replace(variable, when=when)
         rules = tuple(
             one for one in self.forbidden
-            if all(c.name in kept and (not c.variable or c.other in kept) for c in one.comparisons)
+            if one.names <= kept.keys()
         )  # fmt: skip
         return dataclasses.replace(self, variables=tuple(kept.values()), forbidden=rules)
 
@@ -304,6 +349,12 @@ def _plain(domain: Real | Integer | Choice) -> dict[str, Any]:
         return {"choices": list(domain.choices)}
     whole = isinstance(domain, Integer)
     return {"low": domain.low, "high": domain.high, "log": domain.log, "whole": whole}
+
+
+def _decimals(number: float) -> int:
+    """The digits after the point of a number as it is written."""
+    exponent = Decimal(repr(number)).normalize().as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
 def _words(choices: Iterable[Value]) -> str:
