@@ -73,9 +73,12 @@ def wilcoxon(costs: Costs, alpha: float) -> Verdict:
     if (difference <= 0).all() or (difference >= 0).all():
         return Verdict(0.0, 0.0, np.array([difference.min() < 0, difference.max() > 0]))
     unequal = difference[difference != 0]
-    found = stats.wilcoxon(unequal, correction=True)
+    sizes = np.abs(unequal)
+    exact = len(sizes) <= 50 and len(np.unique(sizes)) == len(sizes)
+    method = "exact" if exact else "approx"
+    found = stats.wilcoxon(unequal, correction=not exact, method=method)
     p_value = float(found.pvalue)
-    signed = float((np.sign(unequal) * stats.rankdata(np.abs(unequal))).sum())
+    signed = float((np.sign(unequal) * stats.rankdata(sizes)).sum())
     stays = np.array([signed < 0, signed > 0]) | (p_value >= alpha)
     return Verdict(float(found.statistic), p_value, stays)
 

@@ -292,7 +292,7 @@ class Space:
         return dataclasses.replace(self, variables=tuple(changed))._pruned()
 
     def _pruned(self) -> "Space":
-        """Without the variables that can never be active, and conditions that always hold."""
+        """Without variables that are never active, conditions that always hold, idle rules."""
         kept: dict[str, Variable] = {}
         for variable in self.variables:
             if not variable.when:
@@ -313,7 +313,7 @@ class Space:
                 kept[variable.name] = dataclasses.replace(variable, when=when)
         rules = tuple(
             one for one in self.forbidden
-            if one.names <= kept.keys()
+            if one.names <= kept.keys() and all(_may_hold(c, kept) for c in one.comparisons)
         )  # fmt: skip
         return dataclasses.replace(self, variables=tuple(kept.values()), forbidden=rules)
 
@@ -328,6 +328,14 @@ class Space:
 def is_active(variable: Variable, values: Candidate) -> bool:
     """Whether a variable exists, given the values of those before it."""
     return not variable.when or any(values.get(c.name) in c.values for c in variable.when)
+
+
+def _may_hold(comparison: Comparison, variables: Mapping[str, Variable]) -> bool:
+    """Whether a comparison holds for some value of a choice; of a number it is not asked."""
+    domain = variables[comparison.name].domain
+    if comparison.variable or not isinstance(domain, Choice):
+        return True
+    return any(comparison.holds({comparison.name: value}) for value in domain.choices)
 
 
 def searched(parameter: Parameter) -> Real | Integer | Choice:
