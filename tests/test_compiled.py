@@ -38,16 +38,15 @@ def values(cls: type, draw: st.DataObject) -> dict[str, object]:
 
 
 def inputs(component: Component, k: int, rng: np.random.Generator) -> tuple:
-    p, q, r, old = (rng.random(k) for _ in range(4))
-    p, q = p / p.sum(), q / q.sum()
+    # Coarse, so that some are equal.
+    p, q = rng.integers(1, 5, (2, k)) / 8
+    p, q, r, old = p / p.sum(), q / q.sum(), rng.random(k), rng.random(k)
     if component.family == "reward":
         return (remembered(component, k, rng),)
     if component.family == "quality":
         return (Evidence(r, old, q, p, rng.integers(0, 9, k)),)
     if component.family == "probability":
         return (q, p)
-    # Coarse, so that some are equal.
-    p = rng.integers(1, 4, k) / 8
     return (p, Draws(rng.random(20), rng.random(20), np.float64(rng.random())), 0.3)
 
 

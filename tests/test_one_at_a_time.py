@@ -19,7 +19,7 @@ CATALOGUE = [name for name, entry in uaos.methods().items() if entry.method is n
 
 
 def feedback(steps: int) -> list[tuple[float, float]]:
-    """Parent and offspring: some equal gains, some failed evaluations."""
+    """Parent and offspring: some equal gains, some failed evaluations, some enormous numbers."""
     rng = np.random.default_rng(4)
     made = []
     for step in range(steps):
@@ -27,7 +27,9 @@ def feedback(steps: int) -> list[tuple[float, float]]:
         gain = round(rng.normal(0.2, 1.0), 1 if step % 3 else 9)
         failed = step % 23 == 22
         offspring = [np.nan, np.inf, -np.inf][step % 3] if failed else parent - gain
-        made.append((np.inf if step % 37 == 36 else float(parent), float(offspring)))
+        if step % 37 > 34:
+            parent = np.inf if step % 2 else 1e308
+        made.append((float(parent), -1e308 if step % 41 == 40 else float(offspring)))
     return made
 
 

@@ -335,11 +335,8 @@ def compiled(component: Component) -> Compute:
 
 
 def has_twin(component: Component) -> bool:
-    """Whether :func:`compiled` gives a twin: floats in the shape that its family computes."""
+    """Whether :func:`compiled` gives a twin: it computes floats, one an operator, and never warns.
+
+    What a twin is given is finite, and small enough for its products.
+    """
     return type(component) in _TWINS
-
-
-def silent(*components: Component) -> bool:
-    """Whether none of them can warn of an overflow, as NumPy and interpreted twins do."""
-    interpreted = not hasattr(_proportional, "py_func")  # NUMBA_DISABLE_JIT
-    return not interpreted and all(map(has_twin, components))

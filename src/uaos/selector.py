@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from rich.table import Table
 
 from uaos import statefile
-from uaos.compiled import Compute, compiled, has_twin, silent
+from uaos.compiled import Compute, compiled, has_twin
 from uaos.components import Component
 from uaos.components.metrics import comparable
 from uaos.components.qualities import Evidence
@@ -86,7 +86,8 @@ class Selector:
         self._selection = compiled(at_work.selection)
         self._judge_of_one = judge_of_one(at_work.metric)
         self._one = (np.zeros(1, dtype=np.int64), np.zeros(1), np.zeros(1, dtype=bool))
-        self._quiet = nullcontext if silent(*learning) else partial(np.errstate, all="ignore")
+        calm = all(map(has_twin, learning))
+        self._quiet = nullcontext if calm else partial(np.errstate, all="ignore")
         self._reads_successes = own(at_work.reward) and at_work.reward.memory != "generations"
         self.budget = budget
         self.rng = np.random.default_rng(_checked_seed(seed))
