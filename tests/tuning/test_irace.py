@@ -507,7 +507,7 @@ def test_irace_finds_what_is_good(raced: Raced) -> None:
 
 @needs_irace
 def test_the_events_are_what_irace_logged(raced: Raced) -> None:
-    found, events, folder = raced
+    found, events, _ = raced
     told: dict[int, dict[int, float]] = {}
     for step in events:
         if isinstance(step, Step):
@@ -518,16 +518,26 @@ def test_the_events_are_what_irace_logged(raced: Raced) -> None:
     ended = [e for e in events if isinstance(e, IterationEnded)]
     assert ended[-1].elites == found.elites
     assert len(ended) == found.iterations
-    parents = {e.id: e.parent for e in events if isinstance(e, Sampled)}
-    ask = (
-        'load("irace.Rdata"); all <- iraceResults$allConfigurations; '
-        'cat(paste(all$.ID., all$.PARENT.), sep = "\\n")'
-    )
+
+
+@needs_irace
+def test_irace_has_the_candidates_that_were_run(raced: Raced) -> None:
+    """With their parents and rounded as we round them: the models are around what was run."""
+    _, events, folder = raced
+    ask = """
+        load("irace.Rdata")
+        all <- iraceResults$allConfigurations
+        cat(sprintf("%d %d %.17g %.17g", all$.ID., all$.PARENT., all$x, all$rate), sep = "\\n")
+    """
     rows = subprocess.run(
         ["Rscript", "-e", ask], cwd=folder, capture_output=True, text=True, check=True
     ).stdout.splitlines()
-    logged = {int(i): None if p == "NA" else int(p) for i, p in map(str.split, rows)}
-    assert parents == logged
+    logged = [[None if word == "NA" else float(word) for word in row.split()] for row in rows]
+    assert logged == [
+        [e.id, e.parent, e.values["x"], e.values.get("rate")]
+        for e in events
+        if isinstance(e, Sampled)
+    ]
 
 
 @needs_irace
