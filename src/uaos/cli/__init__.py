@@ -1,6 +1,6 @@
 """The command line: parse, call the library, show. One command is one module."""
 
-from uaos.cli import bench, compare, methods, run, scenario  # noqa: F401 (each adds its command)
+from uaos.cli import bench, compare, methods, run, scenario, tune  # noqa: F401 (they add commands)
 from uaos.cli.app import app, main
 
 __all__ = ["app", "main"]

@@ -88,8 +88,7 @@ class Plan:
     @property
     def key(self) -> str:
         """The same for equal plans, and in the files of what they find."""
-        text = json.dumps(self.to_dict(), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return plan_key(self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain data: what tells one tuning from another."""
@@ -109,6 +108,12 @@ class Plan:
             "initial": [dict(c) for c in self.initial],
             "rules": dataclasses.asdict(self.rules),
         }
+
+
+def plan_key(setup: Mapping[str, Any]) -> str:
+    """The key of the plan that is this plain data."""
+    text = json.dumps(setup, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def initial_candidates(

@@ -1,0 +1,256 @@
+"""What a tuning's store tells: which values were tried, who survived, what mattered.
+
+with TuningStore.open("first.db") as store:
+    for one in importance(store, 1):
+        print(one.name, one.share)
+    plot(store, 1, "first.png")
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from uaos.errors import UnknownName
+from uaos.params import Value
+from uaos.tuning.records import Candidate, Tuning
+from uaos.tuning.store import TuningStore
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Floats = NDArray[np.float64]
+
+# Groups that the values of a number are cut into, as many candidates in each.
+_GROUPS = 4
+# Degrees of freedom within groups, below which nothing is said.
+_LEAST = 10
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How often each value of a choice was drawn: a row for each iteration.
+
+    A row holds shares of all candidates that were new in the iteration; what its sum lacks of 1 is
+    the share of those that do not have the parameter. `winner` is None where the winner has not.
+    """
+
+    name: str
+    values: tuple[Value, ...]
+    shares: Floats
+    winner: Value | None
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The values of a number that were drawn, an array for each iteration, and its range."""
+
+    name: str
+    low: float
+    high: float
+    log: bool
+    values: tuple[Floats, ...]
+    winner: float | None
+
+    def histogram(self, bins: int = 10) -> tuple[Floats, Floats]:
+        """Edges of the bins, and the share of the values in each: a row for each iteration."""
+        spaced = np.geomspace if self.log else np.linspace
+        edges = spaced(self.low, self.high, bins + 1)
+        counts = np.array([np.histogram(v, edges)[0] for v in self.values], dtype=np.float64)
+        return edges, counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+
+
+class Survival(NamedTuple):
+    """A race: who it began with, how many were alive after each step, and who left in it."""
+
+    iteration: int
+    candidates: tuple[int, ...]
+    alive: tuple[int, ...]
+    left: tuple[tuple[int, ...], ...]
+
+
+class Importance(NamedTuple):
+    """How much a parameter mattered; `candidates` are those it was judged by."""
+
+    name: str
+    share: float
+    candidates: int
+
+
+def frequencies(store: TuningStore, tuning: int) -> dict[str, Shares | Numbers]:
+    """Which values of each free parameter were drawn in each iteration.
+
+    Survivors of earlier races count in the iteration that they were drawn in.
+    """
+    entry = _entry(store, tuning)
+    candidates = store.candidates(tuning)
+    last = max((c.iteration for c in candidates), default=0)
+    drawn = [[c.values for c in candidates if c.iteration == j] for j in range(1, last + 1)]
+    best = _winner(store, tuning, candidates)
+    found: dict[str, Shares | Numbers] = {}
+    for variable in _free(entry):
+        name = variable["name"]
+        given = [[values[name] for values in race if name in values] for race in drawn]
+        if "choices" in variable:
+            choices = tuple(variable["choices"])
+            counts = [[race.count(one) for one in choices] for race in given]
+            sizes = np.array([[max(1, len(race))] for race in drawn])
+            shares = np.array(counts, dtype=np.float64).reshape(last, len(choices)) / sizes
+            found[name] = Shares(name, choices, shares, best.get(name))
+        else:
+            arrays = tuple(np.array(race, dtype=np.float64) for race in given)
+            found[name] = Numbers(
+                name, variable["low"], variable["high"], variable["log"], arrays, best.get(name)
+            )
+    return found
+
+
+def survival(store: TuningStore, tuning: int) -> list[Survival]:
+    """The races, in their order."""
+    _entry(store, tuning)
+    gone: dict[tuple[int, int], list[int]] = {}
+    for one in store.eliminations(tuning):
+        gone.setdefault((one.iteration, one.step), []).append(one.candidate)
+    steps: dict[int, list[tuple[int, int]]] = {}
+    for step in store.steps(tuning):
+        steps.setdefault(step.iteration, []).append((step.step, step.alive))
+    members = _members(store, tuning)
+    return [
+        Survival(
+            iteration,
+            members[iteration],
+            tuple(alive for _, alive in race),
+            tuple(tuple(gone.get((iteration, step), ())) for step, _ in race),
+        )
+        for iteration, race in steps.items()
+    ]
+
+
+def importance(store: TuningStore, tuning: int) -> list[Importance]:
+    """Which parameters mattered, the most important first.
+
+    In each race every candidate is run on the same first instances. Its mean rank there, from 0 for
+    the best to 1 for the worst, is what is explained: candidates are grouped by their value of the
+    parameter (a number is cut into quarters), and the share is that of the variance within races
+    which lies between groups, less what as many random groups would explain (ε², at least 0),
+
+        ε² = (B - b W / w) / (B + W)
+
+    with sums of squares B between and W within groups, b and w their degrees of freedom.
+
+    To be read with care. It sees one parameter at a time, no interaction. A parameter that others
+    switch on is judged among the candidates that have it. Later races are drawn around survivors:
+    what the tuning has settled early no longer varies and counts by its first races, and parameters
+    that were inherited together share the credit, so that shares need not add up to 1. Parameters
+    of which too few candidates differ are left out.
+    """
+    entry = _entry(store, tuning)
+    values = {c.id: c.values for c in store.candidates(tuning)}
+    races = _mean_ranks(store, tuning)
+    found = []
+    for variable in _free(entry):
+        name, total = variable["name"], _Squares()
+        for race in races:
+            having = [c for c in race if name in values[c]]
+            if len(having) > 1:
+                groups = _groups([values[c][name] for c in having], "choices" in variable)
+                total.add(np.array([race[c] for c in having]), groups)
+        if total.within_freedom >= _LEAST and total.between_freedom and total.all > 0:
+            found.append(Importance(name, total.share, total.candidates))
+    return sorted(found, key=lambda one: -one.share)
+
+
+def plot(store: TuningStore, tuning: int, path: Any = None) -> "Figure":
+    """Which values were drawn in each iteration, a panel for each parameter, the winner marked."""
+    from uaos.analysis.tuning_picture import draw
+
+    entry = _entry(store, tuning)
+    return draw(entry, frequencies(store, tuning), path)
+
+
+@dataclass
+class _Squares:
+    """Sums of squares between groups and in all, over several races."""
+
+    between: float = 0.0
+    all: float = 0.0
+    between_freedom: int = 0
+    within_freedom: int = 0
+    candidates: int = 0
+
+    def add(self, ranks: Floats, groups: NDArray[np.int64]) -> None:
+        kinds = np.unique(groups)
+        mean = ranks.mean()
+        parts = [ranks[groups == kind] for kind in kinds]
+        self.between += sum(len(part) * float((part.mean() - mean) ** 2) for part in parts)
+        self.all += float(((ranks - mean) ** 2).sum())
+        self.between_freedom += len(kinds) - 1
+        self.within_freedom += len(ranks) - len(kinds)
+        self.candidates += len(ranks)
+
+    @property
+    def share(self) -> float:
+        noise = self.between_freedom * (self.all - self.between) / self.within_freedom
+        return max(0.0, (self.between - noise) / self.all)
+
+
+def _groups(values: list[Any], choice: bool) -> NDArray[np.int64]:
+    if choice:
+        return np.unique([str(v) for v in values], return_inverse=True)[1].astype(np.int64)
+    numbers = np.array(values, dtype=np.float64)
+    cuts = np.quantile(numbers, np.arange(1, _GROUPS) / _GROUPS)
+    return np.searchsorted(cuts, numbers, side="right").astype(np.int64)
+
+
+def _mean_ranks(store: TuningStore, tuning: int) -> list[dict[int, float]]:
+    """For each race, the candidates' mean ranks in [0, 1] on what all of them were run on."""
+    costs: dict[int, dict[int, float]] = {}
+    for one in store.results(tuning):
+        costs.setdefault(one.candidate, {})[one.position] = one.cost
+    found = []
+    for members in _members(store, tuning).values():
+        known = [c for c in members if c in costs]
+        if len(known) < 2:
+            continue
+        shared = sorted(set.intersection(*(set(costs[c]) for c in known)))
+        if shared:
+            table = np.array([[costs[c][p] for c in known] for p in shared])
+            ranks = (stats.rankdata(table, axis=1) - 1) / (len(known) - 1)
+            found.append(dict(zip(known, map(float, ranks.mean(axis=0)), strict=True)))
+    return found
+
+
+def _members(store: TuningStore, tuning: int) -> dict[int, tuple[int, ...]]:
+    """Who each race began with: the survivors of the one before, and those drawn for it."""
+    elites: dict[int, list[int]] = {}
+    for elite in store.elites(tuning):
+        elites.setdefault(elite.iteration, []).append(elite.candidate)
+    found: dict[int, list[int]] = {}
+    for candidate in store.candidates(tuning):
+        j = candidate.iteration
+        found.setdefault(j, list(elites.get(j - 1, ()))).append(candidate.id)
+    return {j: tuple(members) for j, members in sorted(found.items())}
+
+
+def _winner(store: TuningStore, tuning: int, candidates: list[Candidate]) -> dict[str, Any]:
+    """The values of the best survivor so far."""
+    elites = store.elites(tuning)
+    if not elites:
+        return {}
+    best = min(elites, key=lambda e: (-e.iteration, e.rank))
+    return next(c.values for c in candidates if c.id == best.candidate)
+
+
+def _free(entry: Tuning) -> list[dict[str, Any]]:
+    """The parameters that had something to search."""
+    space: list[dict[str, Any]] = entry.setup["space"]
+    return [v for v in space if len(v.get("choices", "ab")) > 1]
+
+
+def _entry(store: TuningStore, tuning: int) -> Tuning:
+    found = {t.id: t for t in store.tunings()}
+    if tuning not in found:
+        raise UnknownName("tuning", tuning, map(str, found), hint=f"(in {store.path})")
+    return found[tuning]
