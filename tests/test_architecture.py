@@ -37,8 +37,9 @@ ALLOWED = {
         "errors", "params", "components", "method", "configuration", "catalogue", "de", "problems",
         "experiments", "extras",
     },
-    # of experiments and tunings, the analysis reads what was stored, and the targets
-    "analysis": {"errors", "params", "problems", "experiments", "tuning"},
+    # of experiments and tunings, the analysis reads what was stored, and the targets; of the
+    # differential evolution, the picture of a run
+    "analysis": {"errors", "params", "problems", "experiments", "tuning", "de"},
     "adapters": {"errors", "params", "extras", "method", "selector", "catalogue"},
     "scenarios": {"errors", "params", "method", "catalogue", "experiments"},
     "describe": {"errors", "params", "components"},

@@ -1,0 +1,49 @@
+"""What a figure shows of the results: which methods, and the functions that all of them have."""
+
+from collections.abc import Iterable, Sequence
+
+from uaos.analysis.results import Results
+from uaos.errors import InvalidParameter, UnknownName
+
+
+def chosen(results: Results, dimension: int, methods: Sequence[str] | None) -> list[str]:
+    """The methods to be shown, which have runs in this dimension.
+
+    Exactly the ones asked for: a figure, unlike a comparison, may leave out uniform choice.
+    """
+    if not results.runs:
+        raise InvalidParameter("finished runs", "none", "at least one, to be drawn")
+    if dimension not in results.dimensions:
+        allowed = f"one of those in the results: {', '.join(map(str, results.dimensions))}"
+        raise InvalidParameter("dimension", dimension, allowed)
+    known = [m for m in results.methods if results.of(m, dimension)]
+    if methods is None:
+        return known
+    for name in methods:
+        if name not in known:
+            raise UnknownName("method", name, known, hint=f"(of those with {dimension}-D runs)")
+    if not methods:
+        raise InvalidParameter("methods", "none", f"at least one of {', '.join(known)}")
+    return list(dict.fromkeys(methods))
+
+
+def shared_functions(results: Results, dimension: int, methods: Sequence[str]) -> tuple[int, ...]:
+    """The functions that every one of the methods was run on, ascending."""
+    each = [{r.function for r in results.of(m, dimension)} for m in methods]
+    shared = tuple(sorted(set.intersection(*each)))
+    if not shared:
+        raise InvalidParameter(
+            "functions that all methods were run on", "none", f"at least one of {each[0]}"
+        )
+    return shared
+
+
+def spans(numbers: Iterable[int]) -> str:
+    """Functions in words: f1–f24, f8, or f1, f3–f5."""
+    runs: list[list[int]] = []
+    for n in numbers:
+        if runs and n == runs[-1][-1] + 1:
+            runs[-1].append(n)
+        else:
+            runs.append([n])
+    return ", ".join(f"f{r[0]}" if len(r) == 1 else f"f{r[0]}–f{r[-1]}" for r in runs)

@@ -1,0 +1,63 @@
+"""Names at the ends of lines, as COCO writes them: none covers a line or another name."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
+
+from uaos.analysis.style import GREY, TEXT, Look, text_width
+
+# Inches from the axes to the marker before a name, from there to the name, and after the name.
+_LEAD, _GAP, _END = 0.22, 0.07, 0.05
+# Height of a line of text, in sizes of its font; the smallest font if there are many names.
+_LINE, _SMALLEST = 1.22, 4.0
+
+
+class End(NamedTuple):
+    """A line that ends at the height `y` of the right edge, and what it is called."""
+
+    name: str
+    y: float
+    look: Look | None
+
+
+def room(figure: Any, names: Sequence[str]) -> float:
+    """Inches that names take to the right of the axes."""
+    return _LEAD + _GAP + text_width(figure, names) + _END
+
+
+def name_ends(axes: Any, ends: Sequence[End]) -> None:
+    """Write each name beside the end of its line, moved just as far as others need room."""
+    width, height = axes.get_window_extent().size / axes.figure.dpi
+    low, high = axes.get_ylim()
+    size = min(TEXT, 72 * height / (_LINE * max(len(ends) - 1, 1)))
+    gap = _LINE * size / 72 / height
+    wanted = np.array([(end.y - low) / (high - low) for end in ends])
+    places = spread(wanted, gap)
+    for end, at, place in zip(ends, wanted, places, strict=True):
+        color = GREY if end.look is None else end.look.color
+        x = 1 + _LEAD / width
+        look: dict[str, Any] = {"color": color, "transform": axes.transAxes, "clip_on": False}
+        axes.plot([1, x], [at, place], linewidth=0.6, linestyle=":", **look)
+        if end.look is not None:
+            axes.plot([x], [place], end.look.marker, markersize=4, markeredgewidth=0, **look)
+        axes.text(
+            x + _GAP / width, place, end.name, transform=axes.transAxes, va="center_baseline",
+            ha="left", fontsize=max(size, _SMALLEST), color=GREY if end.look is None else None,
+        )  # fmt: skip
+
+
+def spread(wanted: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
+    """Places in [0, 1] at least `gap` apart, in the order of the wanted ones and near them.
+
+    With t_i the places ascending, t_i - i·gap must not descend: the nearest such sequence is the
+    isotonic regression.
+    """
+    order = np.argsort(wanted, kind="stable")
+    steps = gap * np.arange(len(wanted))
+    near = isotonic_regression(wanted[order] - steps).x
+    places = np.empty_like(wanted)
+    places[order] = np.clip(near, 0, max(0.0, 1 - steps[-1])) + steps
+    return places

@@ -1,0 +1,84 @@
+"""What happened in a tuning: values drawn, candidates that survived, parameters that mattered."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uaos.analysis.figures.canvas import axes_with_margins
+from uaos.analysis.style import DEFAULT, LINES, TICK, Style, text_width
+from uaos.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from uaos.tuning.store import TuningStore
+
+
+def tuning_frequencies(store: "TuningStore", tuning: int) -> "Figure":
+    """Which values were drawn in each iteration, a panel for each parameter, the winner marked."""
+    from uaos.analysis.tuning import plot
+
+    return plot(store, tuning)
+
+
+def tuning_survival(store: "TuningStore", tuning: int, *, style: Style = DEFAULT) -> "Figure":
+    """How many candidates were left after each problem, race by race."""
+    from uaos.analysis.tuning import survival
+
+    races = survival(store, tuning)
+    if not races:
+        raise InvalidParameter("races", "none", "one at least, to be drawn")
+    width = style.inches("column")
+    with style.figure(width, max(2.1, min(0.55 * width, 3.4))) as figure:
+        axes = axes_with_margins(figure, 0.45, 0.40, 0.10, 0.24)
+        start, middles = 0, []
+        for i, race in enumerate(races):
+            steps = np.arange(len(race.alive) + 1)
+            left = [len(race.candidates), *race.alive]
+            color = LINES[i % len(LINES)]
+            axes.fill_between(
+                start + steps, left, step="post", color=color, alpha=0.25, linewidth=0
+            )
+            axes.step(start + steps, left, where="post", color=color)
+            middles.append(start + len(race.alive) / 2)
+            start += len(race.alive)
+            if i + 1 < len(races):
+                axes.axvline(start, color="0.8", linewidth=0.4, zorder=0)
+        axes.set_xlim(0, start)
+        axes.set_ylim(0, None)
+        axes.grid(True, axis="y")
+        axes.set_xticks(middles, [str(race.iteration) for race in races])
+        axes.tick_params(axis="x", length=0)
+        axes.set_xlabel("race (as wide as it has steps)")
+        axes.set_ylabel("candidates left")
+        axes.set_title(f"{len(races)} races, {start} steps", fontsize=TICK)
+    return figure
+
+
+def tuning_importance(
+    store: "TuningStore", tuning: int, *, most: int = 20, style: Style = DEFAULT
+) -> "Figure":
+    """Which parameters mattered: the share of the ranks' variance that each explains."""
+    from uaos.analysis.tuning import importance
+
+    found = importance(store, tuning)[:most]
+    if not found:
+        allowed = "a tuning with more candidates, so that something can be said"
+        raise InvalidParameter("parameters whose importance is known", "none", allowed)
+    width = style.inches("column")
+    with style.figure(width, 0.62 + 0.16 * len(found)) as figure:
+        names = [one.name for one in found]
+        axes = axes_with_margins(figure, text_width(figure, names) + 0.14, 0.40, 0.34, 0.16)
+        places = np.arange(len(found))
+        shares = [one.share for one in found]
+        axes.barh(places, shares, 0.66, color=LINES[0])
+        for place, share in zip(places, shares, strict=True):
+            axes.text(share, place, f" {share:.0%}", va="center_baseline", ha="left", fontsize=TICK)
+        axes.set_yticks(places, names)
+        axes.set_ylim(len(found) - 0.4, -0.6)
+        axes.tick_params(axis="y", length=0)
+        axes.set_xlim(0, max(0.01, *shares))
+        axes.xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")
+        axes.set_xlabel("variance of ranks explained (ε²)")
+        axes.grid(True, axis="x")
+    return figure
