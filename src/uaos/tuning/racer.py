@@ -78,7 +78,7 @@ def iterated_racing(
     that was killed and is begun again with the costs it had goes the same way.
     """
     r = rules or Rules()
-    _check(space, runs, seed, r)
+    check_search(space, runs, seed, r)
     stream = Stream(instances, seed)
     search = _Search(space, works, r, np.random.default_rng([seed, 2]))
     start = search.checked(initial)
@@ -118,7 +118,8 @@ def iterated_racing(
     return Winners(search.elites, search.candidates, search.results, search.used, iteration - 1)
 
 
-def _check(space: Space, runs: int, seed: int, rules: Rules) -> None:
+def check_search(space: Space, runs: int, seed: int, rules: Rules) -> None:
+    """Refuse a search that has nothing to search, too few runs for that, or no seed."""
     if not space.free:
         raise InvalidParameter("space", "all fixed", "at least one free parameter")
     least = least_budget(space.free, rules)

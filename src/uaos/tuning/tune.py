@@ -12,7 +12,7 @@ from typing import Any
 
 from uaos.catalogue import configuration as catalogue_entry
 from uaos.configuration import Configuration
-from uaos.errors import UaosError, UnknownName
+from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.experiments.plan import evaluations
 from uaos.experiments.versions import versions
 from uaos.params import Value
@@ -23,7 +23,7 @@ from uaos.tuning.events import Elite, Event, IterationEnded, IterationStarted, S
 from uaos.tuning.instances import Instance
 from uaos.tuning.objective import objective as check_objective
 from uaos.tuning.race import Rules, Task
-from uaos.tuning.racer import Winners, iterated_racing
+from uaos.tuning.racer import Winners, check_search, iterated_racing
 from uaos.tuning.space import Candidate
 from uaos.tuning.store import TuningStore
 
@@ -79,6 +79,8 @@ class Plan:
         check_objective(self.objective)
         if self.tuner not in TUNERS:
             raise UnknownName("tuner", self.tuner, TUNERS)
+        if not self.instances:
+            raise InvalidParameter("instances", [], "at least one problem")
         self.evaluations(self.instances[0])
 
     def evaluations(self, instance: Instance) -> int:
@@ -159,6 +161,7 @@ def tune(
     plan alone, and what was run is not run again.
     """
     started = time.perf_counter()
+    check_search(plan.design.space, plan.runs, plan.seed, plan.rules)
     with TuningStore.create_or_resume(path) as store:
         if retry_failed:
             store.forget_failures()

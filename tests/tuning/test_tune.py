@@ -1,0 +1,249 @@
+"""A tuning from its plan to files: the same however it is run, stopped and begun again."""
+
+import functools
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import uaos
+from uaos.catalogue import configuration
+from uaos.errors import InvalidParameter, UaosError, UnknownName
+from uaos.tuning.design import INITIAL, Design, design, design_for
+from uaos.tuning.events import IterationEnded, IterationStarted, Sampled, Step
+from uaos.tuning.instances import Instance
+from uaos.tuning.store import TuningStore
+from uaos.tuning.tune import Plan, Tuned, candidate_words, initial_candidates, tune
+
+PROBLEMS = tuple(Instance(f, 2, 16) for f in (1, 2, 8))
+
+
+class AtOnce(Executor):
+    """Runs what is submitted there and then; more workers are written for at once."""
+
+    def __init__(self, workers: int = 32) -> None:
+        self._max_workers = workers
+
+    def submit(self, work, /, *arguments):
+        future: Future = Future()
+        future.set_result(work(*arguments))
+        return future
+
+
+class Killed(BaseException):
+    """The process is no more."""
+
+
+@functools.cache
+def small() -> Design:
+    """Two free parameters, F and max_gen; 96 runs will do."""
+    made = design_for("SaDE", ["F"], dimension=2)
+    for name in made.space.names:
+        if not made.space[name].fixed and name not in ("F", "max_gen"):
+            value = getattr(made.base.method.reward, name, 0.0)
+            made = made.narrowed(lambda space, n=name, v=value: space.fix(n, v))
+    return made
+
+
+def plan(**changes: Any) -> Plan:
+    told = {"runs": 96, "budget": "40D", "seed": 3, "training_set": "three"} | changes
+    return Plan(told.pop("design", None) or small(), PROBLEMS, **told)
+
+
+def record(path: Path, number: int = 1) -> dict[str, Any]:
+    """All that a store tells of a tuning, but for times."""
+    with TuningStore.open(path) as store:
+        told = {
+            "candidates": store.candidates(number), "iterations": store.iterations(number),
+            "steps": [s._replace(elapsed=0.0) for s in store.steps(number)],
+            "eliminations": store.eliminations(number), "elites": store.elites(number),
+            "results": store.results(number),
+            "runs": sorted((unit, o.error, o.evaluations) for unit, o in store.cached().items()),
+            "setup": [(t.setup, t.data["used"], t.data["best"]) for t in store.tunings()],
+        }  # fmt: skip
+    return {name: repr(rows) for name, rows in told.items()}
+
+
+def files(found: Tuned) -> list[str]:
+    return [one.configuration.to_toml() for one in found.found]
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tuned, dict[str, Any]]:
+    path = tmp_path_factory.mktemp("whole") / "tuning.db"
+    return tune(plan(), path, jobs=1), record(path)
+
+
+def test_a_tuning_finds_configurations_that_say_how(
+    uninterrupted: tuple[Tuned, dict[str, Any]], tmp_path: Path
+) -> None:
+    found, _ = uninterrupted
+    assert found.used <= 96
+    assert [one.elite.rank for one in found.found] == list(range(1, len(found.found) + 1))
+    best = found.best
+    assert best.name == "tuned"
+    told = best.tuning
+    assert (told["tuner"], told["training_set"], told["problems"]) == ("racer", "three", 3)
+    assert (told["dimension"], told["objective"]) == (2, "error")
+    assert (told["runs"], told["seed"], told["evaluations_of_a_run"]) == (96, 3, 80)
+    assert (told["runs_used"], told["rank"]) == (found.used, 1)
+    assert told["versions"]["uaos"] == uaos.__version__
+    best.to_toml(tmp_path / "best.toml")
+    again = configuration(tmp_path / "best.toml")
+    assert again == best
+    assert again.tuning == best.tuning
+    # what is not searched is as before
+    assert best.method.selection == configuration("SaDE").method.selection
+    assert best.settings.CR == configuration("SaDE").settings.CR
+
+
+def test_mean_costs_are_those_of_the_results(tmp_path: Path) -> None:
+    found = tune(plan(), tmp_path / "t.db", AtOnce())
+    with TuningStore.open(tmp_path / "t.db") as store:
+        costs = [
+            cost.cost for cost in store.results(1) if cost.candidate == found.found[0].elite.id
+        ]
+    assert len(costs) == found.best.tuning["on_instances"]
+    assert sum(costs) / len(costs) == pytest.approx(found.best.tuning["mean_cost"])
+
+
+@pytest.mark.parametrize("kills", [[1], [2, 30], [47, 3]])
+def test_a_killed_tuning_goes_on_and_ends_as_if_nothing_had_happened(
+    kills: list[int], uninterrupted: tuple[Tuned, dict[str, Any]], tmp_path: Path
+) -> None:
+    whole, told = uninterrupted
+    path = tmp_path / "t.db"
+    for limit in kills:
+        left = iter(range(limit - 1))
+
+        def ended(_: object, left: Iterator[int] = left) -> None:
+            if next(left, None) is None:
+                raise Killed
+
+        with pytest.raises(Killed):
+            tune(plan(), path, AtOnce(1), on_run=ended)
+    with TuningStore.open(path) as store:
+        finished = len(store.cached())
+    assert finished >= sum(kills)
+    ran: list[object] = []
+    found = tune(plan(), path, AtOnce(), on_run=ran.append)
+    assert record(path) == told
+    assert files(found) == files(whole)
+    assert len(ran) == found.used - finished  # nothing was run twice
+
+
+def test_a_finished_tuning_is_told_again_without_a_run(
+    uninterrupted: tuple[Tuned, dict[str, Any]], tmp_path: Path
+) -> None:
+    path = tmp_path / "t.db"
+    tune(plan(), path, AtOnce())
+    again: list[object] = []
+    found = tune(plan(), path, AtOnce(), on_run=again.append)
+    assert not again
+    assert record(path) == uninterrupted[1]
+    assert files(found) == files(uninterrupted[0])
+
+
+def test_the_number_of_workers_does_not_matter(
+    uninterrupted: tuple[Tuned, dict[str, Any]], tmp_path: Path
+) -> None:
+    found = tune(plan(), tmp_path / "t.db", jobs=2)
+    assert record(tmp_path / "t.db") == uninterrupted[1]
+    assert files(found) == files(uninterrupted[0])
+
+
+def test_several_tunings_share_a_store(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    first = tune(plan(), path, AtOnce())
+    other = tune(plan(seed=4), path, AtOnce())
+    assert (first.tuning, other.tuning) == (1, 2)
+    with TuningStore.open(path) as store:
+        assert len(store.tunings()) == 2
+        assert store.candidates(1) != store.candidates(2)
+
+
+def test_events_reach_the_user_after_the_store(tmp_path: Path) -> None:
+    told: list[Any] = []
+    tune(plan(), tmp_path / "t.db", AtOnce(), on_event=told.append)
+    kinds = [type(event) for event in told]
+    assert kinds[0] is Sampled
+    assert kinds[-1] is IterationEnded
+    assert {Sampled, IterationStarted, Step, IterationEnded} == set(kinds)
+    with TuningStore.open(tmp_path / "t.db") as store:
+        assert len(store.steps(1)) == kinds.count(Step)
+        assert len(store.iterations(1)) == kinds.count(IterationEnded)
+        assert len(store.candidates(1)) == kinds.count(Sampled)
+
+
+def test_initial_candidates_take_part(tmp_path: Path) -> None:
+    start = small().space.fill(
+        lambda v: v.domain.choices[0] if v.fixed else {"F": 0.5, "max_gen": 7}[v.name]
+    )
+    tune(plan(initial=(start,)), tmp_path / "t.db", AtOnce())
+    with TuningStore.open(tmp_path / "t.db") as store:
+        first = store.candidates(1)[0]
+    assert (first.origin, first.values) == ("initial", start)
+
+
+# Plans
+
+
+def test_every_part_of_a_plan_tells_it_from_others() -> None:
+    narrow = small().narrowed(lambda space: space.limit("F", 0.2, 0.9))
+    plans = [
+        plan(), plan(runs=97), plan(budget=80), plan(objective="anytime"), plan(seed=4),
+        plan(training_set="others"), plan(design=narrow), plan(tuner="irace"),
+        plan(initial=({"F": 0.5},)),
+    ]  # fmt: skip
+    assert len({one.key for one in plans}) == len(plans)
+    assert plan().key == plan().key
+
+
+def test_a_plan_that_cannot_be_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="unknown tuner 'race'; did you mean 'racer'"):
+        plan(tuner="race")
+    with pytest.raises(UnknownName, match="unknown objective"):
+        plan(objective="eror")
+    with pytest.raises(InvalidParameter, match="instances is .*; allowed: at least one problem"):
+        Plan(small(), ())
+    with pytest.raises(InvalidParameter, match="budget"):
+        plan(budget="many")
+    with pytest.raises(InvalidParameter, match="runs is 95; allowed: at least 96"):
+        tune(plan(runs=95), tmp_path / "t.db", AtOnce())
+    with pytest.raises(InvalidParameter, match="seed is -1; allowed: a whole number"):
+        tune(plan(seed=-1), tmp_path / "t.db", AtOnce())
+    assert not list(tmp_path.iterdir())
+
+
+# Where a search starts
+
+
+def test_a_search_starts_from_the_tuned_configurations_it_has() -> None:
+    made, remarks = initial_candidates(design())
+    assert [c["reward"] for c in made] == [configuration(n).method.reward.name for n in INITIAL]
+    assert not remarks
+    narrow = design().narrowed(lambda space: space.only("selection", ["greedy"]))
+    made, remarks = initial_candidates(narrow)
+    assert [c["reward"] for c in made] == ["area_under_curve"]
+    assert len(remarks) == 3
+    assert "RecPM-tuned is not in this search space (selection of RecPM-tuned is" in remarks[0]
+
+
+def test_named_configurations_take_part_with_remarks_on_what_changes() -> None:
+    made, remarks = initial_candidates(design(), ["SaDE", "U-AOS-FW", "SaDE"])
+    assert len(made) == 2
+    assert remarks[0].startswith("SaDE takes part with the search space's own scale_rewards: False")
+    assert not any(remark.startswith("U-AOS-FW") for remark in remarks)
+    with pytest.raises(UaosError, match="gamma of Hybrid is 0.0"):
+        initial_candidates(design(), ["Hybrid"])
+
+
+def test_a_candidate_is_told_in_a_line() -> None:
+    values = design().values(configuration("Compass-tuned"))
+    assert candidate_words(values) == (
+        "parent_improvement · compass_projection · identity · probability_matching · proportional "
+        "| F 0.51, CR 0.95, NP 163, top_NP 0.64, fix_appl 66, theta 90, p_min 0.08, error 0.55"
+    )
+    assert candidate_words({"F": 0.5}) == "F 0.5"
