@@ -96,8 +96,9 @@ def frequencies(store: TuningStore, tuning: int) -> dict[str, Shares | Numbers]:
         if "choices" in variable:
             choices = tuple(variable["choices"])
             counts = [[race.count(one) for one in choices] for race in given]
-            sizes = np.array([[max(1, len(race))] for race in drawn])
-            shares = np.array(counts, dtype=np.float64).reshape(last, len(choices)) / sizes
+            sizes = np.array([len(race) for race in drawn]).reshape(last, 1)
+            shares = np.array(counts, dtype=np.float64).reshape(last, len(choices))
+            shares = shares / np.maximum(sizes, 1)
             found[name] = Shares(name, choices, shares, best.get(name))
         else:
             arrays = tuple(np.array(race, dtype=np.float64) for race in given)

@@ -20,7 +20,7 @@ from uaos.tuning.models import uniform_candidates
 from uaos.tuning.space import Space, Variable
 
 # How many candidates are drawn, each from a hundred attempts, to see whether any can run.
-_ATTEMPTS = 10
+_ATTEMPTS = 3
 
 #: A limit: "fix" or "range", and what was typed or read from a file.
 Limit = tuple[str, Any]

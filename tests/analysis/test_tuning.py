@@ -1,0 +1,149 @@
+"""What a tuning's store tells, on a tuning of two races that can be followed by hand."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from uaos.analysis.tuning import Numbers, Shares, frequencies, importance, plot, survival
+from uaos.errors import UnknownName
+from uaos.tuning.records import Candidate, Cost, Elimination, Elite, Step
+from uaos.tuning.store import TuningStore
+
+SPACE = [
+    {"name": "reward", "choices": ["a", "b"], "when": ""},
+    {"name": "W", "low": 1, "high": 100, "log": True, "whole": True, "when": "reward is b"},
+    {"name": "F", "low": 0.0, "high": 1.0, "log": False, "whole": False, "when": ""},
+    {"name": "quality", "choices": ["only"], "when": ""},
+]
+SETUP = {"space": SPACE, "runs": 40, "budget": "50D", "instances": ["f1 2-D i16"]}
+
+
+def candidate(number: int, iteration: int = 1, **values: object) -> Candidate:
+    return Candidate(number, iteration, None, "key", {**values, "quality": "only"}, "uniform")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[TuningStore]:
+    """Race 1: twelve candidates whose costs are their numbers. Race 2: 1, 2, and two new ones."""
+    with TuningStore.create_or_resume(tmp_path / "x.db") as made:
+        number = made.begin(SETUP)
+        connection = made._connection
+        connection.execute("INSERT INTO configurations VALUES ('key', '{}')")
+        made.add_candidates(number, [candidate(n, reward="a", F=0.5) for n in range(1, 7)])
+        made.add_candidates(
+            number, [candidate(n, reward="b", F=0.5, W=10 * (n - 6)) for n in range(7, 13)]
+        )
+        first = range(1, 13)
+        made.add_step(number, Step(1, 1, "f1 2-D i16", 7, 12, 1, 12, position=0),
+                      [], [Cost(n, 0, float(n)) for n in first])  # fmt: skip
+        made.add_step(number, Step(1, 2, "f1 2-D i16", 8, 3, 1, 24, pvalue=0.01, position=1),
+                      [Elimination(1, 2, n, 2.0 * n, "friedman") for n in range(4, 13)],
+                      [Cost(n, 1, float(n)) for n in first])  # fmt: skip
+        made.add_step(number, Step(1, 3, "f1 2-D i16", 9, 2, 1, 27, pvalue=0.04, position=2),
+                      [Elimination(1, 3, 3, 9.0, "friedman")],
+                      [Cost(n, 2, float(n)) for n in (1, 2, 3)])  # fmt: skip
+        made.add_elites(number, [Elite(1, 1, 1, 3, 3.0, 1.0), Elite(1, 2, 2, 3, 6.0, 2.0)])
+        made.add_candidates(number, [candidate(13, 2, reward="a", F=0.25),
+                                     candidate(14, 2, reward="b", F=0.75, W=100)])  # fmt: skip
+        made.add_step(number, Step(2, 1, "f1 2-D i16", 7, 4, 14, 33, position=0),
+                      [], [Cost(13, 0, 0.5), Cost(14, 0, 0.25)])  # fmt: skip
+        made.add_elites(number, [Elite(2, 1, 14, 1, 1.0, 0.25), Elite(2, 2, 13, 1, 2.0, 0.5)])
+        yield made
+
+
+def test_shares_are_of_all_that_were_new_in_an_iteration(store: TuningStore) -> None:
+    reward = frequencies(store, 1)["reward"]
+    assert isinstance(reward, Shares)
+    assert reward.values == ("a", "b")
+    # race 1 drew six of each; race 2 drew 13 with a and 14 with b: its elites are not new
+    np.testing.assert_array_equal(reward.shares, [[0.5, 0.5], [0.5, 0.5]])
+    assert reward.winner == "b"
+
+
+def test_numbers_are_those_of_the_candidates_that_have_them(store: TuningStore) -> None:
+    found = frequencies(store, 1)
+    W = found["W"]
+    assert isinstance(W, Numbers)
+    np.testing.assert_array_equal(W.values[0], [10, 20, 30, 40, 50, 60])
+    np.testing.assert_array_equal(W.values[1], [100])  # candidate 13 has none
+    assert W.winner == 100
+    edges, shares = W.histogram(2)
+    np.testing.assert_allclose(edges, [1, 10, 100])  # a log scale
+    np.testing.assert_allclose(shares, [[0, 1], [0, 1]])  # 10 belongs to the upper half
+
+
+def test_what_is_fixed_is_not_told(store: TuningStore) -> None:
+    assert list(frequencies(store, 1)) == ["reward", "W", "F"]
+
+
+def test_races_tell_who_was_alive_and_who_left(store: TuningStore) -> None:
+    first, second = survival(store, 1)
+    assert first.candidates == tuple(range(1, 13))
+    assert first.alive == (12, 3, 2)
+    assert first.left == ((), tuple(range(4, 13)), (3,))
+    assert second.candidates == (1, 2, 13, 14)  # the survivors come along
+    assert second.alive == (4,)
+
+
+def test_importance_is_the_variance_between_values_less_that_of_random_ones(
+    store: TuningStore,
+) -> None:
+    by_name = {one.name: one for one in importance(store, 1)}
+    # Race 1: ranks k = 0..11, over 11. In units of 1/121: all 143, between a and b 12 * 3^2 = 108.
+    # Race 2: 14, 13, 1, 2 have ranks 0, 1, 2, 3, over 3. In units of 1/9: all 5; b is rank 0, a has
+    # 1, 2, 3 with mean 2: between 1.5^2 + 3 * 0.5^2 = 3.
+    all_, between = 143 / 121 + 5 / 9, 108 / 121 + 3 / 9
+    within_freedom = (12 - 2) + (4 - 2)
+    expected = (between - 2 * (all_ - between) / within_freedom) / all_
+    assert by_name["reward"].share == pytest.approx(expected)
+    assert by_name["reward"].candidates == 16
+
+
+def test_a_parameter_that_did_not_vary_enough_is_not_judged(store: TuningStore) -> None:
+    # W: six candidates of race 1 in four groups leave two degrees of freedom
+    assert "W" not in {one.name for one in importance(store, 1)}
+
+
+def test_a_parameter_that_does_nothing_has_no_importance(tmp_path: Path) -> None:
+    """Alternating values among ranked candidates: less than random groups explain, so 0."""
+    with TuningStore.create_or_resume(tmp_path / "x.db") as store:
+        number = store.begin(SETUP)
+        store._connection.execute("INSERT INTO configurations VALUES ('key', '{}')")
+        made = [candidate(n, reward="abba"[n % 4], F=n / 100) for n in range(40)]
+        store.add_candidates(number, made)
+        costs = [Cost(n, 0, float(n)) for n in range(40)]
+        store.add_step(number, Step(1, 1, "f1", 1, 40, 0, 40, position=0), [], costs)
+        F, reward = importance(store, number)
+    assert (reward.name, reward.share) == ("reward", 0.0)
+    # F gives the order: quarters of ten. Of the squares about the mean, 40 (40^2 - 1) / 12 = 5330,
+    # those of quarters about their means, 4 * 10 (10^2 - 1) / 12 = 330, are not explained.
+    assert F.share == pytest.approx((5000 - 3 * 330 / 36) / 5330)
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_the_picture_has_a_panel_for_each_free_parameter(
+    store: TuningStore, tmp_path: Path, ending: str
+) -> None:
+    figure = plot(store, 1, tmp_path / f"x.{ending}")
+    assert (tmp_path / f"x.{ending}").stat().st_size > 1000
+    titles = [axes.get_title(loc="left") for axes in figure.get_axes()]
+    assert [title for title in titles if title] == ["reward", "W", "F"]
+    legend = [text.get_text() for text in figure.get_axes()[0].get_legend().get_texts()]
+    assert legend == ["b ★", "a"]
+
+
+def test_a_tuning_that_has_just_begun_can_be_looked_at(tmp_path: Path) -> None:
+    with TuningStore.create_or_resume(tmp_path / "x.db") as store:
+        number = store.begin(SETUP)
+        assert frequencies(store, number)["F"].winner is None
+        assert survival(store, number) == []
+        assert importance(store, number) == []
+        plot(store, number, tmp_path / "x.png")
+
+
+def test_a_tuning_that_is_not_there_is_named(store: TuningStore) -> None:
+    for look in (frequencies, survival, importance, plot):
+        with pytest.raises(UnknownName, match=r"unknown tuning 2; known: 1 \(in .*x.db\)"):
+            look(store, 2)
