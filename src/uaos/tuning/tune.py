@@ -18,7 +18,7 @@ from uaos.experiments.versions import versions
 from uaos.params import Value
 from uaos.tuning import records
 from uaos.tuning.design import INITIAL, Design
-from uaos.tuning.evaluator import Evaluator, Result
+from uaos.tuning.evaluator import Evaluator, Result, Work, run_one
 from uaos.tuning.events import Elite, Event, IterationEnded, IterationStarted, Sampled, Step
 from uaos.tuning.instances import Instance
 from uaos.tuning.objective import objective as check_objective
@@ -153,12 +153,13 @@ def tune(
     retry_failed: bool = False,
     on_event: Callable[[Event], None] | None = None,
     on_run: Callable[[Result], None] | None = None,
+    work: Work = run_one,
 ) -> Tuned:
     """Tune as planned, keeping every run in the store at `path`.
 
     Runs go to `jobs` processes of this machine, to the Dask cluster at the address `dask`, or to
-    `executor`. Stopped or killed, the same call goes on where it was: the search is decided by the
-    plan alone, and what was run is not run again.
+    `executor`; `work` does one of them. Stopped or killed, the same call goes on where it was: the
+    search is decided by the plan alone, and what was run is not run again.
     """
     started = time.perf_counter()
     check_search(plan.design.space, plan.runs, plan.seed, plan.rules)
@@ -174,7 +175,14 @@ def tune(
                 on_event(event)
 
         with Evaluator(
-            store, plan.objective, plan.evaluations, executor, jobs=jobs, dask=dask, on_run=on_run
+            store,
+            plan.objective,
+            plan.evaluations,
+            executor,
+            jobs=jobs,
+            dask=dask,
+            work=work,
+            on_run=on_run,
         ) as evaluator:
 
             def evaluate(tasks: Sequence[Task]) -> list[float]:
