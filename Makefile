@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Of `make study`: smoke, quick or paper, and where it goes.
+PRESET ?= quick
+FOLDER ?= study
 
 .PHONY: setup test lint bench study clean
 
@@ -31,7 +34,7 @@ $(VENV)/.bench: $(STAMP)
 	@touch $@
 
 study: $(STAMP)
-	$(BIN)/python benchmarks/study.py --folder study
+	@$(BIN)/uaos study --preset $(PRESET) --folder $(FOLDER)
 
 clean:
 	rm -rf $(VENV) dist study .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -42,6 +42,10 @@ ALLOWED = {
     "analysis": {"errors", "params", "problems", "experiments", "tuning", "de"},
     "adapters": {"errors", "params", "extras", "method", "selector", "catalogue"},
     "scenarios": {"errors", "params", "method", "catalogue", "experiments"},
+    # the pipeline from tuning to tables
+    "study": {
+        "errors", "method", "configuration", "catalogue", "experiments", "tuning",
+    },
     "describe": {"errors", "params", "components"},
     "optimize": {
         "errors", "params", "statefile", "method", "selector", "configuration", "catalogue", "de",

@@ -114,6 +114,13 @@ def bench(
     )  # fmt: skip
     if len(plan.competitors) > len(set(names)) and UNIFORM not in names:
         console.print("uniform is added, to show whether adapting pays (--without-uniform: not)")
+    run_shown(plan, path, jobs=jobs, dask=dask, retry_failed=retry_failed)
+
+
+def run_shown(
+    plan: Plan, path: Path, *, jobs: int | None, dask: str | None, retry_failed: bool = False
+) -> None:
+    """Run a plan with a bar, and show how each method did."""
     bar = _Bar()
     try:
         with bar.progress:
