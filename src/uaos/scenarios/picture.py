@@ -47,7 +47,8 @@ def draw(comparison: "Comparison", path: Any) -> "Figure":
         total = regrets(ranks, scenario.means).cumsum(axis=1)
         _curve(lower, np.arange(1, scenario.steps + 1), total, look)
     _references(upper, lower, scenario)
-    changes = "" if not scenario.changes else f", the best one changes every {scenario.every}"
+    every = f", the best one changes every {scenario.every} applications"
+    changes = every if scenario.changes else ""
     upper.set_title(
         f"{scenario.name} scenario: {scenario.operators} operators{changes}", loc="left"
     )
