@@ -18,7 +18,10 @@ from time import perf_counter
 from rich.console import Console
 from table import Section, as_markdown, on_terminal
 
-PARTS = ("selector", "engine", "peers", "coco", "experiments", "memory", "start")
+PARTS = (
+    "selector", "one-at-a-time", "engine", "peers", "coco", "experiments", "tuning", "memory",
+    "start",
+)  # fmt: skip
 PACKAGES = ("uaos", "numpy", "numba", "scipy", "coco-experiment", "pygmo", "pymoo")
 RESULTS = Path(__file__).parent / "results.md"
 
@@ -61,7 +64,7 @@ def _measured(part: str, quick: bool, progress: Console) -> Section:
     with progress.status(f"measuring {part}"):
         if not progress.is_terminal:
             progress.print(f"measuring {part} …")
-        section: Section = importlib.import_module(part).run(quick)
+        section: Section = importlib.import_module(part.replace("-", "_")).run(quick)
     progress.print(f"measured {part} in {perf_counter() - start:.0f} s")
     return section
 
