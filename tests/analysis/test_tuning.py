@@ -98,6 +98,7 @@ def test_importance_is_the_variance_between_values_less_that_of_random_ones(
     within_freedom = (12 - 2) + (4 - 2)
     expected = (between - 2 * (all_ - between) / within_freedom) / all_
     assert by_name["reward"].share == pytest.approx(expected)
+    assert by_name["reward"].noise == pytest.approx(2 * np.sqrt(2 * 2) / within_freedom)
     assert by_name["reward"].candidates == 16
 
 

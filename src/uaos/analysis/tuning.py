@@ -72,10 +72,14 @@ class Survival(NamedTuple):
 
 
 class Importance(NamedTuple):
-    """How much a parameter mattered; `candidates` are those it was judged by."""
+    """How much a parameter mattered, as a share of 1, judged by so many candidates.
+
+    A share below `noise` may well be chance.
+    """
 
     name: str
     share: float
+    noise: float
     candidates: int
 
 
@@ -139,7 +143,8 @@ def importance(store: TuningStore, tuning: int) -> list[Importance]:
 
         ε² = (B - b W / w) / (B + W)
 
-    with sums of squares B between and W within groups, b and w their degrees of freedom.
+    with sums of squares B between and W within groups, b and w their degrees of freedom. For a
+    parameter that does nothing ε² spreads by about √(2b) / w around 0; `noise` is twice that.
 
     To be read with care. It sees one parameter at a time, no interaction. A parameter that others
     switch on is judged among the candidates that have it. Later races are drawn around survivors:
@@ -159,7 +164,7 @@ def importance(store: TuningStore, tuning: int) -> list[Importance]:
                 groups = _groups([values[c][name] for c in having], "choices" in variable)
                 total.add(np.array([race[c] for c in having]), groups)
         if total.within_freedom >= _LEAST and total.between_freedom and total.all > 0:
-            found.append(Importance(name, total.share, total.candidates))
+            found.append(Importance(name, total.share, total.noise, total.candidates))
     return sorted(found, key=lambda one: -one.share)
 
 
@@ -195,6 +200,10 @@ class _Squares:
     def share(self) -> float:
         noise = self.between_freedom * (self.all - self.between) / self.within_freedom
         return max(0.0, (self.between - noise) / self.all)
+
+    @property
+    def noise(self) -> float:
+        return float(2 * np.sqrt(2 * self.between_freedom) / self.within_freedom)
 
 
 def _groups(values: list[Any], choice: bool) -> NDArray[np.int64]:

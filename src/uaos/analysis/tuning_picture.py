@@ -19,10 +19,11 @@ _PALETTE = (
 # Beyond the palette, the colours come again under these.
 _HATCHES = ("", "////", "....", "xxxx", "----")
 
-# Panels in a row, and the size of one in inches.
-_CHOICES, _NUMBERS = 3, 6
-_WIDTH, _CHOICE_HEIGHT, _NUMBER_HEIGHT = 13.5, 1.9, 1.7
+# The three blocks of panels: panels in a row, and the height of a row in inches.
+_COMPONENTS, _CHOICES, _NUMBERS = (3, 1.9), (4, 1.4), (6, 1.6)
+_WIDTH = 13.5
 
+_FAMILIES = ("metric", "reward", "quality", "probability", "selection")
 _STAR = "★"
 
 
@@ -31,29 +32,26 @@ def draw(entry: Tuning, found: Mapping[str, Shares | Numbers], path: Any) -> "Fi
     # A figure of its own: pyplot's would be shared with whatever else the user is drawing.
     from matplotlib.figure import Figure
 
-    choices = sorted(
-        (one for one in found.values() if isinstance(one, Shares)), key=lambda one: _order(one.name)
-    )
-    numbers = [one for one in found.values() if isinstance(one, Numbers)]
-    rows = [-(-len(choices) // _CHOICES), -(-len(numbers) // _NUMBERS)]
-    heights = [rows[0] * _CHOICE_HEIGHT, rows[1] * _NUMBER_HEIGHT]
-    shown = [kind for kind in (0, 1) if rows[kind]]
+    choices = {name: one for name, one in found.items() if isinstance(one, Shares)}
+    blocks: list[tuple[tuple[int, float], list[Shares | Numbers]]] = [
+        (_COMPONENTS, [choices[name] for name in _FAMILIES if name in choices]),
+        (_CHOICES, [one for name, one in choices.items() if name not in _FAMILIES]),
+        (_NUMBERS, [one for one in found.values() if isinstance(one, Numbers)]),
+    ]
+    blocks = [block for block in blocks if block[1]]
+    heights = [height * -(-len(panels) // columns) for (columns, height), panels in blocks]
     figure: Figure = Figure(figsize=(_WIDTH, 0.6 + sum(heights)), dpi=100, layout="constrained")
     setup = entry.setup
     figure.suptitle(
         f"values drawn in each iteration of a tuning with {setup['runs']:,} runs of "
-        f"{setup['budget']} evaluations on {len(setup['instances'])} problems; {_STAR} the winner",
-        fontsize=11,
+        f"{setup['budget']} evaluations on {len(setup['instances'])} problems; {_STAR} the winner\n"
+        "bars: shares of the new candidates, below 1 where some do not have the parameter; points: "
+        "their values, with the median",
+        fontsize=10,
     )
-    if not shown:
-        return figure
-    parts = figure.subfigures(
-        len(shown), 1, height_ratios=[heights[kind] for kind in shown], squeeze=False
-    )[:, 0]
-    for kind, part in zip(shown, parts, strict=True):
-        columns = (_CHOICES, _NUMBERS)[kind]
-        grid = part.subplots(rows[kind], columns, squeeze=False).ravel()
-        panels: list[Shares | Numbers] = [*choices] if kind == 0 else [*numbers]
+    parts = figure.subfigures(max(1, len(blocks)), 1, height_ratios=heights or None, squeeze=False)
+    for part, ((columns, _), panels) in zip(parts[:, 0], blocks, strict=False):
+        grid = part.subplots(-(-len(panels) // columns), columns, squeeze=False).ravel()
         for axes, one in zip(grid, panels, strict=False):
             axes.spines[["top", "right"]].set_visible(False)
             axes.tick_params(labelsize=7)
@@ -67,12 +65,6 @@ def draw(entry: Tuning, found: Mapping[str, Shares | Numbers], path: Any) -> "Fi
     if path is not None:
         figure.savefig(path)
     return figure
-
-
-def _order(name: str) -> int:
-    """The components first, in the order of the loop."""
-    families = ("metric", "reward", "quality", "probability", "selection")
-    return families.index(name) if name in families else len(families)
 
 
 def _stack(axes: Any, one: Shares) -> None:
@@ -104,7 +96,7 @@ def _points(axes: Any, one: Numbers) -> None:
     rng = np.random.default_rng(1)
     for iteration, values in enumerate(one.values, start=1):
         sideways = iteration + rng.uniform(-0.3, 0.3, len(values))
-        axes.plot(sideways, values, ".", color=_PALETTE[0], alpha=0.35, markersize=4, mew=0)
+        axes.plot(sideways, values, ".", color=_PALETTE[0], alpha=0.45, markersize=5, mew=0)
         if len(values):
             middle = np.median(values)
             axes.plot([iteration - 0.4, iteration + 0.4], [middle] * 2, color="#222222", lw=1.2)

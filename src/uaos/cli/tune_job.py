@@ -209,7 +209,7 @@ def _mattered(store: Path, tuning: int) -> str:
     from uaos.analysis.tuning import importance
 
     with TuningStore.open(store) as record:
-        found = [one for one in importance(record, tuning) if one.share >= 0.01][:5]
+        found = [one for one in importance(record, tuning) if one.share > one.noise][:5]
     if not found:
         return ""
     shares = ", ".join(f"{one.name} {one.share:.0%}" for one in found)

@@ -1,0 +1,473 @@
+"""`uaos tune`: from a terminal, all that the library does; never a traceback, nothing damaged."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_cli import OWN, Done, run
+from test_register import _families_as_before  # noqa: F401 (tests register components)
+
+import uaos
+from uaos.experiments import Plan, Store
+from uaos.experiments.pools import SharedPool
+from uaos.problems import BBOB
+from uaos.tuning import evaluator
+from uaos.tuning.store import TuningStore
+
+# One free parameter, max_gen: 42 runs are enough.
+PROBLEMS = ["--dim=2", "--budget=50D", "--functions=1-3", "--instances=16-18"]
+SADE = ["--method=SaDE", *(f"--fix={name}=0" for name in ("frac", "noise", "error", "p_min")),
+        "--fix=power=1"]  # fmt: skip
+SMALL = [*SADE, *PROBLEMS, "--runs", "50", "--jobs", "1"]
+
+
+class Here(Executor):
+    """Runs what is submitted at once, in this process, which saves starting another one."""
+
+    def __init__(self, on_submit: Callable[[int], None] = lambda count: None) -> None:
+        self.count, self._on_submit = 0, on_submit
+
+    def submit(self, work: Callable[..., Any], /, *arguments: Any, **named: Any) -> "Future[Any]":
+        self.count += 1
+        self._on_submit(self.count)
+        future: Future[Any] = Future()
+        future.set_result(work(*arguments, **named))
+        return future
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch) -> Here:
+    made = Here()
+    monkeypatch.setattr(evaluator, "pool_for", lambda *_: SharedPool(made, 1))
+    return made
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
+    """A folder with a finished tuning, and what the command said."""
+    folder = tmp_path_factory.mktemp("tune")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evaluator, "pool_for", lambda *_: SharedPool(Here(), 1))
+        done = run("tune", "a.db", *SMALL, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder, done
+
+
+def test_the_plan_is_stated_before_anything_is_run(first: tuple[Path, Done]) -> None:
+    shown = re.sub(" +", " ", first[1].stdout)
+    for line in (
+        "parameters 1 free (10 fixed); --show-space lists them",
+        "trains on 9 problems of 3 functions, 2-D (16-18)",
+        "runs 50 × 100 evaluations at most = 5,000 (least: 42 runs for 1 free parameter)",
+        "starts from SaDE and random candidates",
+        "tuner racer, 2 races planned, test friedman, objective error, seed 1",
+        "result a.toml, written at the end",
+    ):
+        assert line in shown
+    assert "found in the store" not in shown
+
+
+def test_a_file_or_pipe_gets_a_line_for_each_race_and_tenth_of_the_budget(
+    first: tuple[Path, Done],
+) -> None:
+    shown = first[1].stdout
+    assert "\x1b" not in shown
+    assert "\r" not in shown
+    assert re.search(r"^race 1 of 2: \d of \d left, \d+ instances, .*: max_gen \d+$", shown, re.M)
+    assert len(re.findall(r"^\d0 %: \d+ of 50 runs, 0:\d\d, about 0:\d\d left$", shown, re.M)) >= 8
+
+
+def test_the_survivors_are_shown_with_their_statistics(first: tuple[Path, Done]) -> None:
+    folder, done = first
+    with TuningStore.open(folder / "a.db") as store:
+        last = store.iterations(1)[-1].iteration
+        elites = [e for e in store.elites(1) if e.iteration == last]
+    for elite in elites:
+        mean = f"{elite.mean_cost:.3g}"
+        row = rf"^ +{elite.rank} +{elite.instances} +{elite.rank_sum:g} +{mean} +max_gen \d+ *$"
+        assert re.search(row, done.stdout, re.M), (row, done.stdout)
+    assert "last test (friedman), of race" in done.stdout
+
+
+def test_the_winner_is_a_file_for_every_command_and_for_minimize(
+    first: tuple[Path, Done], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, done = first
+    assert "written: a.toml, the winner" in done.stdout
+    suggested = "uaos bench test.db --methods a.toml,U-AOS-FW --dim 2 --instances test"
+    assert f"next: {suggested}" in done.stdout
+    found = uaos.configuration(folder / "a.toml")
+    assert found.name == "a"
+    assert found.tuning["training_set"] == "16-18"
+    assert f"max_gen = {found.method.reward.max_gen}" in done.stdout
+    problem = BBOB(1, 2, 1)
+    uaos.minimize(problem, problem.bounds, method=str(folder / "a.toml"), budget=200, seed=1)
+    common = ["--method", "a.toml", "--function", "1", "--dim", "2", "--budget", "100"]
+    assert run("run", *common, cwd=folder).returncode == 0
+    assert "success rate" in run("methods", "a.toml", cwd=folder).stdout.replace("_", " ")
+    plan = Plan.of([folder / "a.toml", "U-AOS-FW"], functions="1", dimension=2, instances="2",
+                   budget="50D")  # fmt: skip
+    uaos.experiments.run(plan, folder / "test.db", Here())
+    with Store.open(folder / "test.db") as store:
+        assert [o.status for o in store.outcomes("a")] == ["done"]
+    (folder / "test.db").unlink()
+
+
+def test_a_finished_tuning_is_shown_again_without_a_run(
+    first: tuple[Path, Done], here: Here
+) -> None:
+    folder, done = first
+    before = (folder / "a.toml").read_bytes()
+    again = run("tune", "a.db", *SMALL, cwd=folder)
+    assert again.returncode == 0
+    assert re.search(r"This tuning was finished on \d{4}-\d\d-\d\d: here it is", again.stdout)
+    assert here.count == 0
+    assert (folder / "a.toml").read_bytes() == before
+    tail = done.stdout.index("rank")
+    assert again.stdout[again.stdout.index("rank") :] == done.stdout[tail:]
+
+
+def test_stopped_and_continued_it_finds_the_same(
+    first: tuple[Path, Done], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ctrl_c(count: int) -> None:
+        if count == 17:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    stopped = Here(ctrl_c)
+    monkeypatch.setattr(evaluator, "pool_for", lambda *_: SharedPool(stopped, 1))
+    done = run("tune", "a.db", *SMALL, cwd=tmp_path)
+    assert done.returncode == 130
+    assert re.search(
+        r"stopped: all finished runs \(\d+\) are in a.db; the same command continues", done.stdout
+    )
+    assert [p.name for p in tmp_path.iterdir()] == ["a.db"]
+    status = run("tune", "--status", "a.db", cwd=tmp_path).stdout
+    assert re.search(r"^1 +.* 0 of 50 +0 .* begun *$", status, re.M), status
+    rest = Here()
+    monkeypatch.setattr(evaluator, "pool_for", lambda *_: SharedPool(rest, 1))
+    again = run("tune", "a.db", *SMALL, cwd=tmp_path)
+    found = int(re.search(r"^(\d+) runs found in the store", again.stdout, re.M)[1])
+    assert found >= 16
+    with TuningStore.open(tmp_path / "a.db") as store:
+        assert len(store.cached()) == found + rest.count  # nothing was run twice
+    assert (tmp_path / "a.toml").read_bytes() == (first[0] / "a.toml").read_bytes()
+
+
+def test_the_status_tells_how_far_the_tunings_are(first: tuple[Path, Done]) -> None:
+    folder, done = first
+    shown = run("tune", "--status", "a.db", cwd=folder).stdout
+    used = re.findall(r", (\d+) runs, ", done.stdout)[-1]
+    row = rf"^1 +\S+ \S+ +{used} of 50 +\d of \d +9 \(16-18\) +50D +error +1 +0:\d\d +finished"
+    assert re.search(row, shown, re.M), shown
+    assert "best of tuning 1: parent_improvement · success_rate" in shown
+
+
+def test_a_tuning_is_drawn(first: tuple[Path, Done]) -> None:
+    folder, _ = first
+    done = run("tune", "--status", "a.db", "--plot", "a.png", cwd=folder)
+    assert "drawn: a.png" in done.stdout
+    assert (folder / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_file_of_something_else_is_replaced_only_if_told(
+    first: tuple[Path, Done], tmp_path: Path
+) -> None:
+    output = tmp_path / "a.toml"
+    uaos.configuration("SaDE").to_toml(output)
+    before = output.read_bytes()
+    done = run("tune", "a.db", *SMALL, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "output is 'a.toml'; allowed: a new file (-o FILE.toml)" in done.stderr
+    assert done.stdout == ""
+    assert output.read_bytes() == before
+    assert not (tmp_path / "a.db").exists()
+    done = run("tune", "a.db", *SMALL, "--overwrite", cwd=tmp_path)
+    assert done.returncode == 0
+    assert output.read_bytes() == (first[0] / "a.toml").read_bytes()
+    # another tuning in the same store would otherwise replace the first one's result
+    done = run("tune", "a.db", *SMALL, "--seed", "2", cwd=tmp_path)
+    assert done.returncode == 2
+    assert run("tune", "a.db", *SMALL, cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("", "STORE is None; allowed: the file of the tuning"),
+        (
+            "new.db --runs 100",
+            "runs is 100; allowed: at least 728 for 33 free parameters; allow mo",
+        ),
+        (
+            "new.db --fix rewrd=x",
+            "unknown parameter of the search space 'rewrd'; did you mean 'rewa",
+        ),
+        ("new.db --fix F=9", "F is 9.0; allowed: a real number"),
+        ("new.db --range reward=1..2", "reward is '1..2'; allowed: some of success_rate|"),
+        ("new.db --range NP=", "--range is 'NP='; allowed: NAME=LOW..HIGH"),
+        ("new.db --space-file note.txt", "note.txt: not readable as TOML"),
+        (
+            "new.db --space narrow",
+            "unknown preset of the search space 'narrow'; known: paper, wide",
+        ),
+        ("new.db --pool rand/9,best/1", "unknown pool or strategy 'rand/9'"),
+        ("new.db --method SaED", "unknown method 'SaED'; did you mean 'SaDE'"),
+        ("new.db --method JADE", "one that selects among several operators"),
+        ("new.db --method SaDE --free W", "unknown setting to free 'W'; known: F, CR, NP, top_NP"),
+        ("new.db --method SaDE --space wide", "--space is 'wide'; allowed: nothing, as --method"),
+        ("new.db --free F", "--free is 'F'; allowed: settings to free of a --method"),
+        ("new.db --instances 1-3", "test problems (the first: f1 20-D i2); a method tuned on them"),
+        ("new.db --instances note.txt", "note.txt, line 1: 'dear diary'; expected function inst"),
+        ("new.db --instances no.csv", "no.csv: there is no such file"),
+        ("new.db --functions 25", "functions is '25'"),
+        ("new.db --dim 4", "dimension is 4; allowed: one of 2, 3"),
+        ("new.db --budget lots", "budget is 'lots'; allowed: a number of evaluations"),
+        ("new.db --objective speed", "unknown objective 'speed'; known: error, anytime"),
+        ("new.db --test anova", "unknown test 'anova'; known: friedman, t-test"),
+        ("new.db --tuner smac", "unknown tuner 'smac'; known: racer, irace"),
+        ("new.db --initial nobody", "unknown method 'nobody'"),
+        ("new.db --initial ,", "--initial is ','; allowed: names, .toml files, or none"),
+        (
+            "new.db --initial RecPM-tuned --fix F=0.1",
+            "F of RecPM-tuned is 0.57; allowed: one of 0.1",
+        ),
+        ("new.db --seed -1", "Invalid value for '--seed'"),
+        ("new.db --runs 0", "Invalid value for '--runs'"),
+        ("new.db --jobs 0", "jobs is 0; allowed: a number of processes"),
+        ("new.db -o a.txt", "output is 'a.txt'; allowed: a file that ends in .toml"),
+        ("new.db -o no/a.toml", "allowed: a file in a folder that exists"),
+        ("new.toml", "output is 'new.toml'; allowed: another file than STORE"),
+        ("new.db --plot a.gif", "plot is 'a.gif'; allowed: a file that ends in .png"),
+        ("no/new.db", "no/new.db: there is no folder"),
+        ("note.txt", "note.txt: not a store of uaos"),
+        ("bench.db", "bench.db: the store of an experiment, where that of a tuning is expected"),
+        ("--status no.db", "no.db: there is no such file"),
+        ("--status bench.db", "bench.db: the store of an experiment"),
+        ("--export-configspace a.txt", "allowed: a file that ends in .json"),
+        ("--export-irace note.txt", "--export-irace is 'note.txt'; allowed: a folder, new or not"),
+    ],
+)
+def test_bad_input_ends_with_exit_code_2_and_a_clear_line(
+    arguments: str, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "note.txt").write_text("dear diary\n" * 20)
+    plan = Plan.of(["mix"], functions="1", dimension=2, instances="1", budget=100, uniform=False)
+    Store.create_or_resume(tmp_path / "bench.db", plan).close()
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    done = run("tune", *arguments.split(), cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
+
+
+def test_a_forbidden_initial_configuration_is_refused(tmp_path: Path) -> None:
+    # Among the nine operators p_min is 0.2/9 = 0.022.
+    pursuit = uaos.Method(probability={"name": "adaptive_pursuit", "p_min": "0.2/K", "p_max": 0.01})
+    made = uaos.Configuration("mine", pursuit, uaos.configuration("U-AOS-FW").settings)
+    made.to_toml(tmp_path / "mine.toml")
+    done = run("tune", "a.db", "--initial", "mine.toml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "mine is forbidden: p_max < p_min (p_max must be at least p_min)" in done.stderr
+
+
+def test_a_store_in_use_is_left_alone(first: tuple[Path, Done], tmp_path: Path) -> None:
+    with TuningStore.create_or_resume(tmp_path / "a.db"):
+        done = run("tune", "a.db", *SMALL, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "a.db: another process is running this tuning" in done.stderr
+
+
+def test_test_problems_are_trained_on_only_by_force_and_it_is_said(tmp_path: Path) -> None:
+    forced = [*SMALL, "--instances", "2-4", "--force-test-instances"]
+    done = run("tune", "a.db", *forced, cwd=tmp_path)
+    assert done.returncode == 0
+    assert "9 of them are TEST problems" in done.stdout
+    assert "trained on test problems, where its results now say nothing" in done.stdout
+
+
+# Components of one's own
+
+
+def register_reward(limit: int) -> None:
+    """A reward that cannot be computed where its max_gen is above a limit."""
+
+    @uaos.register
+    @dataclass(frozen=True)
+    class Fragile(uaos.GenerationReward):
+        max_gen: int = uaos.integer(1, 50, default=5)
+
+        def compute(self, memory: Any, xp: Any) -> Any:
+            if self.max_gen > limit:
+                raise ArithmeticError("too many generations")
+            return memory.bests.max(axis=0)
+
+
+FRAGILE = ["--fix=metric=parent_improvement", "--fix=reward=fragile", "--fix=quality=identity",
+           "--fix=probability=identity", "--fix=selection=proportional", "--fix=F=0.5",
+           "--fix=CR=0.9", "--fix=NP=20", "--fix=top_NP=0.1", "--initial=none"]  # fmt: skip
+
+
+def test_runs_that_fail_do_not_end_the_tuning_are_told_of_and_run_again_if_told(
+    tmp_path: Path, here: Here
+) -> None:
+    register_reward(limit=25)
+    common = [*FRAGILE, *PROBLEMS, "--runs", "60"]
+    done = run("tune", "a.db", *common, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = r"\d+ runs failed: ArithmeticError: too many generations .the first, on f\d 2-D i1\d"
+    assert re.search(told, done.stdout), done.stdout
+    assert "--retry-failed runs what failed again" in done.stdout
+    assert uaos.configuration(tmp_path / "a.toml").method.reward.max_gen <= 25
+    before = here.count
+    again = run("tune", "a.db", *common, "--retry-failed", cwd=tmp_path)
+    assert here.count > before
+    assert "This tuning was finished" not in again.stdout
+    assert re.search(told, again.stdout)  # they fail again
+
+
+def test_if_every_candidate_fails_the_reason_is_said(tmp_path: Path) -> None:
+    register_reward(limit=0)
+    done = run("tune", "a.db", *FRAGILE, *PROBLEMS, "--runs", "60", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "every candidate of race 1 has failed" in done.stderr
+    assert "ArithmeticError: too many generations" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "a.toml").exists()
+
+
+def test_a_component_of_ones_own_is_in_the_space_and_runs_on_workers(tmp_path: Path) -> None:
+    (tmp_path / "my_reward.py").write_text(OWN)
+    program = [Path(sys.executable).parent / "uaos", "--import", "my_reward.py", "tune"]
+    both = "--range=reward=success_sum|share_of_best"
+    mine = [both if option == "--fix=reward=fragile" else option for option in FRAGILE]
+    common = [*mine, "--fix=max_gen=5", *PROBLEMS, "--runs=42", "--jobs=1"]
+    done = subprocess.run(
+        [*program, "a.db", *common], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "failed" not in done.stdout
+    assert "next: uaos --import my_reward.py bench test.db --methods a.toml" in done.stdout
+    with TuningStore.open(tmp_path / "a.db") as store:
+        rewards = {c.values["reward"] for c in store.candidates(1)}
+    assert rewards == {"success_sum", "share_of_best"}
+
+
+# The space, and other tuners
+
+
+def test_the_space_is_a_table_with_conditions_and_what_is_forbidden() -> None:
+    done = run("tune", "--show-space", "--fix", "F=0.5", "--range", "NP=50..150")
+    for part in (
+        r"^F +fixed: 0.5 +always",
+        r"^NP +50 to 150 +always",
+        r"^reward_C +0.001 to 1 +reward is best_2_generations",
+        r"^p_max < p_min \(p_max must be at least p_min\)",
+        r"^32 free parameters: a tuning needs 728 runs or more",
+    ):
+        assert re.search(part, done.stdout, re.M), part
+
+
+def test_the_space_is_written_for_irace(tmp_path: Path) -> None:
+    done = run("tune", *SMALL, "--export-irace", "files", cwd=tmp_path)
+    assert "written: files" in done.stdout
+    assert "max_gen" in (tmp_path / "files" / "parameters.txt").read_text()
+    assert "maxExperiments <- 50" in (tmp_path / "files" / "scenario.txt").read_text()
+
+
+def test_the_space_is_written_for_configspace(tmp_path: Path) -> None:
+    pytest.importorskip("ConfigSpace")
+    done = run("tune", *SMALL, "--export-configspace", "space.json", cwd=tmp_path)
+    assert "written: space.json" in done.stdout
+    names = {
+        h["name"] for h in json.loads((tmp_path / "space.json").read_text())["hyperparameters"]
+    }
+    assert "max_gen" in names
+
+
+def test_irace_is_called_if_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from uaos.tuning import irace
+    from uaos.tuning.racer import iterated_racing
+
+    folders = []
+
+    def fake(*arguments: Any, folder: str, **named: Any) -> Any:
+        folders.append(folder)
+        return iterated_racing(*arguments, **named)
+
+    monkeypatch.setattr(irace, "irace_version", lambda: (3, 5))
+    monkeypatch.setattr(irace, "run_irace", fake)
+    done = run("tune", "a.db", *SMALL, "--tuner", "irace", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert folders == ["a.db.irace"]
+    assert uaos.configuration(tmp_path / "a.toml").tuning["tuner"] == "irace"
+
+
+def test_without_r_irace_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = run("tune", "a.db", *SMALL, "--tuner", "irace", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "R is not installed" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+# On a terminal
+
+
+@pytest.fixture
+def terminal() -> Iterator[tuple[int, int]]:
+    leader, follower = pty.openpty()
+    yield leader, follower
+    os.close(leader)
+
+
+def test_a_terminal_sees_the_race_live_and_ctrl_c_says_how_to_continue(
+    terminal: tuple[int, int], tmp_path: Path
+) -> None:
+    leader, follower = terminal
+    long = [*SADE, "--dim", "10", "--budget", "2000D", "--instances", "16-18", "--jobs", "1"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "uaos.cli", "tune", "a.db", *long, "--runs", "5000"],
+        stdout=follower, stderr=follower, cwd=tmp_path,
+        env={**os.environ, "COLUMNS": "100", "TERM": "xterm"},
+    )  # fmt: skip
+    os.close(follower)
+    shown = ""
+    deadline = time.monotonic() + 240
+    # Runs are counted within a step, too: the first one takes minutes.
+    while not re.search(r"runs +[1-9]\d* of 5,000", shown) and time.monotonic() < deadline:
+        shown += os.read(leader, 65536).decode(errors="replace")
+    process.send_signal(signal.SIGINT)
+    try:
+        while chunk := os.read(leader, 65536):
+            shown += chunk.decode(errors="replace")
+    except OSError:  # the terminal closes when the program ends
+        pass
+    assert process.wait(timeout=60) == 130
+    for part in ("race", "1 of 2", "candidates", "left"):
+        assert part in shown
+    assert "are in a.db; the same command continues" in shown
+    assert "Traceback" not in shown
+    assert [p.name for p in tmp_path.iterdir()] == ["a.db"]
+
+
+def test_help_has_an_example_and_explains_every_option() -> None:
+    shown = run("tune", "--help").stdout
+    assert "Example: uaos tune first.db --runs 800 --budget 200D --dim 5" in shown
+    for option in ("--range", "--space-file", "--export-irace", "--force-test-instances"):
+        assert option in shown
