@@ -131,7 +131,7 @@ def test_a_finished_tuning_is_shown_again_without_a_run(
     before = (folder / "a.toml").read_bytes()
     again = run("tune", "a.db", *SMALL, cwd=folder)
     assert again.returncode == 0
-    assert re.search(r"This tuning was finished on \d{4}-\d\d-\d\d: here it is", again.stdout)
+    assert re.search(r"This tuning is finished: \d+ runs in 0:\d\d. Its result", again.stdout)
     assert here.count == 0
     assert (folder / "a.toml").read_bytes() == before
     tail = done.stdout.index("rank")
@@ -334,7 +334,7 @@ def test_runs_that_fail_do_not_end_the_tuning_are_told_of_and_run_again_if_told(
     before = here.count
     again = run("tune", "a.db", *common, "--retry-failed", cwd=tmp_path)
     assert here.count > before
-    assert "This tuning was finished" not in again.stdout
+    assert "This tuning is finished" not in again.stdout
     assert re.search(told, again.stdout)  # they fail again
 
 

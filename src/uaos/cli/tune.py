@@ -165,7 +165,7 @@ def tune_command(
     place = _needed(store)
     result = place.with_suffix(".toml") if output is None else output
     job.check(plan, place, jobs, result, overwrite)
-    job.announce(plan, place, told, result, retry_failed)
+    job.announce(plan, told, result)
     tuned = job.run(plan, place, jobs, dask, retry_failed)
     job.check_output(result, place, plan, overwrite)  # it may have appeared meanwhile
     own = context.parent.params.get("imported") if context.parent else None

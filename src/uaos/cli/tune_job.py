@@ -10,7 +10,7 @@ from rich.text import Text
 
 from uaos.cli.app import console
 from uaos.cli.tune_tables import elites_table, plan_table, recipe, space_table, status_table
-from uaos.cli.tune_view import View
+from uaos.cli.tune_view import View, clock
 from uaos.configuration import Configuration
 from uaos.errors import InvalidParameter, UaosError
 from uaos.experiments import Stopped
@@ -21,7 +21,7 @@ from uaos.tuning.design import INITIAL, Design, design, design_for
 from uaos.tuning.race import NobodyLeft
 from uaos.tuning.racer import least_budget
 from uaos.tuning.store import TuningStore
-from uaos.tuning.tune import Plan, Tuned, initial_candidates, plan_key, tune
+from uaos.tuning.tune import Plan, Tuned, finished, initial_candidates, plan_key, tune
 
 # What the winner is compared with in the command that is suggested at the end.
 _RIVAL = "U-AOS-FW"
@@ -126,25 +126,25 @@ def check_output(output: Path, store: Path, plan: Plan, overwrite: bool) -> None
 # Doing it
 
 
-def announce(plan: Plan, store: Path, start: str, output: Path, retry: bool) -> None:
-    """Say what is going to happen, and what is there already."""
+def announce(plan: Plan, start: str, output: Path) -> None:
+    """Say what is going to happen."""
     console.print(plan_table(plan, start, output))
-    if not store.exists():
-        return
-    with TuningStore.open(store) as found:
-        count = len(found.cached())
-        same = next((t for t in found.tunings() if plan_key(t.setup) == plan.key), None)
-    if same is not None and same.finished and not retry:
-        console.print(Text(
-            f"This tuning was finished on {same.finished[:10]}: here it is again, from the "
-            f"{count:,} runs in {store}"
-        ))  # fmt: skip
-    elif count:
-        console.print(Text(f"{count:,} runs found in the store; they are not run again"))
 
 
 def run(plan: Plan, store: Path, jobs: int | None, dask: str | None, retry: bool) -> Tuned:
-    """Tune, shown as it happens."""
+    """Tune, shown as it happens; what is there already is told, and not done again."""
+    if store.exists():
+        found = None if retry else finished(plan, store)
+        if found is not None:
+            console.print(Text(
+                f"This tuning is finished: {found.used:,} runs in {clock(found.seconds)}. Its "
+                f"result, from {store}:"
+            ))  # fmt: skip
+            return found
+        with TuningStore.open(store) as record:
+            count = len(record.cached())
+        if count:
+            console.print(Text(f"{count:,} runs found in the store; they are not run again"))
     try:
         with View(plan, console) as view:
             return tune(

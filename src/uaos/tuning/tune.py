@@ -202,6 +202,26 @@ def tune(
     return Tuned(found, number, winners.used, seconds)
 
 
+def finished(plan: Plan, path: str | os.PathLike[str]) -> Tuned | None:
+    """What a tuning of this plan found, read from its store; None if none is finished there."""
+    with TuningStore.open(path) as store:
+        entry = next(
+            (t for t in store.tunings() if t.finished and plan_key(t.setup) == plan.key), None
+        )
+        if entry is None:
+            return None
+        elites = store.elites(entry.id)
+        made = {c.id: c.configuration for c in store.candidates(entry.id)}
+        last = [e for e in elites if e.iteration == elites[-1].iteration]
+        survivors = [Elite(e.candidate, e.rank, e.instances, e.rank_sum, e.mean_cost) for e in last]
+        used, seconds = entry.data["used"], entry.data["seconds"]
+        best = Found(Configuration.from_dict(entry.data["best"]), survivors[0])
+        others = [
+            Found(_named(plan, store.configuration(made[e.id]), e, used), e) for e in survivors[1:]
+        ]
+    return Tuned((best, *others), entry.id, used, seconds)
+
+
 def _search(
     plan: Plan, evaluate: Callable[[Sequence[Task]], list[float]], tell: Callable[[Event], None],
     path: str | os.PathLike[str],
