@@ -220,6 +220,29 @@ def test_the_parent_is_the_best_of_the_mating_whatever_the_crossover_takes_and_g
         assert parent**2 <= offspring <= parent**2 + 1
 
 
+def test_offspring_come_in_the_order_of_the_matings_so_that_no_operator_is_cut_off_first() -> None:
+    class Numbered(Crossover):
+        def __init__(self, number: int) -> None:
+            super().__init__(2, 2, prob=1.0)
+            self.number = number
+
+        def _do(self, problem: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+            made = X.copy()
+            made[..., 0] = np.arange(2)[:, None]
+            made[..., 1] = self.number
+            return made
+
+    crossovers = [Numbered(k) for k in range(3)]
+    algorithm = ga(crossover=crossovers, mutation=NoMutation(), eliminate_duplicates=False)
+    algorithm.setup(Sphere(), termination=("n_gen", 5), seed=1)
+    algorithm.next()
+    made = algorithm.ask().get("X")
+    assert made[:, 0].tolist() == [0] * 5 + [1] * 5  # the first child of every mating, the second
+    chosen = made[:5, 1].tolist()
+    assert chosen == made[5:, 1].tolist()
+    assert chosen != sorted(chosen)
+
+
 def test_offspring_in_excess_of_a_generation_are_not_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
