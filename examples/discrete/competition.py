@@ -6,10 +6,10 @@ is what is compared: methods of the catalogue, uniform choice, and each operator
 """
 
 import argparse
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from scipy.stats import mannwhitneyu
@@ -210,8 +210,10 @@ def main(make: Callable[[bool], Problem], arguments: list[str] | None = None) ->
     parser.add_argument("--quick", action="store_true", help="a small problem and three runs")
     parser.add_argument("--plot", metavar="FILE", help="draw the courses into this picture")
     given = parser.parse_args(arguments)
-    if given.plot and not os.path.isdir(os.path.dirname(given.plot) or "."):
+    if given.plot and not Path(given.plot).parent.is_dir():
         parser.error(f"--plot {given.plot}: there is no such folder")
+    if given.plot and Path(given.plot).suffix not in (".png", ".svg", ".pdf"):
+        parser.error(f"--plot {given.plot}: a picture ends in .png, .svg or .pdf")
     outcome = compete(make(given.quick), seeds=3 if given.quick else 30)
     show(outcome)
     if given.plot:

@@ -117,6 +117,8 @@ def test_a_component_of_ones_own_takes_part_by_name_and_by_file(tmp_path: Path) 
     by_file = compare([str(tmp_path / "mine.toml")], SMALL, repetitions=2)
     by_object = compare({"mine": mine}, SMALL, repetitions=2)
     assert by_file.methods == ("mine",)
+    (tmp_path / "nameless.toml").write_text('[method]\nreward = "newest"\n')
+    assert named(str(tmp_path / "nameless.toml"), 3)[0] == "nameless"
     assert (by_file.ranks["mine"] == by_object.ranks["mine"]).all()
 
 

@@ -39,6 +39,17 @@ def test_an_example_compares_methods_with_uniform_choice_and_single_operators(
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize(
+    ("file", "message"), [("no/x.png", "there is no such folder"), ("x.abc", "a picture ends in")]
+)
+def test_a_picture_that_cannot_be_drawn_is_refused_before_the_runs(
+    file: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        example("competition").main(None, ["--plot", file])
+    assert message in capsys.readouterr().err
+
+
 def test_every_problem_of_the_folder_is_tested_here() -> None:
     names = {path.stem for path in FOLDER.glob("*.py")}
     assert names == {*PROBLEMS, "bits", "competition"}

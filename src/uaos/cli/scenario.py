@@ -50,9 +50,7 @@ def show_scenario(
 ) -> None:
     """Test how methods select, in isolation: operators are simulated, the best one is known.
 
-    Each operator draws its rewards from a distribution; every so many applications the
-    distributions are dealt anew. Shown are the share of applications that went to the best
-    operator, the reward lost on it, and how soon a change was answered.
+    Shown are how often it was chosen, the reward lost else, and how soon a change was answered.
     """
     if plot is not None:
         _check_plot(plot)

@@ -8,6 +8,7 @@ operators 0.1 and 0.6.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 
 from uaos.catalogue import configuration, methods
 from uaos.errors import InvalidParameter, UnknownName
@@ -75,4 +76,5 @@ def named(name: str, n_operators: int) -> tuple[str, Method]:
         raise InvalidParameter(
             "method", name, "a method that selects among operators; this one has a single operator"
         )
-    return found.name, found.method
+    # A file need not say what it is called.
+    return Path(name).stem if found.name == "unnamed" else found.name, found.method
