@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from spaces import choice, flat, real, when, whole
 
 from uaos.errors import InvalidParameter
-from uaos.tuning.events import Event, IterationEnded, IterationStarted, Sampled, Step
+from uaos.tuning.events import Elite, Event, IterationEnded, IterationStarted, Sampled, Step
+from uaos.tuning.models import Model
 from uaos.tuning.race import NobodyLeft, Rules, Task
-from uaos.tuning.racer import Winners, _Search, iterated_racing, least_budget, races_planned
+from uaos.tuning.racer import Winners, _Fresh, _Search, iterated_racing, least_budget, races_planned
 from uaos.tuning.space import Candidate, Comparison, Forbidden, ForbiddenCandidate, Space
 
 STEADY = settings(deadline=None, derandomize=True, max_examples=12)
@@ -99,18 +100,83 @@ def test_races_survivors_and_the_least_budget(free: int, races: int, least: int)
 def test_the_least_budget_follows_the_rules() -> None:
     # J = 3: m + e + 2 max(e, Tnew) = 8 + 2 + 2·2 = 14
     assert least_budget(2, Rules(first_test=8, each_test=2)) == 4 * 3 * 14
-    # J = 7: 5 + 1 + 2·3 + 5·3 = 27
+    # J = 7: 5 + 1 + 2·3 + 5·3 = 27, and 6 + 3 + 2·1 + 5·3 = 26
     assert least_budget(35, Rules(new_instances=3)) == 8 * 7 * 27
+    assert least_budget(35, Rules(first_test=6, each_test=3)) == 8 * 7 * 26
+
+
+def after(space: Space, *elites: tuple[Candidate, int], seen: int) -> _Search:
+    """A search whose survivors are these candidates, with results of so many places."""
+    search = _Search(space, lambda _: True, Rules(), np.random.default_rng(1))
+    search.join([_Fresh(None, values, "uniform") for values, _ in elites], 1)
+    search.elites = tuple(
+        Elite(n, n, places, float(n), 0.0) for n, (_, places) in enumerate(elites, start=1)
+    )
+    search.seen = seen
+    return search
 
 
 def test_the_size_of_a_race_is_computed_by_hand() -> None:
-    search = _Search(flat(2), lambda _: True, Rules(), np.random.default_rng(1))
-    assert search.race_size(100, 1) == 16  # 100 / (5 + 1)
-    search.seen = 8
-    search.elites = (None,) * 3  # type: ignore[assignment]
-    assert search.race_size(100, 2) == 13  # (100 + 3·8) / max(5 + 2, 8 + 1)
-    search.seen = 5
-    assert search.race_size(100, 7) == 11  # (100 + 3·5) / max(5 + 5, 5 + 1)
+    one = ({"c0": 0}, 8)
+    assert after(flat(2), seen=0).race_size(100, 1) == 16  # 100 / (5 + 1)
+    # (100 + 3·8) / max(5 + 2, 8 + 1) and (100 + 3·5) / max(5 + 5, 5 + 1)
+    assert after(flat(2), one, one, one, seen=8).race_size(100, 2) == 13
+    assert after(flat(2), one, one, one, seen=5).race_size(100, 7) == 11
+
+
+def test_the_runs_to_the_first_test_are_computed_by_hand() -> None:
+    # Ten in the race. New ones: 5 each. Of 8 places seen, survivors lack 0, 2 and 6: with the new
+    # one 1, 3 and, before the first test, 5 runs.
+    search = after(flat(2), ({"c0": 0}, 8), ({"c0": 0}, 6), ({"c0": 0}, 2), seen=8)
+    assert search.runs_to_first_test(10) == 7 * 5 + 1 + 3 + 5
+    assert after(flat(2), seen=0).runs_to_first_test(10) == 50
+
+
+def test_a_search_without_runs_for_a_first_test_ends() -> None:
+    """However many results the survivors lack, the next race is not begun with too few runs."""
+    rules = Rules(first_test=30, mu=30)
+    space = flat(3, 3)
+    found, events = raced(
+        lambda tasks: [noise(t.values, t.seed) for t in tasks], space=space, rules=rules,
+        runs=least_budget(2, rules),
+    )  # fmt: skip
+    assert found.used <= least_budget(2, rules)
+    assert all(e.why for e in events if isinstance(e, IterationEnded))
+
+
+# Who is in the next race
+
+
+def test_children_inherit_the_model_of_their_parent() -> None:
+    space = Space((real("x", 0, 1000),))
+    search = after(space, ({"x": 100.0}, 5), ({"x": 900.0}, 5), seen=5)
+    (first, *_) = made = search.next(12, 2, 3)
+    assert len(made) == 10
+    assert search.models[1].spreads == {"x": 50.0}  # 500 times (1/10)^(1/1)
+    joined = search.join(made, 2)
+    for one in joined:
+        assert search.models[one.id] is search.models[one.parent]
+    assert (first.origin, joined[0].id) == ("model", 3)
+
+
+def test_where_candidates_are_alike_their_models_are_widened_once() -> None:
+    space = Space((real("x", 0, 1), real("y", 0, 1)))
+    search = after(space, ({"x": 0.1, "y": 0.1}, 5), ({"x": 0.9, "y": 0.9}, 5), seen=5)
+    search.models |= {1: Model({"x": 0.02, "y": 0.02}, {}), 2: Model({"x": 0.5, "y": 0.5}, {})}
+    made = search.next(6, 2, 3)  # 4 new, N = 2: spreads times 1/2, widened times 4
+    assert len(made) == 4
+    assert search.models[1].spreads == {"x": 0.04, "y": 0.04}
+    assert search.models[2].spreads == {"x": 0.25, "y": 0.25}
+
+
+def test_models_that_repeat_themselves_are_widened() -> None:
+    # a spread of 0.001 gives 0.50 in two digits, which is the parent
+    space = Space((real("x", 0, 1),))
+    search = after(space, ({"x": 0.5}, 5), seen=5)
+    search.models[1] = Model({"x": 0.004}, {})
+    made = search.next(5, 2, 3)  # 4 new, N = 1: times 1/4, then times 16
+    assert search.models[1].spreads == {"x": 0.016}
+    assert len(made) == 4
 
 
 def test_too_small_a_budget_is_refused_with_the_least_one() -> None:
@@ -257,11 +323,18 @@ def test_a_search_in_which_all_fails_is_an_error() -> None:
         raced(lambda tasks: [math.inf] * len(tasks))
 
 
-def test_a_space_that_has_been_searched_through_ends_the_search() -> None:
+def test_a_space_whose_candidates_have_all_survived_ends_the_search() -> None:
+    found, _ = raced(lambda tasks: [1.0] * len(tasks), space=flat(2), runs=100)
+    assert len(found.candidates) == 2
+    assert found.iterations == 1
+    assert found.used == 10
+
+
+def test_a_small_space_is_searched_until_the_budget_allows_no_race() -> None:
     found, _ = raced(lambda tasks: [float(t.values["c0"]) for t in tasks], space=flat(3), runs=200)
     assert found.best == {"c0": 0}
     assert {c["c0"] for c in found.candidates.values()} == {0, 1, 2}
-    assert found.used < 200
+    assert 150 < found.used <= 200
 
 
 def test_forbidden_candidates_are_never_run() -> None:

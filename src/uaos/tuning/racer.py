@@ -198,7 +198,10 @@ class _Search:
         ]
 
     def next(self, size: int, iteration: int, planned: int) -> list[_Fresh]:
-        """Children of the survivors; drawn again, from wider models, where some are alike."""
+        """Children of the survivors; drawn again, from wider models, where some are alike.
+
+        Models too narrow to give as many as wanted are widened too: their draws repeat themselves.
+        """
         old = [e.id for e in self.elites]
         new = size - len(old)
         for i in old:
@@ -208,8 +211,11 @@ class _Search:
         made = self._children(old, new)
         owners = [*old, *(parent for parent, _ in made)]
         alike = nearly_equal(self.space, [self.candidates[i] for i in old] + [v for _, v in made])
-        if alike.any():
-            for i in {owner for owner, twin in zip(owners, alike, strict=True) if twin}:
+        narrow = {owner for owner, twin in zip(owners, alike, strict=True) if twin}
+        if len(made) < new:
+            narrow.update(old)
+        if narrow:
+            for i in narrow:
                 self.models[i] = self.models[i].widened(self.space, new)
             made = self._children(old, new)
         return [_Fresh(parent, values, "model") for parent, values in made]
