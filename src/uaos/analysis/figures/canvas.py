@@ -1,12 +1,14 @@
-"""Margins in inches, and legends below the axes: what the figures are laid out with."""
+"""Margins in inches, powers of ten at ticks, and legends that cover nothing."""
 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from uaos.analysis.style import TICK, Look, text_width
 
-# Inches of a line of a legend, of what stands before a name, and of the edges.
-_LINE, _HANDLE, _EDGE = 0.155, 0.47, 0.1
+# Inches: a line of a legend, the handle and the gap beside a name, the edges of the figure.
+_LINE, _HANDLE, _GAP, _EDGE = 0.138, 0.21, 0.18, 0.05
 
 
 def axes_with_margins(figure: Any, left: float, bottom: float, right: float, top: float) -> Any:
@@ -17,17 +19,35 @@ def axes_with_margins(figure: Any, left: float, bottom: float, right: float, top
     )
 
 
-def legend_height(figure: Any, names: Sequence[str]) -> float:
-    """Inches that a legend with these names takes at the bottom of the figure."""
-    return _LINE * -(-len(names) // _columns(figure, names)) + 0.06
+def decades(axis: Any, most: int) -> None:
+    """Powers of ten at the ticks of a logarithmic axis, at most so many of them."""
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    low, high = np.sort(axis.get_view_interval())
+    powers = np.arange(np.ceil(np.log10(low) - 1e-9), np.floor(np.log10(high) + 1e-9) + 1)
+    step = -(-len(powers) // most)
+    axis.set_major_locator(FixedLocator([float(p) for p in 10.0 ** powers[::step]]))
+    axis.set_minor_locator(NullLocator())
 
 
-def legend(figure: Any, handles: Sequence[Any]) -> None:
-    """One legend for the whole figure, at its bottom, in as many columns as fit."""
-    columns = _columns(figure, [str(handle.get_label()) for handle in handles])
+def legend_size(figure: Any, names: Sequence[str], width: float) -> tuple[int, float, float]:
+    """The columns of a legend with these names in so many inches, its width and its height."""
+    each = text_width(figure, names, TICK) + _HANDLE + _GAP
+    columns = max(1, min(len(names), int((width - 2 * _EDGE + _GAP / 2) / each)))
+    # Columns that a full last row can do without leave no gap in it.
+    rows = -(-len(names) // columns)
+    columns = -(-len(names) // rows)
+    return columns, columns * each, rows * _LINE + _EDGE
+
+
+def legend(figure: Any, handles: Sequence[Any], x: float, y: float, width: float) -> None:
+    """A legend that hangs from (x, y), in inches from the lower left corner; x is its middle."""
+    wide, high = figure.get_size_inches()
+    columns, _, _ = legend_size(figure, [str(h.get_label()) for h in handles], width)
     figure.legend(
-        handles=handles, loc="lower center", ncols=columns, fontsize=TICK, handlelength=2.0,
-        columnspacing=1.2, handletextpad=0.5, labelspacing=0.3, borderaxespad=0.15, borderpad=0.2,
+        handles=handles, loc="upper center", bbox_to_anchor=(x / wide, y / high), ncols=columns,
+        fontsize=TICK, handlelength=1.6, columnspacing=1.2, handletextpad=0.5, labelspacing=0.3,
+        borderaxespad=0, borderpad=0,
     )  # fmt: skip
 
 
@@ -39,8 +59,3 @@ def handle(name: str, look: Look, *, line: bool = True) -> Any:
         [], [], color=look.color, linestyle=look.stroke if line else "", marker=look.marker,
         markersize=4, markeredgewidth=0, linewidth=1.2, label=name,
     )  # fmt: skip
-
-
-def _columns(figure: Any, names: Sequence[str]) -> int:
-    room = figure.get_size_inches()[0] - 2 * _EDGE
-    return max(1, min(len(names), int(room / (text_width(figure, names, TICK) + _HANDLE))))

@@ -16,23 +16,24 @@ _LINE, _SMALLEST = 1.22, 4.0
 
 
 class End(NamedTuple):
-    """A line that ends at the height `y` of the right edge, and what it is called."""
+    """What ends at the height `y` of the right edge, and what it is called."""
 
     name: str
     y: float
     look: Look | None
+    bold: bool = False
 
 
-def room(figure: Any, names: Sequence[str]) -> float:
+def room(figure: Any, names: Sequence[str], size: float = TEXT) -> float:
     """Inches that names take to the right of the axes."""
-    return _LEAD + _GAP + text_width(figure, names) + _END
+    return _LEAD + _GAP + text_width(figure, names, size) + _END
 
 
-def name_ends(axes: Any, ends: Sequence[End]) -> None:
+def name_ends(axes: Any, ends: Sequence[End], size: float = TEXT) -> None:
     """Write each name beside the end of its line, moved just as far as others need room."""
     width, height = axes.get_window_extent().size / axes.figure.dpi
     low, high = axes.get_ylim()
-    size = min(TEXT, 72 * height / (_LINE * max(len(ends) - 1, 1)))
+    size = min(size, 72 * height / (_LINE * max(len(ends) - 1, 1)))
     gap = _LINE * size / 72 / height
     wanted = np.array([(end.y - low) / (high - low) for end in ends])
     places = spread(wanted, gap)
@@ -46,6 +47,7 @@ def name_ends(axes: Any, ends: Sequence[End]) -> None:
         axes.text(
             x + _GAP / width, place, end.name, transform=axes.transAxes, va="center_baseline",
             ha="left", fontsize=max(size, _SMALLEST), color=GREY if end.look is None else None,
+            fontweight="bold" if end.bold else "normal",
         )  # fmt: skip
 
 

@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from uaos.analysis.ecdf import Ecdf, combined, ecdf
-from uaos.analysis.figures.canvas import axes_with_margins, handle, legend, legend_height
+from uaos.analysis.ecdf import Ecdf, ecdf
+from uaos.analysis.figures.canvas import axes_with_margins, decades, handle
 from uaos.analysis.figures.choice import chosen, shared_functions, spans
 from uaos.analysis.figures.labels import End, name_ends, room
+from uaos.analysis.figures.multiples import small_multiples
 from uaos.analysis.figures.reference import NAME, profile_2009
 from uaos.analysis.results import Results
-from uaos.analysis.style import DEFAULT, GREY, SMALL, TEXT, TICK, Look, Style, text_width
+from uaos.analysis.style import DEFAULT, GREY, TICK, Look, Style
 from uaos.problems.bbob import BBOB, CLASSES
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 _ROOM = 10
 # Points of a curve in a decade at most: more cannot be told apart in print.
 _POINTS = 150
+_REFERENCE: dict[str, Any] = {"color": GREY, "linestyle": (0, (4, 2)), "linewidth": 1.0}
 
 
 class _Profiles:
@@ -48,30 +51,52 @@ class _Profiles:
     def draw(self, axes: Any, functions: Sequence[int], *, thin: bool = False) -> list[End]:
         """Draw each method's profile over those of the functions that it has, and best2009's."""
         ends = []
-        reference = profile_2009(tuple(functions), self.dimension)
-        if reference is not None:
-            _line(axes, reference, self.end, color=GREY, linestyle=(0, (4, 2)), linewidth=1.0,
-                  zorder=1.9, label=NAME)  # fmt: skip
-            ends.append(End(NAME, float(reference.at(self.end)), None))
+        known = profile_2009(tuple(functions), self.dimension)
+        if known is not None:
+            _line(axes, [known], self.end, zorder=1.9, label=NAME, **_REFERENCE)
+            ends.append(End(NAME, float(known.at(self.end)), None))
         for i, method in enumerate(self.methods):
             of = [f for f in functions if f in self.curves[method]]
             if not of:
                 continue
-            curve = combined([self.curves[method][f] for f in of])
+            curves = [self.curves[method][f] for f in of]
             budget = max(int(self.runs[method][f].budgets.max()) for f in of) / self.dimension
             look = self.looks[method]
-            _line(axes, curve, self.end if self.restarts else budget, color=look.color,
+            _line(axes, curves, self.end if self.restarts else budget, color=look.color,
                   linestyle=look.stroke, linewidth=0.9 if thin else 1.2, label=method)  # fmt: skip
-            _marks(axes, curve, look, budget, self.end, (i + 0.5) / len(self.methods), thin)
-            ends.append(End(method, float(curve.at(self.end)), look))
+            _marks(axes, curves, look, budget, self.end, (i + 0.5) / len(self.methods), thin)
+            ends.append(End(method, float(share(curves, self.end)), look))
+            if not self.restarts and budget < self.end:
+                axes.plot([budget, self.end], [ends[-1].y] * 2, color=look.color, linestyle=":",
+                          linewidth=0.6, label="_beyond")  # fmt: skip
         axes.set_xscale("log")
         axes.set_xlim(1, self.end)
-        axes.set_ylim(0, 1)
+        # A little room, for a line at 1 would be cut in half.
+        axes.set_ylim(0, 1.02)
+        axes.set_yticks([0, 0.5, 1] if thin else np.linspace(0, 1, 6))
         axes.grid(True)
         return ends
 
-    def said(self, functions: Sequence[int]) -> str:
-        return f"{spans(functions)}, {self.dimension}-D"
+    def multiples(
+        self,
+        style: Style,
+        width: float,
+        columns: int,
+        aspect: float,
+        panels: Sequence[tuple[str, Sequence[int]]],
+    ) -> "Figure":
+        """A panel for each title and its functions."""
+        from matplotlib.lines import Line2D
+
+        handles = [handle(method, self.looks[method]) for method in self.methods]
+        if profile_2009(tuple(panels[0][1]), self.dimension) is not None:
+            handles.append(Line2D([], [], label=NAME, **_REFERENCE))
+        return small_multiples(
+            style, width, columns, aspect, [title for title, _ in panels],
+            lambda i, axes: self.draw(axes, panels[i][1], thin=True),
+            ("evaluations / dimension", f"share of (function, target) pairs, {self.dimension}-D"),
+            handles,
+        )  # fmt: skip
 
 
 def ecdf_overall(
@@ -95,11 +120,10 @@ def ecdf_overall(
         right = room(figure, [*of.methods, NAME])
         axes = axes_with_margins(figure, 0.48, 0.40, right, 0.24)
         ends = of.draw(axes, functions)
-        axes.set_title(f"{of.said(functions)}, 51 targets", fontsize=TICK)
+        axes.set_title(f"{spans(functions)}, {dimension}-D, 51 targets", fontsize=TICK)
         axes.set_xlabel("evaluations / dimension")
         axes.set_ylabel("share of (function, target) pairs")
-        axes.set_yticks(np.linspace(0, 1, 6))
-        _decades(axes, 8)
+        decades(axes.xaxis, 8)
         name_ends(axes, ends)
     return figure
 
@@ -116,14 +140,12 @@ def ecdf_classes(
     of = _Profiles(results, dimension, methods, style, restarts)
     functions = shared_functions(results, dimension, of.methods)
     panels = [
-        (name, present)
+        (f"{name}, {spans(present)}", present)
         for name, members in CLASSES.items()
         if (present := [f for f in functions if f in members])
     ]
     width = style.inches("page")
-    columns = min(3 if width > 5 else 2, len(panels) + 1)
-    titles = [f"{name}, {spans(present)}" for name, present in panels]
-    return _multiples(of, style, width, columns, [p for _, p in panels], titles, 0.66)
+    return of.multiples(style, width, 3 if width > 5 else 2, 0.66, panels)
 
 
 def ecdf_functions(
@@ -138,105 +160,46 @@ def ecdf_functions(
     of = _Profiles(results, dimension, methods, style, restarts)
     functions = sorted({f for m in of.methods for f in of.curves[m]})
     width = style.inches("page")
-    columns = min(6 if width > 5 else 4, len(functions))
-    names = [BBOB(f, 2).name.replace("ill-conditioned", "ill-cond.") for f in functions]
-    titles = [f"f{f} {name}" for f, name in zip(functions, names, strict=True)]
-    if width <= 5:
-        titles = [f"f{f}" for f in functions]
-    return _multiples(of, style, width, columns, [[f] for f in functions], titles, 0.75)
+    wide = width > 5
+    columns = int(np.clip(len(functions), 3 if wide else 2, 6 if wide else 4))
+    # In a column there is room for no more than the number.
+    names = [f" {BBOB(f, 2).name}" if wide else "" for f in functions]
+    titles = [
+        f"f{f}{name.replace('ill-conditioned', 'ill-cond.')}"
+        for f, name in zip(functions, names, strict=True)
+    ]
+    panels = [(title, [f]) for title, f in zip(titles, functions, strict=True)]
+    return of.multiples(style, width, columns, 0.75, panels)
 
 
-def _multiples(
-    of: _Profiles,
-    style: Style,
-    width: float,
-    columns: int,
-    panels: Sequence[Sequence[int]],
-    titles: Sequence[str],
-    aspect: float,
-) -> "Figure":
-    """Small multiples with common axes, and one legend below them."""
-    rows = -(-len(panels) // columns)
-    left, right, top, across = 0.44, 0.10, 0.22, 0.19
-    panel = (width - left - right - (columns - 1) * across) / columns
-    tall = aspect * panel
-    down = 0.24
-    with style.figure(width, 1.0) as figure:
-        bottom = 0.40 + legend_height(figure, [*of.methods, NAME])
-        height = top + rows * tall + (rows - 1) * down + bottom
-        figure.set_size_inches(width, height)
-        grid = figure.subplots(
-            rows, columns, sharex=True, sharey=True, squeeze=False,
-            gridspec_kw={
-                "left": left / width, "right": 1 - right / width, "bottom": bottom / height,
-                "top": 1 - top / height, "wspace": across / panel, "hspace": down / tall,
-            },
-        ).ravel()  # fmt: skip
-        size = min([SMALL + 0.5, *(
-            (SMALL + 0.5) * (panel + across - 0.05) / text_width(figure, [title], SMALL + 0.5)
-            for title in titles
-        )])  # fmt: skip
-        for axes, members, title in zip(grid, panels, titles, strict=False):
-            of.draw(axes, members, thin=True)
-            axes.set_title(title, fontsize=size, pad=2.5)
-            axes.tick_params(labelsize=SMALL)
-        for axes in grid[len(panels) :]:
-            axes.set_axis_off()
-        for axes in grid[max(0, len(panels) - columns) : len(panels)]:
-            axes.tick_params(labelbottom=True)
-        grid[0].set_yticks([0, 0.5, 1])
-        _decades(grid[0], 4)
-        middle = (bottom + (height - top - bottom) / 2) / height
-        figure.text(0.06 / width, middle, f"share of (function, target) pairs, {of.dimension}-D",
-                    rotation=90, va="center", ha="left", fontsize=TEXT)  # fmt: skip
-        figure.text((left + (width - left - right) / 2) / width, (bottom - 0.30) / height,
-                    "evaluations / dimension", ha="center", va="center", fontsize=TEXT)  # fmt: skip
-        legend(figure, _handles(of))
-    return figure
+def share(curves: Sequence[Ecdf], time: ArrayLike) -> NDArray[np.float64]:
+    """The share of pairs solved within `time`, every function having the same weight."""
+    return np.asarray(np.mean([curve.at(time) for curve in curves], axis=0))
 
 
-def _handles(of: _Profiles) -> list[Any]:
-    from matplotlib.lines import Line2D
-
-    reference = Line2D([], [], color=GREY, linestyle=(0, (4, 2)), linewidth=1.0, label=NAME)
-    return [*(handle(method, of.looks[method]) for method in of.methods), reference]
-
-
-def _line(axes: Any, curve: Ecdf, end: float, **look: Any) -> None:
-    """The steps of a curve up to `end`, thinned to what can be seen."""
-    inside = curve.times < end
-    times, shares = curve.times[inside], curve.shares[inside]
-    if len(times) > _POINTS:
-        bins = np.floor(_POINTS * np.log10(times))
-        keep = np.append(np.flatnonzero(np.diff(bins)), len(times) - 1)
-        times, shares = times[keep], shares[keep]
+def _line(axes: Any, curves: Sequence[Ecdf], end: float, **look: Any) -> None:
+    """The steps of a profile up to `end`: all of them, or as many as can be seen."""
+    times = np.concatenate([curve.times for curve in curves])
+    times = times[times < end]
+    if len(times) > 4 * _POINTS:
+        low, high = np.log10(times.min()), np.log10(end)
+        times = np.logspace(low, high, int(_POINTS * (high - low)) + 2)[:-1]
+    times = np.unique(times)
     start = min(1.0, times[0] if len(times) else 1.0) / 10
     x = np.concatenate([[start], times, [end]])
-    y = np.concatenate([[0.0], shares, [float(curve.at(end))]])
-    axes.plot(x, y, drawstyle="steps-post", **look)
+    axes.plot(x, share(curves, x), drawstyle="steps-post", **look)
 
 
 def _marks(
-    axes: Any, curve: Ecdf, look: Look, budget: float, end: float, shift: float, thin: bool
-) -> None:
-    """Two or three markers of the method where others have none, and the cross at the budget."""
+    axes: Any, curves: Sequence[Ecdf], look: Look, budget: float, end: float, shift: float,
+    thin: bool,
+) -> None:  # fmt: skip
+    """Markers of the method where others have none, and a cross at the budget."""
     size = 2.6 if thin else 4.0
-    decades = np.log10(end)
-    places = 10.0 ** np.arange(shift, decades, 2.0 if thin else 1.0)
+    places = 10.0 ** np.arange(shift, np.log10(end), 2.0 if thin else 1.0)
     places = places[places < min(end, budget)]
-    axes.plot(places, curve.at(places), look.marker, color=look.color, markersize=size,
-              markeredgewidth=0, linestyle="", label="_markers")  # fmt: skip
-    axes.plot([budget], [float(curve.at(budget))], "x", color=look.color, markersize=size + 1.5,
-              markeredgewidth=1.0, linestyle="", zorder=3, clip_on=False,
-              label="_budget")  # fmt: skip
-
-
-def _decades(axes: Any, most: int) -> None:
-    """Powers of ten at the ticks, not more than `most` of them, and none without a number."""
-    from matplotlib.ticker import FixedLocator, NullLocator
-
-    low, high = axes.get_xlim()
-    powers = np.arange(np.ceil(np.log10(low) - 1e-9), np.floor(np.log10(high) + 1e-9) + 1)
-    step = -(-len(powers) // most)
-    axes.xaxis.set_major_locator(FixedLocator([float(p) for p in 10.0 ** powers[::step]]))
-    axes.xaxis.set_minor_locator(NullLocator())
+    shown: dict[str, Any] = {"color": look.color, "linestyle": ""}
+    axes.plot(places, share(curves, places), marker=look.marker, markersize=size,
+              markeredgewidth=0, label="_markers", **shown)  # fmt: skip
+    axes.plot([budget], share(curves, [budget]), marker="x", markersize=size + 1.5,
+              markeredgewidth=1.0, zorder=3, clip_on=False, label="_budget", **shown)  # fmt: skip

@@ -16,8 +16,8 @@ from uaos.errors import InvalidParameter
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Inches: of a name's line, of a bar's line, of what is above the axis.
-_NAME, _BAR, _ABOVE = 0.18, 0.08, 0.56
+# Inches: of a name's line, of a bar's line, of what is above the axis, beside a name.
+_NAME, _BAR, _ABOVE, _BESIDE = 0.18, 0.08, 0.56, 0.14
 
 
 def ranks(
@@ -48,8 +48,8 @@ def ranks(
     height = _ABOVE + bars + _NAME * half + 0.06
     with style.figure(width, height) as figure:
         shown = [f"{ranking.methods[i]}  {ranking.mean_ranks[i]:.2f}" for i in order]
-        side = text_width(figure, shown) + 0.12
-        axes = axes_with_margins(figure, side, 0, side, 0)
+        left, right = (text_width(figure, part) + _BESIDE for part in (shown[:half], shown[half:]))
+        axes = axes_with_margins(figure, left, 0, right, 0)
         axes.set_axis_off()
         k = len(names)
         axes.set_xlim(1, k)
@@ -60,28 +60,29 @@ def ranks(
         for tick in range(1, k + 1):
             axes.plot([tick, tick], [top - 0.05, top], color=INK, linewidth=0.8, clip_on=False)
             axes.text(tick, top - 0.07, str(tick), ha="center", va="bottom", fontsize=TICK)
-        span = width - 2 * side
+        # An inch in ranks.
+        inch = (k - 1) / (width - left - right)
         for place, i in enumerate(order):
             first = place < half
             y = top + bars + _NAME * ((place if first else k - 1 - place) + 0.5)
             rank, look = ranking.mean_ranks[i], looks[ranking.methods[i]]
-            edge = 1 - 0.06 * (k - 1) / span if first else k + 0.06 * (k - 1) / span
+            edge = 1 - 0.06 * inch if first else k + 0.06 * inch
             axes.plot([rank, rank, edge], [top, y, y], color=look.color, linewidth=0.9,
                       linestyle=look.stroke, clip_on=False, solid_joinstyle="miter")  # fmt: skip
             axes.plot([rank], [top], look.marker, color=look.color, markersize=4.5,
                       markeredgewidth=0, clip_on=False, zorder=4)  # fmt: skip
             name, number = ranking.methods[i], f"{rank:.2f}"
             text = f"{name}  {number}" if first else f"{number}  {name}"
-            beside = -0.03 * (k - 1) / span if first else 0.03 * (k - 1) / span
+            beside = -0.03 * inch if first else 0.03 * inch
             axes.text(edge + beside, y, text, ha="right" if first else "left",
                       va="center_baseline", fontsize=TEXT)  # fmt: skip
         for row, (best, worst) in enumerate(groups):
             y = top + 0.10 + _BAR * row
             ends = ranking.mean_ranks[[best, worst]]
-            reach = 0.03 * (k - 1) / span
+            reach = 0.03 * inch
             axes.plot([ends[0] - reach, ends[1] + reach], [y, y], color=INK, linewidth=2.4,
                       solid_capstyle="butt", clip_on=False, zorder=3)  # fmt: skip
-        _difference(axes, ranking, dimension)
+        _difference(axes, ranking, dimension, 1 - (left - 0.05) * inch)
     return figure
 
 
@@ -99,16 +100,16 @@ def alike(ranking: Ranking) -> list[tuple[int, int]]:
     return found
 
 
-def _difference(axes: Any, ranking: Ranking, dimension: int) -> None:
-    """The critical difference as a length, and what was ranked."""
-    length, y = ranking.critical_difference, 0.24
+def _difference(axes: Any, ranking: Ranking, dimension: int, left: float) -> None:
+    """What was ranked, and the critical difference as a length."""
+    axes.text(left, 0.06, f"mean ranks, {ranking.problems} problems, {dimension}-D", ha="left",
+              va="top", fontsize=TICK)  # fmt: skip
+    length, y = ranking.critical_difference, 0.27
     # Where it is longer than the axis, the number has to do.
-    if length <= len(ranking.methods) - 1:
-        ends = [1, 1 + length]
-        axes.plot(ends, [y, y], color=INK, linewidth=0.8, clip_on=False)
-        for x in ends:
-            axes.plot([x, x], [y - 0.035, y + 0.035], color=INK, linewidth=0.8, clip_on=False)
-    axes.text(
-        1, 0.16, f"critical difference {length:.2f} (α = {ALPHA:g}); {ranking.problems} problems, "
-        f"{dimension}-D", ha="left", va="bottom", fontsize=TICK, color=GREY, clip_on=False,
-    )  # fmt: skip
+    drawn = length if length <= len(ranking.methods) - 1 else 0.0
+    if drawn:
+        axes.plot([1, 1 + drawn], [y, y], color=INK, linewidth=0.8, clip_on=False)
+        for x in (1, 1 + drawn):
+            axes.plot([x, x], [y - 0.03, y + 0.03], color=INK, linewidth=0.8, clip_on=False)
+    axes.text(1 + drawn, y, f"  critical difference {length:.2f} (α = {ALPHA:g})", ha="left",
+              va="center_baseline", fontsize=TICK, color=GREY)  # fmt: skip

@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from uaos.analysis.art import average_running_time
-from uaos.analysis.figures.canvas import axes_with_margins, handle, legend, legend_height
+from uaos.analysis.figures.canvas import (
+    axes_with_margins,
+    decades,
+    handle,
+    legend,
+    legend_size,
+)
 from uaos.analysis.figures.choice import chosen
 from uaos.analysis.figures.reference import running_times_2009
 from uaos.analysis.results import Results, column
-from uaos.analysis.style import DEFAULT, FAINT, GREY, SMALL, TICK, Style
+from uaos.analysis.style import DEFAULT, FAINT, GREY, SMALL, TICK, Style, text_width
 from uaos.errors import InvalidParameter
 from uaos.experiments.targets import ECDF_TARGETS, TARGETS
 from uaos.problems.bbob import CLASSES, DIMENSIONS
@@ -20,9 +26,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # What the markers of a function take of the way to the next one.
-_SPREAD = 0.7
+_SPREAD = 0.76
 # The strip of methods that missed the target, as a share of the axis below it.
-_STRIP = 0.13
+_STRIP = 0.16
 
 
 class _Point(NamedTuple):
@@ -53,26 +59,33 @@ def art_ratio(
     width = style.inches("page")
     with style.figure(width, 1.0) as figure:
         left, right, top = 0.50, 0.08, 0.24
-        bottom = 0.38 + legend_height(figure, names)
+        below = 0.04 + legend_size(figure, names, width)[2]
+        bottom = 0.36 + below
         figure.set_size_inches(width, top + bottom + min(2.6, max(1.8, 0.34 * width)))
         axes = axes_with_margins(figure, left, bottom, right, top)
         slot = 72 * (width - left - right) / len(functions)
+        size = max(2.4, min(4.0, slot / 5))
         low, high, missed = _background(axes, functions, points)
         for p in points:
-            shift = _SPREAD * ((names.index(p.method) + 0.5) / len(names) - 0.5)
-            y = np.clip(p.ratio, low, high) if np.isfinite(p.ratio) else missed
+            i = names.index(p.method)
+            shift = _SPREAD * ((i + 0.5) / len(names) - 0.5)
+            y = np.clip(p.ratio, low, high) if np.isfinite(p.ratio) else missed[i % 2]
             look = looks[p.method]
             axes.plot(
                 [functions.index(p.function) + shift], [y], look.marker, color=look.color,
-                markerfacecolor=look.color if p.every else "white", markeredgewidth=0.7,
-                markersize=max(2.0, min(4.0, slot / 5)), label=f"{p.method} f{p.function}",
+                markerfacecolor=look.color if p.every else "white", markeredgewidth=size / 6,
+                markersize=size, label=f"{p.method} f{p.function}",
             )  # fmt: skip
-        axes.set_title(f"to f − f$_{{opt}}$ ≤ {_power(target)}, {dimension}-D", fontsize=TICK)
+        said = f"$f - f_\\mathrm{{opt}} \\leq {_power(target)}$, {dimension}-D"
+        note = "  (hollow: not reached in every run)"
+        fits = text_width(figure, [said + note], TICK) < width - left - right
+        axes.set_title(said + note if fits else said, fontsize=TICK)
         axes.set_ylabel("aRT / aRT of best 2009")
         axes.set_xlabel("function")
         axes.set_xticks(range(len(functions)), [f"{f}" for f in functions])
         axes.tick_params(axis="x", labelsize=min(TICK, max(SMALL - 1.5, 0.7 * slot)), length=0)
-        legend(figure, [handle(name, looks[name], line=False) for name in names])
+        handles = [handle(name, looks[name], line=False) for name in names]
+        legend(figure, handles, width / 2, below, width)
     return figure
 
 
@@ -97,10 +110,8 @@ def _points(results: Results, dimension: int, target: float, names: Sequence[str
 
 def _background(
     axes: Any, functions: Sequence[int], points: Sequence[_Point]
-) -> tuple[float, float, float]:
-    """The axes without points: the range of ratios, and where those who missed stand."""
-    from matplotlib.ticker import FixedLocator, NullLocator
-
+) -> tuple[float, float, tuple[float, float]]:
+    """The axes without points: the range of ratios, and two heights for those who missed."""
     ratios = [p.ratio for p in points if np.isfinite(p.ratio) and p.ratio > 0] or [1.0]
     low = 10 ** np.floor(min(0, np.log10(min(ratios)) * 1.001))
     high = 10 ** np.ceil(max(1, np.log10(max(ratios)) * 1.001))
@@ -108,26 +119,25 @@ def _background(
     axes.set_yscale("log")
     axes.set_ylim(low, high * strip)
     axes.set_xlim(-0.5, len(functions) - 0.5)
-    powers = np.arange(np.log10(low), np.log10(high) + 0.5)
-    axes.yaxis.set_major_locator(FixedLocator([float(p) for p in 10.0**powers]))
-    axes.yaxis.set_minor_locator(NullLocator())
+    decades(axes.yaxis, 8)
     axes.grid(True, axis="y")
     axes.axhline(1, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
     axes.axhspan(high, high * strip, color=FAINT, alpha=0.5, linewidth=0, zorder=0)
-    missed = high * strip**0.5
-    axes.text(-0.01, missed, "∞", transform=axes.get_yaxis_transform(), ha="right", va="center",
-              fontsize=TICK + 2)  # fmt: skip
+    # By turns higher and lower, as whole rows of methods may stand there.
+    missed = (float(high * strip**0.68), float(high * strip**0.32))
+    axes.text(-0.01, high * strip**0.5, "∞", transform=axes.get_yaxis_transform(), ha="right",
+              va="center", fontsize=TICK + 2)  # fmt: skip
     # A line between functions, a stronger one between classes.
     of = {f: name for name, members in CLASSES.items() for f in members}
     for i, (one, other) in enumerate(pairwise(functions)):
         apart = of.get(one) != of.get(other)
         axes.axvline(i + 0.5, color=GREY if apart else FAINT, linewidth=0.5 if apart else 0.4,
                      zorder=0)  # fmt: skip
-    return float(low), float(high), float(missed)
+    return float(low), float(high), missed
 
 
 def _power(target: float) -> str:
-    """A target as a power of ten."""
+    """A target as a power of ten, in mathematical notation."""
     exponent = np.log10(target)
     shown = f"{exponent:.0f}" if abs(exponent - round(exponent)) < 1e-6 else f"{exponent:.1f}"
-    return f"$10^{{{shown}}}$"
+    return f"10^{{{shown}}}"

@@ -1,4 +1,4 @@
-"""What happened in a tuning: values drawn, candidates that survived, parameters that mattered."""
+"""What happened in a tuning: how candidates fell, which parameters mattered."""
 
 from typing import TYPE_CHECKING
 
@@ -12,13 +12,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from uaos.tuning.store import TuningStore
-
-
-def tuning_frequencies(store: "TuningStore", tuning: int) -> "Figure":
-    """Which values were drawn in each iteration, a panel for each parameter, the winner marked."""
-    from uaos.analysis.tuning import plot
-
-    return plot(store, tuning)
 
 
 def tuning_survival(store: "TuningStore", tuning: int, *, style: Style = DEFAULT) -> "Figure":
@@ -35,11 +28,8 @@ def tuning_survival(store: "TuningStore", tuning: int, *, style: Style = DEFAULT
         for i, race in enumerate(races):
             steps = np.arange(len(race.alive) + 1)
             left = [len(race.candidates), *race.alive]
-            color = LINES[i % len(LINES)]
-            axes.fill_between(
-                start + steps, left, step="post", color=color, alpha=0.25, linewidth=0
-            )
-            axes.step(start + steps, left, where="post", color=color)
+            axes.fill_between(start + steps, left, step="post", color=LINES[0], alpha=0.2, lw=0)
+            axes.step(start + steps, left, where="post", color=LINES[0], solid_capstyle="butt")
             middles.append(start + len(race.alive) / 2)
             start += len(race.alive)
             if i + 1 < len(races):
@@ -80,5 +70,4 @@ def tuning_importance(
         axes.set_xlim(0, max(0.01, *shares))
         axes.xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")
         axes.set_xlabel("variance of ranks explained (ε²)")
-        axes.grid(True, axis="x")
     return figure

@@ -1,0 +1,161 @@
+"""Which values a tuning drew: shares of choices and points of numbers, iteration by iteration."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from uaos.analysis.figures.labels import End, name_ends, room
+from uaos.analysis.style import DEFAULT, INK, LINES, SMALL, TICK, Look, Style, text_width
+from uaos.de.picture import HATCHES, PALETTE
+from uaos.errors import InvalidParameter, UnknownName
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from uaos.analysis.tuning import Numbers, Shares
+    from uaos.tuning.store import TuningStore
+
+# The components first, in the order of the loop.
+_FAMILIES = ("metric", "reward", "quality", "probability", "selection")
+# Inches: margins, from one panel down to the next, for numbers at the lowest ticks; the heights of
+# the panels of choices (and of a value in them) and of numbers.
+_LEFT, _EDGE, _DOWN, _TICKS = 0.34, 0.08, 0.24, 0.14
+_CHOICE, _VALUE, _NUMBER = 0.75, 0.09, 0.62
+
+
+def tuning_frequencies(
+    store: "TuningStore",
+    tuning: int,
+    parameters: Sequence[str] | None = None,
+    *,
+    style: Style = DEFAULT,
+) -> "Figure":
+    """Which values were drawn in each iteration, a panel for each parameter, the winner's marked.
+
+    Above, the shares of the values of choices among the candidates new in the iteration; below, a
+    point for each value of a number, and a line at their median. Shown are these parameters, or
+    those that the winner has.
+    """
+    from uaos.analysis.tuning import Shares, frequencies
+
+    found = _chosen(frequencies(store, tuning), parameters)
+    choices = sorted((o for o in found if isinstance(o, Shares)), key=lambda o: _order(o.name))
+    numbers = [o for o in found if not isinstance(o, Shares)]
+    width = style.inches("page")
+    across, small = (2, 6) if width > 5 else (1, 3)
+    rows = [choices[i : i + across] for i in range(0, len(choices), across)]
+    highs = [max(_CHOICE, *(_VALUE * len(o.values) for o in row)) for row in rows]
+    below = -(-len(numbers) // small)
+    with style.figure(width, 1.0) as figure:
+        said = _said(figure, width - 2 * _EDGE)
+        top = 0.12 + 0.13 * said.count("\n")
+        blocks = (sum(h + _DOWN for h in highs) + _TICKS, below * (_NUMBER + _DOWN) + _TICKS)
+        height = top + sum(b for b, any_ in zip(blocks, (rows, below), strict=True) if any_) + 0.14
+        figure.set_size_inches(width, height)
+        y = height - top - _DOWN
+        names = [str(value) for one in choices for value in one.values]
+        beside = room(figure, names, SMALL) + 0.06 if names else 0.0
+        for i, one in enumerate(choices):
+            high = highs[i // across]
+            axes = _panel(figure, across, i, y - high, high, beside)
+            _stack(axes, one)
+            _settle(axes, one.name, len(one.shares), i + across >= len(choices))
+            if i % across == across - 1 or one is choices[-1]:
+                y -= high + _DOWN
+        y -= _TICKS if choices else 0
+        for i, number in enumerate(numbers):
+            axes = _panel(
+                figure, small, i, y - i // small * (_NUMBER + _DOWN) - _NUMBER, _NUMBER, 0
+            )
+            _points(axes, number)
+            _settle(axes, number.name, len(number.values), i + small >= len(numbers))
+        figure.text(_EDGE / width, 1 - 0.05 / height, said, ha="left", va="top", fontsize=TICK)
+        figure.text(0.5, 0.03 / height, "iteration", ha="center", va="bottom")
+    return figure
+
+
+def _chosen(
+    found: "Mapping[str, Shares | Numbers]", parameters: Sequence[str] | None
+) -> "list[Shares | Numbers]":
+    for name in parameters or ():
+        if name not in found:
+            raise UnknownName("parameter", name, found, hint="(of those that were tuned)")
+    wanted = found if parameters is None else parameters
+    kept = [found[name] for name in dict.fromkeys(wanted)]
+    if parameters is None and any(one.winner is not None for one in kept):
+        kept = [one for one in kept if one.winner is not None]
+    if not kept or not len(kept[0].shares if hasattr(kept[0], "shares") else kept[0].values):
+        raise InvalidParameter("candidates", "none", "one at least, with a free parameter")
+    return kept
+
+
+def _said(figure: Any, width: float) -> str:
+    parts = "bars: share of the candidates drawn;", "points: values;", "bold, dashed: the winner's"
+    one = " ".join(parts)
+    return one if text_width(figure, [one], TICK) <= width else f"{parts[0]}\n{parts[1]} {parts[2]}"
+
+
+def _order(name: str) -> int:
+    return _FAMILIES.index(name) if name in _FAMILIES else len(_FAMILIES)
+
+
+def _panel(figure: Any, columns: int, i: int, bottom: float, high: float, beside: float) -> Any:
+    """The i-th panel of a grid, with room for names to its right."""
+    width, height = figure.get_size_inches()
+    slot = (width - _EDGE) / columns
+    left, right = i % columns * slot + _LEFT, max(beside, _EDGE)
+    return figure.add_axes(
+        (left / width, bottom / height, (slot - _LEFT - right) / width, high / height)
+    )
+
+
+def _settle(axes: Any, name: str, iterations: int, lowest: bool) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.set_title(name, fontsize=SMALL + 0.5, pad=2.5)
+    axes.set_xlim(0.4, iterations + 0.6)
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
+    axes.tick_params(labelsize=SMALL, labelbottom=lowest)
+
+
+def _stack(axes: Any, one: "Shares") -> None:
+    iterations = np.arange(1, len(one.shares) + 1)
+    tops = np.cumsum(one.shares, axis=1)
+    ends = []
+    for k, value in enumerate(one.values):
+        color = PALETTE[k % len(PALETTE)]
+        axes.bar(
+            iterations, one.shares[:, k], 1.0, bottom=tops[:, k] - one.shares[:, k],
+            facecolor=color, hatch=HATCHES[k // len(PALETTE) % len(HATCHES)], edgecolor="white",
+            linewidth=0.3, label=str(value),
+        )  # fmt: skip
+        middle = float(tops[-1, k] - one.shares[-1, k] / 2)
+        ends.append(End(str(value), middle, Look(color, "s"), bold=value == one.winner))
+    axes.set_ylim(0, 1)
+    axes.set_yticks([0, 0.5, 1])
+    name_ends(axes, ends, SMALL)
+
+
+def _points(axes: Any, one: "Numbers") -> None:
+    from matplotlib.ticker import NullLocator
+
+    # Spread sideways by a fixed generator: the picture of a tuning is always the same.
+    rng = np.random.default_rng(1)
+    for iteration, values in enumerate(one.values, start=1):
+        sideways = iteration + rng.uniform(-0.3, 0.3, len(values))
+        axes.plot(sideways, values, ".", color=LINES[0], alpha=0.4, markersize=2, mew=0)
+        if len(values):
+            middle = np.median(values)
+            axes.plot([iteration - 0.4, iteration + 0.4], [middle] * 2, color=INK, linewidth=0.8)
+    if one.winner is not None:
+        axes.axhline(one.winner, color=LINES[5], linewidth=0.7, linestyle=(0, (4, 2)), zorder=1)
+    # A little more than the range, for points at its ends would be cut in half.
+    if one.log:
+        more = (one.high / one.low) ** 0.03
+        axes.set_yscale("log")
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.set_ylim(one.low / more, one.high * more)
+    else:
+        more = 0.03 * (one.high - one.low)
+        axes.set_ylim(one.low - more, one.high + more)
