@@ -20,6 +20,10 @@ from uaos.tuning.tune import Plan, candidate_words
 # Elsewhere than on a terminal a line tells of each tenth of the budget.
 _TENTHS = 10
 
+# The table of the races that are over.
+_ROW = "{:<6} {:>10}  {:>9}  {:>7}  {:>7}  {:>9}  {}"
+_HEAD = ("race", "left", "instances", "runs", "time", "mean cost", "best configuration")
+
 
 class Watch:
     """What is known of a tuning so far, and how long it may still take."""
@@ -88,7 +92,7 @@ class View:
         self._console = console
         self._live: Live | None = None
         self._told = 0
-        self._headed = False
+        self._leader = 0
         if console.is_terminal:
             # Drawn by the clock: a step may take minutes.
             self._live = Live(
@@ -114,7 +118,7 @@ class View:
             if self._live is None:
                 self._print(self._line(event))
             else:
-                self._console.print(self._row(event))
+                self._row(event)
         elif isinstance(event, Step):
             self._tell()
 
@@ -150,23 +154,18 @@ class View:
 
     # On a terminal
 
-    def _row(self, event: IterationEnded) -> Table:
-        """A line of the table that stays; its columns are as wide in every line."""
+    def _row(self, event: IterationEnded) -> None:
+        """A line of the table that stays, cut at the edge of the terminal."""
         watch, best = self.watch, event.elites[0]
-        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=not self._headed)
-        self._headed = True
-        for name, width in (
-            ("race", 5), ("left", 10), ("instances", 9), ("runs", 7), ("time", 7), ("mean cost", 9),
-        ):  # fmt: skip
-            justify = "left" if name == "race" else "right"
-            table.add_column(name, width=width, justify=justify)  # type: ignore[arg-type]
-        table.add_column("best configuration", overflow="fold")
-        table.add_row(
+        lines = [Text(_ROW.format(*_HEAD), style="bold")] if not self._leader else []
+        words = "the same" if best.id == self._leader else watch.words(best.id)
+        lines.append(Text(_ROW.format(
             f"{event.iteration}/{watch.planned}", f"{watch.alive} of {watch.candidates}",
-            str(best.instances), f"{event.used:,}", clock(watch.seconds), f"{best.mean_cost:.3g}",
-            Text(watch.words(best.id)),
-        )  # fmt: skip
-        return table
+            best.instances, f"{event.used:,}", clock(watch.seconds), f"{best.mean_cost:.3g}", words,
+        )))  # fmt: skip
+        for line in lines:
+            self._console.print(line, no_wrap=True, overflow="ellipsis")
+        self._leader = best.id
 
     def drawn(self) -> RenderableType:
         """The race under way."""
