@@ -1,6 +1,14 @@
 """The command line: parse, call the library, show. One command is one module."""
 
-from uaos.cli import bench, compare, methods, run, scenario, tune  # noqa: F401 (they add commands)
+from uaos.cli import (  # noqa: F401 (they add commands)
+    bench,
+    compare,
+    methods,
+    plot,
+    run,
+    scenario,
+    tune,
+)
 from uaos.cli.app import app, main
 
 __all__ = ["app", "main"]
