@@ -38,8 +38,11 @@ ALLOWED = {
         "experiments", "extras",
     },
     # of experiments and tunings, the analysis reads what was stored, and the targets; of the
-    # differential evolution, the picture of a run
-    "analysis": {"errors", "params", "problems", "experiments", "tuning", "de"},
+    # differential evolution, the picture of a run; its report shows recipes with their equations
+    "analysis": {
+        "errors", "params", "problems", "experiments", "tuning", "de", "components", "method",
+        "configuration", "describe", "bibliography",
+    },
     "adapters": {"errors", "params", "extras", "method", "selector", "catalogue"},
     "scenarios": {"errors", "params", "method", "catalogue", "experiments"},
     # the pipeline from tuning to tables

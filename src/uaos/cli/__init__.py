@@ -5,8 +5,10 @@ from uaos.cli import (  # noqa: F401 (they add commands)
     compare,
     methods,
     plot,
+    report,
     run,
     scenario,
+    study,
     tune,
 )
 from uaos.cli.app import app, main

@@ -1,0 +1,53 @@
+"""`uaos report`: experiments and tunings as one HTML file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from uaos.cli.app import app, console
+
+
+@app.command(
+    "report",
+    epilog="Example: [bold]uaos report first.db -o report.html[/]   ·   with the runs of your "
+    'choice: [bold]uaos report first.db tuning.db -o report.html --runs "mix:8:3,mix:15:1"[/]',
+)
+def write(
+    stores: Annotated[
+        list[Path],
+        typer.Argument(metavar="STORE...", help="Files that `uaos bench` or `uaos tune` wrote."),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write (.html).")],
+    title: Annotated[
+        str | None, typer.Option(help="The heading (default: what was compared on what).")
+    ] = None,
+    runs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METHOD:FUNCTION:INSTANCE,…",
+            help="Runs whose operator use is shown (default: the most telling).",
+        ),
+    ] = None,
+) -> None:
+    """Write a report: findings in words, runtime profiles, aRT, operator use, recipes.
+
+    One file that needs no network: open it in a browser, send it, print it.
+    """
+    # Here, as scipy's statistics would slow down the start of every other command.
+    from uaos.analysis.report import write_report
+
+    bar = Progress(
+        SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console,
+        transient=True, disable=not console.is_terminal,
+    )  # fmt: skip
+    task = bar.add_task("reading", total=None)
+    with bar:
+        written = write_report(
+            stores, output, title=title, runs=runs,
+            tell=lambda what: bar.update(task, description=what),
+        )  # fmt: skip
+    size = written.stat().st_size / 1e6
+    console.print(Text(f"written: {written} ({size:.1f} MB)"), soft_wrap=True)

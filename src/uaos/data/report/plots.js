@@ -1,0 +1,240 @@
+// Plots are drawn when they come near the screen, and again when theme or choices change.
+let data = null;
+const state = { restarts: "again", hidden: new Set() };
+const painters = { profile, course, survival, choice, number };
+
+function frame(changes) {
+  const axis = {
+    gridcolor: colour("grid"), linecolor: colour("soft"), tickcolor: colour("soft"),
+    zeroline: false, showline: true, ticks: "outside", ticklen: 4, automargin: false,
+  };
+  const layout = {
+    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false,
+    font: { family: colour("sans"), size: 12, color: colour("ink") },
+    margin: { l: 62, r: 22, t: 10, b: 46 },
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("soft"), activecolor: colour("accent") },
+    hoverlabel: {
+      bgcolor: colour("paper"), bordercolor: colour("line"),
+      font: { color: colour("ink"), family: colour("sans") }, namelength: -1,
+    },
+    // A finger scrolls the page, a mouse zooms.
+    dragmode: matchMedia("(pointer: fine)").matches ? "zoom" : false, ...changes,
+  };
+  for (const key of Object.keys(layout)) {
+    if (/^[xy]axis/.test(key)) layout[key] = { ...axis, ...layout[key] };
+  }
+  return layout;
+}
+
+function paint(place) {
+  if (!window.Plotly || !data) return;
+  const drawn = painters[place.dataset.plot](place);
+  if (!drawn) return;
+  const small = Boolean(place.dataset.small);
+  const config = {
+    responsive: true, displaylogo: false, staticPlot: small,
+    displayModeBar: place.closest(".multiple") ? false : "hover",
+    modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
+    toImageButtonOptions: { format: "svg", filename: place.dataset.panel || place.dataset.plot },
+  };
+  place.replaceChildren(...[...place.children].filter((c) => !c.classList.contains("waiting")));
+  Plotly.react(place, drawn.traces, drawn.layout, config);
+  if (place.dataset.label) {
+    place.setAttribute("role", "img");
+    place.setAttribute("aria-label", place.dataset.label);
+  }
+  place.dataset.drawn = "1";
+}
+
+function repaint(filter = () => true) {
+  for (const place of all("[data-plot][data-drawn]")) if (filter(place)) paint(place);
+}
+
+function startPlots() {
+  const watcher = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      watcher.unobserve(entry.target);
+      requestAnimationFrame(() => paint(entry.target));
+    }
+  }, { rootMargin: "400px" });
+  for (const place of all("[data-plot]")) watcher.observe(place);
+  themed.push(() => repaint());
+}
+
+// Runtime profiles
+
+function steps(curve, chapter, end, full) {
+  // A curve lists the places of the grid where it rises; in full, every place of the grid is noted.
+  const [places, shares] = curve;
+  const x = [], y = [];
+  const at = (place) => 10 ** (place / chapter.decade);
+  if (full) {
+    let next = 0, share = 0;
+    for (let place = 0; at(place) <= end * 1.0001; place++) {
+      while (next < places.length && places[next] <= place) share = shares[next++];
+      x.push(at(place));
+      y.push(share / chapter.unit);
+    }
+  } else {
+    x.push(1);
+    y.push(0);
+    places.forEach((place, i) => {
+      if (at(place) > end) return;
+      x.push(at(place));
+      y.push(shares[i] / chapter.unit);
+    });
+  }
+  x.push(end);
+  y.push(y[y.length - 1]);
+  return { x, y };
+}
+
+function profile(place) {
+  const chapter = data.chapters[place.dataset.dimension];
+  const panel = chapter.panels[place.dataset.panel];
+  const small = Boolean(place.dataset.small), kind = state.restarts, end = chapter.end[kind];
+  const traces = [];
+  const hover = "%{y:.1%}";
+  if (panel.best) {
+    traces.push({
+      ...steps(panel.best, chapter, end, !small), name: "best 2009", mode: "lines",
+      line: { color: colour("soft"), width: small ? 1.2 : 1.6, dash: "dash", shape: "hv" },
+      hovertemplate: hover,
+    });
+  }
+  chapter.methods.forEach((name, i) => {
+    const line = panel.lines[i];
+    if (!line || state.hidden.has(name)) return;
+    const look = data.methods.findIndex((m) => m.name === name);
+    const { symbol, dash } = data.methods[look], tone = colour(`m${look}`);
+    const stop = kind === "raw" ? Math.min(line.end, end) : end;
+    const curve = steps(line[kind], chapter, stop, !small);
+    traces.push({
+      ...curve, name, mode: small ? "lines" : "lines+markers", hovertemplate: hover,
+      line: { color: tone, width: small ? 1.5 : 2, shape: "hv", dash },
+      marker: { color: tone, symbol, size: 7, maxdisplayed: 7 },
+    });
+    // The share that has been reached when the budget is spent.
+    let at = curve.x.findIndex((x) => x > line.end * 1.0001);
+    at = at < 0 ? curve.x.length - 1 : at - 1;
+    traces.push({
+      x: [line.end], y: [curve.y[Math.max(at, 0)]], mode: "markers", hoverinfo: "skip",
+      marker: { color: tone, symbol: "x-thin", size: small ? 6 : 9, line: { color: tone, width: small ? 1.5 : 2 } },
+      cliponaxis: false,
+    });
+  });
+  const top = Math.log10(end);
+  const layout = frame({
+    xaxis: {
+      type: "log", range: [0, top], dtick: small && top > 4 ? 2 : 1, exponentformat: "power",
+      title: small ? undefined : { text: chapter.x, standoff: 8 },
+      hoverformat: ".3s",
+    },
+    yaxis: {
+      range: [0, 1.005], tickformat: ".0%", dtick: small ? 0.5 : 0.2,
+      title: small ? undefined : { text: chapter.y, standoff: 8 },
+    },
+    hovermode: "x unified",
+  });
+  if (small) {
+    layout.margin = { l: 34, r: 14, t: 6, b: 20 };
+    layout.font.size = 10;
+  }
+  return { traces, layout };
+}
+
+// Operator use in a run
+
+const PATTERNS = ["", "/", ".", "x", "-"];
+const OPERATORS = 10;
+
+function course(place) {
+  const run = data.courses[Number(place.dataset.run || 0)];
+  const traces = [];
+  const x = [0, ...run.evaluations];
+  run.operators.forEach((name, k) => {
+    const tone = colour(`o${k % OPERATORS}`), pattern = PATTERNS[Math.floor(k / OPERATORS) % 5];
+    const common = { x, name };
+    traces.push({
+      ...common, y: [run.shares[k][0], ...run.shares[k]].map((s) => s / 1000), yaxis: "y",
+      stackgroup: "use", mode: "lines", line: { width: 0.4, color: colour("paper") }, fillcolor: tone,
+      fillpattern: { shape: pattern, fgcolor: colour("paper"), bgcolor: tone, size: 6 },
+      hovertemplate: "%{y:.1%}",
+    });
+    traces.push({
+      ...common, y: [run.probabilities[k][0], ...run.probabilities[k]].map((s) => s / 1000),
+      yaxis: "y2", mode: "lines", hovertemplate: "%{y:.1%}",
+      line: { width: 1.6, color: tone, dash: ["solid", "dash", "dot"][Math.floor(k / OPERATORS) % 3] },
+    });
+  });
+  traces.push({
+    x: run.evaluations, y: run.error, yaxis: "y3", mode: "lines", name: "best error",
+    line: { color: colour("ink"), width: 2 }, hovertemplate: "%{y:.2e}",
+  });
+  const narrow = place.clientWidth < 560;
+  const layout = frame({
+    xaxis: {
+      anchor: "y3", range: [0, x[x.length - 1]], title: { text: "evaluations", standoff: 8 },
+      exponentformat: "none", separatethousands: true, nticks: narrow ? 4 : 9,
+    },
+    yaxis: { domain: [0.6, 1], range: [0, 1], tickformat: ".0%", dtick: 0.25, title: { text: "share of offspring" } },
+    yaxis2: { domain: [0.31, 0.56], rangemode: "tozero", tickformat: ".0%", nticks: 5, title: { text: "probability" } },
+    yaxis3: { domain: [0, 0.27], type: "log", exponentformat: "power", nticks: 6, title: { text: "best error" } },
+    hovermode: "x unified",
+    shapes: run.restarts.map((at) => ({
+      type: "line", x0: at, x1: at, yref: "paper", y0: 0, y1: 1,
+      line: { color: colour("soft"), width: 1, dash: "dot" },
+    })),
+  });
+  layout.separators = ".\u202f";
+  layout.margin.l = 76;
+  return { traces, layout };
+}
+
+function startCourses() {
+  const place = document.querySelector("[data-plot=course]");
+  if (!place || !data.courses.length) return;
+  const menus = Object.fromEntries(all("[data-menu]").map((m) => [m.dataset.menu, m]));
+  const keys = place.closest("figure").querySelector(".keys");
+  const several = new Set(data.courses.map((c) => c.dimension)).size > 1;
+  const where = (c) => (several ? `${c.name}, ${c.dimension}-D` : c.name);
+  const what = (c) => (c.repetition > 1 ? `${c.instance}, repetition ${c.repetition}` : `${c.instance}`);
+
+  function fill(menu, texts, chosen) {
+    menu.replaceChildren(...texts.map((text) => new Option(text, text, text === chosen, text === chosen)));
+  }
+  function show(index) {
+    const run = data.courses[index];
+    const same = data.courses.filter((c) => c.method === run.method);
+    const order = (a, b) => a.function - b.function || a.dimension - b.dimension;
+    const unique = (texts) => [...new Set(texts)];
+    fill(menus.method, unique(data.courses.map((c) => c.method)), run.method);
+    fill(menus.function, unique([...same].sort(order).map(where)), where(run));
+    fill(menus.instance, same.filter((c) => where(c) === where(run)).map(what), what(run));
+    keys.replaceChildren(
+      element("b", { className: "key" }, run.title + (run.solved ? ", solved" : ", not solved")),
+      ...run.operators.map((name, k) => {
+        const key = element("span", { className: "key method" }, name);
+        key.style.setProperty("--c", `var(--o${k % OPERATORS})`);
+        return key;
+      }));
+    for (const pick of all("[data-run]")) pick.classList.toggle("here", pick.dataset.run === String(index));
+    place.dataset.run = index;
+    place.dataset.label = `Operator use, probabilities and error: ${run.title}`;
+    if (place.dataset.drawn) paint(place);
+  }
+  const find = (test) => Math.max(0, data.courses.findIndex(test));
+  menus.method.addEventListener("change", () => {
+    const at = data.courses[Number(place.dataset.run)];
+    const same = data.courses.findIndex((c) => c.method === menus.method.value && where(c) === where(at));
+    show(same >= 0 ? same : find((c) => c.method === menus.method.value));
+  });
+  menus.function.addEventListener("change", () => show(find(
+    (c) => c.method === menus.method.value && where(c) === menus.function.value)));
+  menus.instance.addEventListener("change", () => show(find(
+    (c) => c.method === menus.method.value && where(c) === menus.function.value
+      && what(c) === menus.instance.value)));
+  for (const pick of all("button[data-run]")) pick.addEventListener("click", () => show(Number(pick.dataset.run)));
+  show(0);
+}
