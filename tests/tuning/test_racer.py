@@ -2,6 +2,7 @@
 
 import math
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -132,16 +133,13 @@ def test_the_runs_to_the_first_test_are_computed_by_hand() -> None:
     assert after(flat(2), seen=0).runs_to_first_test(10) == 50
 
 
-def test_a_search_without_runs_for_a_first_test_ends() -> None:
-    """However many results the survivors lack, the next race is not begun with too few runs."""
-    rules = Rules(first_test=30, mu=30)
-    space = flat(3, 3)
-    found, events = raced(
-        lambda tasks: [noise(t.values, t.seed) for t in tasks], space=space, rules=rules,
-        runs=least_budget(2, rules),
-    )  # fmt: skip
-    assert found.used <= least_budget(2, rules)
-    assert all(e.why for e in events if isinstance(e, IterationEnded))
+def test_a_race_that_could_not_come_to_its_first_test_is_not_begun(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_Search, "runs_to_first_test", lambda self, _: 280 if self.elites else 0)
+    found, _ = raced(Noisy(), runs=300)
+    assert found.used > 20
+    assert found.iterations == 1
 
 
 # Who is in the next race
@@ -157,6 +155,14 @@ def test_children_inherit_the_model_of_their_parent() -> None:
     for one in joined:
         assert search.models[one.id] is search.models[one.parent]
     assert (first.origin, joined[0].id) == ("model", 3)
+
+
+def test_the_better_of_two_survivors_has_two_thirds_of_the_children() -> None:
+    space = Space((real("x", 0, 1000), real("y", 0, 1000)))
+    both = {"x": 100.0, "y": 100.0}, {"x": 900.0, "y": 900.0}
+    search = after(space, (both[0], 5), (both[1], 5), seen=5)
+    parents = Counter(one.parent for one in search.next(302, 2, 3))
+    assert abs(parents[1] - 200) < 41  # 5 sqrt(300 · 2/9)
 
 
 def test_where_candidates_are_alike_their_models_are_widened_once() -> None:
