@@ -1,5 +1,6 @@
 """`uaos tune`: from a terminal, all that the library does; never a traceback, nothing damaged."""
 
+import io
 import json
 import os
 import pty
@@ -15,14 +16,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from test_cli import OWN, Done, run
 from test_register import _families_as_before  # noqa: F401 (tests register components)
 
 import uaos
+from uaos.cli.tune_view import View
 from uaos.experiments import Plan, Store
 from uaos.experiments.pools import SharedPool
 from uaos.problems import BBOB
-from uaos.tuning import evaluator
+from uaos.tuning import evaluator, tune
+from uaos.tuning.design import design_for
+from uaos.tuning.events import IterationStarted, Step
+from uaos.tuning.instances import instances as training_problems
+from uaos.tuning.limits import narrow
 from uaos.tuning.store import TuningStore
 
 # One free parameter, max_gen: 42 runs are enough.
@@ -86,6 +93,22 @@ def test_a_file_or_pipe_gets_a_line_for_each_race_and_tenth_of_the_budget(
     assert "\r" not in shown
     assert re.search(r"^race 1 of 2: \d of \d left, \d+ instances, .*: max_gen \d+$", shown, re.M)
     assert len(re.findall(r"^\d0 %: \d+ of 50 runs, 0:\d\d, about 0:\d\d left$", shown, re.M)) >= 8
+
+
+def test_runs_are_counted_within_a_step_that_takes_long() -> None:
+    fixed = [option.removeprefix("--fix=") for option in SADE[1:]]
+    design = narrow(design_for("SaDE", dimension=2), fixed)
+    problems = training_problems("16-18", functions="1", dimension=2)
+    out = io.StringIO()
+    view = View(tune.Plan(design, problems, runs=50), Console(file=out, width=100))
+    view.on_event(IterationStarted(1, 2, 25, (1, 2, 3)))
+    for _ in range(6):
+        view.on_run(evaluator.Result(1.0, "", False, 0.1))
+    assert re.fullmatch(r"10 %: 5 of 50 runs, 0:00, about 0:00 left\n", out.getvalue())
+    assert view.watch.used == 6
+    step = Step(1, 1, 0, "f1 2-D i16", 7, {}, 3, 1, 1.0, 0.5, 0.5, (), 8)
+    view.on_event(step)  # six runs and two that the store had
+    assert view.watch.used == 8
 
 
 def test_the_survivors_are_shown_with_their_statistics(first: tuple[Path, Done]) -> None:
@@ -298,6 +321,24 @@ def test_test_problems_are_trained_on_only_by_force_and_it_is_said(tmp_path: Pat
     assert "trained on test problems, where its results now say nothing" in done.stdout
 
 
+def test_what_the_plan_makes_doubtful_is_said_before_it_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(4):
+        uaos.configuration("SaDE").method.replace(max_gen=number + 1).to_toml(
+            tmp_path / f"{number}.toml"
+        )
+    stop = Here(lambda count: os.kill(os.getpid(), signal.SIGINT))
+    monkeypatch.setattr(evaluator, "pool_for", lambda *_: SharedPool(stop, 1))
+    many = ["--runs=42", "--initial=0.toml,1.toml,2.toml,3.toml"]
+    shown = run("tune", "a.db", *SMALL, *many, cwd=tmp_path).stdout
+    # 42 runs, two races, six instances for each candidate
+    assert "the first race has room for 3 candidates: of the 4 to start from" in shown
+    large = ["--free=NP", "--fix=NP=200", "--initial=none"]
+    shown = run("tune", "a.db", *SMALL, *large, cwd=tmp_path).stdout
+    assert "NP may be 200, but a run of 100 evaluations then ends within its first" in shown
+
+
 # Components of one's own
 
 
@@ -471,3 +512,4 @@ def test_help_has_an_example_and_explains_every_option() -> None:
     assert "Example: uaos tune first.db --runs 800 --budget 200D --dim 5" in shown
     for option in ("--range", "--space-file", "--export-irace", "--force-test-instances"):
         assert option in shown
+    assert "its tables `fix` and `range`" in " ".join(shown.replace("│", " ").split())

@@ -49,6 +49,9 @@ def test_the_order_of_limits_does_not_matter() -> None:
     texts = ["reward=area_under_curve", "W=50", "D=0.5"]
     spaces = [narrow(PAPER, fix=order).space for order in (texts, texts[::-1])]
     assert spaces[0] == spaces[1]
+    for order in (["reward=immediate_success", "W=50"], ["W=50", "reward=immediate_success"]):
+        with pytest.raises(InvalidParameter, match="W is '50'; allowed: no limit"):
+            narrow(PAPER, fix=order)
 
 
 def test_a_file_holds_limits_and_what_is_typed_wins(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def tune_command(
     ] = None,
     space_file: Annotated[
         Path | None,
-        typer.Option(help="A TOML file with such limits, in tables [fix] and [range]."),
+        typer.Option(help="A TOML file with such limits, in its tables `fix` and `range`."),
     ] = None,
     instances: Annotated[
         str,

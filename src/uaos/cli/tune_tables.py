@@ -50,6 +50,14 @@ def plan_table(plan: Plan, starts: str, output: Path) -> RenderableType:
             "first population; more evaluations (--budget) or a smaller NP (--range) avoid it",
             style="yellow",
         ))  # fmt: skip
+    # As the racer computes the size of its first race.
+    room = plan.runs // races // (plan.rules.least + plan.rules.each_test)
+    if plan.tuner == "racer" and len(plan.initial) > room:
+        parts.append(Text(
+            f"the first race has room for {room} candidates: of the {len(plan.initial)} to start "
+            f"from, the first {room} take part; more runs (--runs) make room",
+            style="yellow",
+        ))  # fmt: skip
     return Group(*parts, Text(""))
 
 
