@@ -134,6 +134,7 @@ def test_the_winner_is_a_file_for_every_command_and_for_minimize(
     assert found.name == "a"
     assert found.tuning["training_set"] == "16-18"
     assert f"max_gen = {found.method.reward.max_gen}" in done.stdout
+    assert "in a differential evolution of 9 operators with F 0.5, CR 0.9" in done.stdout
     problem = BBOB(1, 2, 1)
     uaos.minimize(problem, problem.bounds, method=str(folder / "a.toml"), budget=200, seed=1)
     common = ["--method", "a.toml", "--function", "1", "--dim", "2", "--budget", "100"]

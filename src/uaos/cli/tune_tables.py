@@ -1,7 +1,8 @@
 """What `uaos tune` shows before and after: plan, search space, survivors, status."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -111,8 +112,18 @@ def elites_table(tuned: Tuned, plan: Plan, test: str) -> RenderableType:
 def recipe(configuration: Configuration) -> RenderableType:
     """The winner: its method, and the settings it runs in."""
     settings = {k: v for k, v in configuration.settings.to_dict().items() if k != "pool"}
-    shown = ", ".join(f"{k} {v}" for k, v in settings.items())
-    return Group(configuration, Text(f"in a differential evolution with {shown}"), Text(""))
+    shown = ", ".join(f"{k} {_words(v)}" for k, v in settings.items())
+    operators = len(configuration.settings.members)
+    words = f"in a differential evolution of {operators} operators with {shown}"
+    return Group(configuration, Text(words), Text(""))
+
+
+def _words(value: Any) -> str:
+    """A setting's value; a rule by its name, with its numbers."""
+    if not isinstance(value, Mapping):
+        return str(value)
+    rest = ", ".join(f"{k} {v}" for k, v in value.items() if k != "rule")
+    return f"{value['rule']} ({rest})" if rest else str(value["rule"])
 
 
 def status_table(store: TuningStore, tunings: Sequence[Tuning]) -> RenderableType:
