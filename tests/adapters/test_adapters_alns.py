@@ -140,12 +140,15 @@ def test_every_acceptance_criterion_of_the_package_is_tried() -> None:
     assert theirs == set(ACCEPT)
 
 
-@pytest.mark.parametrize("stop", [MaxIterations(15), NoImprovement(5), MaxRuntime(0.01)], ids=str)
+@pytest.mark.parametrize(("stop", "limit"), [(MaxIterations, 15), (NoImprovement, 5),
+                                             (MaxRuntime, 0.01)])  # fmt: skip
 @pytest.mark.parametrize("accept", ACCEPT)
-def test_it_works_with_every_acceptance_and_stopping_criterion(accept: str, stop: Any) -> None:
+def test_it_works_with_every_acceptance_and_stopping_criterion(
+    accept: str, stop: Any, limit: float
+) -> None:
     criterion = getattr(alns.accept, accept)(*ACCEPT[accept])
     select = AdaptiveSelect(3, 2)
-    result = search().iterate(START, select, criterion, stop)
+    result = search().iterate(START, select, criterion, stop(limit))
     assert sum(select.credit.counts["pair"].values()) == len(result.statistics.objectives) - 1
 
 
@@ -193,7 +196,7 @@ def test_the_parent_is_the_current_solution_and_the_offspring_the_candidate(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     heard = told(monkeypatch)
-    select, rng = AdaptiveSelect(2, 2), np.random.default_rng(1)
+    select, rng = AdaptiveSelect(2, 2, segment=1), np.random.default_rng(1)
     select(rng, Fixed(3.0), Fixed(10.0))
     select.update(Fixed(7.0), 1, 0, Outcome.BETTER)
     # The pairs are (0, 0), (0, 1), (1, 0), (1, 1): (1, 0) is number 2.
@@ -202,7 +205,7 @@ def test_the_parent_is_the_current_solution_and_the_offspring_the_candidate(
 
 def test_in_independent_slots_both_operators_hear_it(monkeypatch: pytest.MonkeyPatch) -> None:
     heard = told(monkeypatch)
-    select, rng = AdaptiveSelect(3, 2, independent=True), np.random.default_rng(1)
+    select, rng = AdaptiveSelect(3, 2, independent=True, segment=1), np.random.default_rng(1)
     select(rng, Fixed(3.0), Fixed(10.0))
     select.update(Fixed(7.0), 2, 1, Outcome.BETTER)
     assert heard == [([2], [10.0], [7.0]), ([1], [10.0], [7.0])]
@@ -210,7 +213,7 @@ def test_in_independent_slots_both_operators_hear_it(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("value", [nan, inf])
 def test_a_candidate_without_a_finite_objective_is_a_failure(value: float) -> None:
-    select, rng = AdaptiveSelect(1, 2, method="SaDE"), np.random.default_rng(1)
+    select, rng = AdaptiveSelect(1, 2, method="SaDE", segment=2), np.random.default_rng(1)
     for repair, objective in ((0, value), (1, 5.0)):
         select(rng, Fixed(3.0), Fixed(10.0))
         select.update(Fixed(objective), 0, repair, Outcome.REJECT)
@@ -219,9 +222,11 @@ def test_a_candidate_without_a_finite_objective_is_a_failure(value: float) -> No
 
 def test_a_segment_of_iterations_is_one_generation(monkeypatch: pytest.MonkeyPatch) -> None:
     heard = told(monkeypatch)
-    run(AdaptiveSelect(3, 2, segment=8), iterations=20)
+    select = AdaptiveSelect(3, 2, segment=8)
+    run(select, iterations=20)
     # 8 + 8, and 4 that wait for the next call of iterate
     assert [len(operators) for operators, *_ in heard] == [8, 8]
+    assert sum(select.credit.counts["pair"].values()) == 20
 
 
 @pytest.mark.parametrize("independent", [False, True])
