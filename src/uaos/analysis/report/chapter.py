@@ -1,7 +1,8 @@
 """One dimension of the results, with everything that the report says or draws of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from uaos.analysis.art import AverageRunningTime, running_times
 from uaos.analysis.ecdf import Ecdf, combined, ecdf
@@ -82,9 +83,25 @@ class Chapter:
     overall: Class
     classes: tuple[Class, ...]
     verdict: Verdict
-    running_times: Mapping[tuple[str, int], list[AverageRunningTime]]
-    raw: Mapping[tuple[str, int], Ecdf]
-    restarted: Mapping[tuple[str, int], Ecdf]
+    seed: int
+
+    @cached_property
+    def running_times(self) -> Mapping[tuple[str, int], list[AverageRunningTime]]:
+        """The cells of COCO's table, by method and function."""
+        return {key: running_times(r, seed=self.seed) for key, r in self._by_key()}
+
+    @cached_property
+    def raw(self) -> Mapping[tuple[str, int], Ecdf]:
+        """Profiles of the runs as they were."""
+        return {key: ecdf(r) for key, r in self._by_key()}
+
+    @cached_property
+    def restarted(self) -> Mapping[tuple[str, int], Ecdf]:
+        """Profiles with simulated restarts."""
+        return {key: ecdf(r, restarts=True, seed=self.seed) for key, r in self._by_key()}
+
+    def _by_key(self) -> Iterator[tuple[tuple[str, int], Runs]]:
+        return (((r.method, r.function), r) for r in self.runs)
 
     @property
     def budget(self) -> int:
@@ -130,31 +147,19 @@ class Chapter:
         return profile_2009(panel.functions, self.dimension)
 
 
-def chapter(
-    results: Results, dimension: int, *, seed: int = 1, tell: Callable[[str], None] = lambda _: None
-) -> Chapter:
-    """Compute a chapter; `seed` is for the simulated restarts, `tell` hears what is under way."""
+def chapter(results: Results, dimension: int, *, seed: int = 1) -> Chapter:
+    """Compute a chapter; `seed` is for the simulated restarts."""
     part = results.select(dimension=dimension)
-    tell(f"{dimension}-D: tests")
     table = scores(part, dimension)
-    methods = table.methods
-    pairs = tuple(pairwise(table))
-    by_key = {(r.method, r.function): r for m in methods for r in part.of(m, dimension)}
-    tell(f"{dimension}-D: running times")
-    times = {key: running_times(r, seed=seed) for key, r in by_key.items()}
-    tell(f"{dimension}-D: runtime profiles")
-    raw = {key: ecdf(r) for key, r in by_key.items()}
-    restarted = {key: ecdf(r, restarts=True, seed=seed) for key, r in by_key.items()}
     classes = tuple(
         _class(part, table, name, tuple(members))
         for name, members in CLASSES.items()
-        if any(f in members for _, f in by_key)
+        if any(f in members for f in part.functions)
     )
-    every = tuple(sorted({f for _, f in by_key}))
     return Chapter(
-        dimension, part, methods, table, friedman(table), pairs,
-        tuple(pairwise(table.by_function())), _class(part, table, "all", every), classes,
-        verdict(table, part.configurations), times, raw, restarted,
+        dimension, part, table.methods, table, friedman(table), tuple(pairwise(table)),
+        tuple(pairwise(table.by_function())), _class(part, table, "all", part.functions), classes,
+        verdict(table, part.configurations), seed,
     )  # fmt: skip
 
 

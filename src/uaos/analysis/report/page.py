@@ -5,6 +5,7 @@ import gzip
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -46,17 +47,22 @@ def page(
     """The HTML of a report."""
     results = sources.results
     looks = Looks(results.methods)
-    chapters = [chapter(results, d, tell=tell) for d in results.dimensions]
+    tell("tests")
+    chapters = [chapter(results, d) for d in results.dimensions]
     tunings = [TuningView(entry, i) for i, entry in enumerate(sources.tunings, 1)]
     beside = compared(results)
     tell("operator use")
     found = courses(sources.experiments, chosen)
     sections: list[tuple[str, str, Markup]] = []
     if chapters:
-        tell("figures")
+        tell("overview")
+        first = _by_dimension(chapters, looks, overview_section)
+        tell("runtime profiles")
+        profiles = _by_dimension(chapters, looks, profile_section)
+        tell("running times")
         sections += [
-            ("overview", "Overview", _by_dimension(chapters, looks, overview_section)),
-            ("profiles", "Runtime profiles", _by_dimension(chapters, looks, profile_section)),
+            ("overview", "Overview", first),
+            ("profiles", "Runtime profiles", profiles),
             ("running-times", "Running times", joined([
                 _by_dimension(chapters, looks, running_section), published_section(beside, looks),
             ])),
@@ -135,8 +141,6 @@ def _filled(
     looks: Looks,
     data: dict[str, Any],
 ) -> str:
-    from plotly.offline import get_plotlyjs
-
     items = tag("ul", *(tag("li", line) for line in lacking))
     box = tag("div", tag("b", "To be known"), items, class_="missing") if lacking else Markup("")
     body = joined(
@@ -153,11 +157,19 @@ def _filled(
         "body": body,
         "version": markup(versions().get("uaos", "")),
         "data": _packed(text),
-        "plotly": _packed(get_plotlyjs()),
+        "plotly": _plotly(),
         "script": "\n".join(_read(name) for name in _SCRIPTS),
     }
     # In one pass, so that nothing inside a part is taken for a place.
     return re.sub(r"<!--(\w+)-->", lambda place: parts[place[1]], _read("page.html"))
+
+
+@cache
+def _plotly() -> str:
+    """Plotly's script, from the installed package."""
+    from plotly.offline import get_plotlyjs
+
+    return _packed(get_plotlyjs())
 
 
 def _read(name: str) -> str:

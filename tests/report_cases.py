@@ -1,0 +1,94 @@
+"""Small stores to report on, and what a report says."""
+
+import base64
+import gzip
+import html
+import json
+import re
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from uaos.experiments import Plan, Store, run_unit
+from uaos.tuning.design import Design, design_for
+from uaos.tuning.instances import Instance
+from uaos.tuning.tune import Plan as TuningPlan
+from uaos.tuning.tune import tune
+
+
+class Here(Executor):
+    """Runs what is submitted there and then."""
+
+    _max_workers = 32
+
+    def submit(self, work: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future:
+        future: Future = Future()
+        future.set_result(work(*arguments, **named))
+        return future
+
+
+def experiment(path: Path, *methods: str, **changes: Any) -> Path:
+    """The store of a small experiment in 2-D, run in this process."""
+    chosen = {"functions": "1,8", "dimension": 2, "instances": "1-2", "budget": "50D"} | changes
+    plan = Plan.of(methods, **chosen)
+    with Store.create_or_resume(path, plan) as store:
+        store.record([run_unit(u, plan.competitors[u.method]) for u in plan.units()])
+    return path
+
+
+def two_free() -> Design:
+    """SaDE with F and the power of its reward to be tuned."""
+    made = design_for("SaDE", ["F"], dimension=2)
+    for name in made.space.names:
+        if not made.space[name].fixed and name not in ("F", "power"):
+            value = getattr(made.base.method.reward, name, 0.0)
+            made = made.narrowed(lambda space, n=name, v=value: space.fix(n, v))
+    return made
+
+
+def tuning(path: Path, **changes: Any) -> Path:
+    """The store of a small tuning, run in this process."""
+    problems = tuple(Instance(f, 2, 16) for f in (1, 2, 8))
+    given = {"runs": 96, "budget": "40D", "seed": 3, "training_set": "16"} | changes
+    tune(TuningPlan(two_free(), problems, **given), path, Here())
+    return path
+
+
+@pytest.fixture(scope="session")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """An experiment of three methods, one of them with a single operator, and a tuning."""
+    folder = tmp_path_factory.mktemp("report")
+    bench = experiment(
+        folder / "bench.db", "mix", "JADE", functions="1,5,8", instances="1-3", budget="400D"
+    )
+    return [bench, tuning(folder / "tuning.db")]
+
+
+@pytest.fixture(scope="session")
+def report(stores: list[Path]) -> Path:
+    """Their report."""
+    from uaos.analysis.report import write_report
+
+    return write_report(stores, stores[0].parent / "report.html", commands=["uaos study --small"])
+
+
+def packed(path: Path, name: str) -> str:
+    """What lies compressed in a report."""
+    text = path.read_text(encoding="utf-8")
+    found = re.search(rf'<script type="text/plain" id="{name}">([^<]*)</script>', text)
+    assert found
+    return gzip.decompress(base64.b64decode(found[1])).decode()
+
+
+def data(path: Path) -> dict[str, Any]:
+    """The data of a report."""
+    return json.loads(packed(path, "data"))
+
+
+def words(markup: str) -> str:
+    """The text of HTML, as it is read."""
+    bare = re.sub(r"<(script|style)[^>]*>.*?</\1>", "", markup, flags=re.DOTALL)
+    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", bare)))
