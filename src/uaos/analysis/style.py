@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 #: Inches of one column of a paper, and of both.
 WIDTHS = {"column": 3.5, "page": 7.2}
-_NARROWEST, _WIDEST = 2.0, 40.0
+_NARROWEST, _WIDEST = 3.0, 40.0
 
 # All of them come with matplotlib, so that a figure is the same on every machine; the generic name
 # is for those who read the texts of an SVG without them. STIX has the shapes of Times.
@@ -126,11 +126,14 @@ class Style:
 DEFAULT = Style()
 
 
-def text_width(figure: "Figure", texts: Sequence[str], size: float = TEXT) -> float:
+def text_width(
+    figure: "Figure", texts: Sequence[str], size: float = TEXT, *, bold: bool = False
+) -> float:
     """How wide the widest of the texts is, in inches."""
     widest = 0.0
     for text in texts:
-        drawn = figure.text(0, 0, text, fontsize=size)
+        weight = "bold" if bold else "normal"
+        drawn = figure.text(0, 0, text, fontsize=size, fontweight=weight)
         widest = max(widest, drawn.get_window_extent().width / figure.dpi)
         drawn.remove()
     return widest

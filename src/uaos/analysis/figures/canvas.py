@@ -9,6 +9,8 @@ from uaos.analysis.style import TICK, Look, text_width
 
 # Inches: a line of a legend, the handle and the gap beside a name, the edges of the figure.
 _LINE, _HANDLE, _GAP, _EDGE = 0.138, 0.21, 0.18, 0.05
+# Points of the smallest font for names.
+_SMALLEST = 5.5
 
 
 def axes_with_margins(figure: Any, left: float, bottom: float, right: float, top: float) -> Any:
@@ -17,6 +19,24 @@ def axes_with_margins(figure: Any, left: float, bottom: float, right: float, top
     return figure.add_axes(
         (left / width, bottom / height, 1 - (left + right) / width, 1 - (bottom + top) / height)
     )
+
+
+def fitted(
+    figure: Any, names: Sequence[str], size: float, width: float, *, bold: bool = False
+) -> tuple[float, list[str]]:
+    """A size of font, and the names, with which the widest is within `width` inches.
+
+    Names are cut where the smallest font does not do.
+    """
+    widest = text_width(figure, names, size, bold=bold)
+    size = max(min(size, size * width / widest), min(size, _SMALLEST))
+    cut = []
+    for name in names:
+        left = name
+        while len(left) > 2 and text_width(figure, [left], size, bold=bold) > width + 1e-9:
+            left = left.removesuffix("…")[:-1] + "…"
+        cut.append(left)
+    return size, cut
 
 
 def decades(axis: Any, most: int) -> None:

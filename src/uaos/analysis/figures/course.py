@@ -42,7 +42,7 @@ def operators(
         beside = room(figure, names)
         # Names beside their bands need no colour to be understood; in a column there is no room.
         aside = beside < _ASIDE * width
-        left, right, top = 0.52, beside if aside else 0.12, 0.24 if title else 0.08
+        left, right, top = 0.52, beside if aside else 0.20, 0.24 if title else 0.08
         below = 0.02 if aside else 0.02 + legend_size(figure, names, width)[2]
         bottom = 0.38 + below
         height = top + bottom + min(4.2, max(3.0, 0.5 * width))

@@ -51,11 +51,11 @@ def tuning_frequencies(
         said = _said(figure, width - 2 * _EDGE)
         top = 0.12 + 0.13 * said.count("\n")
         blocks = (sum(h + _DOWN for h in highs) + _TICKS, below * (_NUMBER + _DOWN) + _TICKS)
-        height = top + sum(b for b, any_ in zip(blocks, (rows, below), strict=True) if any_) + 0.14
+        height = top + sum(b for b, any_ in zip(blocks, (rows, below), strict=True) if any_) + 0.17
         figure.set_size_inches(width, height)
         y = height - top - _DOWN
         names = [str(value) for one in choices for value in one.values]
-        beside = room(figure, names, SMALL) + 0.06 if names else 0.0
+        beside = room(figure, names, SMALL, bold=True) if names else 0.0
         for i, one in enumerate(choices):
             high = highs[i // across]
             axes = _panel(figure, across, i, y - high, high, beside)

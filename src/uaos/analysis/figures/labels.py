@@ -7,12 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
+from uaos.analysis.figures.canvas import fitted
 from uaos.analysis.style import GREY, TEXT, Look, text_width
 
 # Inches from the axes to the marker before a name, from there to the name, and after the name.
 _LEAD, _GAP, _END = 0.22, 0.07, 0.05
-# Height of a line of text, in sizes of its font; the smallest font if there are many names.
-_LINE, _SMALLEST = 1.22, 4.0
+# Height of a line of text, in sizes of its font.
+_LINE = 1.22
 
 
 class End(NamedTuple):
@@ -24,20 +25,28 @@ class End(NamedTuple):
     bold: bool = False
 
 
-def room(figure: Any, names: Sequence[str], size: float = TEXT) -> float:
+def room(figure: Any, names: Sequence[str], size: float = TEXT, bold: bool = False) -> float:
     """Inches that names take to the right of the axes."""
-    return _LEAD + _GAP + text_width(figure, names, size) + _END
+    return _LEAD + _GAP + text_width(figure, names, size, bold=bold) + _END
 
 
 def name_ends(axes: Any, ends: Sequence[End], size: float = TEXT) -> None:
-    """Write each name beside the end of its line, moved just as far as others need room."""
-    width, height = axes.get_window_extent().size / axes.figure.dpi
+    """Write each name beside the end of its line, moved just as far as others need room.
+
+    Names too many or too long for what is beside the axes are written smaller.
+    """
+    figure, box = axes.figure, axes.get_window_extent()
+    width, height = box.size / figure.dpi
+    beside = figure.get_size_inches()[0] - box.x1 / figure.dpi - _LEAD - _GAP - _END
     low, high = axes.get_ylim()
-    size = min(size, 72 * height / (_LINE * max(len(ends) - 1, 1)))
+    size = min(size, 72 * height / (_LINE * max(len(ends) - 0.75, 1)))
+    bold = any(end.bold for end in ends)
+    size, names = fitted(figure, [end.name for end in ends], size, beside, bold=bold)
     gap = _LINE * size / 72 / height
     wanted = np.array([(end.y - low) / (high - low) for end in ends])
-    places = spread(wanted, gap)
-    for end, at, place in zip(ends, wanted, places, strict=True):
+    # The topmost stays below a title that may reach over it.
+    places = spread(wanted, gap, 0.0, 1 - gap / 4)
+    for end, name, at, place in zip(ends, names, wanted, places, strict=True):
         color = GREY if end.look is None else end.look.color
         x = 1 + _LEAD / width
         look: dict[str, Any] = {"color": color, "transform": axes.transAxes, "clip_on": False}
@@ -45,14 +54,16 @@ def name_ends(axes: Any, ends: Sequence[End], size: float = TEXT) -> None:
         if end.look is not None:
             axes.plot([x], [place], end.look.marker, markersize=4, markeredgewidth=0, **look)
         axes.text(
-            x + _GAP / width, place, end.name, transform=axes.transAxes, va="center_baseline",
-            ha="left", fontsize=max(size, _SMALLEST), color=GREY if end.look is None else None,
+            x + _GAP / width, place, name, transform=axes.transAxes, va="center_baseline",
+            ha="left", fontsize=size, color=GREY if end.look is None else None,
             fontweight="bold" if end.bold else "normal",
         )  # fmt: skip
 
 
-def spread(wanted: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
-    """Places in [0, 1] at least `gap` apart, in the order of the wanted ones and near them.
+def spread(
+    wanted: NDArray[np.float64], gap: float, low: float = 0.0, high: float = 1.0
+) -> NDArray[np.float64]:
+    """Places from `low` to `high`, `gap` apart at least, as the wanted ones lie and near them.
 
     With t_i the places ascending, t_i - i·gap must not descend: the nearest such sequence is the
     isotonic regression.
@@ -61,5 +72,5 @@ def spread(wanted: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
     steps = gap * np.arange(len(wanted))
     near = isotonic_regression(wanted[order] - steps).x
     places = np.empty_like(wanted)
-    places[order] = np.clip(near, 0, max(0.0, 1 - steps[-1])) + steps
+    places[order] = np.clip(near, low, max(low, high - steps[-1])) + steps
     return places

@@ -22,12 +22,13 @@ def small_multiples(
     aspect: float,
     titles: Sequence[str],
     draw: Callable[[int, Any], object],
-    labels: tuple[str, str],
+    labels: tuple[str, str, str],
     handles: Sequence[Any],
 ) -> "Figure":
     """A grid of panels, `draw` being called with the number and the axes of each.
 
-    The legend stands where the grid has no panel, if it fits there, else below.
+    `labels` are that of x, that of y, and a shorter one of y. The legend stands where the grid has
+    no panel, if it fits there, else below.
     """
     rows = -(-len(titles) // columns)
     panel = (width - _LEFT - _RIGHT - (columns - 1) * _ACROSS) / columns
@@ -49,7 +50,9 @@ def small_multiples(
             },
         ).ravel()  # fmt: skip
         widest = text_width(figure, titles, SMALL + 0.5)
-        size = (SMALL + 0.5) * min(1.0, (panel + _ACROSS - 0.08) / widest)
+        # Into the gap beside it, unless a tick's number may stand there.
+        most = panel if free else panel + _ACROSS - 0.08
+        size = (SMALL + 0.5) * min(1.0, most / widest)
         for i, (axes, title) in enumerate(zip(grid, titles, strict=False)):
             draw(i, axes)
             axes.set_title(title, fontsize=size, pad=2.5)
@@ -59,9 +62,11 @@ def small_multiples(
         # The lowest panel of each column has the numbers, wherever the column ends.
         for axes in grid[max(0, len(titles) - columns) : len(titles)]:
             axes.tick_params(labelbottom=True)
-        decades(grid[0].xaxis, 4)
+        decades(grid[0].xaxis, min(4, max(2, int(panel / 0.27))))
         centre = (_LEFT + (width - _LEFT - _RIGHT) / 2, bottom + (height - _TOP - bottom) / 2)
-        figure.text(0.05 / width, centre[1] / height, labels[1], rotation=90, va="center",
+        most = 2 * min(centre[1], height - centre[1])
+        beside = labels[1] if text_width(figure, [labels[1]]) <= most else labels[2]
+        figure.text(0.05 / width, centre[1] / height, beside, rotation=90, va="center",
                     ha="left", fontsize=TEXT)  # fmt: skip
         figure.text(centre[0] / width, (bottom - _BELOW) / height, labels[0], ha="center",
                     va="top", fontsize=TEXT)  # fmt: skip

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _ROOM = 10
 # Points of a curve in a decade at most: more cannot be told apart in print.
 _POINTS = 150
+# Names beside the curves take no more than this of the width.
+_BESIDE = 0.4
 _REFERENCE: dict[str, Any] = {"color": GREY, "linestyle": (0, (4, 2)), "linewidth": 1.0}
 
 
@@ -94,7 +96,8 @@ class _Profiles:
         return small_multiples(
             style, width, columns, aspect, [title for title, _ in panels],
             lambda i, axes: self.draw(axes, panels[i][1], thin=True),
-            ("evaluations / dimension", f"share of (function, target) pairs, {self.dimension}-D"),
+            ("evaluations / dimension", f"share of (function, target) pairs, {self.dimension}-D",
+             f"share, {self.dimension}-D"),
             handles,
         )  # fmt: skip
 
@@ -117,7 +120,7 @@ def ecdf_overall(
     functions = shared_functions(results, dimension, of.methods)
     width = style.inches("column")
     with style.figure(width, max(2.3, min(0.72 * width, 4.2))) as figure:
-        right = room(figure, [*of.methods, NAME])
+        right = min(room(figure, [*of.methods, NAME]), _BESIDE * width)
         axes = axes_with_margins(figure, 0.48, 0.40, right, 0.24)
         ends = of.draw(axes, functions)
         axes.set_title(f"{spans(functions)}, {dimension}-D, 51 targets", fontsize=TICK)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uaos.analysis.figures.canvas import axes_with_margins
+from uaos.analysis.figures.canvas import axes_with_margins, fitted
 from uaos.analysis.figures.choice import chosen
 from uaos.analysis.results import Results
 from uaos.analysis.scores import scores
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Inches: of a name's line, of a bar's line, of what is above the axis, beside a name.
 _NAME, _BAR, _ABOVE, _BESIDE = 0.18, 0.08, 0.56, 0.14
+# A side takes no more than this of the width for its names.
+_SIDE = 0.36
 
 
 def ranks(
@@ -42,47 +44,40 @@ def ranks(
     looks = style.looks(results.methods)
     order = np.argsort(ranking.mean_ranks, kind="stable")
     groups = alike(ranking)
-    half = -(-len(names) // 2)
+    k, half = len(names), -(-len(names) // 2)
     width = style.inches("column")
     bars = _BAR * len(groups) + 0.10
     height = _ABOVE + bars + _NAME * half + 0.06
     with style.figure(width, height) as figure:
-        shown = [f"{ranking.methods[i]}  {ranking.mean_ranks[i]:.2f}" for i in order]
-        left, right = (text_width(figure, part) + _BESIDE for part in (shown[:half], shown[half:]))
+        size, texts = _texts(figure, ranking, order, half)
+        left, right = (
+            text_width(figure, part, size) + _BESIDE for part in (texts[:half], texts[half:])
+        )
         axes = axes_with_margins(figure, left, 0, right, 0)
         axes.set_axis_off()
-        k = len(names)
         axes.set_xlim(1, k)
-        # Heights in inches from the top.
+        # Heights are inches from the top; `inch` is one in ranks.
         axes.set_ylim(height, 0)
-        top = _ABOVE
-        axes.plot([1, k], [top, top], color=INK, linewidth=0.8, clip_on=False)
-        for tick in range(1, k + 1):
-            axes.plot([tick, tick], [top - 0.05, top], color=INK, linewidth=0.8, clip_on=False)
-            axes.text(tick, top - 0.07, str(tick), ha="center", va="bottom", fontsize=TICK)
-        # An inch in ranks.
         inch = (k - 1) / (width - left - right)
-        for place, i in enumerate(order):
-            first = place < half
-            y = top + bars + _NAME * ((place if first else k - 1 - place) + 0.5)
-            rank, look = ranking.mean_ranks[i], looks[ranking.methods[i]]
-            edge = 1 - 0.06 * inch if first else k + 0.06 * inch
-            axes.plot([rank, rank, edge], [top, y, y], color=look.color, linewidth=0.9,
-                      linestyle=look.stroke, clip_on=False, solid_joinstyle="miter")  # fmt: skip
-            axes.plot([rank], [top], look.marker, color=look.color, markersize=4.5,
-                      markeredgewidth=0, clip_on=False, zorder=4)  # fmt: skip
-            name, number = ranking.methods[i], f"{rank:.2f}"
-            text = f"{name}  {number}" if first else f"{number}  {name}"
-            beside = -0.03 * inch if first else 0.03 * inch
-            axes.text(edge + beside, y, text, ha="right" if first else "left",
-                      va="center_baseline", fontsize=TEXT)  # fmt: skip
+        _scale(axes, k, inch)
+        for place, (i, text) in enumerate(zip(order, texts, strict=True)):
+            rank, look, first = ranking.mean_ranks[i], looks[ranking.methods[i]], place < half
+            y = _ABOVE + bars + _NAME * ((place if first else k - 1 - place) + 0.5)
+            side, end = (-1, 1) if first else (1, k)
+            axes.plot([rank, rank, end + side * 0.06 * inch], [_ABOVE, y, y], color=look.color,
+                      linewidth=0.9, linestyle=look.stroke, clip_on=False)  # fmt: skip
+            axes.plot([rank], [_ABOVE], look.marker, color=look.color, markersize=4.5,
+                      markeredgewidth=0, clip_on=False, zorder=4,
+                      label=ranking.methods[i])  # fmt: skip
+            axes.text(end + side * 0.09 * inch, y, text, ha="right" if first else "left",
+                      va="center_baseline", fontsize=size)  # fmt: skip
         for row, (best, worst) in enumerate(groups):
-            y = top + 0.10 + _BAR * row
-            ends = ranking.mean_ranks[[best, worst]]
-            reach = 0.03 * inch
-            axes.plot([ends[0] - reach, ends[1] + reach], [y, y], color=INK, linewidth=2.4,
-                      solid_capstyle="butt", clip_on=False, zorder=3)  # fmt: skip
-        _difference(axes, ranking, dimension, 1 - (left - 0.05) * inch)
+            y, ends = _ABOVE + 0.10 + _BAR * row, ranking.mean_ranks[[best, worst]]
+            axes.plot([ends[0] - 0.03 * inch, ends[1] + 0.03 * inch], [y, y], color=INK,
+                      linewidth=2.4, solid_capstyle="butt", clip_on=False, zorder=3)  # fmt: skip
+        axes.text(1 - (left - 0.05) * inch, 0.06, ha="left", va="top", fontsize=TICK,
+                  s=f"mean ranks, {ranking.problems} problems, {dimension}-D")  # fmt: skip
+        _difference(axes, ranking.critical_difference, k, inch, width - left)
     return figure
 
 
@@ -100,16 +95,35 @@ def alike(ranking: Ranking) -> list[tuple[int, int]]:
     return found
 
 
-def _difference(axes: Any, ranking: Ranking, dimension: int, left: float) -> None:
-    """What was ranked, and the critical difference as a length."""
-    axes.text(left, 0.06, f"mean ranks, {ranking.problems} problems, {dimension}-D", ha="left",
-              va="top", fontsize=TICK)  # fmt: skip
-    length, y = ranking.critical_difference, 0.27
-    # Where it is longer than the axis, the number has to do.
-    drawn = length if length <= len(ranking.methods) - 1 else 0.0
+def _texts(figure: Any, ranking: Ranking, order: Any, half: int) -> tuple[float, list[str]]:
+    """Names and mean ranks, in a font in which both sides leave room for the axis."""
+    ranks = [f"{ranking.mean_ranks[i]:.2f}" for i in order]
+    most = _SIDE * figure.get_size_inches()[0] - _BESIDE - text_width(figure, [f"  {ranks[-1]}"])
+    size, cut = fitted(figure, [ranking.methods[i] for i in order], TEXT, most)
+    pairs = list(zip(cut, ranks, strict=True))
+    return size, [f"{n}  {r}" for n, r in pairs[:half]] + [f"{r}  {n}" for n, r in pairs[half:]]
+
+
+def _scale(axes: Any, k: int, inch: float) -> None:
+    """The axis of ranks, with as many numbers as there is room for."""
+    axes.plot([1, k], [_ABOVE, _ABOVE], color=INK, linewidth=0.8, clip_on=False)
+    step = max(1, int(np.ceil(0.18 * inch)))
+    for tick in range(1, k + 1):
+        axes.plot([tick, tick], [_ABOVE - 0.05, _ABOVE], color=INK, linewidth=0.8, clip_on=False)
+        if (tick - 1) % step == 0:
+            axes.text(tick, _ABOVE - 0.07, str(tick), ha="center", va="bottom", fontsize=TICK)
+
+
+def _difference(axes: Any, length: float, k: int, inch: float, room: float) -> None:
+    """The critical difference as a length; where it is longer than the axis, a number has to do."""
+    y, drawn = 0.27, length if length <= k - 1 else 0.0
     if drawn:
         axes.plot([1, 1 + drawn], [y, y], color=INK, linewidth=0.8, clip_on=False)
         for x in (1, 1 + drawn):
             axes.plot([x, x], [y - 0.03, y + 0.03], color=INK, linewidth=0.8, clip_on=False)
-    axes.text(1 + drawn, y, f"  critical difference {length:.2f} (α = {ALPHA:g})", ha="left",
+    short = f"critical difference {length:.2f}"
+    choice = [f"{short} (α = {ALPHA:g})", short, f"CD {length:.2f}"]
+    left = room - drawn / inch - 0.08
+    fits = [text for text in choice if text_width(axes.figure, [text], TICK) <= left]
+    axes.text(1 + drawn + 0.06 * inch, y, (fits or choice)[0 if fits else -1], ha="left",
               va="center_baseline", fontsize=TICK, color=GREY)  # fmt: skip

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 # What the markers of a function take of the way to the next one.
 _SPREAD = 0.76
-# The strip of methods that missed the target, as a share of the axis below it.
-_STRIP = 0.16
+# Inches of the strip of methods that missed the target.
+_STRIP = 0.34
 
 
 class _Point(NamedTuple):
@@ -115,17 +115,19 @@ def _background(
     ratios = [p.ratio for p in points if np.isfinite(p.ratio) and p.ratio > 0] or [1.0]
     low = 10 ** np.floor(min(0, np.log10(min(ratios)) * 1.001))
     high = 10 ** np.ceil(max(1, np.log10(max(ratios)) * 1.001))
-    strip = (high / low) ** _STRIP
+    tall = axes.get_window_extent().height / axes.figure.dpi
+    strip = (high / low) ** (_STRIP / (tall - _STRIP))
     axes.set_yscale("log")
+    axes.set_ylim(low, high)
+    decades(axes.yaxis, 8)
     axes.set_ylim(low, high * strip)
     axes.set_xlim(-0.5, len(functions) - 0.5)
-    decades(axes.yaxis, 8)
     axes.grid(True, axis="y")
     axes.axhline(1, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
     axes.axhspan(high, high * strip, color=FAINT, alpha=0.5, linewidth=0, zorder=0)
     # By turns higher and lower, as whole rows of methods may stand there.
     missed = (float(high * strip**0.68), float(high * strip**0.32))
-    axes.text(-0.01, high * strip**0.5, "∞", transform=axes.get_yaxis_transform(), ha="right",
+    axes.text(-0.01, high * strip**0.62, "∞", transform=axes.get_yaxis_transform(), ha="right",
               va="center", fontsize=TICK + 2)  # fmt: skip
     # A line between functions, a stronger one between classes.
     of = {f: name for name, members in CLASSES.items() for f in members}

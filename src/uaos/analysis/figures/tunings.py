@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uaos.analysis.figures.canvas import axes_with_margins
-from uaos.analysis.style import DEFAULT, LINES, TICK, Style, text_width
+from uaos.analysis.style import DEFAULT, FAINT, GREY, LINES, TICK, Style, text_width
 from uaos.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -48,7 +48,10 @@ def tuning_survival(store: "TuningStore", tuning: int, *, style: Style = DEFAULT
 def tuning_importance(
     store: "TuningStore", tuning: int, *, most: int = 20, style: Style = DEFAULT
 ) -> "Figure":
-    """Which parameters mattered: the share of the ranks' variance that each explains."""
+    """Which parameters mattered: the share of the ranks' variance that each explains.
+
+    A share within the noise, which a stroke marks, is grey.
+    """
     from uaos.analysis.tuning import importance
 
     found = importance(store, tuning)[:most]
@@ -59,15 +62,20 @@ def tuning_importance(
     with style.figure(width, 0.62 + 0.16 * len(found)) as figure:
         names = [one.name for one in found]
         axes = axes_with_margins(figure, text_width(figure, names) + 0.14, 0.40, 0.34, 0.16)
-        places = np.arange(len(found))
-        shares = [one.share for one in found]
-        axes.barh(places, shares, 0.66, color=LINES[0])
-        for place, share in zip(places, shares, strict=True):
-            axes.text(share, place, f" {share:.0%}", va="center_baseline", ha="left", fontsize=TICK)
+        places, shares = np.arange(len(found)), [one.share for one in found]
+        sure = [one.share > one.noise for one in found]
+        axes.barh(places, shares, 0.66, color=[LINES[0] if yes else FAINT for yes in sure])
+        axes.plot([one.noise for one in found], places, "|", color=GREY, markersize=6,
+                  markeredgewidth=0.8, label="_noise")  # fmt: skip
+        edge = max(0.05, *shares, *(one.noise for one in found))
+        for place, one in zip(places, found, strict=True):
+            at = one.share if one.share > one.noise else one.noise
+            axes.text(at + 0.015 * edge, place, f"{one.share:.0%}", va="center_baseline",
+                      ha="left", fontsize=TICK)  # fmt: skip
         axes.set_yticks(places, names)
         axes.set_ylim(len(found) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
-        axes.set_xlim(0, max(0.01, *shares))
+        axes.set_xlim(0, edge)
         axes.xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")
         axes.set_xlabel("variance of ranks explained (ε²)")
     return figure

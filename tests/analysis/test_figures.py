@@ -1,0 +1,465 @@
+"""Figures show the numbers of the analysis, and every name can be read."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from figure_cases import check_texts, history, results, shown, tuning
+from hypothesis import given
+from hypothesis import strategies as st
+
+from uaos.analysis import (
+    Results,
+    art_ratio,
+    best2009,
+    combined,
+    ecdf,
+    ecdf_classes,
+    ecdf_functions,
+    ecdf_overall,
+    operators,
+    ranks,
+    save,
+    tuning_frequencies,
+    tuning_importance,
+    tuning_survival,
+)
+from uaos.analysis.best2009 import TABLE_TARGETS
+from uaos.analysis.figures.choice import spans
+from uaos.analysis.figures.labels import spread
+from uaos.analysis.figures.ranking import alike
+from uaos.analysis.figures.reference import profile_2009, running_times_2009
+from uaos.analysis.results import column
+from uaos.analysis.statistics import Ranking
+from uaos.analysis.style import LINES, WIDTHS, Style
+from uaos.de.history import History
+from uaos.de.picture import PALETTE
+from uaos.errors import InvalidFile, InvalidParameter, UnknownName
+from uaos.experiments.targets import ECDF_TARGETS, TARGETS
+from uaos.problems.bbob import DIMENSIONS
+from uaos.tuning.store import TuningStore
+
+STYLES = [Style("column", "serif"), Style("page", "sans")]
+MANY = [f"method-{k}-of-many" for k in range(12)]
+
+
+@pytest.fixture(scope="module")
+def few() -> Results:
+    return results("mix", "RecPM-tuned", "JADE")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[TuningStore]:
+    with TuningStore.open(tuning(tmp_path / "tuning.db")) as opened:
+        yield opened
+
+
+def line(axes: Any, label: str) -> Any:
+    return next(drawn for drawn in axes.lines if drawn.get_label() == label)
+
+
+# Runtime profiles
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_curve_is_the_profile_of_its_method(three_methods: Results, restarts: bool) -> None:
+    axes = ecdf_overall(three_methods, 20, restarts=restarts).axes[0]
+    for method in ("good", "uniform", "bad"):
+        curve = combined([ecdf(r, restarts=restarts) for r in three_methods.of(method, 20)])
+        drawn = line(axes, method)
+        assert drawn.get_drawstyle() == "steps-post"
+        np.testing.assert_allclose(drawn.get_ydata(), curve.at(drawn.get_xdata()), atol=1e-12)
+        # where steps are few none is left out
+        if not restarts:
+            assert set(curve.times[curve.times < 50]) <= set(drawn.get_xdata())
+
+
+def test_curves_of_many_steps_are_thinned_but_stay_exact() -> None:
+    axes = ecdf_overall(results("A", "B"), 20).axes[0]
+    curves = [ecdf(r, restarts=True) for r in results("A").of("A", 20)]
+    drawn = line(axes, "A")
+    assert sum(len(c.times) for c in curves) > 600
+    assert len(drawn.get_xdata()) < 1000
+    expected = np.mean([c.at(drawn.get_xdata()) for c in curves], axis=0)
+    np.testing.assert_allclose(drawn.get_ydata(), expected)
+
+
+def test_the_cross_stands_where_the_budget_ends(three_methods: Results) -> None:
+    axes = ecdf_overall(three_methods, 20).axes[0]
+    crosses = [d for d in axes.lines if d.get_marker() == "x"]
+    # 1000 evaluations in 20 dimensions; restarts are shown ten times as far
+    assert [float(d.get_xdata()[0]) for d in crosses] == [50, 50, 50]
+    assert axes.get_xlim() == (1, 500)
+    assert float(crosses[0].get_ydata()[0]) == 1.0  # good solves everything
+    assert ecdf_overall(three_methods, 20, restarts=False).axes[0].get_xlim() == (1, 50)
+
+
+def test_without_restarts_a_shorter_run_is_led_to_its_name_by_dots(made: Any) -> None:
+    outcomes = [made("A", budget=1000), made("B", budget=400)]
+    axes = ecdf_overall(Results.from_outcomes(outcomes), 20, restarts=False).axes[0]
+    beyond = line(axes, "_beyond")
+    assert list(beyond.get_xdata()) == [20, 50]  # from 400 / 20 to 1000 / 20
+    assert line(axes, "B").get_xdata()[-1] == 20
+
+
+def test_the_reference_is_best2009(three_methods: Results) -> None:
+    drawn = line(ecdf_overall(three_methods, 20).axes[0], "best 2009")
+    known = profile_2009((1, 8), 20)
+    np.testing.assert_allclose(drawn.get_ydata(), known.at(drawn.get_xdata()))
+    # to the last target it takes 43 evaluations on f1 and 4,540 on f8, where the first takes more
+    assert known.at([43 / 20, 4540 / 20, 4539 / 20]) == pytest.approx([0.5, 1, 1 - 1 / 102])
+
+
+def test_the_reference_has_the_targets_of_the_table() -> None:
+    for function in range(1, 25):
+        for dimension in DIMENSIONS:
+            times = running_times_2009(function, dimension)
+            assert len(times) == len(ECDF_TARGETS) == 51
+            assert (np.diff(times[np.isfinite(times)]) >= 0).all()
+            known = best2009(function, dimension)
+            first = len(TARGETS) - len(ECDF_TARGETS)
+            at = [times[column(target) - first] for target in TABLE_TARGETS]
+            assert at == [known[target] for target in TABLE_TARGETS]
+
+
+def test_a_dimension_without_reference_has_none(made: Any) -> None:
+    figure = ecdf_overall(Results.from_outcomes([made(dimension=7)]), 7)
+    assert "best 2009" not in shown(figure)
+    assert "best 2009" not in shown(ecdf_functions(Results.from_outcomes([made(dimension=7)]), 7))
+
+
+def test_only_functions_that_all_methods_have_are_averaged(made: Any) -> None:
+    outcomes = [made("A", 1), made("A", 2), made("B", 2, solved_at=100)]
+    figure = ecdf_overall(Results.from_outcomes(outcomes), 20)
+    assert any(text.startswith("f2, 20-D") for text in shown(figure))
+
+
+def test_the_classes_and_functions_have_a_panel_each(few: Results) -> None:
+    classes = ecdf_classes(few, 20, restarts=False)
+    titles = [axes.get_title(loc="left") for axes in classes.axes if axes.axison]
+    assert titles[0] == "separable, f1–f5"
+    assert len(titles) == 5
+    functions = ecdf_functions(few, 20, restarts=False)
+    titles = [axes.get_title(loc="left") for axes in functions.axes if axes.axison]
+    assert titles[7] == "f8 Rosenbrock"
+    assert len(titles) == 24
+    assert {axes.get_xlim() for axes in functions.axes} == {(1, 500)}  # 10,000 / 20
+    curve = ecdf(few.runs["mix", 20, 8])
+    drawn = line(functions.axes[7], "mix")
+    np.testing.assert_allclose(drawn.get_ydata(), curve.at(drawn.get_xdata()))
+
+
+def test_a_figure_shows_exactly_the_methods_asked_for(few: Results) -> None:
+    figure = ecdf_overall(few, 20, ["JADE"], restarts=False)
+    assert {"JADE", "best 2009"} <= set(shown(figure))
+    assert not {"mix", "RecPM-tuned"} & set(shown(figure))
+
+
+# Ratios
+
+
+def test_a_point_is_the_ratio_of_running_times(three_methods: Results) -> None:
+    axes = art_ratio(three_methods, 20).axes[0]
+    # 1e-7 comes five evaluations before 1e-8, at 196 … 205; best2009 takes 43 on f1
+    assert line(axes, "good f1").get_ydata()[0] == pytest.approx(200.5 / 43)
+    # of uniform's runs, 1, 3 … 9 hit it at 396 … 404, the others spend 1000 each
+    half = line(axes, "uniform f1")
+    assert half.get_ydata()[0] == pytest.approx((5 * 400 + 5 * 1000) / 5 / 43)
+    assert half.get_markerfacecolor() == "white"
+    assert line(axes, "good f1").get_markerfacecolor() == line(axes, "good f1").get_color()
+    # those that never do stand above the powers of ten
+    assert line(axes, "bad f1").get_ydata()[0] > max(axes.get_yticks())
+    assert "∞" in shown(axes.figure)
+
+
+def test_where_best2009_failed_a_success_stands_at_the_bottom(made: Any) -> None:
+    outcomes = [made("A", 20, dimension=40, solved_at=500), made("B", 20, dimension=40)]
+    axes = art_ratio(Results.from_outcomes(outcomes), 40).axes[0]
+    assert line(axes, "A f20").get_ydata()[0] == axes.get_ylim()[0]
+    assert line(axes, "B f20").get_ydata()[0] > max(axes.get_yticks())
+
+
+def test_other_targets_have_their_own_reference(three_methods: Results) -> None:
+    axes = art_ratio(three_methods, 20, 1e-8).axes[0]
+    # 1e-8 is hit at 201 … 210; best2009's last target takes 43 evaluations, too
+    assert line(axes, "good f1").get_ydata()[0] == pytest.approx(205.5 / 43)
+    with pytest.raises(InvalidParameter, match="target is 1000.0; allowed: one of 51 from 100"):
+        art_ratio(three_methods, 20, 1e3)
+    with pytest.raises(InvalidParameter, match="target is 0.03"):
+        art_ratio(three_methods, 20, 0.03)
+
+
+def test_ratios_need_a_dimension_of_best2009(made: Any) -> None:
+    with pytest.raises(InvalidParameter, match="dimension is 7; allowed: one that best2009"):
+        art_ratio(Results.from_outcomes([made(dimension=7)]), 7)
+
+
+# Ranks
+
+
+def test_ranks_are_friedmans(three_methods: Results) -> None:
+    figure = ranks(three_methods, 20)
+    texts = shown(figure)
+    # good is first on all 20 problems, bad last
+    assert {"good  1.00", "uniform  2.00", "3.00  bad"} <= set(texts)
+    assert "mean ranks, 20 problems, 20-D" in texts
+    # q = 3.314 / √2 for three methods, times √(3 · 4 / 120)
+    assert any("critical difference 0.74" in text for text in texts)
+    assert [float(line(figure.axes[0], m).get_xdata()[0]) for m in ("good", "bad")] == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("mean_ranks", "difference", "expected"),
+    [
+        ([1, 2, 3], 0.5, []),
+        ([1, 2, 3], 1.0, [(0, 1), (1, 2)]),
+        ([3, 1, 2], 2.0, [(1, 0)]),  # one group, not the smaller one within it
+        ([1, 1.5, 2, 4], 1, [(0, 2)]),
+        ([1, 1.5, 2, 2.5], 1, [(0, 2), (1, 3)]),
+    ],
+)
+def test_bars_join_what_the_critical_difference_does_not_part(
+    mean_ranks: list[float], difference: float, expected: list[tuple[int, int]]
+) -> None:
+    names = tuple("abcd"[: len(mean_ranks)])
+    assert alike(Ranking(names, np.array(mean_ranks), 9, 1.0, 0.1, difference)) == expected
+
+
+def test_ranks_need_two_methods_and_a_common_problem(made: Any) -> None:
+    apart = Results.from_outcomes([made("A", 1), made("B", 2)])
+    with pytest.raises(InvalidParameter, match="2 methods with 0 problems in common"):
+        ranks(apart, 20)
+    with pytest.raises(InvalidParameter, match="1 methods with 1 problems"):
+        ranks(apart, 20, ["A"])
+    with pytest.raises(InvalidParameter, match="functions that all methods were run on is 'none'"):
+        ecdf_overall(apart, 20)
+
+
+# A run
+
+
+def test_operators_are_drawn_over_evaluations() -> None:
+    of = history(3)
+    upper, middle, lower = operators(of, 100.0, "a run").axes
+    assert upper.get_title(loc="left") == "a run"
+    assert [band.get_label() for band in upper.collections] == list(of.operators)
+    # 50 offspring: 18 by the first operator, 16 by each of the others
+    tops = [band.get_paths()[0].vertices[:, 1].max() for band in upper.collections]
+    np.testing.assert_allclose(tops, [0.36, 0.68, 1.0])
+    for k, drawn in enumerate(middle.lines):
+        np.testing.assert_allclose(drawn.get_ydata(), (k + 1) / 6)
+        assert drawn.get_color() == PALETTE[k]
+    np.testing.assert_allclose(lower.lines[0].get_xdata(), 50 * np.arange(1, 41))
+    np.testing.assert_allclose(lower.lines[0].get_ydata(), of.best - 100)
+    assert (lower.get_ylabel(), lower.get_xlabel()) == ("best error", "evaluations")
+    assert lower.get_xlim() == (0, 2000)
+    assert operators(of).axes[2].get_ylabel() == "best fitness"
+
+
+def test_an_empty_history_cannot_be_drawn() -> None:
+    with pytest.raises(InvalidParameter, match="history is 'empty'"):
+        operators(History(["a"]))
+
+
+# Tunings
+
+
+def test_the_values_of_a_tuning_are_drawn_by_iteration(store: TuningStore) -> None:
+    figure = tuning_frequencies(store, 1)
+    panels = {axes.get_title(loc="left"): axes for axes in figure.axes}
+    assert list(panels) == ["reward", "W", "F"]
+    # sixteen candidates take the three rewards by turns, beginning with the second; so do 17 … 20
+    heights = [[bar.get_height() for bar in bars] for bars in panels["reward"].containers]
+    np.testing.assert_allclose(heights, [[5 / 16, 1 / 4], [6 / 16, 1 / 4], [5 / 16, 2 / 4]])
+    bold = [t.get_text() for t in panels["reward"].texts if t.get_fontweight() == "bold"]
+    assert bold == ["area_under_curve"]  # the winner is candidate 1
+    assert panels["W"].get_yscale() == "log"
+    medians = [d.get_ydata()[0] for d in panels["F"].lines if len(d.get_xdata()) == 2][:2]
+    np.testing.assert_allclose(medians, [8.5 / 20, 18.5 / 20])
+    only = tuning_frequencies(store, 1, ["F"])
+    assert [axes.get_title(loc="left") for axes in only.axes] == ["F"]
+    with pytest.raises(UnknownName, match="unknown parameter 'G'.*of those that were tuned"):
+        tuning_frequencies(store, 1, ["G"])
+    with pytest.raises(UnknownName, match="unknown tuning 2"):
+        tuning_frequencies(store, 2)
+
+
+def test_survival_falls_from_race_to_race(store: TuningStore) -> None:
+    axes = tuning_survival(store, 1).axes[0]
+    first, second = (d for d in axes.lines if d.get_drawstyle() == "steps-post")
+    assert list(first.get_ydata()) == [16, 16, 3]
+    assert list(second.get_ydata()) == [5, 5]  # the elite and four new ones
+    assert list(second.get_xdata()) == [2, 3]
+
+
+def test_importance_is_a_bar_for_each_parameter(store: TuningStore) -> None:
+    axes = tuning_importance(store, 1).axes[0]
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names[0] == "F"  # costs grow with it
+    assert set(names) == {"F", "W", "reward"}
+    assert axes.patches[0].get_facecolor()[:3] != axes.patches[2].get_facecolor()[:3]  # noise
+    widths = [bar.get_width() for bar in axes.patches]
+    assert widths == sorted(widths, reverse=True)
+    assert widths[0] > 0.5
+    assert len(tuning_importance(store, 1, most=1).axes[0].patches) == 1
+
+
+# What all figures share
+
+
+def kinds(of: Results) -> list[Any]:
+    return [
+        lambda style: ecdf_overall(of, 20, restarts=False, style=style),
+        lambda style: ecdf_classes(of, 20, restarts=False, style=style),
+        lambda style: ecdf_functions(of, 20, restarts=False, style=style),
+        lambda style: art_ratio(of, 20, style=style),
+        lambda style: ranks(of, 20, style=style),
+    ]
+
+
+@pytest.mark.parametrize("style", STYLES, ids=str)
+@pytest.mark.parametrize("kind", range(5))
+def test_no_text_covers_another_or_is_cut_off(few: Results, kind: int, style: Style) -> None:
+    figure = kinds(few)[kind](style)
+    assert figure.get_size_inches()[0] == WIDTHS[style.width]
+    check_texts(figure)
+
+
+@pytest.mark.parametrize("width", [3.0, "page"])
+@pytest.mark.parametrize("kind", range(5))
+def test_nor_with_many_methods_of_long_names(kind: int, width: Any) -> None:
+    check_texts(kinds(results(*MANY, functions=(1, 8, 15)))[kind](Style(width)))
+
+
+@pytest.mark.parametrize("style", STYLES, ids=str)
+def test_nor_in_figures_of_runs_and_tunings(style: Style, store: TuningStore) -> None:
+    check_texts(operators(history(3), 100.0, "mix on f8", style=style))
+    check_texts(operators(history(12), style=style))
+    check_texts(tuning_frequencies(store, 1, style=style))
+    check_texts(tuning_survival(store, 1, style=style))
+    check_texts(tuning_importance(store, 1, style=style))
+
+
+def test_a_method_has_the_same_colour_everywhere(few: Results) -> None:
+    style = Style()
+    for draw in (ecdf_overall, ecdf_classes):
+        for methods in (None, ["JADE", "mix"]):
+            axes = draw(few, 20, methods, restarts=False).axes[0]
+            assert line(axes, "mix").get_color() == LINES[0]
+            assert line(axes, "JADE").get_color() == LINES[2]
+    assert line(art_ratio(few, 20, methods=["JADE"]).axes[0], "JADE f1").get_color() == LINES[2]
+    assert line(ranks(few, 20, ["JADE", "mix"]).axes[0], "JADE").get_color() == LINES[2]
+    assert style.looks(["mix", "JADE"])["mix"].color == LINES[0]
+    agreed = Style(order=("JADE", "absent")).looks(["mix", "JADE"])
+    assert [agreed[m].color for m in ("JADE", "absent", "mix")] == list(LINES[:3])
+
+
+def test_looks_are_told_apart_without_colour_and_by_any_eye() -> None:
+    looks = list(Style().looks([str(k) for k in range(56)]).values())
+    assert len({(look.color, look.marker) for look in looks}) == 56
+    assert {look.color for look in looks} == set(LINES) < set(PALETTE)
+    assert len({look.marker for look in looks[:7]}) == 7
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"width": "wide"}, "width is 'wide'; allowed: column, page or inches from 3 to 40"),
+        ({"width": 1}, "width is 1; allowed"),
+        ({"width": float("nan")}, "width is nan; allowed"),
+        ({"font": "Arial"}, "unknown font 'Arial'; known: sans, serif"),
+    ],
+)
+def test_a_style_is_checked(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises((InvalidParameter, UnknownName), match=message):
+        Style(**changes)
+
+
+def test_widths_are_those_of_a_paper(few: Results) -> None:
+    for width, inches in (("column", 3.5), ("page", 7.2), ("5", 5), (4.25, 4.25)):
+        assert ranks(few, 20, style=Style(width)).get_size_inches()[0] == inches
+
+
+def test_what_is_not_in_the_results_cannot_be_drawn(few: Results) -> None:
+    with pytest.raises(UnknownName, match="unknown method 'JDE'; did you mean 'JADE'"):
+        ecdf_overall(few, 20, ["JDE"])
+    with pytest.raises(InvalidParameter, match="dimension is 5; allowed: one of.*: 20"):
+        ranks(few, 5)
+    with pytest.raises(InvalidParameter, match="methods is 'none'; allowed: at least one of mix"):
+        art_ratio(few, 20, methods=[])
+    with pytest.raises(InvalidParameter, match="finished runs is 'none'"):
+        ecdf_overall(Results({}), 20)
+
+
+def test_functions_in_words() -> None:
+    assert spans(range(1, 25)) == "f1–f24"
+    assert spans([1, 3, 4, 8]) == "f1, f3–f4, f8"
+
+
+@given(
+    wanted=st.lists(st.floats(0, 1), min_size=1, max_size=20),
+    share=st.floats(0.01, 1),
+)
+def test_names_are_moved_apart_in_their_order(wanted: list[float], share: float) -> None:
+    gap = share / len(wanted)
+    places = spread(np.array(wanted), gap)
+    order = np.argsort(wanted, kind="stable")
+    assert (np.diff(places[order]) >= gap - 1e-9).all()
+    assert places.min() >= -1e-9
+    assert places.max() <= 1 + 1e-9
+    if len(wanted) > 1 and (np.diff(np.sort(wanted)) >= gap).all() and max(wanted) <= 1:
+        np.testing.assert_allclose(places, wanted, atol=1e-9)  # nobody has to move
+
+
+# Files
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf", ".PDF"])
+def test_equal_figures_are_equal_files(few: Results, suffix: str, tmp_path: Path) -> None:
+    one = save(ranks(few, 20), tmp_path / f"one{suffix}").read_bytes()
+    assert save(ranks(few, 20), tmp_path / f"two{suffix}").read_bytes() == one
+    assert not re.search(rb"20\d\d-\d\d-\d\d|D:20\d\d|[Mm]atplotlib v", one)
+    starts = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
+    assert one.startswith(starts[suffix.lower()])
+
+
+def test_files_are_as_journals_ask_for(few: Results, tmp_path: Path) -> None:
+    figure = ranks(few, 20, style=Style("column", "serif"))
+    png = save(figure, tmp_path / "x.png").read_bytes()
+    assert int.from_bytes(png[16:20], "big") == 1050  # 3.5 inches of 300 dots
+    svg = save(figure, str(tmp_path / "x.svg")).read_text()
+    assert "RecPM-tuned" in svg  # text that can be searched and edited
+    assert "STIXGeneral" in svg
+    pdf = save(figure, tmp_path / "x.pdf").read_bytes()
+    assert b"/CIDFontType2" in pdf  # TrueType, embedded
+    assert b"/Type3" not in pdf
+    assert b"STIXGeneral" in pdf
+
+
+@pytest.mark.parametrize("name", ["x.gif", "x", ".png"])
+def test_other_formats_are_refused(few: Results, name: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidParameter, match="allowed: a file that ends in .png, .svg or .pdf"):
+        save(ranks(few, 20), tmp_path / name)
+
+
+def test_a_file_appears_whole_or_not_at_all(
+    few: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figure = ranks(few, 20)
+    with pytest.raises(InvalidParameter, match="a file in a folder that exists"):
+        save(figure, tmp_path / "no" / "x.png")
+    old = tmp_path / "x.svg"
+    old.write_text("old")
+
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.replace", refuse)
+        with pytest.raises(InvalidFile, match="x.svg: cannot be written .No space left"):
+            save(figure, old)
+    assert old.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["x.svg"]

@@ -1,0 +1,143 @@
+"""Small results, stores and runs to draw, and where the texts of a figure stand."""
+
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from uaos.analysis import Results
+from uaos.de.history import History
+from uaos.experiments import course
+from uaos.experiments.plan import Plan
+from uaos.experiments.records import Finished
+from uaos.experiments.store import Outcome, Store
+from uaos.experiments.targets import TARGETS
+from uaos.tuning.records import Candidate, Cost, Elimination, Elite, Step
+from uaos.tuning.store import TuningStore
+
+FUNCTIONS = range(1, 25)
+
+
+def run(method: str, function: int, instance: int, skill: float, dimension: int = 20) -> Outcome:
+    """A run of 10,000 evaluations that takes ever longer from target to target."""
+    steps = np.arange(1, len(TARGETS) + 1)
+    hits = (20 * skill * steps * function**0.5 + 3 * instance * steps).astype(np.int64)
+    reached = hits <= 10_000
+    solved = bool(reached[-1])
+    return Outcome(
+        method, function, dimension, instance, 1, 7, 10_000, int(hits[-1]) if solved else 10_000,
+        float(TARGETS[reached][-1]), np.where(reached, hits, -1), 0.1, "done", "",
+    )  # fmt: skip
+
+
+def results(*methods: str, functions: Any = FUNCTIONS) -> Results:
+    """Methods on two instances of each function, the first one the fastest."""
+    return Results.from_outcomes(
+        run(name, f, i, 1 + 0.4 * k) for k, name in enumerate(methods) for f in functions
+        for i in (1, 2)
+    )  # fmt: skip
+
+
+def history(operators: int = 3, rows: int = 40) -> History:
+    """50 offspring a generation; the operators' probabilities grow with their numbers."""
+    made = History([f"operator {k}, CR 0.{k}" for k in range(operators)])
+    weights = np.arange(1, operators + 1)
+    for g in range(1, rows + 1):
+        counts = np.full(operators, 50 // operators)
+        counts[0] += 50 - counts.sum()
+        made.record(counts, weights / weights.sum(), 100 + 10.0 ** (2 - g / 4), 50 * g, g, 50, 0, 0)
+    return made
+
+
+def experiment(path: Path, *methods: str) -> Path:
+    """The store of a small experiment that kept the courses of its runs."""
+    plan = Plan.of(
+        list(methods), uniform=False, functions="1,8", instances="1-2", dimension=20, budget=10_000
+    )
+    packed = course.pack(history())
+    with Store.create_or_resume(path, plan) as store:
+        store.record(
+            Finished(run(name, f, i, 1 + k), packed)
+            for k, name in enumerate(methods) for f in (1, 8) for i in (1, 2)
+        )  # fmt: skip
+    return path
+
+
+SPACE = [
+    {"name": "reward", "choices": ["success_rate", "area_under_curve", "rank"], "when": ""},
+    {"name": "W", "low": 1, "high": 100, "log": True, "whole": True, "when": ""},
+    {"name": "F", "low": 0.0, "high": 1.0, "log": False, "whole": False, "when": ""},
+]
+
+
+def tuning(path: Path) -> Path:
+    """The store of a tuning with two races, sixteen candidates in the first; costs grow with F."""
+    setup = {"space": SPACE, "runs": 40, "budget": "50D", "instances": ["f1 2-D i16"]}
+    with TuningStore.create_or_resume(path) as made:
+        number = made.begin(setup)
+        made._connection.execute("INSERT INTO configurations VALUES ('key', '{}')")
+        first = range(1, 17)
+        made.add_candidates(number, [_candidate(n, 1) for n in first])
+        made.add_step(number, Step(1, 1, "f1 2-D i16", 7, 16, 1, 16, position=0), [],
+                      [Cost(n, 0, float(n)) for n in first])  # fmt: skip
+        made.add_step(number, Step(1, 2, "f1 2-D i16", 8, 3, 1, 32, position=1),
+                      [Elimination(1, 2, n, 2.0 * n, "friedman") for n in range(4, 17)],
+                      [Cost(n, 1, float(n)) for n in first])  # fmt: skip
+        made.add_elites(number, [Elite(1, 1, 1, 2, 2.0, 1.0)])
+        made.add_candidates(number, [_candidate(n, 2) for n in range(17, 21)])
+        made.add_step(number, Step(2, 1, "f1 2-D i16", 7, 5, 1, 36, position=0), [],
+                      [Cost(n, 0, float(n)) for n in range(17, 21)])  # fmt: skip
+        made.add_elites(number, [Elite(2, 1, 1, 3, 3.0, 1.0)])
+    return path
+
+
+def _candidate(number: int, iteration: int) -> Candidate:
+    reward = SPACE[0]["choices"][number % 3]
+    values = {"reward": reward, "W": 1 + 7 * (number % 5), "F": number / 20}
+    return Candidate(number, iteration, None, "key", values, "uniform")
+
+
+# Texts
+
+
+def texts(figure: Any) -> list[Any]:
+    """The texts that a figure shows: those of axes, ticks within the view, and legends."""
+    found = list(figure.texts)
+    for legend in figure.legends:
+        found += legend.get_texts()
+    for axes in figure.axes:
+        if not axes.get_visible():
+            continue
+        found += axes.texts
+        if axes.get_legend() is not None:
+            found += axes.get_legend().get_texts()
+        if not axes.axison:
+            continue
+        found += [axes.title, axes._left_title, axes._right_title]
+        for axis in (axes.xaxis, axes.yaxis):
+            found.append(axis.label)
+            low, high = sorted(axis.get_view_interval())
+            found += [
+                tick.label1
+                for tick in axis.get_major_ticks() + axis.get_minor_ticks()
+                if low - 1e-9 <= tick.get_loc() <= high * (1 + 1e-9) and tick.label1.get_visible()
+            ]
+    return [text for text in found if text.get_visible() and text.get_text().strip()]
+
+
+def shown(figure: Any) -> list[str]:
+    return [text.get_text().strip() for text in texts(figure)]
+
+
+def check_texts(figure: Any) -> None:
+    """No text leaves the figure, and none covers another."""
+    boxes = [(text.get_text(), text.get_window_extent()) for text in texts(figure)]
+    width, height = figure.get_size_inches() * figure.dpi
+    for text, box in boxes:
+        inside = box.x0 >= -1 and box.y0 >= -1 and box.x1 <= width + 1 and box.y1 <= height + 1
+        assert inside, f"{text!r} leaves the figure: {box}"
+    for (one, a), (other, b) in combinations(boxes, 2):
+        across = min(a.x1, b.x1) - max(a.x0, b.x0)
+        down = min(a.y1, b.y1) - max(a.y0, b.y0)
+        assert across < 1 or down < 1, f"{one!r} covers {other!r}: {across:.1f} × {down:.1f}"
