@@ -44,6 +44,26 @@ def test_an_external_simulator_is_driven_by_ask_and_tell() -> None:
     assert result.fun < 0.05
 
 
+def test_a_genetic_algorithm_of_pymoo_learns_which_crossover_to_use() -> None:
+    best, counts = run("pymoo_ga")
+    assert best < 20
+    assert counts["crossover"]["PCX"] < counts["crossover"]["SBX"]
+
+
+def test_destroy_and_repair_operators_are_selected_for_a_knapsack() -> None:
+    profit, counts = run("alns_knapsack")
+    assert profit > 3500
+    assert sum(counts.values()) == 1_000
+    # Random items for the least worthy ones: what a good packing never needs.
+    assert counts["destroy 1, repair 0"] < counts["destroy 1, repair 1"]
+
+
+def test_deaps_own_loop_solves_onemax_with_adaptive_operators() -> None:
+    ones, counts = run("deap_onemax")
+    assert ones >= 195
+    assert counts["mutate"]["mutFlipBit"] > counts["mutate"]["mutInversion"]
+
+
 def test_every_example_is_tested_here() -> None:
     names = {path.stem for path in FOLDER.glob("*.py")}
     text = Path(__file__).read_text()

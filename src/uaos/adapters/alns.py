@@ -52,7 +52,7 @@ class AdaptiveSelect(OperatorSelectionScheme):
         *,
         method: MethodLike | Mapping[str, MethodLike] = DEFAULT,
         independent: bool = False,
-        segment: int = 1,
+        segment: int = 10,
         budget: int | None = None,
     ) -> None:
         super().__init__(num_destroy, num_repair, op_coupling)

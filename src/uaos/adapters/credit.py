@@ -19,7 +19,7 @@ from uaos.params import known_only
 from uaos.selector import Selector
 
 #: The method that adapts where none is named; docs/adapters.md says why.
-DEFAULT = "RecPM"
+DEFAULT = "SaDE"
 
 #: A method, its name in the catalogue, or a TOML file.
 MethodLike = Method | str | os.PathLike[str]
@@ -178,10 +178,14 @@ class Credit:
 
     @property
     def counts(self) -> dict[str, dict[str, int]]:
-        """How many applications of each operator of each slot were learnt from, by name."""
+        """How many applications of each operator of each slot came to an outcome, by name."""
+        counts = {name: slot.counts.copy() for name, slot in self.slots.items()}
+        for application in filter(self.known, self.pending):
+            for slot, operator in application.operators:
+                counts[slot][operator] += 1
         return {
-            name: dict(zip(slot.names, slot.counts.tolist(), strict=True))
-            for name, slot in self.slots.items()
+            name: dict(zip(self.slots[name].names, row.tolist(), strict=True))
+            for name, row in counts.items()
         }
 
 
