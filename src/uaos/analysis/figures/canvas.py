@@ -57,7 +57,7 @@ def legend_size(figure: Any, names: Sequence[str], width: float) -> tuple[int, f
     # Columns that a full last row can do without leave no gap in it.
     rows = -(-len(names) // columns)
     columns = -(-len(names) // rows)
-    return columns, columns * each, rows * _LINE + _EDGE
+    return columns, columns * each, rows * _LINE + 0.02
 
 
 def legend(figure: Any, handles: Sequence[Any], x: float, y: float, width: float) -> None:

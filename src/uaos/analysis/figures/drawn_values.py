@@ -51,7 +51,7 @@ def tuning_frequencies(
         said = _said(figure, width - 2 * _EDGE)
         top = 0.12 + 0.13 * said.count("\n")
         blocks = (sum(h + _DOWN for h in highs) + _TICKS, below * (_NUMBER + _DOWN) + _TICKS)
-        height = top + sum(b for b, any_ in zip(blocks, (rows, below), strict=True) if any_) + 0.17
+        height = top + sum(b for b, any_ in zip(blocks, (rows, below), strict=True) if any_) + 0.19
         figure.set_size_inches(width, height)
         y = height - top - _DOWN
         names = [str(value) for one in choices for value in one.values]

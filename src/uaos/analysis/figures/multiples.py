@@ -38,7 +38,7 @@ def small_multiples(
         hole = free * panel + (free - 1) * _ACROSS
         _, needed, high = legend_size(figure, names, hole)
         inside = free > 0 and needed <= hole and high <= tall + _DOWN / 2
-        below = 0.04 if inside else 0.06 + legend_size(figure, names, width)[2]
+        below = 0.04 if inside else 0.05 + legend_size(figure, names, width)[2]
         bottom = _BELOW + _LABEL + below
         height = _TOP + rows * tall + (rows - 1) * _DOWN + bottom
         figure.set_size_inches(width, height)
@@ -62,7 +62,7 @@ def small_multiples(
         # The lowest panel of each column has the numbers, wherever the column ends.
         for axes in grid[max(0, len(titles) - columns) : len(titles)]:
             axes.tick_params(labelbottom=True)
-        decades(grid[0].xaxis, min(4, max(2, int(panel / 0.27))))
+        decades(grid[0].xaxis, min(4, max(2, int(panel / 0.19))))
         centre = (_LEFT + (width - _LEFT - _RIGHT) / 2, bottom + (height - _TOP - bottom) / 2)
         most = 2 * min(centre[1], height - centre[1])
         beside = labels[1] if text_width(figure, [labels[1]]) <= most else labels[2]

@@ -1,0 +1,142 @@
+"""`uaos plot`: one command, one figure; what does not fit is said in a line."""
+
+import re
+from pathlib import Path
+
+import pytest
+from figure_cases import experiment, tuning
+from figure_cases import run as outcome
+from test_cli import run
+
+from uaos.experiments import Plan, Store
+from uaos.experiments.records import Finished
+
+KINDS = ("ecdf-overall", "ecdf-classes", "ecdf-functions", "art-ratio", "ranks", "operators")
+TUNING_KINDS = ("tuning-frequencies", "tuning-survival", "tuning-importance")
+RUN = ("--method", "SaDE", "--function", "8")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The stores of a small experiment and of a small tuning."""
+    place = tmp_path_factory.mktemp("stores")
+    experiment(place / "mine.db", "SaDE", "JADE")
+    tuning(place / "tuned.db")
+    (place / "notes.txt").write_text("not a store")
+    return place
+
+
+def plot(folder: Path, tmp_path: Path, *arguments: str) -> str:
+    """Run the command in an empty folder; what it printed."""
+    stores = {name: str(folder / name) for name in ("mine.db", "tuned.db")}
+    done = run("plot", *(stores.get(a, a) for a in arguments), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *TUNING_KINDS])
+def test_every_kind_is_drawn(kind: str, folder: Path, tmp_path: Path) -> None:
+    store = "tuned.db" if kind in TUNING_KINDS else "mine.db"
+    options = RUN if kind == "operators" else ()
+    said = plot(folder, tmp_path, kind, store, "-o", "x.svg", "--width", "4", *options)
+    assert re.fullmatch(rf"drawn: x\.svg \({kind}, 4 × [\d.]+ inches\)\n", said)
+    assert (tmp_path / "x.svg").read_text().startswith("<?xml")
+    assert [p.name for p in tmp_path.iterdir()] == ["x.svg"]
+
+
+def test_underscores_do_as_in_python(folder: Path, tmp_path: Path) -> None:
+    plot(folder, tmp_path, "art_ratio", "mine.db", "-o", "x.pdf", "--target", "1e-3")
+    assert (tmp_path / "x.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_options_reach_the_figure(folder: Path, tmp_path: Path) -> None:
+    plot(folder, tmp_path, "ecdf-overall", "mine.db", "-o", "x.svg", "--methods", "JADE",
+         "--no-restarts", "--font", "serif", "--dim", "20", "--order", "JADE,SaDE")  # fmt: skip
+    drawn = (tmp_path / "x.svg").read_text()
+    assert "JADE" in drawn
+    assert "SaDE" not in drawn
+    assert "STIXGeneral" in drawn
+    assert "#0072b2" in drawn  # the first colour, as asked for
+    plot(folder, tmp_path, "operators", "mine.db", "-o", "y.svg", *RUN, "--instance", "2")
+    assert "SaDE on f8 Rosenbrock, 20-D, instance 2" in (tmp_path / "y.svg").read_text()
+    plot(folder, tmp_path, "tuning-frequencies", "tuned.db", "-o", "z.svg", "--parameters", "F")
+    assert "area_under_curve" not in (tmp_path / "z.svg").read_text()
+
+
+def test_several_files_are_one_figure(folder: Path, tmp_path: Path) -> None:
+    other = experiment(tmp_path / "other.db", "SHADE")
+    plot(folder, tmp_path, "ranks", "mine.db", str(other), "-o", "x.svg")
+    assert {"SaDE", "JADE", "SHADE"} <= set(re.findall(r"S?HADE|SaDE|JADE", _text(tmp_path)))
+
+
+def _text(tmp_path: Path) -> str:
+    return (tmp_path / "x.svg").read_text()
+
+
+def test_a_file_alone_lists_what_fits_it(folder: Path, tmp_path: Path) -> None:
+    for store, kinds in (("mine.db", KINDS), ("tuned.db", TUNING_KINDS)):
+        said = plot(folder, tmp_path, store)
+        assert re.findall(r"^uaos plot (\S+) ", said, re.MULTILINE) == list(kinds)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("ecdf-overal mine.db -o x.png", "unknown kind of figure 'ecdf-overal'; did you mean"),
+        ("ranks tuned.db -o x.png", "the store of a tuning, which ranks is not for; these are: "
+         "tuning-frequencies, tuning-survival, tuning-importance$"),
+        ("tuning-survival mine.db -o x.png", "the store of an experiment, which tuning-survival is "
+         "not for; these are: ecdf-overall, "),
+        ("tuning-survival tuned.db tuned.db -o x.png", "files is 2; allowed: one for"),
+        ("tuning-survival tuned.db -o x.png --tuning 7", "--tuning is 7; allowed: one of .*: 1$"),
+        ("tuning-frequencies tuned.db -o x.png --parameters G", "unknown parameter 'G'"),
+        ("ranks", "files is 'missing'; allowed: at least one that `uaos bench` wrote"),
+        ("tuning-survival", "files is 'missing'; allowed: at least one that `uaos tune` wrote"),
+        ("ranks notes.txt -o x.png", "notes.txt: not a store of uaos"),
+        ("notes.txt", "notes.txt: not a store of uaos"),
+        ("ranks no.db -o x.png", "no.db: cannot be read"),
+        ("ranks mine.db", "-o is 'missing'; allowed: the file to draw into"),
+        ("ranks mine.db -o x.gif", "x.gif'; allowed: a file that ends in .png, .svg or .pdf"),
+        ("ranks mine.db -o no/x.png", "no/x.png'; allowed: a file in a folder that exists"),
+        ("ranks mine.db -o x.png --width wide", "width is 'wide'; allowed: column, page or inches"),
+        ("ranks mine.db -o x.png --width 1", "width is '1'; allowed"),
+        ("ranks mine.db -o x.png --font Arial", "unknown font 'Arial'; known: sans, serif"),
+        ("ranks mine.db -o x.png --dim 5", "dimension is 5; allowed: one of .*20"),
+        ("ranks mine.db -o x.png --methods SaED", "unknown method 'SaED'; did you mean 'SaDE'"),
+        ("ranks mine.db -o x.png --function 3", "--function is 3; allowed: nothing with ranks; it "
+         "is for operators$"),
+        ("art-ratio mine.db -o x.png --target 5", "target is 5.0; allowed: one of"),
+        ("operators mine.db -o x.png --method JADE", "--function is 'missing'"),
+        ("operators mine.db -o x.png --function 1", "--method is 'missing'"),
+        ("operators mine.db -o x.png --method JDE --function 1", "unknown method 'JDE'; did you"),
+        ("operators mine.db -o x.png --method JADE --function 3", "run is 'method JADE, function 3'"
+         "; allowed: a finished run"),
+        ("operators mine.db -o x.png --method JADE --function x", "Invalid value for '--function'"),
+    ],
+)  # fmt: skip
+def test_bad_input_ends_with_exit_code_2_and_a_clear_line(
+    arguments: str, message: str, folder: Path, tmp_path: Path
+) -> None:
+    known = {p.name: str(p) for p in folder.iterdir()}
+    done = run("plot", *(known.get(a, a) for a in arguments.split()), cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert re.search(message, done.stderr.strip())
+    assert not list(tmp_path.iterdir())
+
+
+def test_several_dimensions_need_a_choice(tmp_path: Path) -> None:
+    path = experiment(tmp_path / "mine.db", "SaDE", "JADE")
+    plan = Plan.of(["SaDE"], uniform=False, functions="1", instances="1", dimension=5, budget=9999)
+    with Store.create_or_resume(path, plan) as store:
+        store.record([Finished(outcome("SaDE", 1, 1, 1.0, 5), None)])
+    done = run("plot", "ranks", str(path), "-o", str(tmp_path / "x.png"))
+    assert done.returncode == 2
+    assert "--dim is 'missing'; allowed: one of 5, 20" in done.stderr
+
+
+def test_help_has_examples() -> None:
+    shown = " ".join(run("plot", "--help").stdout.split())
+    assert "uaos plot ecdf-overall mine.db -o ecdf.pdf" in shown
+    assert "uaos plot operators mine.db -o run.pdf --method mix --function 8" in shown
