@@ -91,7 +91,10 @@ def _header(seeds: int) -> list[str]:
 
 
 def _table(found: dict[tuple[int, Choice], np.ndarray]) -> list[str]:
-    columns = ["host", "problem", "adaptive", "uniform", "verdict", "best alone", "verdict"]
+    columns = [
+        "host", "problem", "adaptive", "uniform", "adaptive against uniform", "best alone",
+        "adaptive against best alone",
+    ]  # fmt: skip
     rows, as_good, verdicts = [], 0, []
     numbers = range(len(REPORTED))
     best = [_best_alone(found, case) for case in numbers]

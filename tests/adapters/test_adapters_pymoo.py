@@ -349,15 +349,28 @@ def test_variants_in_words_take_their_settings_from_the_algorithm() -> None:
     assert list(algorithm.mating.credit.counts["variant"]) == ["DE/rand/2/exp", "DE/best/1/bin"]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_adaptive_algorithm_may_be_adapted_again(kind: str) -> None:
+    once, twice = KINDS[kind](method="PDP"), adaptive(KINDS[kind](), method="PDP")
+    np.testing.assert_array_equal(solved(once).pop.get("X"), solved(twice).pop.get("X"))
+
+
+class OwnMating(Mating):
+    def _do(self, *args: Any, **kwargs: Any) -> Any:
+        return super()._do(*args, **kwargs)
+
+
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
         (lambda: adaptive(PSO(), crossover=[SBX(), UX()]), "algorithm is 'PSO'"),
+        (lambda: adaptive(GA(mating=OwnMating(None, SBX(), PM()))), "algorithm is 'GA'"),
         (lambda: adaptive(GA(), variant=VARIANTS), "give crossover= and mutation="),
         (lambda: adaptive(DE(), mutation=[PM()]), "give variant="),
         (lambda: adaptive(DE(), variant=["rand/1/bin"]), 'a text as "DE/rand/1/bin"'),
         (lambda: adaptive(DE(), variant=["DE/rnd/1/bin"]), "selection of variant .* is 'rnd'"),
         (lambda: ga(crossover=[]), "one or more"),
+        (lambda: de(variant=[]), "one or more"),
     ],
 )
 def test_what_does_not_fit_is_refused_at_once(wrong: Any, says: str) -> None:

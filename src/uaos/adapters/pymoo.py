@@ -56,10 +56,10 @@ def adaptive(
     mating = getattr(algorithm, "mating", None)
     if isinstance(mating, Variant | AdaptiveVariant):
         _refuse(crossover=crossover, mutation=mutation, instead="variant=")
-        own = mating.variants[0] if isinstance(mating, AdaptiveVariant) else mating
-        variants = [_variant(v, own) for v in _listed(variant or own)]
+        own = mating.variants if isinstance(mating, AdaptiveVariant) else [mating]
+        variants = [_variant(v, own[0]) for v in _listed(own if variant is None else variant)]
         made: Any = AdaptiveVariant(variants, method=method, budget=budget)
-    elif isinstance(mating, Mating):
+    elif isinstance(mating, Mating) and type(mating)._do in (Mating._do, AdaptiveMating._do):
         _refuse(variant=variant, instead="crossover= and mutation=")
         made = AdaptiveMating(
             mating.selection,
@@ -97,7 +97,7 @@ class AdaptiveMating(Mating):
         **kwargs: Any,
     ) -> None:
         super().__init__(selection, _listed(crossover), _listed(mutation), **kwargs)
-        self.eliminate_duplicates: Any = _Failing(self.eliminate_duplicates)
+        self.eliminate_duplicates: Any = _Failing.of(self.eliminate_duplicates)
         slots = {"crossover": self.crossover, "mutation": self.mutation}
         names = {slot: [o.name for o in operators] for slot, operators in slots.items()}
         self._credit = Credit(names, method, _fitness, budget)
@@ -214,6 +214,10 @@ class _Failing(DuplicateElimination):
     def __init__(self, eliminate: Any) -> None:
         super().__init__()
         self.eliminate = eliminate
+
+    @classmethod
+    def of(cls, eliminate: Any) -> "_Failing":
+        return eliminate if isinstance(eliminate, cls) else cls(eliminate)
 
     def do(self, pop: Any, *args: Any, **kwargs: Any) -> Any:
         kept = self.eliminate.do(pop, *args, **kwargs)
