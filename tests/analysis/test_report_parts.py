@@ -115,6 +115,19 @@ def test_a_noted_curve_is_short_and_never_falls(times: list[float]) -> None:
         assert share == round(10_000 * float(curve.at(10.0 ** (place / DECADE))))
 
 
+def test_profiles_of_several_functions_take_those_that_all_methods_have(
+    made: Callable[..., Outcome],
+) -> None:
+    def panels(*runs: tuple[str, int]) -> dict[str, tuple[int, ...]]:
+        results = Results.from_outcomes([made(m, f, 1, solved_at=99) for m, f in runs])
+        return {p.key: p.functions for p in chapter(results, 20).panels()}
+
+    assert panels(("A", 1), ("A", 2), ("B", 1), ("B", 8)) == {
+        "all": (1,), "separable": (1,), "f1": (1,), "f2": (2,), "f8": (8,),
+    }  # fmt: skip
+    assert panels(("A", 1), ("B", 8)) == {"f1": (1,), "f8": (8,)}
+
+
 # Tables
 
 

@@ -10,6 +10,9 @@ from typing import Any
 from uaos.analysis.report.html import Markup, joined, markup, prose, tag
 from uaos.analysis.tables import Table
 
+# A table with more rows scrolls under its heads.
+_LONG = 40
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -50,13 +53,15 @@ def grid(
             class_="words" if i < texts else None, data_column=i)
         for i, c in enumerate(columns)
     ))  # fmt: skip
-    body = tag("tbody", *(_row(row, texts) for row in rows))
+    given = list(rows)
+    body = tag("tbody", *(_row(row, texts) for row in given))
+    look = "scroll long" if len(given) > _LONG else "scroll"
     caption = tag("caption", tag("span", title), class_=None if titled else "hidden")
     table = tag("table", caption, tag("thead", head), body, data_table=name)
     tools = tag("button", "CSV", type="button", class_="csv", data_csv=name,
                 title=f"Save “{title}” as CSV") if saved else ""  # fmt: skip
     return joined([
-        tag("div", table, class_="scroll", tabindex="0", role="region", aria_label=title),
+        tag("div", table, class_=look, tabindex="0", role="region", aria_label=title),
         tag("div", tag("p", note, class_="note") if note else "", tools, class_="under"),
     ])  # fmt: skip
 

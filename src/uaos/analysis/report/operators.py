@@ -25,11 +25,12 @@ def operator_section(found: Sequence[Course], looks: Looks, chosen: bool) -> Mar
                         "is nothing to show here.")  # fmt: skip
     first = printed_runs(found)
     still = [image(figures.operators(c.history, c.f_opt, c.title), _alternative(c)) for c in first]
-    picks = [
-        tag("button", joined([looks.called(c.outcome.method), f" on f{c.outcome.function}"]),
-            type="button", data_run=found.index(c))
-        for c in _telling(found)
-    ]  # fmt: skip
+    several = len({c.outcome.dimension for c in found}) > 1
+    picks = []
+    for c in _telling(found):
+        where = f" on f{c.outcome.function}" + (f", {c.outcome.dimension}-D" if several else "")
+        name = joined([looks.called(c.outcome.method), where])
+        picks.append(tag("button", name, type="button", data_run=found.index(c)))
     menus = [
         tag("label", text + " ", tag("select", data_menu=key))
         for key, text in (("method", "Method"), ("function", "Function"), ("instance", "Instance"))

@@ -3,6 +3,8 @@ let data = null;
 const state = { restarts: "again", hidden: new Set() };
 const painters = { profile, course, survival, choice, number };
 
+const withMouse = () => matchMedia("(pointer: fine)").matches;
+
 function frame(changes) {
   const axis = {
     gridcolor: colour("grid"), linecolor: colour("soft"), tickcolor: colour("soft"),
@@ -18,7 +20,7 @@ function frame(changes) {
       font: { color: colour("ink"), family: colour("sans") }, namelength: -1,
     },
     // A finger scrolls the page, a mouse zooms.
-    dragmode: matchMedia("(pointer: fine)").matches ? "zoom" : false, ...changes,
+    dragmode: withMouse() ? "zoom" : false, ...changes,
   };
   for (const key of Object.keys(layout)) {
     if (/^[xy]axis/.test(key)) layout[key] = { ...axis, ...layout[key] };
@@ -33,7 +35,7 @@ function paint(place) {
   const small = Boolean(place.dataset.small);
   const config = {
     responsive: true, displaylogo: false, staticPlot: small,
-    displayModeBar: place.closest(".multiple") ? false : "hover",
+    displayModeBar: place.closest(".multiple") || !withMouse() ? false : "hover",
     modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
     toImageButtonOptions: { format: "svg", filename: place.dataset.panel || place.dataset.plot },
   };
@@ -149,6 +151,13 @@ function profile(place) {
 const PATTERNS = ["", "/", ".", "x", "-"];
 const OPERATORS = 10;
 
+function keyOfOperator(name, k) {
+  // Colours that come again are hatched, in the plot and here.
+  const key = element("span", { className: k < OPERATORS ? "key method" : "key method hatched" }, name);
+  key.style.setProperty("--c", `var(--o${k % OPERATORS})`);
+  return key;
+}
+
 function course(place) {
   const run = data.courses[Number(place.dataset.run || 0)];
   const traces = [];
@@ -178,9 +187,9 @@ function course(place) {
       anchor: "y3", range: [0, x[x.length - 1]], title: { text: "evaluations", standoff: 8 },
       exponentformat: "none", separatethousands: true, nticks: narrow ? 4 : 9,
     },
-    yaxis: { domain: [0.6, 1], range: [0, 1], tickformat: ".0%", dtick: 0.25, title: { text: "share of offspring" } },
-    yaxis2: { domain: [0.31, 0.56], rangemode: "tozero", tickformat: ".0%", nticks: 5, title: { text: "probability" } },
-    yaxis3: { domain: [0, 0.27], type: "log", exponentformat: "power", nticks: 6, title: { text: "best error" } },
+    yaxis: { domain: [0.6, 1], range: [0, 1], tickformat: ".0%", dtick: 0.25, title: { text: "share of offspring", standoff: 10 } },
+    yaxis2: { domain: [0.31, 0.56], rangemode: "tozero", tickformat: ".0%", nticks: 5, title: { text: "probability", standoff: 10 } },
+    yaxis3: { domain: [0, 0.27], type: "log", exponentformat: "power", nticks: 6, title: { text: "best error", standoff: 10 } },
     hovermode: "x unified",
     shapes: run.restarts.map((at) => ({
       type: "line", x0: at, x1: at, yref: "paper", y0: 0, y1: 1,
@@ -214,11 +223,7 @@ function startCourses() {
     fill(menus.instance, same.filter((c) => where(c) === where(run)).map(what), what(run));
     keys.replaceChildren(
       element("b", { className: "key" }, run.title + (run.solved ? ", solved" : ", not solved")),
-      ...run.operators.map((name, k) => {
-        const key = element("span", { className: "key method" }, name);
-        key.style.setProperty("--c", `var(--o${k % OPERATORS})`);
-        return key;
-      }));
+      ...run.operators.map((name, k) => keyOfOperator(name, k)));
     for (const pick of all("[data-run]")) pick.classList.toggle("here", pick.dataset.run === String(index));
     place.dataset.run = index;
     place.dataset.label = `Operator use, probabilities and error: ${run.title}`;

@@ -69,6 +69,7 @@ function startMenu() {
   function mark() {
     let here = 0;
     sections.forEach((section, i) => { if (section.getBoundingClientRect().top < 140) here = i; });
+    if (innerHeight + scrollY >= root.scrollHeight - 4) here = sections.length - 1;
     if (here === before) return;
     before = here;
     follow(links[here]);

@@ -48,11 +48,8 @@ function choice(place) {
     hovertemplate: `${value}: %{y:.0%} in race %{x}<extra></extra>`,
   }));
   if (!place.nextElementSibling) {
-    place.after(element("div", { className: "keys" }, ...one.values.map((value, k) => {
-      const key = element("span", { className: "key method" }, value === one.winner ? `${value} ★` : value);
-      key.style.setProperty("--c", `var(--o${k % OPERATORS})`);
-      return key;
-    })));
+    place.after(element("div", { className: "keys" }, ...one.values.map((value, k) =>
+      keyOfOperator(value === one.winner ? `${value} ★` : value, k))));
   }
   const layout = frame({
     barmode: "stack", bargap: 0.1, xaxis: races(count),
