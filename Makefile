@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 PRESET ?= quick
 FOLDER ?= study
 
-.PHONY: setup test lint bench study clean
+.PHONY: setup test lint bench study docs clean
 
 setup: $(STAMP)
 
@@ -36,5 +36,18 @@ $(VENV)/.bench: $(STAMP)
 study: $(STAMP)
 	@$(BIN)/uaos study --preset $(PRESET) --folder $(FOLDER)
 
+docs: site/index.html
+	@echo "the documentation: $(CURDIR)/site/index.html"
+
+# What the site is made from; mkdocs.yml and docs/hooks.py say how.
+PAGES := mkdocs.yml README.md CHANGELOG.md CONTRIBUTING.md CITATION.cff benchmarks/results.md \
+  $(shell find docs examples src/uaos -type f -not -name '*.pyc' -not -name '*.nb[ic]')
+
+site/index.html: $(STAMP) $(PAGES)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# A site with a warning is not kept.
+.DELETE_ON_ERROR:
+
 clean:
-	rm -rf $(VENV) dist study .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist site study .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,18 +1,35 @@
-"""What the documentation says runs, and the generated pages are current."""
+"""What the documentation says runs, the commands it gives exist, and the site is built from it."""
 
+import importlib
+import importlib.util
+import os
 import re
+import shlex
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import matplotlib
+import numpy as np
 import pytest
+import typer
 from test_register import _families_as_before  # noqa: F401 (documentation registers components)
 
+import uaos
+from uaos.cli import app
 from uaos.components import FAMILIES, components
+from uaos.de.strategies import STRATEGIES
 from uaos.describe import components_page, describe
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+OUTSIDE = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/results.md")
+PAGES = [*(ROOT / name for name in OUTSIDE), *sorted((ROOT / "docs").rglob("*.md"))]
+GROUP: Any = typer.main.get_command(app)
+# Options in the text that are those of other programs.
+FOREIGN = {"--nthreads", "--nworkers"}
+PUBLIC = ["uaos", *(f"uaos.{n}" for n in ("analysis", "experiments", "problems", "scenarios"))]
 
 
 def blocks(page: Path) -> str:
@@ -47,6 +64,76 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
+def named(pages: list[Path]) -> Any:
+    return pytest.mark.parametrize("page", pages, ids=lambda p: str(p.relative_to(ROOT)))
+
+
+def shell_lines(page: Path) -> list[list[str]]:
+    """The lines of a page's shell blocks in words, without comments and variables set before."""
+    found = re.findall(r"^```(?:sh|bash)\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)
+    lines = "".join(found).replace("\\\n", " ").splitlines()
+    words = [shlex.split(re.sub(r"^(?:[A-Z]+=\S+ +)+", "", line), comments=True) for line in lines]
+    return [line for line in words if line]
+
+
+def parse(words: list[str]) -> None:
+    """Take a command line apart as `uaos` does, without running it; what is wrong is raised."""
+    place = next((i for i, word in enumerate(words) if word in GROUP.commands), None)
+    try:
+        GROUP.make_context("uaos", words if place is None else words[: place + 1])
+        assert place is not None, f"there is no command in {words}"
+        GROUP.commands[words[place]].make_context(words[place], words[place + 1 :])
+    except typer.Exit:
+        pass  # --help and --version end there
+
+
+@named([p for p in PAGES if shell_lines(p)])
+def test_the_commands_of_a_page_exist(page: Path) -> None:
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M)
+    for program, *words in shell_lines(page):
+        if program == "uaos":
+            parse(words)
+        elif program == "make":
+            assert set(words) <= set(targets), words
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("bench a.db --dimm 5", "--dimm"),
+        ("bench a.db --dim five", "integer"),
+        ("bensch a.db", "bensch"),
+        ("--imports my.py bench a.db", "--imports"),
+    ],
+)
+def test_a_command_that_does_not_exist_is_noticed(line: str, complaint: str) -> None:
+    with pytest.raises(Exception, match=complaint):
+        parse(line.split())
+
+
+@named(PAGES)
+def test_the_options_in_the_text_of_a_page_exist(page: Path) -> None:
+    """As in `--dask ADDRESS`, of any command, and in `uaos bench --status`, of that one."""
+    every = {"uaos": GROUP, **GROUP.commands}
+    prose = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+    for code in re.findall(r"`([^`\n]+)`", prose):
+        words = code.split()
+        if words[0] == "uaos" and len(words) > 1 and words[1][0].islower():
+            known = {name for p in every[words[1]].params for name in p.opts} | {"--help"}
+        elif words[0].startswith("--"):
+            known = {name for c in every.values() for p in c.params for name in p.opts} | FOREIGN
+        else:
+            continue
+        assert {word for word in words if re.match("--?[a-z]", word)} <= known, code
+
+
+def test_the_extras_that_pages_name_can_be_installed() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    for page in PAGES:
+        for extras in re.findall(r"(?:uaos|'\.)\[([a-z,]+)\]", page.read_text("utf-8")):
+            assert set(extras.split(",")) <= set(project["optional-dependencies"]), page
+
+
 def test_the_page_of_components_is_current() -> None:
     page = (ROOT / "docs" / "components.md").read_text(encoding="utf-8")
     assert page == components_page(), "run: python -m uaos.describe > docs/components.md"
@@ -61,3 +148,63 @@ def test_every_component_gives_its_equation_and_reference(family: str, name: str
     assert about.equation
     # author, year, title
     assert re.search(r"\w.* \(\d{4}\), \".+\"", about.reference)
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_every_public_name_is_in_the_reference(module: str) -> None:
+    pages = (ROOT / "docs" / "reference").glob("*.md")
+    text = "\n".join(page.read_text("utf-8") for page in pages)
+    for name in importlib.import_module(module).__all__:
+        assert re.search(rf"^(::: |.*heading: ){module}\.{name}\b", text, re.M), f"{module}.{name}"
+
+
+def test_the_reference_has_the_formula_of_every_strategy() -> None:
+    page = (ROOT / "docs" / "reference" / "de.md").read_text("utf-8")
+    rows = dict(re.findall(r"^\| `(.+?)` \| `(.+?)` \|$", page, re.M))
+    assert rows == {name: strategy.formula for name, strategy in STRATEGIES.items()}
+
+
+def texts(drawing: str) -> list[str]:
+    """What is written in a drawing, in its order."""
+    return re.findall(
+        r">([^<>\n]+)</text>", (ROOT / "docs" / "images" / drawing).read_text("utf-8")
+    )
+
+
+def test_the_drawn_loop_says_how_many_components_there_are() -> None:
+    written = texts("loop.svg")
+    for family in FAMILIES:
+        count = next(t for t in written[written.index(family) :] if t.startswith("one of "))
+        assert count == f"one of {len(components(family))}"
+
+
+def test_the_drawn_generation_has_the_numbers_of_its_code() -> None:
+    namespace: dict[str, Any] = {}
+    page = (ROOT / "docs" / "framework.md").read_text("utf-8")
+    exec(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0].split("print(")[0], namespace)
+    selector: uaos.Selector = namespace["selector"]
+    written = texts("generation.svg")
+    expected = {
+        "reward": [f"{r:g}" for r in selector.rewards],  # 2 1 0
+        "quality": [f"{q:.2f}" for q in selector.qualities],  # 0.58 0.33 0.08
+        "probability": [f"{p:.2f}" for p in selector.probabilities],  # 0.51 0.33 0.16
+        "selection": [str(n) for n in np.bincount(selector.select(12))],  # 5 5 2
+    }
+    for step, numbers in expected.items():
+        start = written.index(step) + 2  # after its name and its rule
+        assert written[start : start + 3] == numbers
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("mkdocs"), reason="mkdocs is not installed")
+def test_the_site_is_built_without_a_warning_and_needs_no_network(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for page in tmp_path.rglob("*.html"):
+        # Links may lead outside; what a page loads may not.
+        loaded = r'<(?:script|img|link)\b[^>]*\b(?:src|href)="(?:https?:)?//[^"]*"'
+        assert not re.findall(loaded, page.read_text("utf-8")), page
+    assert "@import" not in "".join(c.read_text("utf-8") for c in tmp_path.rglob("*.css"))
+    assert 'class="drawing"' in (tmp_path / "framework.html").read_text("utf-8")
+    assert "adaptive_pursuit" in (tmp_path / "search" / "search_index.js").read_text("utf-8")

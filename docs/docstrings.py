@@ -1,0 +1,70 @@
+"""Docstrings for the site: their reStructuredText and plain equations, as Markdown.
+
+An extension of griffe, which reads the sources without importing them; mkdocs.yml names this file.
+"""
+
+import re
+import textwrap
+from typing import Any
+
+from griffe import Docstring, Extension, Object
+
+_ROLE = re.compile(r":(?:class|func|meth|mod|attr|data|exc):`~?([^`]+)`")
+_CODE = re.compile(r"::\n\n((?: {4}.*\n?|\n)+)")
+_EQUATION = re.compile(r"^Equation:\n((?:[ \t]+.*\n?|\n)+)", re.MULTILINE)
+_REFERENCE = re.compile(r"^Reference: ", re.MULTILINE)
+
+
+class Docstrings(Extension):
+    """Makes Markdown of docstrings, and docstrings of the `#:` comments above attributes."""
+
+    def on_object(self, *, obj: Object, **_: Any) -> None:
+        """Called for each module, class, function and attribute."""
+        if obj.name.startswith("__") and not obj.is_module:
+            obj.public = False  # how an object prints itself is no part of its interface
+        if obj.docstring is None and obj.is_attribute and (comment := _comment_above(obj)):
+            obj.docstring = Docstring(comment, parent=obj)
+        if obj.docstring is not None:
+            obj.docstring.value = markdown(obj.docstring.value, obj)
+
+
+def markdown(text: str, obj: Object) -> str:
+    """A docstring as Markdown, the names in it linked."""
+    text = _CODE.sub(lambda m: f":\n\n```python\n{_plain(m[1])}\n```\n\n", text)
+    text = _EQUATION.sub(lambda m: f"```text\n{_plain(m[1])}\n```\n\n", text)
+    text = _REFERENCE.sub("*Reference:* ", text)
+    return _ROLE.sub(lambda m: _link(m[1], obj), text)
+
+
+def _plain(indented: str) -> str:
+    return textwrap.dedent(indented).strip("\n")
+
+
+def _link(name: str, obj: Object) -> str:
+    """A link to what a role names; where the site does not show that, its name alone."""
+    path = name if name.startswith("uaos") else _path(name, obj)
+    shown = name.removeprefix("uaos.") if name.count(".") < 2 else name.rsplit(".", 1)[-1]
+    return f'<autoref optional identifier="{path}"><code>{shown}</code></autoref>'
+
+
+def _path(name: str, obj: Object) -> str:
+    """The path of a name as `obj` sees it: of its class, or of its module, imports followed."""
+    first, _, rest = name.partition(".")
+    around: Any = obj
+    while around is not None and (around.is_attribute or first not in around.members):
+        around = around.parent
+    if around is None:
+        return name
+    found = around.members[first]
+    path = found.target_path if found.is_alias else found.path
+    return f"{path}.{rest}" if rest else path
+
+
+def _comment_above(obj: Object) -> str:
+    """The `#:` comment on the lines before an attribute."""
+    lines, found = obj.module.lines_collection[obj.filepath], []
+    number = (obj.lineno or 1) - 2
+    while number >= 0 and lines[number].strip().startswith("#:"):
+        found.append(lines[number].strip().removeprefix("#:").strip())
+        number -= 1
+    return "\n".join(reversed(found))
