@@ -6,18 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uaos.analysis.tuning import Numbers, Shares
+from uaos.de.picture import HATCHES, PALETTE
 from uaos.tuning.records import Tuning
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-# Told apart with any colour vision: Okabe and Ito's seven and black, then Tol's wine and olive.
-_PALETTE = (
-    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9",
-    "#D55E00", "#F0E442", "#882255", "#999933", "#000000",
-)  # fmt: skip
-# Beyond the palette, the colours come again under these.
-_HATCHES = ("", "////", "....", "xxxx", "----")
 
 # The three blocks of panels: panels in a row, and the height of a row in inches.
 _COMPONENTS, _CHOICES, _NUMBERS = (3, 1.9), (4, 1.4), (6, 1.6)
@@ -72,8 +65,8 @@ def _stack(axes: Any, one: Shares) -> None:
     bottom = np.zeros(len(iterations))
     for k, value in enumerate(one.values):
         axes.bar(
-            iterations, one.shares[:, k], 0.9, bottom=bottom, facecolor=_PALETTE[k % len(_PALETTE)],
-            hatch=_HATCHES[k // len(_PALETTE) % len(_HATCHES)], edgecolor="white", linewidth=0.4,
+            iterations, one.shares[:, k], 0.9, bottom=bottom, facecolor=PALETTE[k % len(PALETTE)],
+            hatch=HATCHES[k // len(PALETTE) % len(HATCHES)], edgecolor="white", linewidth=0.4,
             label=f"{value} {_STAR}" if value == one.winner else str(value),
         )  # fmt: skip
         bottom = bottom + one.shares[:, k]
@@ -96,7 +89,7 @@ def _points(axes: Any, one: Numbers) -> None:
     rng = np.random.default_rng(1)
     for iteration, values in enumerate(one.values, start=1):
         sideways = iteration + rng.uniform(-0.3, 0.3, len(values))
-        axes.plot(sideways, values, ".", color=_PALETTE[0], alpha=0.45, markersize=5, mew=0)
+        axes.plot(sideways, values, ".", color=PALETTE[0], alpha=0.45, markersize=5, mew=0)
         if len(values):
             middle = np.median(values)
             axes.plot([iteration - 0.4, iteration + 0.4], [middle] * 2, color="#222222", lw=1.2)
@@ -104,8 +97,8 @@ def _points(axes: Any, one: Numbers) -> None:
         axes.set_yscale("log")
     last = len(one.values)
     if one.winner is not None:
-        axes.axhline(one.winner, color=_PALETTE[5], linewidth=0.9, zorder=0)
-        axes.plot([last + 0.55], [one.winner], marker="*", color=_PALETTE[5], markersize=9,
+        axes.axhline(one.winner, color=PALETTE[5], linewidth=0.9, zorder=0)
+        axes.plot([last + 0.55], [one.winner], marker="*", color=PALETTE[5], markersize=9,
                   markeredgewidth=0, clip_on=False, linestyle="")  # fmt: skip
     axes.set_xlim(0.4, last + 0.6)
     axes.set_xticks(range(1, last + 1))

@@ -51,7 +51,7 @@ def run(
     """Run a method on a BBOB problem: evaluations, error and operator use, live."""
     problem = BBOB(function, dim, instance)
     if plot is not None:
-        _check_plot(plot)
+        check_plot(plot)
     limit = 10_000 * dim if budget is None else budget
     panel = _Panel(problem, method, limit)
     # A file or a pipe gets the summary alone.
@@ -73,7 +73,7 @@ def run(
         raise typer.Exit(130)
 
 
-def _check_plot(path: Path) -> None:
+def check_plot(path: Path) -> None:
     """Refuse a picture that cannot be drawn before the run, not after it."""
     if path.suffix.lower() not in _PICTURES:
         raise InvalidParameter("plot", str(path), "a file that ends in " + ", ".join(_PICTURES))

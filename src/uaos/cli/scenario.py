@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from uaos.cli.app import app, console
-from uaos.cli.run import _check_plot
+from uaos.cli.run import check_plot
 from uaos.scenarios import KINDS, Comparison, compare, scenario
 
 # Applications worth the start of more processes: some ten seconds of work.
@@ -53,7 +53,7 @@ def show_scenario(
     Shown are how often it was chosen, the reward lost else, and how soon a change was answered.
     """
     if plot is not None:
-        _check_plot(plot)
+        check_plot(plot)
     wanted = [name.strip() for name in methods.split(",") if name.strip()]
     setting = scenario(kind, operators=operators, every=every, steps=steps)
     if jobs is None and len(wanted) * repetitions * steps <= _MANY:

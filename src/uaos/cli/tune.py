@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from uaos.cli.app import app
-from uaos.cli.run import _check_plot
+from uaos.cli.run import check_plot
 from uaos.errors import InvalidParameter
 
 
@@ -143,7 +143,7 @@ def tune_command(
     from uaos.tuning.tune import Plan
 
     if plot is not None:
-        _check_plot(plot)
+        check_plot(plot)
     if status:
         job.show_status(_needed(store), plot)
         return

@@ -22,13 +22,12 @@ from uaos.experiments.records import Finished, Outcome, Unit
 from uaos.experiments.storefile import (
     FORMAT,
     Lock,
+    OpenStore,
     StoreInUse,
     check,
     check_folder,
     connect,
     create,
-    damaged,
-    disconnect,
     transaction,
 )
 from uaos.experiments.targets import TARGETS
@@ -64,13 +63,11 @@ class Tally(NamedTuple):
     solved: int
 
 
-class Store:
+class Store(OpenStore):
     """The outcomes of an experiment; see :meth:`open` and :meth:`create_or_resume`."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, lock: Lock | None) -> None:
-        self.path = path
-        self._connection = connection
-        self._lock = lock
+        super().__init__(path, connection, lock)
         self._session: int | None = None
 
     @classmethod
@@ -214,29 +211,7 @@ class Store:
                 "hits = NULL, seconds = NULL, reason = NULL WHERE status = 'failed'"
             ).rowcount
 
-    def close(self) -> None:
-        """Close the file; a writer leaves it as one file, with nothing beside it."""
-        if self._lock is None:
-            self._connection.close()
-            return
-        try:
-            disconnect(self._connection)
-        finally:
-            self._lock.release()
-
-    def __enter__(self) -> "Store":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     # Inside
-
-    def _rows(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        try:
-            return self._connection.execute(query, values).fetchall()
-        except sqlite3.DatabaseError as error:
-            raise damaged(self.path, error) from error
 
     def _budgets(self) -> dict[int, int]:
         return dict(self._rows("SELECT DISTINCT dimension, budget FROM units ORDER BY 1"))

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Self
 from urllib.parse import quote
 
 from uaos.errors import InvalidFile, UaosError
@@ -223,3 +224,34 @@ def _try_lock(handle: int) -> bool:
     except OSError:
         return False
     return True
+
+
+class OpenStore:
+    """A store that is open: for reading, or with the lock for the one that writes."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, lock: "Lock | None") -> None:
+        self.path = path
+        self._connection = connection
+        self._lock = lock
+
+    def close(self) -> None:
+        """Close the file; a writer leaves it as one file, with nothing beside it."""
+        if self._lock is None:
+            self._connection.close()
+            return
+        try:
+            disconnect(self._connection)
+        finally:
+            self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _rows(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        try:
+            return self._connection.execute(query, values).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise damaged(self.path, error) from error

@@ -24,7 +24,7 @@ from uaos.tuning.irace_files import ELITES, EXPERIMENTS, LOG, RUNNER, Dialect, w
 from uaos.tuning.irace_link import Link, Request
 from uaos.tuning.irace_output import Run, Transcript, survivors
 from uaos.tuning.race import Evaluate, Rules, Task
-from uaos.tuning.racer import Winners, least_budget
+from uaos.tuning.racer import Winners, check_search
 from uaos.tuning.space import Candidate, Space
 
 #: What irace prints, errors included, kept in the folder of a run.
@@ -138,15 +138,9 @@ def check_irace(
 
 def check_budget(space: Space, runs: int, seed: int, rules: Rules) -> None:
     """Refuse what irace would refuse after it has started."""
-    if not space.free:
-        raise InvalidParameter("space", "all fixed", "at least one free parameter")
-    least = least_budget(space.free, rules)
-    if runs < least:
-        raise InvalidParameter(
-            "runs", runs, f"at least {least}, as there are {space.free} free parameters"
-        )
     if not 0 <= seed <= _LARGEST_SEED:
         raise InvalidParameter("seed", seed, f"for irace a whole number 0 to {_LARGEST_SEED}")
+    check_search(space, runs, seed, rules)
 
 
 class _Desk:

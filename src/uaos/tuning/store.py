@@ -21,12 +21,11 @@ from uaos.errors import UaosError, UnknownName
 from uaos.experiments.records import Outcome, Unit
 from uaos.experiments.storefile import (
     Lock,
+    OpenStore,
     check,
     check_folder,
     connect,
     create,
-    damaged,
-    disconnect,
     transaction,
 )
 from uaos.experiments.versions import versions
@@ -61,16 +60,14 @@ _RUNS = (
 )
 
 
-class TuningStore:
+class TuningStore(OpenStore):
     """The runs and the record of tunings; see :meth:`open` and :meth:`create_or_resume`.
 
     A run is an :class:`~uaos.experiments.Outcome` whose method is the configuration's key.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, lock: Lock | None) -> None:
-        self.path = path
-        self._connection = connection
-        self._lock = lock
+        super().__init__(path, connection, lock)
         self._session: int | None = None
         # By identity, as to compare configurations takes as long as to make the key.
         self._keys: dict[int, tuple[Configuration, str]] = {}
@@ -243,29 +240,7 @@ class TuningStore:
         """The table of costs, by candidate and position."""
         return self._record("results", tuning, Cost, "candidate, position")
 
-    def close(self) -> None:
-        """Close the file; a writer leaves it as one file, with nothing beside it."""
-        if self._lock is None:
-            self._connection.close()
-            return
-        try:
-            disconnect(self._connection)
-        finally:
-            self._lock.release()
-
-    def __enter__(self) -> "TuningStore":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     # Inside
-
-    def _rows(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        try:
-            return self._connection.execute(query, values).fetchall()
-        except sqlite3.DatabaseError as error:
-            raise damaged(self.path, error) from error
 
     def _record(self, table: str, tuning: int, kind: type[_Row], order: str) -> list[_Row]:
         """The rows of a table that belong to a tuning."""
