@@ -14,19 +14,20 @@ ALLOWED = {
     "errors": set(),
     "bibliography": set(),
     "extras": {"errors"},
-    "statefile": {"errors"},
+    "files": {"errors"},
+    "statefile": {"errors", "files"},
     "params": {"errors"},
     "components": {"errors", "params"},
     "memory": {"errors", "params", "components"},
     "steps": {"components"},
     "compiled": {"components"},
-    "method": {"errors", "params", "components"},
+    "method": {"errors", "files", "params", "components"},
     "selector": {
         "errors", "params", "components", "memory", "method", "statefile", "steps", "compiled",
     },
     # the optimiser knows a selector only by what it does
     "de": {"errors", "params", "statefile"},
-    "configuration": {"errors", "params", "components", "method", "de"},
+    "configuration": {"errors", "files", "params", "components", "method", "de"},
     "catalogue": {"errors", "params", "method", "de", "bibliography", "configuration"},
     "problems": {"errors"},
     "experiments": {
@@ -40,14 +41,14 @@ ALLOWED = {
     # of experiments and tunings, the analysis reads what was stored, and the targets; of the
     # differential evolution, the picture of a run; its report shows recipes with their equations
     "analysis": {
-        "errors", "params", "problems", "experiments", "tuning", "de", "components", "method",
-        "configuration", "describe", "bibliography",
+        "errors", "files", "params", "problems", "experiments", "tuning", "de", "components",
+        "method", "configuration", "describe", "bibliography",
     },
     "adapters": {"errors", "params", "extras", "method", "selector", "catalogue"},
     "scenarios": {"errors", "params", "method", "catalogue", "experiments"},
     # the pipeline from tuning to tables
     "study": {
-        "errors", "method", "configuration", "catalogue", "experiments", "tuning",
+        "errors", "files", "method", "configuration", "catalogue", "experiments", "tuning",
     },
     "describe": {"errors", "params", "components"},
     "optimize": {

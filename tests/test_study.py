@@ -8,9 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
+from browser import check_layout, check_quiet, drawn_plots, headless, needs_browser, open_report
+from test_cli import run
 
 from uaos.errors import InvalidFile, InvalidParameter, UnknownName
-from uaos.study import PRESETS, RIVALS, STAGES, Study, stages
+from uaos.study import PRESETS, RIVALS, STAGES, Preset, Study, stages
 
 
 def uaos(*arguments: str) -> list[str]:
@@ -71,13 +73,19 @@ def test_nothing_is_done_in_a_new_folder(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
-def test_a_killed_study_goes_on_and_ends_in_a_report(tmp_path: Path) -> None:
-    """Killed twice without warning, in the tuning and in the test."""
-    command = uaos("study", "--preset", "smoke", "--folder", "first", "--jobs", "2")
-    study = Study.at(tmp_path / "first", "smoke")
+# One study for all that is said of it: it takes a minute.
+one_study = pytest.mark.xdist_group("study")
+SMOKE = uaos("study", "--preset", "smoke", "--folder", "first", "--jobs", "2")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, str]:
+    """A study killed twice without warning, in the tuning and in the test, and what ended it."""
+    where = tmp_path_factory.mktemp("study")
+    study = Study.at(where / "first", "smoke")
     for reached in (study.tuning_store, study.test_store):
         process = subprocess.Popen(
-            command, cwd=tmp_path, stdout=subprocess.DEVNULL, start_new_session=True
+            SMOKE, cwd=where, stdout=subprocess.DEVNULL, start_new_session=True
         )
         while not reached.exists():
             assert process.poll() is None
@@ -85,14 +93,60 @@ def test_a_killed_study_goes_on_and_ends_in_a_report(tmp_path: Path) -> None:
         time.sleep(1)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(SMOKE, cwd=where, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "tuning on the training problems: done before" in done.stdout
-    assert "Open first/report.html in a browser" in done.stdout
+    return study, done.stdout
+
+
+@one_study
+def test_a_killed_study_goes_on_and_ends_in_a_report(finished: tuple[Study, str]) -> None:
+    study, said = finished
+    assert "tuning on the training problems: done before" in said
+    assert "Open first/report.html in a browser" in said
     assert all(study.is_done(stage) for stage in STAGES)
     assert (study.tables / "art.csv").exists()
-    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    again = subprocess.run(
+        SMOKE, cwd=study.folder.parent, capture_output=True, text=True, check=False
+    )
     assert again.stdout == "Everything is done: open first/report.html in a browser\n"
+
+
+@one_study
+@needs_browser
+def test_the_report_of_a_study_is_seen_in_a_browser(
+    finished: tuple[Study, str], tmp_path: Path
+) -> None:
+    report = finished[0].report.absolute()
+    with headless(tmp_path / "profile") as browser:
+        open_report(browser, report)
+        check_quiet(browser, report)
+        kinds = drawn_plots(browser)
+        # first of all; over all functions, in five classes, on each of 24
+        assert kinds.count("profile") == 1 + 1 + 5 + 24
+        assert {"course", "survival", "choice", "number"} <= set(kinds)
+        for width in (390, 1440):
+            check_layout(browser, width)
+        assert browser.complaints() == []
+
+
+# What Dask says about its own use of asyncio.
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_gives_the_same_study(
+    cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PRESETS, "tiny", Preset(2, 800, "20D", "50D", "test:1", "of a test"))
+    found = {}
+    places = {"here": ("--jobs", "1"), "there": ("--dask", cluster.scheduler_address)}
+    for folder, where in places.items():
+        for stage in STAGES[:3]:
+            done = run("study", "--preset", "tiny", "--folder", folder, "--only", stage, *where,
+                       cwd=tmp_path)  # fmt: skip
+            assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        tables = sorted((tmp_path / folder / "tables").iterdir())
+        files = [tmp_path / folder / "tuned.toml", *tables]
+        found[folder] = {file.name: file.read_text() for file in files}
+    assert found["here"] == found["there"]
+    assert {"tuned.toml", "overview.csv", "art.csv", "pairs.csv"} <= set(found["here"])
 
 
 def test_a_later_stage_says_which_one_it_needs(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from rich.text import Text
 from uaos.components import FAMILIES
 from uaos.de.settings import Settings
 from uaos.errors import InvalidFile, InvalidParameter, UaosError
+from uaos.files import whole_file
 from uaos.method import FORMAT, Method, check_format, read_toml, toml_text
 from uaos.params import known_only
 
@@ -77,7 +78,8 @@ class Configuration:
         """The configuration as TOML text, written to `path` if one is given."""
         text = toml_text(self.to_dict())
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            with whole_file(path) as part:
+                part.write_text(text, encoding="utf-8")
         return text
 
     @classmethod

@@ -21,6 +21,7 @@ from uaos.components import (
     build,
 )
 from uaos.errors import InvalidFile, InvalidParameter
+from uaos.files import whole_file
 from uaos.params import known_only, parameters
 
 if TYPE_CHECKING:
@@ -140,7 +141,8 @@ selection=proportional, scale_rewards=True)
         """The recipe as TOML text, written to `path` if one is given."""
         text = toml_text(self.to_dict())
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            with whole_file(path) as part:
+                part.write_text(text, encoding="utf-8")
         return text
 
     @classmethod

@@ -6,14 +6,13 @@ the kind of the file and its format version. Nothing is pickled, so opening a fi
 
 import json
 import os
-import tempfile
 import zipfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from uaos.errors import InvalidFile
+from uaos.files import whole_file
 
 _HEADER = "uaos"
 _ARRAY = "__array__"
@@ -24,17 +23,9 @@ def write(path: str | os.PathLike[str], kind: str, version: int, state: dict[str
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     header = {"kind": kind, "version": version, "state": _pack(state, arrays)}
     arrays[_HEADER] = np.array(json.dumps(header))
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    # A file, not its path: NumPy would add a suffix to that.
+    with whole_file(path) as part, open(part, "wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
 def read(path: str | os.PathLike[str], kind: str, version: int) -> dict[str, Any]:

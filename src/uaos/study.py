@@ -20,11 +20,12 @@ from uaos.experiments.plan import UNIFORM, Plan
 from uaos.experiments.records import Unit
 from uaos.experiments.store import Store
 from uaos.experiments.units import run_unit
+from uaos.files import whole_file
 from uaos.method import read_toml, toml_text
 from uaos.tuning.design import design
 from uaos.tuning.instances import instances
 from uaos.tuning.tune import Plan as TuningPlan
-from uaos.tuning.tune import Tuned, initial_candidates
+from uaos.tuning.tune import initial_candidates
 
 #: The stages, in their order.
 STAGES = ("tune", "test", "tables", "report")
@@ -44,21 +45,21 @@ RIVALS = (
 class Preset:
     """How large a study is. Budgets are evaluations of a run, in multiples of the dimension.
 
-    `instances` is the number of test problems of each function; None for all of them.
+    `instances` are those of the test, such as "test:4" for four problems of each function.
     """
 
     dimension: int
     tuning_runs: int
     tuning_budget: str
     test_budget: str
-    instances: int | None
+    instances: str
     words: str
 
 
 PRESETS = {
-    "smoke": Preset(5, 800, "200D", "1000D", 1, "shows that everything works"),
-    "quick": Preset(20, 2000, "2000D", "10000D", 4, "a small version of the paper's experiment"),
-    "paper": Preset(20, 10_000, "10000D", "100000D", None, "the paper's experiment"),
+    "smoke": Preset(5, 800, "200D", "1000D", "test:1", "shows that everything works"),
+    "quick": Preset(20, 2000, "2000D", "10000D", "test:4", "the paper's experiment made small"),
+    "paper": Preset(20, 10_000, "10000D", "100000D", "test", "the paper's experiment"),
 }
 
 
@@ -115,6 +116,11 @@ class Study:
         return self.folder / "tables"
 
     @property
+    def overview(self) -> Path:
+        """The table that is written last."""
+        return self.tables / "overview.csv"
+
+    @property
     def report(self) -> Path:
         """The report."""
         return self.folder / "report.html"
@@ -122,14 +128,14 @@ class Study:
     def to_dict(self) -> dict[str, Any]:
         """What tells one study from another."""
         sizes = {k: v for k, v in dataclasses.asdict(self.preset).items() if k != "words"}
-        sizes["instances"] = sizes["instances"] or "all"
         return {"preset": self.name, "seed": self.seed, **sizes}
 
     def create(self) -> None:
         """Make the folder, and say in it what it is for."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if not self.card.exists():
-            self.card.write_text(toml_text(self.to_dict()), encoding="utf-8")
+            with whole_file(self.card) as part:
+                part.write_text(toml_text(self.to_dict()), encoding="utf-8")
 
     # What the stages run
 
@@ -146,23 +152,10 @@ class Study:
     def test_plan(self, winner: Configuration) -> Plan:
         """The winner and its rivals on test problems, which the tuning has never seen."""
         size = self.preset
-        plan = Plan.of(
-            [winner, *RIVALS], dimension=size.dimension, instances="test", budget=size.test_budget,
-            seed=self.seed,
+        return Plan.of(
+            [winner, *RIVALS], dimension=size.dimension, instances=size.instances,
+            budget=size.test_budget, seed=self.seed,
         )  # fmt: skip
-        if size.instances is None:
-            return plan
-        chosen: dict[int, list[tuple[int, int]]] = {}
-        for function, instance in plan.problems:
-            chosen.setdefault(function, []).append((function, instance))
-        few = tuple(pair for pairs in chosen.values() for pair in pairs[: size.instances])
-        return dataclasses.replace(plan, problems=few)
-
-    def keep(self, tuned: Tuned) -> None:
-        """Write the winner, whole or not at all."""
-        part = self.winner.with_suffix(".part")
-        tuned.best.to_toml(part)
-        os.replace(part, self.winner)
 
     def check(self, wanted: Sequence[str]) -> None:
         """Refuse stages that lack what an earlier one, not wanted now, has not made yet."""
@@ -186,7 +179,7 @@ class Study:
         return {
             "tune": self._is_tuned,
             "test": self._is_tested,
-            "tables": lambda: _newer(self.tables / "overview.csv", self.test_store),
+            "tables": lambda: _newer(self.overview, self.test_store),
             "report": lambda: _newer(self.report, self.test_store, self.tuning_store),
         }
 

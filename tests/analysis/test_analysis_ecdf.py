@@ -20,6 +20,14 @@ def test_the_raw_profile_counts_run_and_target_pairs(make_runs: Callable[..., Ru
     assert curve.reached == pytest.approx(2 / 3)
 
 
+def test_a_curve_is_computed_once_for_the_same_runs(make_runs: Callable[..., Runs]) -> None:
+    runs = make_runs([10, 0], [1000, 1000])
+    assert ecdf(runs, restarts=True, seed=2) is ecdf(runs, restarts=True, seed=2)
+    assert ecdf(runs, restarts=True, seed=2) is not ecdf(runs, restarts=True, seed=3)
+    assert ecdf(runs).reached == 0.5  # one of two runs
+    assert ecdf(runs.cut(5)).reached == 0.0  # other runs, other curves
+
+
 def test_the_area_is_over_powers_of_ten(make_runs: Callable[..., Runs]) -> None:
     """All solved at 10 evaluations / D, to the limit 1000: two of three decades are left."""
     curve = ecdf(make_runs([200], [200]))

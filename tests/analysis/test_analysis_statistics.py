@@ -107,6 +107,15 @@ def test_by_function_each_function_counts_once(three_methods: Results) -> None:
     assert table.by_function().values.shape == (2, 3)
 
 
+def test_a_pair_turned_says_the_same_of_the_other(three_methods: Results) -> None:
+    pair = next(p for p in pairwise(scores(three_methods, 20)) if p.first == "good")
+    turned = pair.turned()
+    assert (turned.first, turned.second) == (pair.second, "good")
+    assert (turned.wins, turned.losses, turned.problems) == (pair.losses, pair.wins, 20)
+    assert turned.better == pair.better == "good"
+    assert turned.turned() == pair
+
+
 def test_the_verdict_says_that_adapting_pays(three_methods: Results) -> None:
     said = verdict(scores(three_methods, 20), three_methods.configurations)
     assert said.headline == (
@@ -125,6 +134,13 @@ def test_the_verdict_says_that_adapting_does_not_pay(three_methods: Results) -> 
     said = verdict(table, configurations)
     assert "No: bad is worse than uniform choice" in said.headline
     assert "more than the choice of operators is compared" in said.details[-1]
+
+
+def test_the_effort_is_a_multiple_of_that_of_uniform_choice(made: Callable[..., Outcome]) -> None:
+    times = {"A": 100, UNIFORM: 400}
+    outcomes = [made(m, 1, i, solved_at=at) for m, at in times.items() for i in range(1, 9)]
+    (line,) = verdict(scores(Results.from_outcomes(outcomes), 20), {}).details
+    assert "in the median it takes 0.25 times the evaluations" in line  # 100 / 400
 
 
 def test_what_is_not_told_apart_is_not_called_a_no(made: Callable[..., Outcome]) -> None:

@@ -1,5 +1,6 @@
 """Figures show the numbers of the analysis, and every name can be read."""
 
+import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -358,10 +359,41 @@ def test_a_method_has_the_same_colour_everywhere(few: Results) -> None:
 
 
 def test_looks_are_told_apart_without_colour_and_by_any_eye() -> None:
-    looks = list(Style().looks([str(k) for k in range(56)]).values())
-    assert len({(look.color, look.marker) for look in looks}) == 56
-    assert {look.color for look in looks} == set(LINES) < set(PALETTE)
+    looks = list(Style().looks([str(k) for k in range(70)]).values())
+    assert len({(look.color, look.marker) for look in looks}) == 70
+    assert {look.color for look in looks} == set(LINES)
     assert len({look.marker for look in looks[:7]}) == 7
+    # a study has ten methods, each with a colour of its own
+    assert len({look.color for look in looks[:10]}) == 10
+    assert {look.stroke for look in looks[:10]} == {"-"}
+
+
+# What is left of red, green and blue (linear) for eyes without the cones of the one or the other:
+# Machado, Oliveira & Fernandes (2009), severity 1.
+EYES = {
+    "all cones": np.eye(3),
+    "no red": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+               [-0.003882, -0.048116, 1.051998]],
+    "no green": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+                 [-0.011820, 0.042940, 0.968881]],
+}  # fmt: skip
+
+
+def lightness_and_hue(color: str, eyes: Any) -> np.ndarray:
+    """The colour in CIELAB, where a distance of 2 is just noticed side by side."""
+    srgb = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+    seen = np.clip(eyes @ linear, 0, 1)
+    xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    x, y, z = np.cbrt(xyz @ seen / [0.9505, 1, 1.089])
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("eyes", EYES)
+def test_the_colours_of_lines_are_told_apart(eyes: str) -> None:
+    seen = [lightness_and_hue(color, np.array(EYES[eyes])) for color in LINES]
+    apart = min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2))
+    assert apart > 12  # the nearest two are vermilion and olive for eyes without green: 13.5
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from report_cases import data, experiment, report, stores, words  # noqa: F401
 import uaos
 from uaos.analysis import figures
 from uaos.analysis.report import page, write_report
+from uaos.analysis.report.courses import courses
 from uaos.analysis.report.looks import Looks
 from uaos.analysis.report.recipes import recipe
 from uaos.analysis.report.reproduce import bench_commands, figure_commands, tune_command
@@ -203,6 +204,23 @@ def test_commands_make_the_stores_again(stores: list[Path]) -> None:
         drawn = figure_commands(sources, ())
     kinds = [line.split()[2] for line in drawn]
     assert set(kinds) == set(_KINDS) - {"operators"}
+
+
+def test_some_problems_of_each_function_are_named_by_their_number(tmp_path: Path) -> None:
+    path = experiment(tmp_path / "x.db", "JADE", functions="1-3", instances="test:2", budget=20)
+    with Sources([path]) as sources:
+        (command,) = bench_commands(sources.experiments[0])
+    assert "--functions 1-3 --instances test:2" in command
+
+
+def test_the_runs_of_the_best_method_come_first(stores: list[Path]) -> None:
+    with Sources(stores[:1]) as sources:
+        for order in (["uniform", "JADE", "mix"], ["mix", "uniform"]):
+            shown = courses(sources.experiments, None, order)
+            ranked = [m for m in order if m != "JADE"]  # a single operator: nothing to show
+            assert [c.outcome.method for c in shown[:2]] == ranked
+            own = [c.change for c in shown if c.outcome.method == "mix"]
+            assert own == sorted(own, reverse=True)
 
 
 def test_a_changed_method_is_named_by_its_file(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from report_cases import words
 from uaos.analysis import Results
 from uaos.analysis.report.chapter import Chapter, chapter
 from uaos.analysis.report.html import Markup, markup
+from uaos.analysis.report.looks import Looks
+from uaos.analysis.report.payoff import payoff
 from uaos.analysis.report.words import class_test, findings, headline
 from uaos.experiments.store import Outcome
 
@@ -130,3 +133,37 @@ def test_the_margin_is_the_median_ratio(made: Make, times: list[int], much: str)
     outcomes = runs(made, {"A": times, "B": [200] * 4})
     outcomes += runs(made, {"A": [100], "B": [None]}, function=2)
     assert re.search(much, said(findings(of(outcomes), markup)))
+
+
+def test_with_many_methods_the_first_and_the_last_are_named(made: Make) -> None:
+    times: dict[str, list[int | None]] = {"A": [9, 9], "B": [9, 9], "C": [9, None], "D": [9, None],
+                                          "E": [None, None]}  # fmt: skip
+    assert said(findings(of(runs(made, times)), markup)).startswith(
+        "Solved to f − f_opt ≤ 10⁻⁸: A 2 of 2 … E 0 of 2."
+    )
+
+
+def tuned(best: dict[str, Any] | None, budget: str = "10D", where: str = "f1 20-D i16") -> Any:
+    """A tuning of which the report needs no more than this."""
+    setup = {"instances": [where], "budget": budget}
+    return SimpleNamespace(best=best, entry=SimpleNamespace(tuning=SimpleNamespace(setup=setup)))
+
+
+def test_what_a_tuning_found_is_compared_with_all_others(made: Make) -> None:
+    times: dict[str, list[int | None]] = {"mine": [200] * 10, "B": [800] * 10, "C": [100] * 10}
+    recipe = {"method": {"reward": "x"}, "de": {"NP": 9}}
+    results = Results.from_outcomes(runs(made, times), {"mine": recipe})
+    found, looks = chapter(results, 20), Looks(results.methods)
+    text = said(payoff(found, [tuned(recipe)], looks))
+    assert text.startswith("Did tuning pay? mine , which the tuning found, is better than B ; ")
+    assert "worse than C (α = 0.05)." in text
+    # After 10 × 20 = 200 evaluations `mine` and C have reached every target, and B, which comes
+    # down in the last hundred of 800 evaluations, none.
+    assert (
+        "After 200 it has reached 100.0% of the (function, target) pairs, the most of all." in text
+    )
+    # What was tuned as long as it was tested is not looked at half-way, nor in another dimension.
+    for view in (tuned(recipe, "50D"), tuned(recipe, where="f1 5-D i16")):
+        assert "It was tuned for" not in payoff(found, [view], looks)
+    for view in (tuned(None), tuned(recipe | {"de": {"NP": 8}})):
+        assert payoff(found, [view], looks) == ""

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from uaos.analysis.tuning import Numbers, Shares, frequencies, importance, plot, survival
+from uaos.analysis.tuning import Numbers, Shares, frequencies, importance, survival
 from uaos.errors import UnknownName
 from uaos.tuning.records import Candidate, Cost, Elimination, Elite, Step
 from uaos.tuning.store import TuningStore
@@ -123,28 +123,15 @@ def test_a_parameter_that_does_nothing_has_no_importance(tmp_path: Path) -> None
     assert F.share == pytest.approx((5000 - 3 * 330 / 36) / 5330)
 
 
-@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
-def test_the_picture_has_a_panel_for_each_free_parameter(
-    store: TuningStore, tmp_path: Path, ending: str
-) -> None:
-    figure = plot(store, 1, tmp_path / f"x.{ending}")
-    assert (tmp_path / f"x.{ending}").stat().st_size > 1000
-    titles = [axes.get_title(loc="left") for axes in figure.get_axes()]
-    assert [title for title in titles if title] == ["reward", "W", "F"]
-    legend = [text.get_text() for text in figure.get_axes()[0].get_legend().get_texts()]
-    assert legend == ["b ★", "a"]
-
-
 def test_a_tuning_that_has_just_begun_can_be_looked_at(tmp_path: Path) -> None:
     with TuningStore.create_or_resume(tmp_path / "x.db") as store:
         number = store.begin(SETUP)
         assert frequencies(store, number)["F"].winner is None
         assert survival(store, number) == []
         assert importance(store, number) == []
-        plot(store, number, tmp_path / "x.png")
 
 
 def test_a_tuning_that_is_not_there_is_named(store: TuningStore) -> None:
-    for look in (frequencies, survival, importance, plot):
+    for look in (frequencies, survival, importance):
         with pytest.raises(UnknownName, match=r"unknown tuning 2; known: 1 \(in .*x.db\)"):
             look(store, 2)

@@ -13,24 +13,8 @@ from uaos.errors import InvalidParameter
 from uaos.experiments import Progress, run
 from uaos.extras import MissingExtra
 
-WHY = "dask and distributed are not installed: the extra uaos[cluster]"
 # What Dask says about workers that died, and about its own use of asyncio.
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    dask = pytest.importorskip("dask", reason=WHY)
-    distributed = pytest.importorskip("distributed", reason=WHY)
-    settings = {"distributed.scheduler.allowed-failures": 0, "distributed.admin.log-length": 0}
-    with (
-        dask.config.set(settings),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1",
-            dashboard_address=None, silence_logs=50,
-        ) as made,
-    ):  # fmt: skip
-        yield made
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +59,7 @@ def test_a_unit_that_kills_its_workers_is_recorded_and_the_rest_goes_on(
 
 
 def test_an_address_where_nobody_answers_is_bad_input(tmp_path: Path) -> None:
-    pytest.importorskip("distributed", reason=WHY)
+    pytest.importorskip("distributed", reason="the extra uaos[cluster] is not installed")
     with pytest.raises(InvalidParameter, match="dask is .*a Dask scheduler that answers"):
         run(small_plan(), tmp_path / "a.db", dask="nonsense://nowhere")
 

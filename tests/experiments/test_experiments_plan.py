@@ -18,6 +18,17 @@ def test_the_training_set_has_48_problems_and_the_test_set_the_312_others() -> N
     assert {f for f, _ in train} == set(range(1, 25))
 
 
+def test_the_first_problems_of_each_function_are_named_by_their_number() -> None:
+    few = problems("1-24", "test:4")
+    assert len(few) == 24 * 4
+    for f in range(1, 25):
+        of = [pair for pair in problems("1-24", "test") if pair[0] == f]
+        assert [pair for pair in few if pair[0] == f] == of[:4]
+    assert problems("3", "all:2") == [(3, 1), (3, 2)]
+    with pytest.raises(InvalidParameter, match="instances is 'test:0'; allowed: a set with"):
+        problems("1-24", "test:0")
+
+
 def test_a_unit_has_the_same_seed_in_every_plan_that_has_it() -> None:
     small = Plan.of(["mix"], functions="3", instances="2", uniform=False)
     large = Plan.of(["JADE", "mix"], functions="1-5", instances="1-4", repetitions=2)
@@ -87,7 +98,7 @@ def test_another_budget_is_refused(budget: str) -> None:
         ({"repetitions": 0}, "repetitions is 0"),
         ({"seed": -1}, "seed is -1"),
         ({"seed": 1.5}, "seed is 1.5"),
-        ({"instances": "tests"}, 'instances is \'tests\'; allowed: "train", "test", "all"'),
+        ({"instances": "tests"}, '\'tests\'; allowed: "train", "test", "all", "test:4", or'),
         ({"functions": "1-30"}, "functions is '1-30'"),
     ],
 )

@@ -58,12 +58,18 @@ def ecdf(
     Hansen, N., Auger, A., Brockhoff, D. & Tušar, T. (2022), "Anytime performance assessment in
     blackbox optimization benchmarking", IEEE Transactions on Evolutionary Computation 26.
     """
-    times = runs.evaluations_to(ECDF_TARGETS if targets is None else targets)
-    if restarts:
-        rng = np.random.default_rng([seed, runs.dimension, runs.function])
-        size = sample_size(len(runs))
-        times = np.array([simulated_restarts(row, runs.evaluations, size, rng) for row in times])
-    return _curve(times.ravel() / runs.dimension, np.ones(times.size), times.size)
+    wanted = tuple(map(float, ECDF_TARGETS if targets is None else targets))
+    asked = (ecdf, wanted, seed if restarts else None)
+    if asked not in runs.kept:
+        times = runs.evaluations_to(wanted)
+        if restarts:
+            rng = np.random.default_rng([seed, runs.dimension, runs.function])
+            size = sample_size(len(runs))
+            each = [simulated_restarts(row, runs.evaluations, size, rng) for row in times]
+            times = np.array(each)
+        runs.kept[asked] = _curve(times.ravel() / runs.dimension, np.ones(times.size), times.size)
+    curve: Ecdf = runs.kept[asked]
+    return curve
 
 
 def combined(curves: Sequence[Ecdf]) -> Ecdf:

@@ -53,7 +53,7 @@ def paper_summary(comparisons: list[PaperComparison]) -> Table:
         "paper", f"Against the published table, {DIMENSION}-D, its test instances",
         ("method", f"within a factor {FACTOR:g}", "share", "solved", "published", "budget"),
         tuple(rows), tuple(records),
-        "The share is of the finite published cells; solved: f - f_opt ≤ 1e-8. Our runs count as "
+        "The share is of the finite published cells; solved: f − f_opt ≤ 1e-8. Our runs count as "
         "if stopped at the published budget.",
     )  # fmt: skip
 

@@ -34,6 +34,8 @@ class Runs:
     errors: NDArray[np.float64]
     hits: NDArray[np.int64]
     budgets: NDArray[np.int64]
+    #: Where what is computed from the runs is kept, for those who ask again.
+    kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.evaluations)

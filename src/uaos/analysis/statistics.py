@@ -48,6 +48,13 @@ class Pair:
             return None
         return self.first if self.lean < 0 else self.second
 
+    def turned(self) -> "Pair":
+        """The same with the second method first."""
+        return Pair(
+            self.second, self.first, self.losses, self.ties, self.wins, -self.difference, self.p,
+            self.p_holm, -self.lean,
+        )  # fmt: skip
+
 
 def pairwise(scores: Scores) -> list[Pair]:
     """Wilcoxon's signed-rank test of every pair of methods, p-values corrected after Holm.

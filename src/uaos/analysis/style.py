@@ -29,10 +29,10 @@ TEXT, TICK, SMALL = 8.0, 7.5, 6.5
 #: Of a thin line, of texts, of what stands in the background.
 INK, GREY, FAINT = "#222222", "#6b6b6b", "#dddddd"
 
-# The palette of the pictures of runs without yellow and black: one is too pale for a line, the
-# other is for what is no method.
-LINES = tuple(c for c in PALETTE if c not in ("#F0E442", "#000000"))
-# Seven, so that colour and marker together come again only after 56 methods.
+# The palette of the pictures of runs without yellow and black (one is too pale for a line, the
+# other is for what is no method), and two more that stay apart from them for the colour-blind.
+LINES = (*(c for c in PALETTE if c not in ("#F0E442", "#000000")), "#332288", "#661100")
+# Seven, so that colour and marker together come again only after 70 methods.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _STROKES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
 

@@ -13,6 +13,7 @@ from uaos.analysis.best2009 import TABLE_TARGETS
 from uaos.analysis.ecdf import ecdf
 from uaos.analysis.results import Results, Runs
 from uaos.analysis.statistics import ALPHA, Pair, Ranking
+from uaos.files import whole_file
 from uaos.problems.bbob import CLASSES
 
 # Restarts begin where runs end: up to so many times the longest run they have room to show.
@@ -49,7 +50,10 @@ def write_csv(tables: Sequence[Table], folder: Path) -> list[Path]:
         records = [r for table in tables if table.name == name for r in table.records]
         if records:
             paths.append(folder / f"{name}.csv")
-            with paths[-1].open("w", newline="", encoding="utf-8") as file:
+            with (
+                whole_file(paths[-1]) as part,
+                part.open("w", newline="", encoding="utf-8") as file,
+            ):
                 writer = csv.DictWriter(file, list(records[0]))
                 writer.writeheader()
                 writer.writerows(records)

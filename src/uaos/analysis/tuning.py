@@ -7,7 +7,7 @@ with TuningStore.open("first.db") as store:
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,6 @@ from uaos.errors import UnknownName
 from uaos.params import Value
 from uaos.tuning.records import Candidate, Tuning
 from uaos.tuning.store import TuningStore
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
 
@@ -166,14 +163,6 @@ def importance(store: TuningStore, tuning: int) -> list[Importance]:
         if total.within_freedom >= _LEAST and total.between_freedom and total.all > 0:
             found.append(Importance(name, total.share, total.noise, total.candidates))
     return sorted(found, key=lambda one: -one.share)
-
-
-def plot(store: TuningStore, tuning: int, path: Any = None) -> "Figure":
-    """Which values were drawn in each iteration, a panel for each parameter, the winner marked."""
-    from uaos.analysis.tuning_picture import draw
-
-    entry = _entry(store, tuning)
-    return draw(entry, frequencies(store, tuning), path)
 
 
 @dataclass

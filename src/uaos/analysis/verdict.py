@@ -11,10 +11,20 @@ from uaos.analysis.statistics import ALPHA, Pair, pairwise
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer in one sentence, and a sentence for each adaptive method."""
+    """The answer in one sentence, and each adaptive method against its yardstick.
+
+    A method's tests are two, over the problems and over the functions; `note` is what has to be
+    known besides.
+    """
 
     headline: str
-    details: tuple[str, ...] = ()
+    tests: tuple[tuple[Pair, Pair], ...] = ()
+    note: str = ""
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """A sentence for each adaptive method, and the note."""
+        return (*(_sentence(*pair) for pair in self.tests), *filter(None, [self.note]))
 
 
 def verdict(scores: Scores, configurations: Mapping[str, Mapping[str, Any]]) -> Verdict:
@@ -43,13 +53,14 @@ def verdict(scores: Scores, configurations: Mapping[str, Mapping[str, Any]]) -> 
     better = [m for m in adaptive if over_problems[m].better == m]
     worse = [m for m in adaptive if over_problems[m].better == yardstick[m]]
     undecided = [m for m in adaptive if m not in better and m not in worse]
-    details = [_sentence(over_problems[m], over_functions[m]) for m in adaptive]
+    note = ""
     if other := [m for m in adaptive if not _same_settings(m, yardstick[m], configurations)]:
-        details.append(
-            f"The differential evolution (operators, F, CR, population …) of {', '.join(other)} is "
+        note = (
+            f"The differential evolution (operators, F, CR, population …) of {_listed(other)} is "
             f"not that of {UNIFORM}, so more than the choice of operators is compared there."
         )
-    return Verdict(_headline(better, worse, undecided), tuple(details))
+    tests = tuple((over_problems[m], over_functions[m]) for m in adaptive)
+    return Verdict(_headline(better, worse, undecided), tests, note)
 
 
 def adapts(configuration: Mapping[str, Any] | None) -> bool:
@@ -84,10 +95,7 @@ def _against(pairs: Sequence[Pair], yardstick: Mapping[str, str]) -> dict[str, P
         if yardstick.get(pair.first) == pair.second:
             found[pair.first] = pair
         elif yardstick.get(pair.second) == pair.first:
-            found[pair.second] = Pair(
-                pair.second, pair.first, pair.losses, pair.ties, pair.wins, -pair.difference,
-                pair.p, pair.p_holm, -pair.lean,
-            )  # fmt: skip
+            found[pair.second] = pair.turned()
     return found
 
 
@@ -102,19 +110,28 @@ def _headline(better: list[str], worse: list[str], undecided: list[str]) -> str:
     ):  # fmt: skip
         if names:
             be = "is" if len(names) == 1 else "are"
-            parts.append(f"{', '.join(names)} {be} {what} uniform choice")
+            parts.append(f"{_listed(names)} {be} {what} uniform choice")
     return f"Does adapting pay? {answer}: {'; '.join(parts)} (α = {ALPHA:g})."
 
 
+def outcome(pair: Pair) -> str:
+    """How the first of a pair did, in a word or three."""
+    return {pair.first: "better", pair.second: "worse", None: "no difference shown"}[pair.better]
+
+
 def _sentence(pair: Pair, functions: Pair) -> str:
-    found = {pair.first: "better", pair.second: "worse", None: "no difference shown"}[pair.better]
-    size = f"in the median {abs(pair.difference):.2g} decades "
-    size += "more" if pair.difference > 0 else "less"
     return (
-        f"{pair.first} against {pair.second}: {found}. Of {pair.problems} problems it wins "
-        f"{pair.wins}, loses {pair.losses}, ties {pair.ties}; {size}; p = {pair.p_holm:.2g} over "
-        f"the problems, {functions.p_holm:.2g} over the {functions.problems} functions."
+        f"{pair.first} against {pair.second}: {outcome(pair)}. Of {pair.problems} problems it wins "
+        f"{pair.wins}, loses {pair.losses}, ties {pair.ties}; in the median it takes "
+        f"{10**pair.difference:.2g} times the evaluations, or ends with that much of the error; "
+        f"p = {pair.p_holm:.2g} over the problems, {functions.p_holm:.2g} over the "
+        f"{functions.problems} functions."
     )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names in a sentence: A, B and C."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _same_settings(

@@ -52,7 +52,10 @@ def bench(
     dim: Annotated[int, typer.Option(help="Dimension: 2, 3, 5, 10, 20 or 40.")] = 20,
     instances: Annotated[
         str,
-        typer.Option(help='"train" (48 problems), "test" (the 312 others), "all", or as "1-5,7".'),
+        typer.Option(
+            help='"train" (48 problems), "test" (the 312 others), "all"; "test:4": the first four '
+            'of each function; or numbers, such as "1-5,7".'
+        ),
     ] = "test",
     budget: Annotated[
         str,

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from uaos.cli.app import app, console
 from uaos.errors import InvalidParameter
+from uaos.files import whole_file
 
 if TYPE_CHECKING:
     from uaos.analysis.comparison import Section
@@ -63,7 +64,8 @@ def show_comparison(
         for path in write_csv(comparison.tables, csv):
             console.print(f"written: {path}", highlight=False)
     if markdown is not None:
-        markdown.write_text(comparison.to_markdown(), encoding="utf-8")
+        with whole_file(markdown) as part:
+            part.write_text(comparison.to_markdown(), encoding="utf-8")
         console.print(f"written: {markdown}", highlight=False)
 
 

@@ -109,7 +109,7 @@ def _tune(study: "Study", jobs: int | None, dask: str | None) -> None:
 
     plan = study.tuning_plan()
     tuned = tune_job.run(plan, study.tuning_store, jobs, dask, False)
-    study.keep(tuned)
+    tuned.best.to_toml(study.winner)
     console.print(Text(f"written: {study.winner}, the winner of {tuned.used:,} runs"))
 
 
@@ -127,7 +127,9 @@ def _tables(study: "Study", jobs: int | None, dask: str | None) -> None:
         console.print(Text(section.verdict.headline))
         for line in section.notes:
             console.print(Text(line, style="yellow"))
-    written = write_csv(comparison.tables, study.tables)
+    # The overview last: it says that the stage is done.
+    tables = sorted(comparison.tables, key=lambda table: table.name == study.overview.stem)
+    written = write_csv(tables, study.tables)
     console.print(Text(f"written: {', '.join(str(path) for path in written)}"), soft_wrap=True)
 
 

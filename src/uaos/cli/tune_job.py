@@ -169,7 +169,7 @@ def report(plan: Plan, store: Path, tuned: Tuned, output: Path, imported: Path |
         console.print(Text(mattered))
     if failures := _failures(plan, store):
         console.print(Text(failures, style="yellow"))
-    _write(best, output)
+    best.to_toml(output)
     console.print(Text(f"written: {output}, the winner"))
     dimensions = sorted({i.dimension for i in plan.instances})
     command = ["uaos", *(["--import", str(imported)] if imported else []), "bench", "test.db",
@@ -181,16 +181,6 @@ def report(plan: Plan, store: Path, tuned: Tuned, output: Path, imported: Path |
             "It was trained on test problems, where its results now say nothing about others",
             style="yellow",
         ))  # fmt: skip
-
-
-def _write(best: Configuration, output: Path) -> None:
-    """The file appears complete or not at all."""
-    part = output.with_name(output.name + ".part")
-    try:
-        best.to_toml(part)
-        os.replace(part, output)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _last_test(plan: Plan, store: Path, tuned: Tuned) -> str:
@@ -254,10 +244,10 @@ def show_status(store: Path, plot: Path | None) -> None:
 
 def draw(store: Path, tuning: int, path: Path) -> None:
     """The picture of a tuning."""
-    from uaos.analysis.tuning import plot
+    from uaos.analysis import save, tuning_frequencies
 
     with TuningStore.open(store) as record:
-        plot(record, tuning, path)
+        save(tuning_frequencies(record, tuning), path)
     console.print(Text(f"drawn: {path}"))
 
 

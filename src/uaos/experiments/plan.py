@@ -27,6 +27,8 @@ INSTANCES = tuple(range(1, 16))
 DEFAULT_BUDGET = "100000D"
 
 _NUMBERS = re.compile(r"\s*\d+(?:\s*-\s*\d+)?(?:\s*,\s*\d+(?:\s*-\s*\d+)?)*\s*")
+# A set of problems, or so many of each function: "test", "test:4".
+_SET = re.compile(r"\s*(?P<set>train|test|all)(?::(?P<few>\d+))?\s*")
 _BUDGET = 'a number of evaluations >= 1, or a multiple of the dimension such as "10000D"'
 
 
@@ -71,8 +73,9 @@ class Plan:
         `methods`: names of the catalogue, TOML files, configurations, or "BIPOP-CMA-ES" (pycma).
         `functions` and `instances`: numbers, or text such as "1-5,8"; `instances` also "train" (the
         48 problems of the framework's paper), "test" (the 312 others of instances 1 to 15) or
-        "all". `budget`: evaluations, or a multiple of the dimension ("100000D", the default).
-        Uniform choice is added unless `uniform` is False.
+        "all", and "test:4" for the first four of each function. `budget`: evaluations, or a
+        multiple of the dimension ("100000D", the default). Uniform choice is added unless `uniform`
+        is False.
         """
         if dimension not in DIMENSIONS:
             allowed = "one of " + ", ".join(map(str, DIMENSIONS))
@@ -149,21 +152,24 @@ def problems(
 ) -> list[tuple[int, int]]:
     """The problems (function, instance) that are meant, in order."""
     chosen = numbers("functions", functions, 1, 24)
-    if isinstance(instances, str) and instances.strip() in ("train", "test", "all"):
-        which = instances.strip()
-        every = [(f, i) for f in chosen for i in INSTANCES]
-        if which == "all":
-            return every
-        found = [pair for pair in every if (pair in training_set()) == (which == "train")]
-        if not found:
-            raise InvalidParameter("instances", which, "a set with problems of these functions")
-        return found
-    return [(f, i) for f in chosen for i in numbers("instances", instances, 1, 1000)]
+    named = _SET.fullmatch(instances) if isinstance(instances, str) else None
+    if named is None:
+        return [(f, i) for f in chosen for i in numbers("instances", instances, 1, 1000)]
+    which, few = named["set"], int(named["few"] or len(INSTANCES))
+    found = []
+    for f in chosen:
+        every = [(f, i) for i in INSTANCES]
+        if which != "all":
+            every = [pair for pair in every if (pair in training_set()) == (which == "train")]
+        found += every[:few]
+    if not found:
+        raise InvalidParameter("instances", instances, "a set with problems of these functions")
+    return found
 
 
 def numbers(name: str, given: str | Iterable[int], low: int, high: int) -> list[int]:
     """Numbers from text such as "1-5,8", ascending and each once."""
-    words = '"train", "test", "all", or ' if name == "instances" else ""
+    words = '"train", "test", "all", "test:4", or ' if name == "instances" else ""
     allowed = f'{words}numbers {low} to {high} such as "1-5,8"'
     if not isinstance(given, str):
         found = {_whole(name, n, low, high) for n in given}

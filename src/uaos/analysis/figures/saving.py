@@ -1,11 +1,11 @@
 """Figures as files: PNG, SVG and PDF, the same bytes from the same figure."""
 
-import io
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uaos.errors import InvalidFile, InvalidParameter
+from uaos.errors import InvalidParameter
+from uaos.files import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,17 +42,8 @@ def save(figure: "Figure", path: str | os.PathLike[str]) -> Path:
     settings: Any = {
         "svg.fonttype": "none", "svg.hashsalt": "uaos", "pdf.fonttype": 42, "pdf.compression": 6,
     }  # fmt: skip
-    written = io.BytesIO()
-    with matplotlib.rc_context(settings):
-        figure.savefig(written, format=form[1:], dpi=_DPI, metadata=FORMATS[form])
-    part = place.with_name(f".{place.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(written.getvalue())
-        os.replace(part, place)
-    except OSError as error:
-        raise InvalidFile(f"{place}: cannot be written ({error.strerror})") from error
-    finally:
-        part.unlink(missing_ok=True)
+    with matplotlib.rc_context(settings), whole_file(place) as part:
+        figure.savefig(part, format=form[1:], dpi=_DPI, metadata=FORMATS[form])
     return place
 
 

@@ -63,9 +63,7 @@ class Class:
             if (p.first, p.second) == (first, second):
                 return p
             if (p.second, p.first) == (first, second):
-                return Pair(
-                    first, second, p.losses, p.ties, p.wins, -p.difference, p.p, p.p_holm, -p.lean
-                )
+                return p.turned()
         raise LookupError(f"{first} and {second} were not compared")
 
 

@@ -16,8 +16,6 @@ from uaos.problems.bbob import BBOB
 
 #: Characters of courses in a report at most.
 ROOM = 1_500_000
-#: Functions that are pointed out for each method, where its operator use changes most.
-TELLING = 3
 # Errors are drawn no smaller: a run ends at 1e-8.
 _FLOOR = 1e-9
 # Parts of a run whose operator use is compared.
@@ -96,14 +94,23 @@ def parsed(given: str | Iterable[str | tuple[str, int, int]] | None) -> list[Cho
     return found
 
 
-def courses(experiments: Sequence[Experiment], chosen: Sequence[Chosen] | None) -> list[Course]:
+def courses(
+    experiments: Sequence[Experiment],
+    chosen: Sequence[Chosen] | None,
+    order: Sequence[str] = (),
+) -> list[Course]:
     """The runs to be shown, the most telling first.
 
     Those that were chosen; else, for each method with several operators, its median solved run (or
     the median one, if none was solved) on each function, in the order of how much its operator use
-    changes, the methods taking turns, until there is no more room.
+    changes, the methods taking turns as in `order`, until there is no more room.
     """
-    found = _wanted(experiments, chosen) if chosen is not None else _turns(_medians(experiments))
+    if chosen is not None:
+        found: Iterable[Course] = _wanted(experiments, chosen)
+    else:
+        medians = _medians(experiments)
+        first = [m for m in order if m in medians]
+        found = _turns({m: medians[m] for m in dict.fromkeys((*first, *medians))})
     kept: list[Course] = []
     size = 0
     for one in found:
@@ -149,7 +156,7 @@ def _medians(experiments: Sequence[Experiment]) -> dict[str, list[Course]]:
             found.setdefault(method, []).append(course)
     for of in found.values():
         of.sort(key=lambda c: -c.change)
-    return dict(sorted(found.items(), key=lambda item: -item[1][0].change))
+    return found
 
 
 def _median(runs: list[tuple[Outcome, Store]]) -> tuple[Outcome, Store]:

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from uaos.analysis import figures
-from uaos.analysis.report.courses import TELLING, Course
+from uaos.analysis.report.courses import Course
 from uaos.analysis.report.grid import Cell, Row, grid
 from uaos.analysis.report.html import Markup, count, joined, tag
 from uaos.analysis.report.looks import Looks
 from uaos.analysis.report.pictures import image, plot
 
-# Runs that are printed.
-_PRINTED = 3
+# Runs that are printed, and those that are pointed out: of one method, of all.
+_PRINTED, _TELLING, _ALL = 3, 3, 8
 # Operator use that changes less than this is as good as constant.
 _STILL = 0.005
 
@@ -98,11 +98,13 @@ def printed_runs(found: Sequence[Course]) -> list[Course]:
 
 
 def _telling(found: Sequence[Course]) -> list[Course]:
-    """The first few runs of each method."""
+    """The first few runs of each method, fewer where there are many methods."""
     shown: list[Course] = []
-    for method in dict.fromkeys(c.outcome.method for c in found):
+    methods = list(dict.fromkeys(c.outcome.method for c in found))
+    few = min(_TELLING, max(1, _ALL // len(methods)))
+    for method in methods:
         of = [c for c in found if c.outcome.method == method]
-        shown += of[:1] if all(c.change < _STILL for c in of) else of[:TELLING]
+        shown += of[:1] if all(c.change < _STILL for c in of) else of[:few]
     return shown
 
 

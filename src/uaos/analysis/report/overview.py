@@ -21,36 +21,68 @@ from uaos.analysis.report.html import (
 )
 from uaos.analysis.report.looks import Looks
 from uaos.analysis.report.sources import Experiment, Sources
-from uaos.analysis.report.words import class_test, findings, headline, sentences, tests_said
+from uaos.analysis.report.words import class_test, findings, headline, tests_said
 from uaos.analysis.statistics import ALPHA
 from uaos.analysis.tables import Table, pair_table
+from uaos.analysis.verdict import outcome
 
 _NB = "\u00a0"
 
 
-def overview_section(chapter: Chapter, looks: Looks) -> Markup:
-    """One dimension in words and numbers."""
+def overview_section(chapter: Chapter, looks: Looks, first: object, tuned: object) -> Markup:
+    """One dimension in words and numbers; `first` stands under the headline, `tuned` at the end."""
     called = looks.called
-    parts: list[object] = [tag("p", headline(chapter, called), class_="lead")]
+    parts: list[object] = [tag("p", headline(chapter, called), class_="lead"), first]
     parts += [tag("p", text) for text in findings(chapter, called)]
     parts.append(scoreboard(chapter, looks))
     if len(chapter.methods) > 1 and chapter.overall.problems:
         parts.append(rank_strip(chapter, looks))
         if len(chapter.classes) > 1:
             parts.append(_leaders(chapter, looks))
-    parts += [tag("h3", "Does adapting pay?"), *_verdict(chapter)]
+    parts += [tag("h3", "Does adapting pay?"), *_verdict(chapter, looks), tuned]
     if chapter.pairs and chapter.overall.problems:
         parts.append(tag("details", tag("summary", "Every pair of methods"), pairs(chapter, looks)))
     return joined(parts)
 
 
-def _verdict(chapter: Chapter) -> list[Markup]:
+def _verdict(chapter: Chapter, looks: Looks) -> list[Markup]:
     said = chapter.verdict
     first = prose(said.headline).removeprefix("Does adapting pay? ")
     lines = [tag("p", f"{first[0].upper()}{first[1:]}", class_="answer")]
-    if said.details:
-        lines.append(tag("ul", *(tag("li", line) for line in sentences(said.details))))
-    return lines
+    if not said.tests:
+        return lines
+    rows = []
+    for over, coarse in said.tests:
+        times = 10**over.difference
+        rows.append(Row((
+            Cell(looks.called(over.first), over.first),
+            Cell(looks.called(over.second), over.second),
+            Cell(outcome(over)), Cell(f"{over.wins}{_NB}/{_NB}{over.problems}", float(over.wins)),
+            Cell(f"{times:.2g}", times), Cell(power(over.p_holm), over.p_holm),
+            Cell(power(coarse.p_holm), coarse.p_holm),
+        )))  # fmt: skip
+    note = (
+        "Effort: in the median over the problems so many times the evaluations of uniform choice, "
+        "or its final error where unsolved; below 1 is better. p: Wilcoxon’s test, corrected after "
+        f"Holm; of functions: each function once. {prose(said.note)}"
+    )
+    columns = ("method", "against", "outcome", "problems won", "effort", "p", "p of functions")
+    table = grid(
+        f"adapting-{chapter.dimension}", f"Against uniform choice, {chapter.dimension}-D", columns,
+        rows, texts=3, titled=False, note=note.strip(),
+    )  # fmt: skip
+    return [*lines, table]
+
+
+def adapting_records(chapter: Chapter) -> list[dict[str, object]]:
+    """The methods against uniform choice, for programs."""
+    return [
+        {"dimension": chapter.dimension, "method": over.first, "against": over.second,
+         "outcome": outcome(over), "wins": over.wins, "ties": over.ties, "losses": over.losses,
+         "difference": over.difference, "p_holm": over.p_holm,
+         "p_holm_functions": coarse.p_holm}
+        for over, coarse in chapter.verdict.tests
+    ]  # fmt: skip
 
 
 # Tables

@@ -12,16 +12,19 @@ from typing import Any
 from uaos.analysis.report.chapter import Chapter, chapter
 from uaos.analysis.report.courses import Chosen, courses
 from uaos.analysis.report.grid import csv_text
+from uaos.analysis.report.hero import hero
 from uaos.analysis.report.html import Markup, joined, listed, markup, tag
 from uaos.analysis.report.looks import Looks
 from uaos.analysis.report.operators import operator_section, printed_runs, use_records
 from uaos.analysis.report.overview import (
+    adapting_records,
     class_records,
     data_words,
     missing_words,
     overview_section,
     pair_records,
 )
+from uaos.analysis.report.payoff import payoff
 from uaos.analysis.report.profiles import profile_data, profile_section
 from uaos.analysis.report.published import compared, published_records, published_section
 from uaos.analysis.report.recipes import recipe
@@ -52,11 +55,14 @@ def page(
     tunings = [TuningView(entry, i) for i, entry in enumerate(sources.tunings, 1)]
     beside = compared(results)
     tell("operator use")
-    found = courses(sources.experiments, chosen)
+    ranked = [s.method for c in chapters[:1] for s in c.overall.standings]
+    found = courses(sources.experiments, chosen, ranked)
     sections: list[tuple[str, str, Markup]] = []
     if chapters:
         tell("overview")
-        first = _by_dimension(chapters, looks, overview_section)
+        first = _by_dimension(chapters, looks, lambda c, looks: overview_section(
+            c, looks, hero(c, found), payoff(c, tunings, looks)
+        ))  # fmt: skip
         tell("runtime profiles")
         profiles = _by_dimension(chapters, looks, profile_section)
         tell("running times")
@@ -126,6 +132,8 @@ def _csv(chapters: Sequence[Chapter], tunings: Sequence[TuningView]) -> dict[str
         D = c.dimension
         made[f"overview-{D}"] = made[f"classes-{D}"] = csv_text(class_records(c))
         made[f"art-{D}"] = csv_text(art_records(c))
+        if c.verdict.tests:
+            made[f"adapting-{D}"] = csv_text(adapting_records(c))
         if c.pairs:
             made[f"pairs-{D}"] = csv_text(pair_records(c).records)
     for t in tunings:

@@ -10,10 +10,11 @@ from uaos.analysis.report.html import Markup, joined, tag
 from uaos.analysis.report.recipes import code
 from uaos.analysis.report.sources import Experiment, Sources, TuningEntry
 from uaos.experiments.peers import PEERS
-from uaos.experiments.plan import UNIFORM, competitor, problems
+from uaos.experiments.plan import INSTANCES, UNIFORM, competitor, problems
 from uaos.experiments.store import Outcome, differing, plain
 
-_SETS = ("test", "train", "all")
+_FEW = [f"{name}:{n}" for name in ("test", "train") for n in range(1, len(INSTANCES))]
+_SETS = ("test", "train", "all", *_FEW)
 # How a tuning names its problems.
 _PROBLEM = re.compile(r"f(?P<function>\d+) (?P<dimension>\d+)-D i\d+")
 

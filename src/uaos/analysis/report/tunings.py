@@ -49,6 +49,17 @@ class TuningView:
         """What its plots and tables are called."""
         return f"tuning-{self.number}"
 
+    @property
+    def best(self) -> Mapping[str, Any] | None:
+        """The configuration that won, or leads so far; None before the end of the first race."""
+        if not self.elites:
+            return None
+        stored: Mapping[str, Any] | None = self.entry.tuning.data.get("best")
+        if stored is None:
+            key = self.candidates[self.elites[0].candidate].configuration
+            stored = self.entry.store.configuration(key, "tuned").to_dict()
+        return stored
+
     def data(self) -> dict[str, Any]:
         """For the script."""
         choices = [one for one in self.frequencies.values() if isinstance(one, Shares)]
@@ -103,8 +114,9 @@ class TuningView:
             else ""
         )
         alive = image(figures.tuning_survival(store, tuning), self._survival_words())
-        title = f"Tuning {tuning} of {self.entry.name}" if several else f"Tuning {self.entry.name}"
-        parts: list[object] = [tag("h3", title), tag("p", self._lead(), class_="lead")]
+        parts: list[object] = [tag("p", self._lead(), class_="lead")]
+        if several:
+            parts.insert(0, tag("h3", f"Tuning {tuning} of {self.entry.name}"))
         parts += [tag("p", line) for line in self._said(len(self.frequencies))]
         parts += [self._survivors(), self._winner(looks)]
         if self.importance:
@@ -116,8 +128,9 @@ class TuningView:
                  "around the survivors of the race before."),
             tag("h4", "What was drawn"),
             tag("p", "The share of each choice among the candidates drawn for a race, and the "
-                "values of each number with their median. A star marks the winner’s."),
-            tag("div", *self._panels(), class_="multiples screen tuning"),
+                "values of each number with their median, race by race. A star marks the "
+                "winner’s."),
+            self._panels(),
             tag("div", values, class_="static") if values else "",
         ]  # fmt: skip
         return tag("section", *parts, id=self.key)
@@ -182,14 +195,10 @@ class TuningView:
         )
 
     def _winner(self, looks: Looks) -> Markup:
-        if not self.elites:
+        if self.best is None:
             return Markup("")
-        stored = self.entry.tuning.data.get("best")
-        if stored is None:
-            key = self.candidates[self.elites[0].candidate].configuration
-            stored = self.entry.store.configuration(key, "tuned").to_dict()
         name = "the winner" if self.entry.tuning.finished else "the leader"
-        return recipe(name, stored, looks)
+        return recipe(name, self.best, looks)
 
     def _mattered(self) -> Markup:
         top = max(one.share for one in self.importance) or 1.0
@@ -205,7 +214,8 @@ class TuningView:
             titled=False,
         )  # fmt: skip
 
-    def _panels(self) -> list[Markup]:
+    def _panels(self) -> Markup:
+        """A plot for each parameter; those that the winner does not have are folded away."""
         ordered = sorted(
             self.frequencies.values(),
             key=lambda one: (
@@ -213,13 +223,23 @@ class TuningView:
                 not isinstance(one, Shares),
             ),
         )
-        return [
+        own = [one for one in ordered if one.winner is not None]
+        rest = [one for one in ordered if one not in own]
+        if not own:
+            return self._multiples(rest)
+        folded = tag("details", tag("summary", f"{count(len(rest), 'parameter')} that the winner "
+                     "does not have"), self._multiples(rest), class_="screen")  # fmt: skip
+        return joined([self._multiples(own), folded if rest else ""])
+
+    def _multiples(self, shown: list[Shares | Numbers]) -> Markup:
+        plots = [
             tag("figure", tag("figcaption", one.name, class_="title"),
                 tag("div", class_="live", data_plot="choice" if isinstance(one, Shares) else
                     "number", data_tuning=self.number, data_name=one.name,
                     data_label=_panel_words(one)), class_="multiple")
-            for one in ordered
+            for one in shown
         ]  # fmt: skip
+        return tag("div", *plots, class_="multiples screen tuning")
 
     def _drawn_words(self) -> str:
         return "Values drawn in each race: " + " ".join(

@@ -1,14 +1,17 @@
 """The findings in sentences, each made from the numbers of the results at hand."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from uaos.analysis.report.chapter import Chapter, Class
-from uaos.analysis.report.html import Markup, count, joined, listed, markup, power, prose, whole
+from uaos.analysis.report.html import Markup, count, joined, listed, power, prose, whole
 from uaos.analysis.results import column
 from uaos.analysis.statistics import ALPHA
 from uaos.experiments.targets import FINAL
+
+# Methods that a sentence lists one by one at most.
+_FEW = 4
 
 #: How a method is written in a sentence.
 Called = Callable[[str], Markup]
@@ -32,7 +35,7 @@ def headline(chapter: Chapter, called: Called) -> Markup:
         return joined([listed(map(called, leaders)), " share the best mean rank."])
     leader = leaders[0]
     more = _most_solved(overall, leader, called)
-    ahead, level, behind = _told_apart(overall, leader, chapter.methods)
+    ahead, level, behind = told_apart(overall, leader, chapter.methods)
     if len(ahead) == len(chapter.methods) - 1:
         than = joined(["than ", called(ahead[0])]) if len(ahead) == 1 else "than every other method"
         return joined([called(leader), " did best, significantly better ", than, more, "."])
@@ -84,10 +87,12 @@ def _solved(chapter: Chapter, called: Called) -> Markup:
             for c in chapter.classes
         ]
         return joined(["Solved means ", target, ": ", listed(classes), "."])
-    parts = [
-        joined([called(s.method), f" {whole(s.solved)} of {whole(s.runs)}"]) for s in standings
-    ]
-    return joined([f"Solved to {target}: ", joined(parts, ", "), "."])
+    # The table has them all.
+    shown = standings if len(standings) <= _FEW else [standings[0], standings[-1]]
+    parts = [joined([called(s.method), f" {whole(s.solved)} of {whole(s.runs)}"]) for s in shown]
+    return joined(
+        [f"Solved to {target}: ", joined(parts, ", " if shown is standings else " … "), "."]
+    )
 
 
 def _share(solved: int, runs: int) -> float:
@@ -167,10 +172,10 @@ def class_test(of: Class) -> str:
     return f"p = {power(pair.p_holm)}"
 
 
-def _told_apart(
+def told_apart(
     of: Class, leader: str, methods: Sequence[str]
 ) -> tuple[list[str], list[str], list[str]]:
-    """Those the leader is significantly better than, not told apart from, and worse than."""
+    """Those a method is significantly better than, not told apart from, and worse than."""
     ahead: list[str] = []
     level: list[str] = []
     behind: list[str] = []
@@ -192,8 +197,3 @@ def tests_said(chapter: Chapter) -> Markup:
         "the earlier hit of 10⁻⁸ is better, else the smaller final error. “Significant” is "
         f"Wilcoxon’s signed-rank test over the problems, corrected after Holm, at α = {ALPHA:g}."
     )
-
-
-def sentences(lines: Iterable[str]) -> list[Markup]:
-    """Sentences of the comparison, their numbers as print sets them."""
-    return [markup(prose(line)) for line in lines]

@@ -8,7 +8,8 @@ from pathlib import Path
 from uaos.analysis.report.courses import Chosen, parsed
 from uaos.analysis.report.page import page
 from uaos.analysis.report.sources import Sources
-from uaos.errors import InvalidFile, InvalidParameter
+from uaos.errors import InvalidParameter
+from uaos.files import whole_file
 
 
 def write_report(
@@ -33,14 +34,8 @@ def write_report(
             sources, title=title, chosen=chosen, commands=commands,
             made=_command(sources, place, title, chosen), tell=tell or (lambda _: None),
         )  # fmt: skip
-    part = place.with_name(f".{place.name}.{os.getpid()}.part")
-    try:
+    with whole_file(place) as part:
         part.write_text(made, encoding="utf-8")
-        os.replace(part, place)
-    except OSError as error:
-        raise InvalidFile(f"{place}: cannot be written ({error.strerror})") from error
-    finally:
-        part.unlink(missing_ok=True)
     return place
 
 

@@ -1,6 +1,7 @@
 // Plots are drawn when they come near the screen, and again when theme or choices change.
 let data = null;
 const state = { restarts: "again", hidden: new Set() };
+const BRIEF = { l: 48, r: 16, t: 10, b: 48 };
 const painters = { profile, course, survival, choice, number };
 
 const withMouse = () => matchMedia("(pointer: fine)").matches;
@@ -35,7 +36,7 @@ function paint(place) {
   const small = Boolean(place.dataset.small);
   const config = {
     responsive: true, displaylogo: false, staticPlot: small,
-    displayModeBar: place.closest(".multiple") || !withMouse() ? false : "hover",
+    displayModeBar: place.closest(".multiple, .hero") || !withMouse() ? false : "hover",
     modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
     toImageButtonOptions: { format: "svg", filename: place.dataset.panel || place.dataset.plot },
   };
@@ -95,7 +96,8 @@ function steps(curve, chapter, end, full) {
 function profile(place) {
   const chapter = data.chapters[place.dataset.dimension];
   const panel = chapter.panels[place.dataset.panel];
-  const small = Boolean(place.dataset.small), kind = state.restarts, end = chapter.end[kind];
+  const small = Boolean(place.dataset.small), brief = Boolean(place.dataset.brief);
+  const kind = state.restarts, end = chapter.end[kind];
   const traces = [];
   const hover = "%{y:.1%}";
   if (panel.best) {
@@ -113,7 +115,7 @@ function profile(place) {
     const stop = kind === "raw" ? Math.min(line.end, end) : end;
     const curve = steps(line[kind], chapter, stop, !small);
     traces.push({
-      ...curve, name, mode: small ? "lines" : "lines+markers", hovertemplate: hover,
+      ...curve, name, mode: small || brief ? "lines" : "lines+markers", hovertemplate: hover,
       line: { color: tone, width: small ? 1.5 : 2, shape: "hv", dash },
       marker: { color: tone, symbol, size: 7, maxdisplayed: 7 },
     });
@@ -135,7 +137,7 @@ function profile(place) {
     },
     yaxis: {
       range: [0, 1.005], tickformat: ".0%", dtick: small ? 0.5 : 0.2,
-      title: small ? undefined : { text: chapter.y, standoff: 8 },
+      title: small || brief ? undefined : { text: chapter.y, standoff: 8 },
     },
     hovermode: "x unified",
   });
@@ -143,10 +145,11 @@ function profile(place) {
     layout.margin = { l: 34, r: 14, t: 6, b: 20 };
     layout.font.size = 10;
   }
+  if (brief) layout.margin = BRIEF;
   return { traces, layout };
 }
 
-// Operator use in a run
+// Operator use in a run; in brief, without the probabilities
 
 const PATTERNS = ["", "/", ".", "x", "-"];
 const OPERATORS = 10;
@@ -159,7 +162,7 @@ function keyOfOperator(name, k) {
 }
 
 function course(place) {
-  const run = data.courses[Number(place.dataset.run || 0)];
+  const run = data.courses[Number(place.dataset.run || 0)], brief = Boolean(place.dataset.brief);
   const traces = [];
   const x = [0, ...run.evaluations];
   run.operators.forEach((name, k) => {
@@ -167,11 +170,12 @@ function course(place) {
     const common = { x, name };
     traces.push({
       ...common, y: [run.shares[k][0], ...run.shares[k]].map((s) => s / 1000), yaxis: "y",
-      stackgroup: "use", mode: "lines", line: { width: 0.4, color: colour("paper") }, fillcolor: tone,
+      // A share is that of the evaluations since the row before.
+      stackgroup: "use", mode: "lines", line: { width: 0, shape: "vh" }, fillcolor: tone,
       fillpattern: { shape: pattern, fgcolor: colour("paper"), bgcolor: tone, size: 6 },
       hovertemplate: "%{y:.1%}",
     });
-    traces.push({
+    if (!brief) traces.push({
       ...common, y: [run.probabilities[k][0], ...run.probabilities[k]].map((s) => s / 1000),
       yaxis: "y2", mode: "lines", hovertemplate: "%{y:.1%}",
       line: { width: 1.6, color: tone, dash: ["solid", "dash", "dot"][Math.floor(k / OPERATORS) % 3] },
@@ -187,9 +191,15 @@ function course(place) {
       anchor: "y3", range: [0, x[x.length - 1]], title: { text: "evaluations", standoff: 8 },
       exponentformat: "none", separatethousands: true, nticks: narrow ? 4 : 9,
     },
-    yaxis: { domain: [0.6, 1], range: [0, 1], tickformat: ".0%", dtick: 0.25, title: { text: "share of offspring", standoff: 10 } },
+    yaxis: {
+      domain: [brief ? 0.36 : 0.6, 1], range: [0, 1], tickformat: ".0%", dtick: brief ? 0.5 : 0.25,
+      title: brief ? undefined : { text: "share of offspring", standoff: 10 },
+    },
     yaxis2: { domain: [0.31, 0.56], rangemode: "tozero", tickformat: ".0%", nticks: 5, title: { text: "probability", standoff: 10 } },
-    yaxis3: { domain: [0, 0.27], type: "log", exponentformat: "power", nticks: 6, title: { text: "best error", standoff: 10 } },
+    yaxis3: {
+      domain: [0, brief ? 0.3 : 0.27], type: "log", exponentformat: "power", nticks: brief ? 3 : 6,
+      title: brief ? undefined : { text: "best error", standoff: 10 },
+    },
     hovermode: "x unified",
     shapes: run.restarts.map((at) => ({
       type: "line", x0: at, x1: at, yref: "paper", y0: 0, y1: 1,
@@ -197,12 +207,13 @@ function course(place) {
     })),
   });
   layout.separators = ".\u202f";
-  layout.margin.l = 76;
+  layout.margin = brief ? BRIEF : { ...layout.margin, l: 76 };
+  if (brief) delete layout.yaxis2;
   return { traces, layout };
 }
 
 function startCourses() {
-  const place = document.querySelector("[data-plot=course]");
+  const place = document.querySelector("[data-plot=course]:not([data-brief])");
   if (!place || !data.courses.length) return;
   const menus = Object.fromEntries(all("[data-menu]").map((m) => [m.dataset.menu, m]));
   const keys = place.closest("figure").querySelector(".keys");
@@ -224,7 +235,7 @@ function startCourses() {
     keys.replaceChildren(
       element("b", { className: "key" }, run.title + (run.solved ? ", solved" : ", not solved")),
       ...run.operators.map((name, k) => keyOfOperator(name, k)));
-    for (const pick of all("[data-run]")) pick.classList.toggle("here", pick.dataset.run === String(index));
+    for (const pick of all("button[data-run]")) pick.classList.toggle("here", pick.dataset.run === String(index));
     place.dataset.run = index;
     place.dataset.label = `Operator use, probabilities and error: ${run.title}`;
     if (place.dataset.drawn) paint(place);
