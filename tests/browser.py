@@ -136,8 +136,11 @@ class Browser:
 
 @contextlib.contextmanager
 def headless(profile: Path) -> Iterator[Browser]:
-    """A browser, closed at the end."""
-    made = Browser(profile)
+    """A browser, closed at the end; where it is installed but does not start, nothing is tested."""
+    try:
+        made = Browser(profile)
+    except AssertionError as error:
+        pytest.skip(f"Chromium does not start here: {error}")
     try:
         yield made
     finally:

@@ -44,6 +44,8 @@ def tuning_frequencies(
     numbers = [o for o in found if not isinstance(o, Shares)]
     width = style.inches("page")
     across, small = (2, 6) if width > 5 else (1, 3)
+    # As many in each row, as far as it goes.
+    small = -(-len(numbers) // max(1, -(-len(numbers) // small)))
     rows = [choices[i : i + across] for i in range(0, len(choices), across)]
     highs = [max(_CHOICE, *(_VALUE * len(o.values) for o in row)) for row in rows]
     below = -(-len(numbers) // small)

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 # Inches: of a name's line, of a bar's line, of what is above the axis, beside a name.
 _NAME, _BAR, _ABOVE, _BESIDE = 0.18, 0.08, 0.56, 0.14
-# A side takes no more than this of the width for its names.
-_SIDE = 0.36
+# A side takes no more than this of the width for its names; more methods than so many have names
+# and ranks that a column has no room for.
+_SIDE, _MANY = 0.36, 8
 
 
 def ranks(
@@ -45,7 +46,7 @@ def ranks(
     order = np.argsort(ranking.mean_ranks, kind="stable")
     groups = alike(ranking)
     k, half = len(names), -(-len(names) // 2)
-    width = style.inches("column")
+    width = style.inches("column" if k <= _MANY else "page")
     bars = _BAR * len(groups) + 0.10
     height = _ABOVE + bars + _NAME * half + 0.06
     with style.figure(width, height) as figure:

@@ -58,7 +58,7 @@ def _verdict(chapter: Chapter, looks: Looks) -> list[Markup]:
             Cell(looks.called(over.first), over.first),
             Cell(looks.called(over.second), over.second),
             Cell(outcome(over)), Cell(f"{over.wins}{_NB}/{_NB}{over.problems}", float(over.wins)),
-            Cell(f"{times:.2g}", times), Cell(power(over.p_holm), over.p_holm),
+            Cell(f"{times:.2f}", times), Cell(power(over.p_holm), over.p_holm),
             Cell(power(coarse.p_holm), coarse.p_holm),
         )))  # fmt: skip
     note = (
