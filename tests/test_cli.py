@@ -198,3 +198,11 @@ def test_a_terminal_sees_the_run_live_and_ctrl_c_keeps_the_best_so_far() -> None
     assert "of 100,000,000" in shown
     assert "interrupted; this is the best so far" in shown
     assert "Traceback" not in shown
+
+
+def test_ctrl_c_is_answered_by_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("uaos.analysis.Results.read", interrupt)
+    assert run("compare", "any.db") == (130, "", "interrupted\n")

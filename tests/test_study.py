@@ -11,6 +11,7 @@ import pytest
 from browser import check_layout, check_quiet, drawn_plots, headless, needs_browser, open_report
 from test_cli import run
 
+from uaos.cli import study as cli
 from uaos.errors import InvalidFile, InvalidParameter, UnknownName
 from uaos.study import PRESETS, RIVALS, STAGES, Preset, Study, stages
 
@@ -147,6 +148,16 @@ def test_a_cluster_gives_the_same_study(
         found[folder] = {file.name: file.read_text() for file in files}
     assert found["here"] == found["there"]
     assert {"tuned.toml", "overview.csv", "art.csv", "pairs.csv"} <= set(found["here"])
+
+
+def test_ctrl_c_says_that_nothing_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(cli._STAGES, "tune", interrupt)
+    done = run("study", "--preset", "smoke", "--folder", "new", "--only", "tune", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (130, "")
+    assert done.stdout.endswith("what was finished is kept; the same command continues\n")
 
 
 def test_a_later_stage_says_which_one_it_needs(tmp_path: Path) -> None:

@@ -23,6 +23,9 @@ app = typer.Typer(
 # What is piped into a file or another program is not squeezed into 80 columns.
 console = Console(width=None if sys.stdout.isatty() else 150)
 
+#: The exit code after Ctrl-C, as shells have it.
+INTERRUPTED = 130
+
 # Click's base of usage errors, which typer has under another name from version to version.
 _UsageError: Any = typer.BadParameter.__mro__[1]
 
@@ -30,9 +33,12 @@ _UsageError: Any = typer.BadParameter.__mro__[1]
 def main() -> None:
     """Run the command line: bad input ends with exit code 2 and one clear line."""
     try:
+        # What typer returns after Ctrl-C; a command that ends so itself, having said more, exits.
         code = app(standalone_mode=False)
+        if code == INTERRUPTED:
+            _failed("interrupted", INTERRUPTED)
     except (KeyboardInterrupt, typer.Abort):
-        code = _failed("interrupted", 130)
+        code = _failed("interrupted", INTERRUPTED)
     except _UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":
             error.show()
@@ -49,7 +55,7 @@ def main() -> None:
 
 def _failed(message: str, code: int) -> int:
     # Straight to the stream: messages may hold what a markup would take for its own.
-    print(message if code == 130 else f"error: {message}", file=sys.stderr)
+    print(message if code == INTERRUPTED else f"error: {message}", file=sys.stderr)
     return code
 
 

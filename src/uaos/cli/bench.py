@@ -1,5 +1,6 @@
 """`uaos bench`: run an experiment, see how far it is, merge and export its store."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +18,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from uaos.cli.app import app, console
+from uaos.cli.app import INTERRUPTED, app, console
 from uaos.errors import InvalidParameter
 from uaos.experiments import Plan, Stopped, Store, run
 from uaos.experiments import Progress as Counts
@@ -132,7 +133,7 @@ def run_shown(
             )
     except Stopped as stop:
         console.print(Text(str(stop)))
-        raise typer.Exit(130) from None
+        sys.exit(INTERRUPTED)
     console.print(_table(tallies))
     _warn_of_failures(path, tallies)
 

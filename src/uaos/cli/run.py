@@ -1,6 +1,7 @@
 """`uaos run`: one method on one BBOB problem, watched live."""
 
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from uaos.cli.app import app, console
+from uaos.cli.app import INTERRUPTED, app, console
 from uaos.de.result import Result
 from uaos.de.view import EngineView
 from uaos.errors import InvalidParameter
@@ -70,7 +71,7 @@ def run(
         result.history.plot(plot, f_opt=problem.f_opt)
         console.print(f"drawn: {plot}")
     if not result.success:
-        raise typer.Exit(130)
+        sys.exit(INTERRUPTED)
 
 
 def check_plot(path: Path) -> None:

@@ -1,6 +1,7 @@
 """`uaos scenario`: methods on simulated operators whose rewards change."""
 
 import math
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from uaos.cli.app import app, console
+from uaos.cli.app import INTERRUPTED, app, console
 from uaos.cli.run import check_plot
 from uaos.scenarios import KINDS, Comparison, compare, scenario
 
@@ -71,7 +72,7 @@ def show_scenario(
             )  # fmt: skip
     except KeyboardInterrupt:
         console.print("interrupted; nothing is drawn")
-        raise typer.Exit(130) from None
+        sys.exit(INTERRUPTED)
     console.print(_table(outcome))
     console.print(
         f"[dim]{kind} scenario, {operators} operators, {steps} applications, another best operator "

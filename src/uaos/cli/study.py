@@ -1,5 +1,6 @@
 """`uaos study`: the paper's pipeline in one command, from tuning to the report."""
 
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from uaos.cli.app import app, console
+from uaos.cli.app import INTERRUPTED, app, console
 
 if TYPE_CHECKING:
     from uaos.study import Study
@@ -63,12 +64,16 @@ def study_command(
         return
     _announce(study, left, jobs, dask)
     study.create()
-    for stage in wanted:
-        if study.is_done(stage):
-            console.print(Text(f"{_TITLES[stage]}: done before", style="dim"))
-            continue
-        console.print(Text(f"\n{_TITLES[stage]}", style="bold"))
-        _STAGES[stage](study, jobs, dask)
+    try:
+        for stage in wanted:
+            if study.is_done(stage):
+                console.print(Text(f"{_TITLES[stage]}: done before", style="dim"))
+                continue
+            console.print(Text(f"\n{_TITLES[stage]}", style="bold"))
+            _STAGES[stage](study, jobs, dask)
+    except KeyboardInterrupt:
+        console.print("stopped: what was finished is kept; the same command continues")
+        sys.exit(INTERRUPTED)
     minutes = (time.perf_counter() - begun) / 60
     console.print(Text(f"\nDone in {minutes:.1f} minutes.", style="bold"))
     if study.report.exists():

@@ -3,12 +3,12 @@
 import dataclasses
 import os
 import shlex
+import sys
 from pathlib import Path
 
-import typer
 from rich.text import Text
 
-from uaos.cli.app import console
+from uaos.cli.app import INTERRUPTED, console
 from uaos.cli.tune_tables import elites_table, plan_table, recipe, space_table, status_table
 from uaos.cli.tune_view import View, clock
 from uaos.configuration import Configuration
@@ -153,7 +153,7 @@ def run(plan: Plan, store: Path, jobs: int | None, dask: str | None, retry: bool
             )  # fmt: skip
     except Stopped as stop:
         console.print(Text(str(stop)))
-        raise typer.Exit(130) from None
+        sys.exit(INTERRUPTED)
     except NobodyLeft as error:
         raise NobodyLeft(f"{error}. {_failures(plan, store)}") from None
 
