@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from uaos.cli.app import INTERRUPTED, app, console
+from uaos.cli.options import Dask, Dimension, Functions, Jobs
 from uaos.errors import InvalidParameter
 from uaos.experiments import Plan, Stopped, Store, run
 from uaos.experiments import Progress as Counts
@@ -49,8 +50,8 @@ def bench(
             "separated by commas."
         ),
     ] = None,
-    functions: Annotated[str, typer.Option(help='BBOB functions, such as "1-5,8".')] = "1-24",
-    dim: Annotated[int, typer.Option(help="Dimension: 2, 3, 5, 10, 20 or 40.")] = 20,
+    functions: Functions = "1-24",
+    dim: Dimension = 20,
     instances: Annotated[
         str,
         typer.Option(
@@ -66,12 +67,8 @@ def bench(
     ] = "100000D",
     repetitions: Annotated[int, typer.Option(help="Runs of each method on each problem.")] = 1,
     seed: Annotated[int, typer.Option(help="Makes the experiment repeatable.")] = 1,
-    jobs: Annotated[
-        int | None, typer.Option(help="Processes (default: one for each processor).")
-    ] = None,
-    dask: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Run on the Dask cluster there.")
-    ] = None,
+    jobs: Jobs = None,
+    dask: Dask = None,
     without_uniform: Annotated[
         bool,
         typer.Option("--without-uniform", help="Leave out uniform choice, the yardstick."),

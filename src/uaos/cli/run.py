@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from uaos.cli.app import INTERRUPTED, app, console
+from uaos.cli.options import Dimension
 from uaos.de.result import Result
 from uaos.de.view import EngineView
 from uaos.errors import InvalidParameter
@@ -33,7 +34,7 @@ _PICTURES = (".png", ".svg", ".pdf")
 )
 def run(
     function: Annotated[int, typer.Option(help="BBOB function, 1 to 24.")] = 8,
-    dim: Annotated[int, typer.Option(help="Dimension: 2, 3, 5, 10, 20 or 40.")] = 20,
+    dim: Dimension = 20,
     instance: Annotated[int, typer.Option(help="Instance of the function, 1 to 1000.")] = 1,
     method: Annotated[
         str, typer.Option(help="A name (see `uaos methods`) or a configuration file (.toml).")

@@ -9,6 +9,7 @@ import typer
 from rich.text import Text
 
 from uaos.cli.app import INTERRUPTED, app, console
+from uaos.cli.options import Dask, Jobs
 
 if TYPE_CHECKING:
     from uaos.study import Study
@@ -38,12 +39,8 @@ def study_command(
         str | None, typer.Option("--from", help="This stage and those after it.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Makes the study repeatable.")] = 1,
-    jobs: Annotated[
-        int | None, typer.Option(help="Processes (default: one for each processor).")
-    ] = None,
-    dask: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Run on the Dask cluster there.")
-    ] = None,
+    jobs: Jobs = None,
+    dask: Dask = None,
 ) -> None:
     """Tune a method, test it against published ones, and write a report to read in a browser.
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from uaos.cli.app import app
+from uaos.cli.options import Dask, Dimension, Functions, Jobs
 from uaos.cli.run import check_plot
 from uaos.errors import InvalidParameter
 
@@ -62,8 +63,8 @@ def tune_command(
             "function, or a file (.txt, .csv) with function and instance in each line."
         ),
     ] = "train",
-    functions: Annotated[str, typer.Option(help='BBOB functions, such as "1-5,8".')] = "1-24",
-    dim: Annotated[int, typer.Option(help="Dimension: 2, 3, 5, 10, 20 or 40.")] = 20,
+    functions: Functions = "1-24",
+    dim: Dimension = 20,
     force: Annotated[
         bool,
         typer.Option("--force-test-instances", help="Train even on problems meant for testing."),
@@ -93,12 +94,8 @@ def tune_command(
         str, typer.Option(help="racer (built in), or irace (R's, if it is installed).")
     ] = "racer",
     seed: Annotated[int, typer.Option(min=0, help="Makes the tuning repeatable.")] = 1,
-    jobs: Annotated[
-        int | None, typer.Option(help="Processes (default: one for each processor).")
-    ] = None,
-    dask: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Run on the Dask cluster there.")
-    ] = None,
+    jobs: Jobs = None,
+    dask: Dask = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run again what failed before.")
     ] = False,
