@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PIL import Image
+from PIL import Image, ImageOps
 
 from uaos.analysis import Results, Style, ecdf_overall, operators, ranks, tuning_frequencies
 from uaos.experiments import Store
@@ -54,7 +54,8 @@ def seen(page: Path, width: int, height: int) -> Image.Image:
 
 
 def main(study: Path) -> None:
-    keep(seen(study / "report.html", 1300, 1000), "study-report.png")
+    page = seen(study / "report.html", 1300, 1000)
+    keep(ImageOps.expand(page, 1, "#c9d0d6"), "study-report.png")
     results = Results.read(study / "test.db")
     keep(drawn(ecdf_overall(results, 20, style=Style(5.0))), "study-ecdf.png")
     keep(drawn(ranks(results, 20)), "study-ranks.png")

@@ -28,7 +28,7 @@ from uaos.analysis.report.payoff import payoff
 from uaos.analysis.report.profiles import profile_data, profile_section
 from uaos.analysis.report.published import compared, published_records, published_section
 from uaos.analysis.report.recipes import recipe
-from uaos.analysis.report.reproduce import reproduce_section
+from uaos.analysis.report.reproduce import reproduce_section, version_records
 from uaos.analysis.report.running import art_records, running_section
 from uaos.analysis.report.sources import Sources
 from uaos.analysis.report.tunings import TuningView
@@ -94,6 +94,7 @@ def page(
         "courses": [c.data() for c in found],
         "tunings": {str(t.number): t.data() for t in tunings},
         "csv": _csv(chapters, tunings)
+        | {"versions": csv_text(version_records(sources))}
         | ({"operators": csv_text(use_records(found))} if found else {})
         | {name: csv_text(records) for name, records in published_records(beside).items()},
     }

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from uaos.analysis.report.courses import Course
+from uaos.analysis.report.grid import Cell, Row, grid
 from uaos.analysis.report.html import Markup, joined, tag
 from uaos.analysis.report.recipes import code
 from uaos.analysis.report.sources import Experiment, Sources, TuningEntry
@@ -160,6 +161,13 @@ def reproduce_section(
 
 
 def _made_with(sources: Sources) -> Markup:
+    records = version_records(sources)
+    columns = list(records[0]) if records else []
+    rows = [Row(tuple(Cell(record[c] or "–") for c in columns)) for record in records]
+    return grid("versions", "Seeds and versions of each session", columns, rows, texts=len(columns))
+
+
+def version_records(sources: Sources) -> list[dict[str, str]]:
     """When the runs were made, from which seeds and with which versions."""
     sessions: dict[tuple[str, str, str], dict[str, str]] = {}
     for e in sources.experiments:
@@ -169,13 +177,8 @@ def _made_with(sources: Sources) -> Markup:
         for started, found in t.store.sessions:
             sessions[t.name, str(t.tuning.setup["seed"]), started] = found
     packages = list(dict.fromkeys(p for found in sessions.values() for p in found))
-    head = tag("tr", *(tag("th", c, scope="col", class_="words")
-                       for c in ("store", "seed", "begun", *packages)))  # fmt: skip
-    body = []
-    for (name, seed, started), found in sessions.items():
-        cells = (name, seed, started[:16].replace("T", " "), *(found.get(p, "–") for p in packages))
-        body.append(tag("tr", *(tag("td", c, class_="words") for c in cells)))
-    table = tag("table", tag("caption", "Seeds and versions of each session"),
-                tag("thead", head), tag("tbody", *body), class_="plain")  # fmt: skip
-    return tag("div", table, class_="scroll", tabindex="0", role="region",
-               aria_label="Seeds and versions")  # fmt: skip
+    return [
+        {"store": name, "seed": seed, "begun": started[:16].replace("T", " ")}
+        | {package: found.get(package, "") for package in packages}
+        for (name, seed, started), found in sessions.items()
+    ]
