@@ -418,7 +418,7 @@ def test_an_objective_that_raises_ends_r_and_is_heard(tmp_path: Path) -> None:
 
 def test_what_irace_would_refuse_is_refused_before_it_starts(tmp_path: Path) -> None:
     # Two free parameters: J = S = 3, T = 5 + 1 + 2, and (3 + 1) 3 8 = 96.
-    with pytest.raises(InvalidParameter, match="runs is 95; allowed: at least 96, as there are 2"):
+    with pytest.raises(InvalidParameter, match="runs is 95; allowed: at least 96 for 2 free"):
         run_irace(TINY, INSTANCES, evaluate, folder=tmp_path, runs=95)
     with pytest.raises(InvalidParameter, match="seed is 2147483648; allowed: for irace"):
         run_irace(TINY, INSTANCES, evaluate, folder=tmp_path, runs=96, seed=2**31)

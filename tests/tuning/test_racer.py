@@ -187,7 +187,8 @@ def test_models_that_repeat_themselves_are_widened() -> None:
 
 def test_too_small_a_budget_is_refused_with_the_least_one() -> None:
     with pytest.raises(
-        InvalidParameter, match="runs is 299; allowed: at least 300, as there are 12"
+        InvalidParameter,
+        match="runs is 299; allowed: at least 300 for 12 free parameters; allow more",
     ):
         raced(Noisy(), runs=299)
     assert raced(Noisy(), runs=300)[0].used <= 300

@@ -19,7 +19,7 @@ from uaos.experiments.storefile import check_folder
 from uaos.params import Value
 from uaos.tuning.design import INITIAL, Design, design, design_for
 from uaos.tuning.race import NobodyLeft
-from uaos.tuning.racer import least_budget
+from uaos.tuning.racer import check_search
 from uaos.tuning.store import TuningStore
 from uaos.tuning.tune import Plan, Tuned, finished, initial_candidates, plan_key, tune
 
@@ -77,21 +77,12 @@ def _names(text: str) -> list[str]:
 
 def check(plan: Plan, store: Path, jobs: int | None, output: Path, overwrite: bool) -> None:
     """Refuse what cannot be done."""
-    space = plan.design.space
-    if not space.free:
-        raise InvalidParameter("space", "all fixed", "at least one free parameter")
-    least = least_budget(space.free, plan.rules)
-    if plan.runs < least:
-        plural = "" if space.free == 1 else "s"
-        raise InvalidParameter(
-            "runs", plan.runs, f"at least {least:,} for {space.free} free parameter{plural}; allow "
-            "more runs, or leave fewer parameters free (--fix, --method)",
-        )  # fmt: skip
+    check_search(plan.design.space, plan.runs, plan.seed, plan.rules)
     if plan.tuner == "irace":
         from uaos.tuning.irace import check_budget, irace_version
 
         irace_version()
-        check_budget(space, plan.runs, plan.seed, plan.rules)
+        check_budget(plan.design.space, plan.runs, plan.seed, plan.rules)
     check_pool(None, jobs)
     check_folder(store)
     if store.exists():

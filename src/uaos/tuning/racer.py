@@ -124,9 +124,11 @@ def check_search(space: Space, runs: int, seed: int, rules: Rules) -> None:
         raise InvalidParameter("space", "all fixed", "at least one free parameter")
     least = least_budget(space.free, rules)
     if runs < least:
+        plural = "" if space.free == 1 else "s"
         raise InvalidParameter(
-            "runs", runs, f"at least {least}, as there are {space.free} free parameters"
-        )
+            "runs", runs, f"at least {least:,} for {space.free} free parameter{plural}; allow more "
+            "runs, or leave fewer parameters free (--fix, --method)",
+        )  # fmt: skip
     if not isinstance(seed, int) or seed < 0:
         raise InvalidParameter("seed", seed, "a whole number, 0 or more")
 
