@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from uaos.analysis import Results, Scores, friedman, holm, pairwise, scores, verdict
-from uaos.analysis.results import UNIFORM
 from uaos.analysis.scores import decades
 from uaos.analysis.statistics import critical_difference
+from uaos.experiments.plan import UNIFORM
 from uaos.experiments.store import Outcome
 
 

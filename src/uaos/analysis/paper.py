@@ -6,7 +6,6 @@ selection of discrete parameters".
 """
 
 import csv
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -15,6 +14,7 @@ import numpy as np
 
 from uaos.analysis.art import running_times
 from uaos.analysis.results import Results
+from uaos.experiments.plan import problems
 
 #: Where the published runs were made.
 DIMENSION = 20
@@ -119,22 +119,17 @@ def _compared(results: Results, method: str, seed: int) -> PaperComparison:
 
 def held_out_instances(function: int) -> tuple[int, ...]:
     """The 13 of the instances 1 to 15 that were not used for tuning."""
-    training = {(int(row["function"]), int(row["instance"])) for row in _rows("training_set.csv")}
-    return tuple(i for i in range(1, 16) if (function, i) not in training)
+    return tuple(instance for _, instance in problems([function], "test"))
 
 
 @cache
 def published() -> dict[tuple[str, int, float], Published]:
     """The published table, by (our name of the method, function, target)."""
     ours = {theirs: name for name, theirs in NAMES.items()}
+    text = files("uaos").joinpath("data/art_published.csv").read_text(encoding="utf-8")
     return {
         (ours[row["algorithm"]], int(row["function"]), float(row["target"])): Published(
             float(row["art_ratio"]), int(row["successes"]), int(row["trials"])
         )
-        for row in _rows("art_published.csv")
+        for row in csv.DictReader(text.splitlines())
     }
-
-
-def _rows(name: str) -> Iterator[dict[str, str]]:
-    with (files("uaos") / "data" / name).open(encoding="utf-8") as lines:
-        yield from csv.DictReader(lines)

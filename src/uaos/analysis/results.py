@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uaos.errors import InvalidParameter, UnknownName
+from uaos.experiments.plan import UNIFORM
 from uaos.experiments.store import Outcome, Store, differing
 from uaos.experiments.targets import FINAL, TARGETS
-
-#: What adapting has to beat; no comparison leaves it out.
-UNIFORM = "uniform"
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from uaos.analysis.results import UNIFORM
 from uaos.analysis.scores import Scores
 from uaos.analysis.statistics import ALPHA, Pair, pairwise
+from uaos.experiments.plan import UNIFORM
 
 
 @dataclass(frozen=True)
