@@ -96,13 +96,11 @@ def rule_of_engine(rule, known):
     """A rule of the reference as one of the engine; the same object for the same object."""
     if isinstance(rule, tuple):
         name, a, b = rule
-        return {"uniform": rules.uniform, "cauchy": rules.cauchy, "normal": rules.normal}[name](
-            a, b
-        )
+        return rules.RULES[name](a, b)
     if isinstance(rule, Jade):
-        return known.setdefault(id(rule), rules.jade(rule.c))
+        return known.setdefault(id(rule), rules.Jade(rule.c))
     if isinstance(rule, SuccessHistory):
-        return known.setdefault(id(rule), rules.success_history(rule.H))
+        return known.setdefault(id(rule), rules.SuccessHistory(rule.H))
     return rule
 
 

@@ -9,7 +9,7 @@ from de_stubs import Uniform, engine, run, sphere
 from uaos.de.engine import Engine, RunFinished
 from uaos.de.history import History
 from uaos.de.operators import Operator
-from uaos.de.rules import cauchy, jade
+from uaos.de.rules import Cauchy, Jade
 from uaos.de.schedule import linear, stagnation
 from uaos.de.settings import Settings
 from uaos.errors import InvalidFeedback, InvalidParameter, UnknownName
@@ -145,7 +145,7 @@ def test_a_chosen_population_size_follows_dimension_and_budget():
 
 
 def test_stagnation_restarts_everything_but_the_best():
-    rule = jade()
+    rule = Jade()
     one = engine(
         budget=2000, pool=[Operator("rand/1", rule, rule), "best/1"], restart=stagnation(patience=5)
     )
@@ -209,7 +209,7 @@ def test_failed_populations_do_not_end_a_run():
 
 def test_settings_make_the_round_trip():
     settings = Settings(
-        pool=[Operator("rand/1", cauchy(0.5, 0.1), 0.9, name="a"), "best/1"], F=0.7, NP="18D",
+        pool=[Operator("rand/1", Cauchy(0.5, 0.1), 0.9, name="a"), "best/1"], F=0.7, NP="18D",
         top_NP="U(2/NP,0.2)", boundary="reflect", centre=True, best_rule="latest",
         archive="history", archive_size=2.6, schedule=linear("2D"), restart=stagnation(100),
     )  # fmt: skip
@@ -306,7 +306,7 @@ def test_the_picture_has_two_panels_and_names_every_operator(operators, tmp_path
 @pytest.mark.parametrize("told", [0, 1, 2, 7, 60])
 @pytest.mark.parametrize("between", [False, True])
 def test_a_restored_engine_continues_bit_for_bit(told, between):
-    rule = jade()
+    rule = Jade()
     settings = {
         "pool": [Operator("curr-to-pbest/1 (archived)", rule, rule), "rand/1"], "budget": 2000,
         "schedule": linear(6), "restart": stagnation(8), "boundary": "resample", "NP": 20,

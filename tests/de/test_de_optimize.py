@@ -17,7 +17,7 @@ import pytest
 from uaos.catalogue import configuration, methods
 from uaos.de import compilation
 from uaos.de.operators import Operator
-from uaos.de.rules import success_history
+from uaos.de.rules import SuccessHistory
 from uaos.errors import InvalidFeedback, InvalidFile, InvalidParameter, UnknownName
 from uaos.method import Method
 from uaos.optimize import DifferentialEvolution, minimize
@@ -219,7 +219,7 @@ def test_the_recommended_population_shrinks_for_a_short_budget_only():
 
 
 def test_a_pool_of_one_needs_no_method():
-    rule = success_history(5)
+    rule = SuccessHistory(5)
     one = DifferentialEvolution(BOX, operators=[Operator("rand/1", rule, rule)], budget=100, seed=1)
     while not one.done:
         one.tell(bowl(one.ask()))

@@ -9,7 +9,7 @@ from de_stubs import engine
 from uaos.de import sampling
 from uaos.de.operators import Operator, as_members, default_pool, product, unique_names
 from uaos.de.pool import Pool, RuleMemory
-from uaos.de.rules import cauchy, constant, jade, normal, success_history, uniform
+from uaos.de.rules import Cauchy, Constant, Jade, Normal, SuccessHistory, Uniform
 from uaos.de.settings import Settings
 from uaos.errors import InvalidParameter, NameClash, UnknownName
 
@@ -27,13 +27,13 @@ def learnt(rule, fitness, values, F, CR, memory=None):
 
 
 def test_jade_learns_from_the_offspring_that_improved():
-    memory = learnt(jade(0.1), [3.0, 3.0, 3.0], [1.0, 2.0, 3.0], [0.4, 0.8, 0.1], [0.2, 0.6, 0.9])
+    memory = learnt(Jade(0.1), [3.0, 3.0, 3.0], [1.0, 2.0, 3.0], [0.4, 0.8, 0.1], [0.2, 0.6, 0.9])
     # F: .9·.5 + .1·(.16 + .64)/(.4 + .8) = .45 + .1·2/3;  CR: .9·.5 + .1·.4. The third only equals.
     assert memory.means[0, :, 0] == pytest.approx([0.45 + 0.1 * 2 / 3, 0.49])
 
 
 def test_success_history_weighs_by_the_improvement_and_takes_turns():
-    rule = success_history(2)
+    rule = SuccessHistory(2)
     memory = learnt(rule, [3.0, 3.0], [0.0, 2.0], [0.4, 0.8], [0.2, 0.6])
     # Weights 3 and 1: F (3·.16 + .64)/(3·.4 + .8) = 1.12/2; CR (3·.2 + .6)/4 = .3.
     assert memory.means[0].tolist() == [pytest.approx([0.56, 0.5]), pytest.approx([0.3, 0.5])]
@@ -42,7 +42,7 @@ def test_success_history_weighs_by_the_improvement_and_takes_turns():
     assert memory.turns.tolist() == [0]
 
 
-@pytest.mark.parametrize("rule", [jade(), success_history(2)])
+@pytest.mark.parametrize("rule", [Jade(), SuccessHistory(2)])
 def test_nothing_is_learnt_from_a_generation_without_improvement(rule):
     memory = learnt(rule, [1.0, 1.0], [1.0, math.nan], [0.9, 0.9], [0.9, 0.9])
     assert (memory.means == 0.5).all()
@@ -51,27 +51,27 @@ def test_nothing_is_learnt_from_a_generation_without_improvement(rule):
 
 def test_an_infinite_improvement_weighs_as_the_largest_finite_one():
     memory = learnt(
-        success_history(1), [math.inf, 3.0, 3.0], [9.0, 1.0, 2.0], [0.2, 0.4, 0.8], [0] * 3
+        SuccessHistory(1), [math.inf, 3.0, 3.0], [9.0, 1.0, 2.0], [0.2, 0.4, 0.8], [0] * 3
     )
     # Weights 2, 2 and 1: (2·.04 + 2·.16 + .64)/(2·.2 + 2·.4 + .8) = 1.04/2.
     assert memory.means[0, 0, 0] == pytest.approx(0.52)
-    only = learnt(success_history(1), [math.inf, math.inf], [9.0, 1.0], [0.2, 0.4], [0.0, 0.5])
+    only = learnt(SuccessHistory(1), [math.inf, math.inf], [9.0, 1.0], [0.2, 0.4], [0.0, 0.5])
     assert only.means[0].tolist() == [pytest.approx([0.2 / 0.6]), pytest.approx([0.25])]
 
 
 def test_crossover_rates_of_zero_are_learnt_as_zero():
-    assert learnt(success_history(1), [1.0], [0.0], [0.5], [0.0]).means[0, 1, 0] == 0.0
+    assert learnt(SuccessHistory(1), [1.0], [0.0], [0.5], [0.0]).means[0, 1, 0] == 0.0
 
 
 def test_operators_that_name_one_rule_object_share_its_memory():
-    one, same = success_history(6), success_history(6)
+    one, same = SuccessHistory(6), SuccessHistory(6)
     pool = Pool(Settings(pool=[Operator("rand/1", one, one), Operator("best/1", one, same)]))
     assert [r is one for r in pool.rules] == [True, False]
     assert one == same  # equal, and yet two memories
 
 
 def test_sharing_survives_the_plain_form():
-    one = success_history(6)
+    one = SuccessHistory(6)
     settings = Settings(pool=[Operator("rand/1", one, one), Operator("best/1", one, 0.5)])
     data = settings.to_dict()
     assert data["pool"][0]["F"] == {"rule": "success_history", "H": 6, "share": "memory 1"}
@@ -80,8 +80,8 @@ def test_sharing_survives_the_plain_form():
     assert len(Pool(again).rules) == 1
     apart = Settings(
         pool=[
-            Operator("rand/1", success_history(6), success_history(6)),
-            Operator("best/1", success_history(6), 0.5),
+            Operator("rand/1", SuccessHistory(6), SuccessHistory(6)),
+            Operator("best/1", SuccessHistory(6), 0.5),
         ]
     )
     assert apart != settings
@@ -102,9 +102,9 @@ def test_a_label_stands_for_one_rule():
         ({"F": math.nan}, "F of rand/1 is nan"),
         ({"CR": 1.1}, "CR of rand/1 is 1.1; allowed: a real number 0 to 1"),
         ({"CR": "much"}, "CR of rand/1 is 'much'; allowed: a real number 0 to 1, or a rule"),
-        ({"F": normal(0.5, 0.1)}, "one of constant, uniform, cauchy, jade, success_history"),
-        ({"CR": cauchy(0.5, 0.1)}, "one of constant, uniform, normal, jade, success_history"),
-        ({"CR": uniform(0.5, 1.5)}, r"uniform\(a, b\) with b <= 1"),
+        ({"F": Normal(0.5, 0.1)}, "one of constant, uniform, cauchy, jade, success_history"),
+        ({"CR": Cauchy(0.5, 0.1)}, "one of constant, uniform, normal, jade, success_history"),
+        ({"CR": Uniform(0.5, 1.5)}, r"uniform\(a, b\) with b <= 1"),
         ({"name": ""}, "name of rand/1 is ''; allowed: a non-empty text"),
     ],
 )
@@ -115,9 +115,9 @@ def test_settings_outside_their_range_are_refused(given, message):
 
 def test_rules_refuse_what_makes_no_sense():
     with pytest.raises(InvalidParameter, match="a of uniform is 0.9; allowed: at most b"):
-        uniform(0.9, 0.1)
+        Uniform(0.9, 0.1)
     with pytest.raises(InvalidParameter, match="H of success_history is 0"):
-        success_history(0)
+        SuccessHistory(0)
     with pytest.raises(UnknownName, match="did you mean 'success_history'"):
         Settings.from_dict({"F": {"rule": "success_histry", "H": 6}})
     with pytest.raises(UnknownName, match="unknown parameter of jade 'd'"):
@@ -162,8 +162,8 @@ def test_pools_that_are_none_are_refused(pool):
 def test_open_settings_take_the_run_s_own():
     members = Settings(pool=["rand/1", Operator("best/1", F=0.3)], F=0.7, CR=0.2).members
     assert [(m.F, m.CR) for m in members] == [
-        (constant(0.7), constant(0.2)),
-        (constant(0.3), constant(0.2)),
+        (Constant(0.7), Constant(0.2)),
+        (Constant(0.3), Constant(0.2)),
     ]
 
 

@@ -8,7 +8,7 @@ from de_stubs import engine, sphere
 
 from uaos import statefile
 from uaos.de.operators import Operator
-from uaos.de.rules import jade
+from uaos.de.rules import Jade
 from uaos.de.schedule import linear, stagnation
 from uaos.errors import InvalidFile, InvalidParameter, UnknownName
 from uaos.optimize import FORMAT, DifferentialEvolution
@@ -19,7 +19,7 @@ NOTHING = object()
 
 def started():
     """An engine between ask and tell, with an archive and a rule that learns."""
-    rule = jade()
+    rule = Jade()
     pool = [Operator("curr-to-pbest/1 (archived)", rule, rule), "rand/1"]
     one = engine(pool=pool, budget=500, schedule=linear(8))
     for _ in range(6):

@@ -125,36 +125,6 @@ RULES: dict[str, type[Rule]] = {
 }
 
 
-def constant(v: float) -> Constant:
-    """The value `v` for every offspring."""
-    return Constant(v)
-
-
-def uniform(a: float, b: float) -> Uniform:
-    """Uniform in [a, b]."""
-    return Uniform(a, b)
-
-
-def cauchy(loc: float, scale: float) -> Cauchy:
-    """For F: Cauchy, redrawn while <= 0, cut at 1."""
-    return Cauchy(loc, scale)
-
-
-def normal(loc: float, scale: float) -> Normal:
-    """For CR: normal, cut to [0, 1]."""
-    return Normal(loc, scale)
-
-
-def jade(c: float = 0.1) -> Jade:
-    """For F and CR: the adaptation of JADE. Name one object twice to share its memory."""
-    return Jade(c)
-
-
-def success_history(H: int = 6) -> SuccessHistory:
-    """For F and CR: the adaptation of SHADE. Name one object twice to share its memory."""
-    return SuccessHistory(H)
-
-
 def as_rule(value: object, role: str, owner: str) -> Rule:
     """`value`, a number or a rule, as a rule that can serve as `role` ("F" or "CR")."""
     most = 2 if role == "F" else 1
