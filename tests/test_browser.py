@@ -15,7 +15,10 @@ from browser import (
     needs_browser,
     open_report,
 )
-from report_cases import report, stores  # noqa: F401
+from report_cases import experiment, report, stores  # noqa: F401
+
+import uaos
+from uaos.analysis.report import write_report
 
 pytestmark = needs_browser
 
@@ -177,3 +180,12 @@ def test_without_scripts_the_images_stand(browser: Browser, report: Path) -> Non
             assert browser.call("DOM.getBoxModel", nodeId=node)["model"]["height"] > 50
     finally:
         browser.call("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_the_layout_holds_for_long_names(browser: Browser, tmp_path: Path) -> None:
+    long = "a-method-of-my-own-with-a-name-that-no-line-of-a-phone-has-room-for"
+    uaos.method("SaDE").to_toml(tmp_path / f"{long}.toml")
+    bench = experiment(tmp_path / "x.db", str(tmp_path / f"{long}.toml"), "JADE")
+    open_report(browser, write_report([bench], tmp_path / "long.html"))
+    assert long in browser.run("document.body.textContent")
+    check_layout(browser, 390)

@@ -12,6 +12,8 @@ _SYMBOLS = {
     "o": "circle", "s": "square", "^": "triangle-up", "D": "diamond", "v": "triangle-down",
     "P": "cross", "X": "x",
 }  # fmt: skip
+# A name with more characters may be wider than a phone.
+_LONG = 24
 _DASHES = ("solid", "dash", "dot", "dashdot")
 
 #: The backgrounds that report.css declares.
@@ -33,7 +35,8 @@ class Looks:
 
     def called(self, method: str) -> Markup:
         """A method's name with a dot in its colour before it."""
-        return tag("span", method, class_="method", style=self.color(method) or None)
+        look = "method" if len(method) <= _LONG else "method long"
+        return tag("span", method, class_=look, style=self.color(method) or None)
 
     def color(self, method: str) -> str:
         """The method's colour as a declaration of the variable --c."""
