@@ -1,7 +1,8 @@
 """`uaos report`: experiments and tunings as one HTML file."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -36,6 +37,11 @@ def write(
 
     One file that needs no network: open it in a browser, send it, print it.
     """
+    write_shown(stores, output, title=title, runs=runs)
+
+
+def write_shown(stores: Sequence[Path], output: Path, **options: Any) -> None:
+    """Write a report, and show what is under way."""
     # Here, as scipy's statistics would slow down the start of every other command.
     from uaos.analysis.report import write_report
 
@@ -46,8 +52,7 @@ def write(
     task = bar.add_task("reading", total=None)
     with bar:
         written = write_report(
-            stores, output, title=title, runs=runs,
-            tell=lambda what: bar.update(task, description=what),
+            stores, output, tell=lambda what: bar.update(task, description=what), **options
         )  # fmt: skip
     size = written.stat().st_size / 1e6
     console.print(Text(f"written: {written} ({size:.1f} MB)"), soft_wrap=True)

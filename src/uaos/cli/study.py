@@ -136,15 +136,13 @@ def _tables(study: "Study", jobs: int | None, dask: str | None) -> None:
 
 
 def _report(study: "Study", jobs: int | None, dask: str | None) -> None:
-    from uaos.analysis.report import write_report
+    from uaos.cli.report import write_shown
 
     command = f"uaos study --preset {study.name} --folder {study.folder} --seed {study.seed}"
-    with console.status("writing the report …"):
-        path = write_report(
-            [s for s in (study.test_store, study.tuning_store) if s.exists()], study.report,
-            title=f"A {study.name} study of adaptive operator selection", commands=[command],
-        )  # fmt: skip
-    console.print(Text(f"written: {path} ({path.stat().st_size / 1e6:.1f} MB)"))
+    write_shown(
+        [s for s in (study.test_store, study.tuning_store) if s.exists()], study.report,
+        title=f"A {study.name} study of adaptive operator selection", commands=[command],
+    )  # fmt: skip
 
 
 _STAGES = {"tune": _tune, "test": _test, "tables": _tables, "report": _report}
