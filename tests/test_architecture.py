@@ -27,7 +27,7 @@ ALLOWED = {
     },
     # the optimiser knows a selector only by what it does
     "de": {"errors", "params", "statefile"},
-    "configuration": {"errors", "files", "params", "components", "method", "de"},
+    "configuration": {"errors", "params", "components", "method", "de"},
     "catalogue": {"errors", "params", "method", "de", "bibliography", "configuration"},
     "problems": {"errors"},
     "experiments": {
@@ -47,9 +47,7 @@ ALLOWED = {
     "adapters": {"errors", "params", "extras", "method", "selector", "catalogue"},
     "scenarios": {"errors", "params", "method", "catalogue", "experiments"},
     # the pipeline from tuning to tables
-    "study": {
-        "errors", "files", "method", "configuration", "catalogue", "experiments", "tuning",
-    },
+    "study": {"errors", "method", "configuration", "catalogue", "experiments", "tuning"},
     "describe": {"errors", "params", "components"},
     "optimize": {
         "errors", "params", "statefile", "method", "selector", "configuration", "catalogue", "de",

@@ -12,8 +12,7 @@ from rich.text import Text
 from uaos.components import FAMILIES
 from uaos.de.settings import Settings
 from uaos.errors import InvalidFile, InvalidParameter, UaosError
-from uaos.files import whole_file
-from uaos.method import FORMAT, Method, check_format, read_toml, toml_text
+from uaos.method import FORMAT, Method, check_format, read_toml, write_toml
 from uaos.params import known_only
 
 
@@ -76,11 +75,7 @@ class Configuration:
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
         """The configuration as TOML text, written to `path` if one is given."""
-        text = toml_text(self.to_dict())
-        if path is not None:
-            with whole_file(path) as part:
-                part.write_text(text, encoding="utf-8")
-        return text
+        return write_toml(self.to_dict(), path)
 
     @classmethod
     def from_toml(cls, source: str | os.PathLike[str]) -> "Configuration":

@@ -139,11 +139,7 @@ selection=proportional, scale_rewards=True)
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
         """The recipe as TOML text, written to `path` if one is given."""
-        text = toml_text(self.to_dict())
-        if path is not None:
-            with whole_file(path) as part:
-                part.write_text(text, encoding="utf-8")
-        return text
+        return write_toml(self.to_dict(), path)
 
     @classmethod
     def from_toml(cls, source: str | os.PathLike[str]) -> Self:
@@ -187,6 +183,15 @@ def toml_text(data: Mapping[str, Any]) -> str:
             lines += ["", f"[{name}]"]
             lines += [f"{k} = {_toml_value(v)}" for k, v in table.items()]
     return "\n".join(lines) + "\n"
+
+
+def write_toml(data: Mapping[str, Any], path: str | os.PathLike[str] | None) -> str:
+    """The data as TOML text, written to `path` if there is one, whole or not at all."""
+    text = toml_text(data)
+    if path is not None:
+        with whole_file(path) as part:
+            part.write_text(text, encoding="utf-8")
+    return text
 
 
 def _toml_value(value: Any) -> str:

@@ -20,8 +20,7 @@ from uaos.experiments.plan import UNIFORM, Plan
 from uaos.experiments.records import Unit
 from uaos.experiments.store import Store
 from uaos.experiments.units import run_unit
-from uaos.files import whole_file
-from uaos.method import read_toml, toml_text
+from uaos.method import read_toml, write_toml
 from uaos.tuning.design import design
 from uaos.tuning.instances import instances
 from uaos.tuning.tune import Plan as TuningPlan
@@ -134,8 +133,7 @@ class Study:
         """Make the folder, and say in it what it is for."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if not self.card.exists():
-            with whole_file(self.card) as part:
-                part.write_text(toml_text(self.to_dict()), encoding="utf-8")
+            write_toml(self.to_dict(), self.card)
 
     # What the stages run
 
