@@ -11,11 +11,27 @@ FOLDER ?= study
 
 setup: $(STAMP)
 
+# In a terminal, what pip is at stands on one line; if it fails, what it said is shown in full.
+define install
+@rm -f $(VENV)/.failed
+@{ $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off -e "$(1)" \
+  2>$(VENV)/.said || touch $(VENV)/.failed; } | $(BIN)/python -c "$$WATCH"
+@if rm $(VENV)/.failed 2>/dev/null; then cat $(VENV)/.said >&2; exit 1; fi
+@touch $@
+endef
+define WATCH
+import sys
+for line in sys.stdin if sys.stdout.isatty() else ():
+    print("\r\033[K" + line.split(" (")[0].strip()[:75], end="", flush=True)
+for line in sys.stdin: pass
+print("\r\033[K" * sys.stdout.isatty(), end="")
+endef
+export WATCH
+
 $(STAMP): pyproject.toml
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing uaos and its tools into $(VENV) (once; about a minute)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
-	@touch $@
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(call install,.[dev])
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -30,8 +46,7 @@ bench: $(VENV)/.bench
 
 $(VENV)/.bench: $(STAMP)
 	@echo "installing the peers to measure against (once)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev,bench]"
-	@touch $@
+	$(call install,.[dev,bench])
 
 study: $(STAMP)
 	@$(BIN)/uaos study --preset $(PRESET) --folder $(FOLDER)
