@@ -25,12 +25,10 @@ from uaos.cli.tune_view import View
 from uaos.experiments import Plan, Store
 from uaos.experiments.pools import SharedPool
 from uaos.problems import BBOB
-from uaos.tuning import evaluator, tune
-from uaos.tuning.design import design_for
+from uaos.tuning import Plan as TuningPlan
+from uaos.tuning import TuningStore, design_for, evaluator, narrow
+from uaos.tuning import instances as training_problems
 from uaos.tuning.events import IterationStarted, Step
-from uaos.tuning.instances import instances as training_problems
-from uaos.tuning.limits import narrow
-from uaos.tuning.store import TuningStore
 
 # One free parameter, max_gen: 42 runs are enough.
 PROBLEMS = ["--dim=2", "--budget=50D", "--functions=1-3", "--instances=16-18"]
@@ -100,7 +98,7 @@ def test_runs_are_counted_within_a_step_that_takes_long() -> None:
     design = narrow(design_for("SaDE", dimension=2), fixed)
     problems = training_problems("16-18", functions="1", dimension=2)
     out = io.StringIO()
-    view = View(tune.Plan(design, problems, runs=50), Console(file=out, width=100))
+    view = View(TuningPlan(design, problems, runs=50), Console(file=out, width=100))
     view.on_event(IterationStarted(1, 2, 25, (1, 2, 3)))
     for _ in range(6):
         view.on_run(evaluator.Result(1.0, "", False, 0.1))

@@ -29,7 +29,8 @@ PAGES = [*(ROOT / name for name in OUTSIDE), *sorted((ROOT / "docs").rglob("*.md
 GROUP: Any = typer.main.get_command(app)
 # Options in the text that are those of other programs.
 FOREIGN = {"--nthreads", "--nworkers"}
-PUBLIC = ["uaos", *(f"uaos.{n}" for n in ("analysis", "experiments", "problems", "scenarios"))]
+PARTS = ("analysis", "experiments", "problems", "scenarios", "tuning")
+PUBLIC = ["uaos", *(f"uaos.{part}" for part in PARTS)]
 
 
 def blocks(page: Path) -> str:

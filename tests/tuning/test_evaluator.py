@@ -360,6 +360,16 @@ def test_a_store_that_cannot_be_written_any_more_is_a_clear_error(store: TuningS
         evaluator.evaluate(TASKS)
 
 
+def test_commands_load_no_tuner_and_workers_no_statistics() -> None:
+    code = """if True:
+        import sys, uaos.cli
+        print("uaos.tuning" in sys.modules)
+        import uaos.tuning.evaluator
+        print("scipy.stats" in sys.modules)"""
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.split() == ["False", "False"]
+
+
 SESSION = """
 import sys
 import evaluator_stubs as stubs

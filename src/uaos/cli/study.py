@@ -46,7 +46,7 @@ def study_command(
 
     Stopped or killed, the same command goes on where it was; what is done is not done again.
     """
-    # Here, as scipy's statistics would slow down the start of every other command.
+    # Here, as a tuner would slow down the start of every other command.
     from uaos.experiments.pools import check_pool
     from uaos.study import Study, stages
 

@@ -132,7 +132,7 @@ def tune_command(
     Candidates run on one training problem after the other; those that fall behind leave, new ones
     are drawn around the survivors. Stopped or killed, the same command continues.
     """
-    # Here, as scipy's statistics would slow down the start of every other command.
+    # Here, as a tuner would slow down the start of every other command.
     from uaos.cli import tune_job as job
     from uaos.tuning.instances import instances as problems
     from uaos.tuning.limits import narrow

@@ -1,6 +1,8 @@
 """Which candidates of a race are worse than the best one: the statistical tests.
 
 A test sees the costs of the candidates (columns) on the instances they all have been run on (rows).
+scipy's statistics, slow to import, are imported where they are used: the processes that make the
+runs need none.
 """
 
 import math
@@ -9,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 from scipy.special import chdtrc, stdtr, stdtrit
 
 Costs = NDArray[np.float64]
@@ -25,6 +26,8 @@ class Verdict(NamedTuple):
 
 def ranks(costs: Costs) -> NDArray[np.float64]:
     """The candidates' ranks on each instance, 1 for the smallest cost, ties their mean."""
+    from scipy import stats
+
     return np.asarray(stats.rankdata(costs, axis=1), dtype=np.float64)
 
 
@@ -67,6 +70,8 @@ def wilcoxon(costs: Costs, alpha: float) -> Verdict:
 
     Wilcoxon, F. (1945), "Individual comparisons by ranking methods", Biometrics Bulletin 1.
     """
+    from scipy import stats
+
     difference = costs[:, 0] - costs[:, 1]
     if not difference.any():
         return Verdict(0.0, 1.0, np.ones(2, bool))
