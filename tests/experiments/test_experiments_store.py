@@ -13,7 +13,7 @@ from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
 from uaos.experiments import Plan, PlanConflict, Store, StoreInUse, run_unit
 from uaos.experiments.merge import MergeConflict, merge
 from uaos.experiments.records import failed
-from uaos.experiments.storefile import FORMAT
+from uaos.experiments.storefile import EXPERIMENT
 
 
 def filled(path: Path, plan: Plan, share: slice = slice(None)) -> Path:
@@ -177,10 +177,10 @@ def foreign_sqlite(path: Path) -> None:
     connection.close()
 
 
-def newer(path: Path, whole: bytes) -> None:
+def in_format(number: int, path: Path, whole: bytes) -> None:
     path.write_bytes(whole)
     connection = sqlite3.connect(path)
-    connection.execute(f"PRAGMA user_version = {FORMAT + 1}")
+    connection.execute(f"PRAGMA user_version = {number}")
     connection.commit()
     connection.close()
 
@@ -193,6 +193,7 @@ def newer(path: Path, whole: bytes) -> None:
         ("short", "not a store of uaos"),
         ("foreign", "an SQLite file, but not a store of uaos"),
         ("newer", "written in format 2 by a newer uaos; this one reads up to 1"),
+        ("older", "written in format 0 by an older version of uaos; this one reads 1. Read it wi"),
         ("half", "damaged"),
         ("page less", "damaged"),
         ("scrambled", "damaged"),
@@ -204,8 +205,8 @@ def test_a_file_that_is_not_a_whole_store_is_refused_and_untouched(
     path, whole = tmp_path / "a.db", finished.read_bytes()
     if kind == "foreign":
         foreign_sqlite(path)
-    elif kind == "newer":
-        newer(path, whole)
+    elif kind in ("newer", "older"):
+        in_format(EXPERIMENT.format + (1 if kind == "newer" else -1), path, whole)
     else:
         middle = len(whole) // 2
         path.write_bytes({

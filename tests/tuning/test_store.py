@@ -1,6 +1,7 @@
 """The store of tunings: runs are kept for good and shared, the record of a race is written anew."""
 
 import dataclasses
+import hashlib
 import math
 import sqlite3
 import stat
@@ -15,6 +16,7 @@ import uaos
 from uaos.errors import InvalidFile, UaosError, UnknownName
 from uaos.experiments import Plan, Store, StoreInUse
 from uaos.experiments.records import Outcome, Unit, failed
+from uaos.experiments.storefile import EXPERIMENT, Kind
 from uaos.experiments.targets import TARGETS
 from uaos.tuning.records import TUNING
 from uaos.tuning.store import Candidate, Cost, Elimination, Elite, Iteration, Step, TuningStore
@@ -298,6 +300,7 @@ def test_a_store_can_be_read_where_nothing_can_be_written(tmp_path: Path) -> Non
         ("foreign", "an SQLite file, but not a store of uaos"),
         ("experiment", "the store of an experiment, where that of a tuning is expected; `uaos ben"),
         ("newer", "written in format 2 by a newer uaos; this one reads up to 1. Update uaos"),
+        ("older", "written in format 0 by an older version of uaos; this one reads 1. Read it wi"),
         ("half", "damaged"),
     ],
 )
@@ -315,8 +318,9 @@ def test_a_file_that_is_not_a_whole_store_of_tunings_is_refused_and_untouched(
             TuningStore.create_or_resume(path).close()
         connection = sqlite3.connect(path)
         connection.execute("CREATE TABLE holidays (day TEXT)")
-        if kind == "newer":
-            connection.execute(f"PRAGMA user_version = {TUNING.format + 1}")
+        if kind in ("newer", "older"):
+            number = TUNING.format + (1 if kind == "newer" else -1)
+            connection.execute(f"PRAGMA user_version = {number}")
         connection.commit()
         connection.close()
         if kind == "half":
@@ -328,6 +332,16 @@ def test_a_file_that_is_not_a_whole_store_of_tunings_is_refused_and_untouched(
         TuningStore.create_or_resume(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+# What makes the tables of each format, hashed.
+TABLES = {("experiment", 1): "2d05d0d661ed48e9", ("tuning", 1): "75d973af94e75d0c"}
+
+
+@pytest.mark.parametrize("kind", [EXPERIMENT, TUNING], ids=lambda kind: kind.noun)
+def test_other_tables_are_another_format(kind: Kind) -> None:
+    made = hashlib.sha256(" ".join(kind.schema.split()).encode()).hexdigest()[:16]
+    assert TABLES[kind.noun, kind.format] == made, "raise the format, and note its tables above"
 
 
 def test_a_tuning_is_no_experiment(tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ from uaos.experiments import course
 from uaos.experiments.plan import Plan, PlanConflict
 from uaos.experiments.records import Finished, Outcome, Unit
 from uaos.experiments.storefile import (
-    FORMAT,
     Lock,
     OpenStore,
     StoreInUse,
@@ -33,7 +32,7 @@ from uaos.experiments.storefile import (
 from uaos.experiments.targets import TARGETS
 from uaos.experiments.versions import versions
 
-__all__ = ["FORMAT", "Outcome", "Span", "Store", "StoreInUse", "Tally"]
+__all__ = ["Outcome", "Span", "Store", "StoreInUse", "Tally"]
 
 _COLUMNS = (
     "method, function, dimension, instance, repetition, seed, budget, evaluations, error, hits, "

@@ -11,9 +11,6 @@ from urllib.parse import quote
 
 from uaos.errors import InvalidFile, UaosError
 
-#: Version of the tables of an experiment's store.
-FORMAT = 1
-
 _MAGIC = b"SQLite format 3\x00"
 
 
@@ -22,7 +19,8 @@ class Kind:
     """What a file is a store of.
 
     SQLite keeps `application` and `format` in the first hundred bytes, where `file` and we find
-    them. `apart` is what a second process can do that wants to write, too.
+    them. `format` is raised by one with every change of `schema`: a store of another format is
+    refused. `apart` is what a second process can do that wants to write, too.
     """
 
     noun: str
@@ -35,7 +33,7 @@ class Kind:
 EXPERIMENT = Kind(
     noun="experiment",
     application=b"uaos",
-    format=FORMAT,
+    format=1,
     apart="use another file and merge the two later (uaos bench --merge)",
     schema="""
 CREATE TABLE experiment (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -115,6 +113,11 @@ def check(path: Path, kind: Kind = EXPERIMENT) -> None:
         raise InvalidFile(
             f"{path}: written in format {version} by a newer uaos; this one reads up to "
             f"{kind.format}. Update uaos"
+        )
+    if version < kind.format:
+        raise InvalidFile(
+            f"{path}: written in format {version} by an older version of uaos; this one reads "
+            f"{kind.format}. Read it with that version, or use another file"
         )
     try:
         with contextlib.closing(connect(path)) as connection:
