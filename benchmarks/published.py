@@ -18,18 +18,19 @@ from rich.progress import track
 from rich.table import Table
 
 import uaos
+from uaos.analysis import best2009
+from uaos.analysis.paper import published
 from uaos.problems import BBOB
 
 BUDGET = 2_000_000
 
 # Published average running times to 1e-7 on 20-D BBOB: the printed ratio to best2009, times the
 # running time of best2009 (Sharma, López-Ibáñez and Kazakov 2020, arXiv 2005.05613).
-BEST_2009 = {1: 43, 2: 393, 6: 8_409, 8: 4_484, 10: 17_476, 13: 30_201}
-RATIOS = {
-    "RecPM-tuned": {1: 790, 2: 122, 6: 14, 8: 60, 10: 10, 13: 7.2},
-    "U-AOS-FW": {1: 670, 2: 107, 6: 12},
+FUNCTIONS = {"RecPM-tuned": (1, 2, 6, 8, 10, 13), "U-AOS-FW": (1, 2, 6)}
+PUBLISHED = {
+    method: {f: round(published()[method, f, 1e-7].ratio * best2009(f, 20)[1e-7]) for f in chosen}
+    for method, chosen in FUNCTIONS.items()
 }
-PUBLISHED = {m: {f: round(r * BEST_2009[f]) for f, r in of.items()} for m, of in RATIOS.items()}
 ALLOWED = 1.5
 INSTANCES = {"solved": (6, 7, 8), "published": (2, 3, 4, 5, 6)}
 
