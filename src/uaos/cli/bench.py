@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from uaos.cli.app import INTERRUPTED, app, console
-from uaos.cli.options import Dask, Dimension, Functions, Jobs
+from uaos.cli.options import Dask, Dimension, Functions, Jobs, listed
 from uaos.errors import InvalidParameter
 from uaos.experiments import Plan, Stopped, Store, run
 from uaos.experiments import Progress as Counts
@@ -108,7 +108,7 @@ def bench(
         return
     if methods is None:
         raise InvalidParameter("--methods", None, "names separated by commas, such as mix,JADE")
-    names = [name.strip() for name in methods.split(",") if name.strip()]
+    names = listed(methods)
     plan = Plan.of(
         names, functions=functions, dimension=dim, instances=instances, budget=budget,
         repetitions=repetitions, seed=seed, uniform=not without_uniform,

@@ -9,6 +9,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from uaos.cli.app import app, console
+from uaos.cli.options import listed
 from uaos.errors import InvalidParameter
 from uaos.files import whole_file
 
@@ -51,7 +52,7 @@ def show_comparison(
     from uaos.analysis import Results, compare, write_csv
     from uaos.experiments.plan import numbers
 
-    wanted = None if methods is None else [m.strip() for m in methods.split(",") if m.strip()]
+    wanted = None if methods is None else listed(methods)
     _check_outputs(csv, markdown)
     kept = None if functions is None else numbers("functions", functions, 1, 24)
     results = Results.read(*stores).select(methods=wanted, functions=kept)

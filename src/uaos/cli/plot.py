@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from uaos.cli.app import app, console
+from uaos.cli.options import listed
 from uaos.errors import InvalidFile, InvalidParameter, UnknownName
 
 if TYPE_CHECKING:
@@ -266,4 +267,4 @@ def _offer(path: Path) -> Table:
 
 
 def _listed(text: str | None) -> list[str] | None:
-    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+    return None if text is None else listed(text)

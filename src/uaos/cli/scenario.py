@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from uaos.cli.app import INTERRUPTED, app, console
+from uaos.cli.options import listed
 from uaos.cli.run import check_plot
 from uaos.scenarios import KINDS, Comparison, compare, scenario
 
@@ -55,7 +56,7 @@ def show_scenario(
     """
     if plot is not None:
         check_plot(plot)
-    wanted = [name.strip() for name in methods.split(",") if name.strip()]
+    wanted = listed(methods)
     setting = scenario(kind, operators=operators, every=every, steps=steps)
     if jobs is None and len(wanted) * repetitions * steps <= _MANY:
         jobs = 1

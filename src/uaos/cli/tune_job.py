@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.text import Text
 
 from uaos.cli.app import INTERRUPTED, console
+from uaos.cli.options import listed
 from uaos.cli.tune_tables import elites_table, plan_table, recipe, space_table, status_table
 from uaos.cli.tune_view import View, clock
 from uaos.configuration import Configuration
@@ -40,7 +41,7 @@ def wanted_design(
     for name, given in (("--space", space), ("--pool", pool)):
         if given is not None:
             raise InvalidParameter(name, given, "nothing, as --method brings its own")
-    return design_for(method, _names(free or ""), dimension=dim)
+    return design_for(method, listed(free or ""), dimension=dim)
 
 
 def wanted_start(
@@ -51,7 +52,7 @@ def wanted_start(
     if wanted is not None and wanted.strip() == "none":
         return [], random
     if wanted is not None:
-        names = _names(wanted)
+        names = listed(wanted)
         if not names:
             raise InvalidParameter("--initial", wanted, "names, .toml files, or none")
         made, remarks = initial_candidates(of, names)
@@ -66,10 +67,6 @@ def wanted_start(
     missing = f" (not in this search space: {', '.join(out)})" if out else ""
     names = [name for name in INITIAL if name not in out]
     return made, f"{', '.join(names) + ' and ' if names else ''}{random}{missing}"
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 # Checking it, before anything is written
