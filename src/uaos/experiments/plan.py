@@ -15,7 +15,7 @@ from uaos.errors import InvalidParameter, NameClash, UaosError, UnknownName
 from uaos.experiments.peers import PEERS, Peer
 from uaos.experiments.records import Unit, derived_seed
 from uaos.experiments.units import Competitor
-from uaos.problems import DIMENSIONS
+from uaos.problems.bbob import checked_dimension
 
 #: What every comparison includes: does adapting pay?
 UNIFORM = "uniform"
@@ -77,16 +77,14 @@ class Plan:
         multiple of the dimension ("100000D", the default). Uniform choice is added unless `uniform`
         is False.
         """
-        if dimension not in DIMENSIONS:
-            allowed = "one of " + ", ".join(map(str, DIMENSIONS))
-            raise InvalidParameter("dimension", dimension, allowed)
+        dimension = checked_dimension(dimension)
         _whole("repetitions", repetitions, 1, 1_000_000)
         _whole("seed", seed, 0, 2**63 - 1)
         wanted = [methods] if isinstance(methods, str | os.PathLike) else list(methods)
         return cls(
             _competitors(wanted, uniform),
             tuple(problems(functions, instances)),
-            int(dimension),
+            dimension,
             int(repetitions),
             evaluations(budget, dimension),
             int(seed),

@@ -43,10 +43,7 @@ class BBOB:
         # COCO itself ends the whole process for a problem that does not exist.
         self.function = _checked("function", function, 1, 24)
         self.instance = _checked("instance", instance, 1, 1000)
-        if dimension not in DIMENSIONS:
-            allowed = "one of " + ", ".join(map(str, DIMENSIONS))
-            raise InvalidParameter("dimension", dimension, allowed, owner="a BBOB problem")
-        self.dimension = int(dimension)
+        self.dimension = checked_dimension(dimension, "a BBOB problem")
         import cocoex
 
         self._evaluate = cocoex.BareProblem("bbob", self.function, self.dimension, self.instance)
@@ -72,6 +69,14 @@ class BBOB:
 
     def __repr__(self) -> str:
         return f"BBOB(f{self.function} {self.name}, {self.dimension}-D, instance {self.instance})"
+
+
+def checked_dimension(dimension: int, owner: str = "") -> int:
+    """The dimension, if it is one of COCO's suite."""
+    if dimension not in DIMENSIONS:
+        allowed = "one of " + ", ".join(map(str, DIMENSIONS))
+        raise InvalidParameter("dimension", dimension, allowed, owner=owner)
+    return int(dimension)
 
 
 def _checked(name: str, value: object, low: int, high: int) -> int:

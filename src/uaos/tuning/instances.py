@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from uaos.errors import InvalidFile, InvalidParameter, UaosError
 from uaos.experiments.plan import INSTANCES, numbers, problems, training_set
-from uaos.problems import DIMENSIONS
+from uaos.problems.bbob import DIMENSIONS, checked_dimension
 
 _SEPARATOR = re.compile(r"\s*,\s*|\s+")
 _FILES = (".txt", ".csv")
@@ -64,9 +64,7 @@ def instances(
     312 test problems, in any dimension, are refused (:class:`TestInstances`) unless `force` is
     True.
     """
-    if dimension not in DIMENSIONS:
-        allowed = "one of " + ", ".join(map(str, DIMENSIONS))
-        raise InvalidParameter("dimension", dimension, allowed)
+    dimension = checked_dimension(dimension)
     if isinstance(which, os.PathLike) or (
         isinstance(which, str) and which.strip().lower().endswith(_FILES)
     ):
