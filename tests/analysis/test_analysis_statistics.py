@@ -136,6 +136,20 @@ def test_the_verdict_says_that_adapting_does_not_pay(three_methods: Results) -> 
     assert "more than the choice of operators is compared" in said.details[-1]
 
 
+def test_a_difference_that_rests_on_alike_instances_is_said(made: Callable[..., Outcome]) -> None:
+    """A wins every problem of three functions and loses the three others by a hair."""
+    outcomes = []
+    for f in range(1, 7):
+        for i in range(1, 6):
+            outcomes.append(made("A", f, i, solved_at=100 if f <= 3 else 401))
+            outcomes.append(made(UNIFORM, f, i, solved_at=400))
+    said = verdict(scores(Results.from_outcomes(outcomes), 20), {})
+    assert "Yes: A is better than uniform choice" in said.headline
+    # over six functions the ranks are 5 + 5 + 5 against 2 + 2 + 2: not even p = 0.1
+    assert said.note.startswith("Instances of a function are much alike: if each function counts "
+                                "once, A is not told apart from uniform choice.")  # fmt: skip
+
+
 def test_the_effort_is_a_multiple_of_that_of_uniform_choice(made: Callable[..., Outcome]) -> None:
     times = {"A": 100, UNIFORM: 400}
     outcomes = [made(m, 1, i, solved_at=at) for m, at in times.items() for i in range(1, 9)]

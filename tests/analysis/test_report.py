@@ -4,6 +4,7 @@
 
 import csv
 import io
+import json
 import re
 import shutil
 import sqlite3
@@ -19,6 +20,7 @@ from uaos.analysis import figures
 from uaos.analysis.report import page, write_report
 from uaos.analysis.report.courses import courses
 from uaos.analysis.report.looks import Looks
+from uaos.analysis.report.operators import printed_runs
 from uaos.analysis.report.recipes import recipe
 from uaos.analysis.report.reproduce import bench_commands, figure_commands, tune_command
 from uaos.analysis.report.sources import Sources
@@ -216,11 +218,44 @@ def test_some_problems_of_each_function_are_named_by_their_number(tmp_path: Path
 def test_the_runs_of_the_best_method_come_first(stores: list[Path]) -> None:
     with Sources(stores[:1]) as sources:
         for order in (["uniform", "JADE", "mix"], ["mix", "uniform"]):
-            shown = courses(sources.experiments, None, order)
+            shown, left_out = courses(sources.experiments, None, order)
+            assert left_out == 0
             ranked = [m for m in order if m != "JADE"]  # a single operator: nothing to show
             assert [c.outcome.method for c in shown[:2]] == ranked
             own = [c.change for c in shown if c.outcome.method == "mix"]
             assert own == sorted(own, reverse=True)
+
+
+def test_runs_for_which_there_is_no_room_are_counted(
+    stores: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three functions of mix and of uniform; the last is the third run of one of them."""
+    with Sources(stores[:1]) as sources:
+        every, _ = courses(sources.experiments, None, ["uniform", "mix"])
+        sizes = [len(json.dumps(c.data(), separators=(",", ":"))) for c in every]
+        monkeypatch.setattr("uaos.analysis.report.courses.ROOM", sum(sizes) - 1)
+        kept, left_out = courses(sources.experiments, None, ["uniform", "mix"])
+    assert (len(kept), left_out) == (5, 1)
+    assert [c.outcome.method for c in printed_runs(kept)[:2]] == ["uniform", "mix"]
+    made = write_report(stores[:1], tmp_path / "r.html")
+    assert "There is no room for 1 more." in words(text(made))
+
+
+def test_runs_in_two_stores_count_once(stores: list[Path], tmp_path: Path) -> None:
+    again = shutil.copy(stores[0], tmp_path / "again.db")
+    with Sources(stores[:1]) as one, Sources([stores[0], again]) as two:
+        assert one.seconds == two.seconds > 0
+
+
+def test_the_saved_overview_has_what_the_table_has(report: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(data(report)["csv"]["overview-2"])))
+    assert [r["method"] for r in rows] == sorted(
+        (r["method"] for r in rows), key=lambda m: float(next(
+            r["mean_rank"] for r in rows if r["method"] == m))
+    )  # fmt: skip
+    assert {"solved separable", "runs all", "ecdf_area"} <= set(rows[0])
+    classes = list(csv.DictReader(io.StringIO(data(report)["csv"]["classes-2"])))
+    assert [r["p_holm_against_best"] == "" for r in classes] == [True, False, False] * 3
 
 
 def test_a_changed_method_is_named_by_its_file(tmp_path: Path) -> None:

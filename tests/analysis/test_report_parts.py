@@ -20,7 +20,7 @@ from uaos.analysis.report.looks import DARK, Looks, _channels, contrast, on_dark
 from uaos.analysis.report.profiles import DECADE, curve_data
 from uaos.analysis.report.reproduce import spans
 from uaos.analysis.report.running import running_section
-from uaos.analysis.report.stars import best, stars
+from uaos.analysis.report.stars import best, possible, stars
 from uaos.de.history import History
 from uaos.de.picture import PALETTE
 from uaos.errors import InvalidParameter
@@ -40,6 +40,8 @@ from uaos.experiments.store import Outcome
         (html.power(3.4e-23), "3.4 × 10⁻²³"),
         (html.power(0.0032), "0.0032"),
         (html.power(math.nan), "–"),
+        (html.probability(0.0504), "0.0504"),
+        (html.probability(0.0604), "0.06"),
         (html.prose("p = 1e-05 of 1,560"), "p = 10⁻⁵ of 1\u202f560"),
         (html.prose("curr-to-best/1e3x"), "curr-to-best/1e3x"),
         (html.listed(["A"]), "A"),
@@ -254,3 +256,17 @@ def test_chosen_runs_are_read(given: object) -> None:
 def test_runs_that_are_none_are_refused(given: object) -> None:
     with pytest.raises(InvalidParameter, match="method:function:instance, such as mix:8:3"):
         parsed(given)
+
+
+@pytest.mark.parametrize(
+    ("runs", "functions", "expected"), [(4, 1, True), (4, 2, False), (7, 24, True)]
+)
+def test_a_star_needs_runs_enough(
+    made: Callable[..., Outcome], runs: int, functions: int, expected: bool
+) -> None:
+    """Least p: 2 / C(8, 4) = 0.029 for four runs against four, 2 / C(14, 7) = 0.00058 for seven."""
+    outcomes = [
+        made(m, f, i, solved_at=100 + i)
+        for m in ("A", "B") for f in range(1, functions + 1) for i in range(1, runs + 1)
+    ]  # fmt: skip
+    assert possible(chapter(Results.from_outcomes(outcomes), 20)) == expected

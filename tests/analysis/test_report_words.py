@@ -167,3 +167,16 @@ def test_what_a_tuning_found_is_compared_with_all_others(made: Make) -> None:
         assert "It was tuned for" not in payoff(found, [view], looks)
     for view in (tuned(None), tuned(recipe | {"de": {"NP": 8}})):
         assert payoff(found, [view], looks) == ""
+
+
+def test_a_lead_that_rests_on_alike_instances_is_said(made: Make) -> None:
+    """A wins every problem of four functions and loses the two others by a hair; C is behind."""
+    outcomes = [
+        outcome
+        for f in range(1, 7)
+        for outcome in runs(
+            made, {"A": [100 if f <= 4 else 401] * 5, "B": [400] * 5, "C": [900] * 5}, f
+        )
+    ]
+    text = said(findings(of(outcomes), markup))
+    assert "If each function counts once, it is significantly better than no other method." in text

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from uaos.analysis.scores import Scores
-from uaos.analysis.statistics import ALPHA, Pair, pairwise
+from uaos.analysis.statistics import ALPHA, TELLING, Pair, pairwise
 from uaos.experiments.plan import UNIFORM
 
 
@@ -59,6 +59,13 @@ def verdict(scores: Scores, configurations: Mapping[str, Mapping[str, Any]]) -> 
             f"The differential evolution (operators, F, CR, population …) of {_listed(other)} is "
             f"not that of {UNIFORM}, so more than the choice of operators is compared there."
         )
+    lost = [m for m in better + worse if over_functions[m].better != over_problems[m].better]
+    if lost and over_functions[lost[0]].problems >= TELLING:
+        be = "is" if len(lost) == 1 else "are"
+        note = (
+            "Instances of a function are much alike: if each function counts once, "
+            f"{_listed(lost)} {be} not told apart from uniform choice. {note}"
+        ).strip()
     tests = tuple((over_problems[m], over_functions[m]) for m in adaptive)
     return Verdict(_headline(better, worse, undecided), tests, note)
 

@@ -98,27 +98,25 @@ def courses(
     experiments: Sequence[Experiment],
     chosen: Sequence[Chosen] | None,
     order: Sequence[str] = (),
-) -> list[Course]:
-    """The runs to be shown, the most telling first.
+) -> tuple[list[Course], int]:
+    """The runs to be shown, the most telling first, and how many more there is no room for.
 
     Those that were chosen; else, for each method with several operators, its median solved run (or
     the median one, if none was solved) on each function, in the order of how much its operator use
-    changes, the methods taking turns as in `order`, until there is no more room.
+    changes, the methods taking turns as in `order`.
     """
     if chosen is not None:
-        found: Iterable[Course] = _wanted(experiments, chosen)
+        found = _wanted(experiments, chosen)
     else:
         medians = _medians(experiments)
         first = [m for m in order if m in medians]
-        found = _turns({m: medians[m] for m in dict.fromkeys((*first, *medians))})
-    kept: list[Course] = []
+        found = list(_turns({m: medians[m] for m in dict.fromkeys((*first, *medians))}))
     size = 0
-    for one in found:
+    for kept, one in enumerate(found):
         size += len(json.dumps(one.data(), separators=(",", ":")))
         if size > ROOM and kept:
-            break
-        kept.append(one)
-    return kept
+            return found[:kept], len(found) - kept
+    return found, 0
 
 
 def _wanted(experiments: Sequence[Experiment], chosen: Sequence[Chosen]) -> list[Course]:

@@ -60,6 +60,11 @@ def power(number: float, digits: int = 2) -> str:
     return prose(f"{number:.{digits}g}")
 
 
+def probability(p: float) -> str:
+    """A p-value, with a digit more where it is close to the 0.05 that it is held against."""
+    return power(p, 3 if 0.045 < p < 0.055 else 2)
+
+
 def prose(text: str) -> str:
     """The same text with its numbers as print sets them: 3.4 × 10⁻²³ for 3.4e-23."""
 

@@ -8,7 +8,7 @@ import numpy as np
 from uaos.analysis import figures
 from uaos.analysis.report.courses import Course
 from uaos.analysis.report.grid import Cell, Row, grid
-from uaos.analysis.report.html import Markup, count, joined, tag
+from uaos.analysis.report.html import Markup, count, joined, tag, whole
 from uaos.analysis.report.looks import Looks
 from uaos.analysis.report.pictures import image, plot
 
@@ -18,7 +18,9 @@ _PRINTED, _TELLING, _ALL = 3, 3, 8
 _STILL = 0.005
 
 
-def operator_section(found: Sequence[Course], looks: Looks, chosen: bool) -> Markup:
+def operator_section(
+    found: Sequence[Course], looks: Looks, *, chosen: bool = False, left_out: int = 0
+) -> Markup:
     """The menus, the plot, and images of the first runs for print."""
     if not found:
         return tag("p", "No run with several operators has its course in these stores, so there "
@@ -27,7 +29,7 @@ def operator_section(found: Sequence[Course], looks: Looks, chosen: bool) -> Mar
     still = [image(figures.operators(c.history, c.f_opt, c.title), _alternative(c)) for c in first]
     several = len({c.outcome.dimension for c in found}) > 1
     picks = []
-    for c in _telling(found):
+    for c in found if chosen else telling(found):
         where = f" on f{c.outcome.function}" + (f", {c.outcome.dimension}-D" if several else "")
         name = joined([looks.called(c.outcome.method), where])
         picks.append(tag("button", name, type="button", data_run=found.index(c)))
@@ -37,7 +39,7 @@ def operator_section(found: Sequence[Course], looks: Looks, chosen: bool) -> Mar
     ]
     lead = "Chosen runs" if chosen else "Operator use changes most in"
     return joined([
-        tag("p", _said(found, chosen)),
+        tag("p", _said(found, chosen, left_out)),
         _use(found, looks),
         tag("div", tag("p", f"{lead}: ", joined(picks, " "), class_="picks"),
             tag("div", *menus, class_="filters"), class_="screen"),
@@ -48,8 +50,9 @@ def operator_section(found: Sequence[Course], looks: Looks, chosen: bool) -> Mar
 
 _CAPTION = (
     "Above: the share of the offspring that each operator made, summed over the generations of a "
-    "step. Middle: the probabilities by which operators were selected. Below: the best error so "
-    "far. All over the evaluations spent; dotted lines are restarts."
+    "step. Middle: the method’s probabilities, from which its selection chooses: by chance, or, if "
+    "it is greedy, the largest. Below: the best error so far. All over the evaluations spent; "
+    "dotted lines are restarts."
 )
 
 
@@ -93,22 +96,29 @@ def use_records(found: Sequence[Course]) -> list[dict[str, Any]]:
 
 def printed_runs(found: Sequence[Course]) -> list[Course]:
     """One run of each method, then more, to be printed."""
-    each = list({c.outcome.method: c for c in reversed(found)}.values())[::-1]
-    return [*each, *(c for c in found if c not in each)][:_PRINTED]
+    each: dict[str, Course] = {}
+    for course in found:
+        each.setdefault(course.outcome.method, course)
+    first = list(each.values())
+    return [*first, *(c for c in found if c not in first)][:_PRINTED]
 
 
-def _telling(found: Sequence[Course]) -> list[Course]:
-    """The first few runs of each method, fewer where there are many methods."""
-    shown: list[Course] = []
-    methods = list(dict.fromkeys(c.outcome.method for c in found))
-    few = min(_TELLING, max(1, _ALL // len(methods)))
-    for method in methods:
-        of = [c for c in found if c.outcome.method == method]
-        shown += of[:1] if all(c.change < _STILL for c in of) else of[:few]
-    return shown
+def telling(found: Sequence[Course]) -> list[Course]:
+    """The first few runs of each method, fewer where there are many methods.
+
+    Methods whose operator use does not change are left out, unless there is no other.
+    """
+    of: dict[str, list[Course]] = {}
+    for course in found:
+        of.setdefault(course.outcome.method, []).append(course)
+    changing = {m: runs for m, runs in of.items() if any(c.change >= _STILL for c in runs)}
+    if not changing:
+        return [runs[0] for runs in of.values()]
+    few = min(_TELLING, max(1, _ALL // len(changing)))
+    return [course for runs in changing.values() for course in runs[:few]]
 
 
-def _said(found: Sequence[Course], chosen: bool) -> str:
+def _said(found: Sequence[Course], chosen: bool, left_out: int) -> str:
     runs = count(len(found), "run")
     if chosen:
         return f"{runs[0].upper()}{runs[1:]}, as chosen."
@@ -116,7 +126,7 @@ def _said(found: Sequence[Course], chosen: bool) -> str:
     return (
         f"{runs} of {count(methods, 'method')} that {'selects' if methods == 1 else 'select'} "
         "among operators: on each function the median solved run, or, where none was solved, the "
-        "median one."
+        "median one." + (f" There is no room for {whole(left_out)} more." if left_out else "")
     )
 
 

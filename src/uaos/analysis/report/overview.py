@@ -15,6 +15,7 @@ from uaos.analysis.report.html import (
     large,
     listed,
     power,
+    probability,
     prose,
     tag,
     whole,
@@ -58,8 +59,8 @@ def _verdict(chapter: Chapter, looks: Looks) -> list[Markup]:
             Cell(looks.called(over.first), over.first),
             Cell(looks.called(over.second), over.second),
             Cell(outcome(over)), Cell(f"{over.wins}{_NB}/{_NB}{over.problems}", float(over.wins)),
-            Cell(f"{times:.2f}", times), Cell(power(over.p_holm), over.p_holm),
-            Cell(power(coarse.p_holm), coarse.p_holm),
+            Cell(f"{times:.2f}", times), Cell(probability(over.p_holm), over.p_holm),
+            Cell(probability(coarse.p_holm), coarse.p_holm),
         )))  # fmt: skip
     note = (
         "Effort: in the median over the problems so many times the evaluations of uniform choice, "
@@ -161,7 +162,8 @@ def rank_strip(chapter: Chapter, looks: Looks) -> Markup:
         tested = f"Friedman’s test: p = {power(ranking.p)}. "
     note = (
         f"{tested}Shaded: within the critical difference of the best, "
-        f"{ranking.critical_difference:.2f} (Nemenyi, α = {ALPHA:g}). {tests_said(chapter)}"
+        f"{ranking.critical_difference:.2f} (Nemenyi, α = {ALPHA:g}), which goes by ranks alone; "
+        f"Wilcoxon’s test, by sizes too, may see more or less. {tests_said(chapter)}"
     )
     return joined([
         tag("h3", f"Mean ranks over {count(ranking.problems, 'problem')}"),
@@ -197,11 +199,26 @@ def _leaders(chapter: Chapter, looks: Looks) -> Markup:
     ])  # fmt: skip
 
 
+def overview_records(chapter: Chapter) -> list[dict[str, object]]:
+    """The scoreboard, for programs."""
+    records = []
+    for standing in chapter.overall.standings:
+        of: dict[str, object] = {"dimension": chapter.dimension, "method": standing.method}
+        for c in (*chapter.classes, chapter.overall):
+            one = c.standing(standing.method)
+            of |= {f"solved {c.name}": one.solved, f"runs {c.name}": one.runs}
+        area = area_of(chapter, standing.method)
+        records.append(of | {"ecdf_area": area, "mean_rank": standing.rank})
+    return records
+
+
 def class_records(chapter: Chapter) -> list[dict[str, object]]:
-    """The standings in every class, for programs."""
+    """The standings in every class, and Holm's p against its best, for programs."""
     return [
         {"dimension": chapter.dimension, "functions": c.name, "method": s.method,
-         "problems": c.problems, "mean_rank": s.rank, "solved": s.solved, "runs": s.runs}
+         "problems": c.problems, "mean_rank": s.rank, "solved": s.solved, "runs": s.runs,
+         "p_holm_against_best": c.pair(c.standings[0].method, s.method).p_holm
+         if c.pairs and s is not c.standings[0] else ""}
         for c in (*chapter.classes, chapter.overall)
         for s in c.standings
     ]  # fmt: skip
@@ -238,7 +255,7 @@ def data_words(sources: Sources, chapters: Sequence[Chapter]) -> list[Markup]:
             f"{chapter.dimension}-D, each of at most {each} evaluations: {large(spent)} "
             "evaluations in all."
         ))  # fmt: skip
-    seconds = sum(e.seconds for e in sources.experiments)
+    seconds = sources.seconds
     if said and seconds >= 1:
         said.append(Markup(f"They took {duration(seconds)} of processor time."))
     return said

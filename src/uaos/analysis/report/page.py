@@ -15,19 +15,20 @@ from uaos.analysis.report.grid import csv_text
 from uaos.analysis.report.hero import hero
 from uaos.analysis.report.html import Markup, joined, listed, markup, tag
 from uaos.analysis.report.looks import Looks
-from uaos.analysis.report.operators import operator_section, printed_runs, use_records
+from uaos.analysis.report.operators import operator_section, telling, use_records
 from uaos.analysis.report.overview import (
     adapting_records,
     class_records,
     data_words,
     missing_words,
+    overview_records,
     overview_section,
     pair_records,
 )
 from uaos.analysis.report.payoff import payoff
 from uaos.analysis.report.profiles import profile_data, profile_section
 from uaos.analysis.report.published import compared, published_records, published_section
-from uaos.analysis.report.recipes import recipe
+from uaos.analysis.report.recipes import recipe, symbols
 from uaos.analysis.report.reproduce import reproduce_section, version_records
 from uaos.analysis.report.running import art_records, running_section
 from uaos.analysis.report.sources import Sources
@@ -56,7 +57,7 @@ def page(
     beside = compared(results)
     tell("operator use")
     ranked = [s.method for c in chapters[:1] for s in c.overall.standings]
-    found = courses(sources.experiments, chosen, ranked)
+    found, left_out = courses(sources.experiments, chosen, ranked)
     sections: list[tuple[str, str, Markup]] = []
     if chapters:
         tell("overview")
@@ -72,7 +73,9 @@ def page(
             ("running-times", "Running times", joined([
                 _by_dimension(chapters, looks, running_section), published_section(beside, looks),
             ])),
-            ("operators", "Operators", operator_section(found, looks, chosen is not None)),
+            ("operators", "Operators", operator_section(
+                found, looks, chosen=chosen is not None, left_out=left_out
+            )),
         ]  # fmt: skip
     if tunings:
         tell("tuning")
@@ -84,9 +87,9 @@ def page(
             recipe(m, results.configurations.get(m, {}), looks, opened=len(results.methods) == 1)
             for m in results.methods
         ]
-        sections.append(("methods", "Methods", joined(shown)))
+        sections.append(("methods", "Methods", joined([symbols(), *shown])))
     sections.append(
-        ("reproduce", "Reproduce", reproduce_section(sources, commands, printed_runs(found), made))
+        ("reproduce", "Reproduce", reproduce_section(sources, commands, telling(found), made))
     )
     data = {
         "methods": looks.data(),
@@ -131,7 +134,8 @@ def _csv(chapters: Sequence[Chapter], tunings: Sequence[TuningView]) -> dict[str
     made: dict[str, str] = {}
     for c in chapters:
         D = c.dimension
-        made[f"overview-{D}"] = made[f"classes-{D}"] = csv_text(class_records(c))
+        made[f"overview-{D}"] = csv_text(overview_records(c))
+        made[f"classes-{D}"] = csv_text(class_records(c))
         made[f"art-{D}"] = csv_text(art_records(c))
         if c.verdict.tests:
             made[f"adapting-{D}"] = csv_text(adapting_records(c))

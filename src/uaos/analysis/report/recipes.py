@@ -9,7 +9,7 @@ from uaos.bibliography import short
 from uaos.components import FAMILIES
 from uaos.configuration import Configuration
 from uaos.de.operators import Operator
-from uaos.describe import QUESTIONS, describe
+from uaos.describe import QUESTIONS, SYMBOLS, describe
 from uaos.errors import UaosError
 from uaos.method import toml_text
 from uaos.params import parameters
@@ -34,6 +34,13 @@ def recipe(name: str, stored: Mapping[str, Any], looks: Looks, *, opened: bool =
         parts.append(tag("ol", *_steps(entry), class_="steps"))
     parts += [_operators(entry), _settings(entry), _file(entry.to_toml())]
     return _folded(name, _summary(entry), joined(parts), looks, opened)
+
+
+def symbols() -> Markup:
+    """What the letters of the equations stand for."""
+    parts = SYMBOLS.split("`")
+    said = [tag("code", part) if i % 2 else part for i, part in enumerate(parts)]
+    return tag("p", "In the equations, ", *said, class_="note")
 
 
 def _folded(name: str, said: str, body: Markup, looks: Looks, opened: bool) -> Markup:

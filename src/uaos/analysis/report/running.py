@@ -12,7 +12,7 @@ from uaos.analysis.report.chapter import Chapter
 from uaos.analysis.report.grid import Cell, Row, grid
 from uaos.analysis.report.html import Markup, joined, prose, tag, whole
 from uaos.analysis.report.looks import Looks
-from uaos.analysis.report.stars import best, stars
+from uaos.analysis.report.stars import best, possible, stars
 from uaos.analysis.tables import printed_dispersion, target_name
 from uaos.problems.bbob import BBOB, CLASSES
 
@@ -79,7 +79,9 @@ def _cell(one: AverageRunningTime, leads: bool, mark: int) -> Cell:
     if np.isnan(one.ratio):
         shown = joined([printed(one.art), tag("small", " ev.")])
         return Cell(tag("span", shown, star, title=hover), one.art, look)
-    spread = tag("small", f" ({printed_dispersion(one.dispersion_ratio)})")
+    spread: object = ""
+    if one.trials > 1:
+        spread = tag("small", f" ({printed_dispersion(one.dispersion_ratio)})")
     return Cell(tag("span", printed(one.ratio), spread, star, title=hover), one.ratio, look)
 
 
@@ -133,16 +135,26 @@ def _has_published(chapter: Chapter) -> bool:
 
 
 def _note(chapter: Chapter) -> str:
-    said = [
-        "In brackets: half the distance from the 10 to the 90 %-tile of run lengths with simulated "
-        "restarts, in the same unit. Shaded rows: best 2009, in evaluations. ∞: never reached. "
-        "ev.: in evaluations, where best 2009 never reached the target."
-    ]
-    if len(chapter.methods) > 1:
+    said = []
+    if any(len(runs) > 1 for runs in chapter.runs):
         said.append(
-            "Bold: the least aRT. ★: its runs are better than those of every other method "
-            "(rank-sum test, corrected for the number of functions, p < 0.05; ★² for p < 10⁻², …)."
+            "In brackets: half the distance from the 10 to the 90 %-tile of run lengths with "
+            "simulated restarts, in the same unit."
         )
+    said.append(
+        "Shaded rows: best 2009, in evaluations. ∞: never reached. ev.: in evaluations, where best "
+        "2009 never reached the target."
+    )
+    if len(chapter.methods) > 1:
+        said.append("Bold: the least aRT.")
+        if possible(chapter):
+            said.append(
+                "★: its runs are better than those of every other method (rank-sum test, corrected "
+                "for the number of functions, p < 0.05; ★² for p < 10⁻², …)."
+            )
+        else:
+            said.append("No method has runs enough on a function for a test of aRT.")
+    said.append("Solved: 10⁻⁸ was reached.")
     if _has_published(chapter):
         said.append(
             "Published: Sharma, López-Ibáñez and Kazakov (2020), on 13 instances of each function "

@@ -21,7 +21,6 @@ class Experiment:
     store: Store
     span: Span
     tallies: dict[str, Tally]
-    seconds: float
     failures: tuple[Outcome, ...]
 
     @property
@@ -72,6 +71,16 @@ class Sources:
             self._open.close()
             raise
 
+    @property
+    def seconds(self) -> float:
+        """Processor time of the runs; one that is in two stores counts once."""
+        each = {
+            (o.method, o.function, o.dimension, o.instance, o.repetition): o.seconds
+            for e in self.experiments
+            for o in e.store.outcomes()
+        }
+        return sum(each.values())
+
     def _check(self, places: list[Path]) -> None:
         if self.results.runs or self.tunings:
             return
@@ -103,8 +112,5 @@ def _is_tuning(path: Path) -> bool:
 
 
 def _experiment(store: Store) -> Experiment:
-    outcomes = store.outcomes()
-    failures = tuple(o for o in outcomes if o.status == "failed")
-    return Experiment(
-        store, store.plan, store.tallies(), sum(o.seconds for o in outcomes), failures
-    )
+    failures = tuple(o for o in store.outcomes() if o.status == "failed")
+    return Experiment(store, store.plan, store.tallies(), failures)

@@ -1,5 +1,7 @@
 """Which running time is best, and whether significantly so: bold and stars of COCO's tables."""
 
+from math import comb
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
@@ -41,6 +43,19 @@ def stars(chapter: Chapter, function: int, place: int) -> int:
     if worst >= ALPHA:
         return 0
     return max(1, int(np.floor(-np.log10(max(worst, 1e-99)))))
+
+
+def possible(chapter: Chapter) -> bool:
+    """Whether the runs are enough for a star.
+
+    The least p of n against m runs is 2 / C(n + m, n).
+    """
+    sizes: dict[int, list[int]] = {}
+    for runs in chapter.runs:
+        sizes.setdefault(runs.function, []).append(len(runs))
+    each = [(max(of), min(of)) for of in sizes.values() if len(of) > 1]
+    least = min((2 / comb(n + m, n) for n, m in each), default=1.0)
+    return least * len(chapter.functions) < ALPHA
 
 
 def _p(first: Runs, second: Runs, target: float) -> float:

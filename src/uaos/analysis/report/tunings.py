@@ -7,7 +7,17 @@ import numpy as np
 
 from uaos.analysis import figures
 from uaos.analysis.report.grid import Cell, Row, csv_text, grid
-from uaos.analysis.report.html import Markup, count, duration, joined, power, prose, tag, whole
+from uaos.analysis.report.html import (
+    Markup,
+    count,
+    duration,
+    joined,
+    listed,
+    power,
+    prose,
+    tag,
+    whole,
+)
 from uaos.analysis.report.looks import Looks
 from uaos.analysis.report.pictures import image, plot
 from uaos.analysis.report.recipes import recipe
@@ -131,6 +141,9 @@ class TuningView:
                 "values of each number with their median, race by race. A star marks the "
                 "winner’s."),
             self._panels(),
+            tag("div", tag("p"), tag("button", "CSV", type="button", class_="csv",
+                data_csv=f"{self.key}-candidates", title="Save all candidates as CSV"),
+                class_="under"),
             tag("div", values, class_="static") if values else "",
         ]  # fmt: skip
         return tag("section", *parts, id=self.key)
@@ -206,13 +219,18 @@ class TuningView:
         rest = [one.name for one in self.importance if one not in shown]
         rows = [_importance_row(one, top) for one in shown]
         none = f" Less than {_LEAST:.1%} each: {', '.join(rest)}." if rest else ""
-        return grid(
+        sure = [one.name for one in self.importance if one.share > one.noise]
+        said = f"More than noise: {listed(sure)}." if sure else "Nothing is more than noise."
+        table = grid(
             f"{self.key}-importance", "Variance of the candidates’ ranks explained by a parameter",
-            ("parameter", "share", "candidates", ""), rows,
+            ("parameter", "share", "noise", ""), rows,
             note="One parameter at a time, less what chance would explain (ε²); parameters that "
-            "were inherited together share the credit, so that shares need not add up to 1." + none,
+            "were inherited together share the credit, so that shares need not add up to 1. Noise: "
+            "twice the spread that the share of a parameter which does nothing would have; grey "
+            "bars are within it." + none,
             titled=False,
         )  # fmt: skip
+        return joined([tag("p", said), table])
 
     def _panels(self) -> Markup:
         """A plot for each parameter; those that the winner does not have are folded away."""
@@ -266,8 +284,9 @@ def _panel_words(one: Shares | Numbers) -> str:
 
 
 def _importance_row(one: Importance, top: float) -> Row:
-    bar = tag("span", class_="amount", style=f"--w:{100 * one.share / top:.1f}%")
+    look = "amount" if one.share > one.noise else "amount within"
+    bar = tag("span", class_=look, style=f"--w:{100 * one.share / top:.1f}%")
     return Row((
         Cell(one.name, one.name), Cell(f"{100 * one.share:.0f}\u202f%", one.share),
-        Cell(one.candidates, float(one.candidates)), Cell(bar, one.share, "bars"),
+        Cell(f"{100 * one.noise:.0f}\u202f%", one.noise), Cell(bar, one.share, "bars"),
     ))  # fmt: skip

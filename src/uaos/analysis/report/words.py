@@ -7,7 +7,7 @@ import numpy as np
 from uaos.analysis.report.chapter import Chapter, Class
 from uaos.analysis.report.html import Markup, count, joined, listed, power, prose, whole
 from uaos.analysis.results import column
-from uaos.analysis.statistics import ALPHA
+from uaos.analysis.statistics import ALPHA, TELLING
 from uaos.experiments.targets import FINAL
 
 # Methods that a sentence lists one by one at most.
@@ -67,7 +67,7 @@ def findings(chapter: Chapter, called: Called) -> list[Markup]:
     """What there is to say of the results, most important first."""
     said = [_solved(chapter, called)]
     if len(chapter.methods) > 1 and chapter.overall.problems:
-        said.append(_margin(chapter, called))
+        said += [_function_by_function(chapter, called), _margin(chapter, called)]
         if len(chapter.classes) > 1:
             said.append(_by_class(chapter, called))
     return [sentence for sentence in said if sentence]
@@ -126,6 +126,27 @@ def _margin(chapter: Chapter, called: Called) -> Markup:
             much = f"{middle:.3g} times the evaluations"
         said.append(f" On {both} that both solved it takes {much} in the median.")
     return joined(said)
+
+
+def _function_by_function(chapter: Chapter, called: Called) -> Markup:
+    """What is left of the leader's significance if each function counts once."""
+    overall = chapter.overall
+    if len(overall.leaders) > 1 or len(chapter.functions) < TELLING:
+        return Markup("")
+    leader = overall.leaders[0]
+    ahead, _, _ = told_apart(overall, leader, chapter.methods)
+    still = [p.first if p.second == leader else p.second for p in chapter.function_pairs
+             if leader in (p.first, p.second) and p.better == leader]  # fmt: skip
+    gone = [m for m in ahead if m not in still]
+    if not gone:
+        return Markup("")
+    left = [m for m in ahead if m in still]
+    return joined([
+        "Instances of a function are much alike. If each function counts once, it is significantly "
+        "better than ", listed(map(called, left)) if left else "no other method",
+        "." if not left else joined([", and not told apart from ", listed(map(called, gone), "or"),
+                                     "."]),
+    ])  # fmt: skip
 
 
 def _ratios(chapter: Chapter, first: str, second: str) -> np.ndarray:

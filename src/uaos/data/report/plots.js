@@ -161,6 +161,13 @@ function keyOfOperator(name, k) {
   return key;
 }
 
+// Ticks at whole powers of ten, so many at most; where there are not two of them, as Plotly likes.
+function powers(values, most) {
+  const logs = values.filter((v) => v > 0).map(Math.log10);
+  const span = logs.length ? Math.max(...logs) - Math.min(...logs) : 0;
+  return span < 2 ? { nticks: 3 } : { dtick: Math.ceil(span / most) };
+}
+
 function course(place) {
   const run = data.courses[Number(place.dataset.run || 0)], brief = Boolean(place.dataset.brief);
   const traces = [];
@@ -197,7 +204,8 @@ function course(place) {
     },
     yaxis2: { domain: [0.31, 0.56], rangemode: "tozero", tickformat: ".0%", nticks: 5, title: { text: "probability", standoff: 10 } },
     yaxis3: {
-      domain: [0, brief ? 0.3 : 0.27], type: "log", exponentformat: "power", nticks: brief ? 3 : 6,
+      domain: [0, brief ? 0.3 : 0.27], type: "log", exponentformat: "power",
+      ...powers(run.error, brief ? 3 : 6),
       title: brief ? undefined : { text: "best error", standoff: 10 },
     },
     hovermode: "x unified",

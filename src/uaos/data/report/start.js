@@ -103,6 +103,7 @@ const uaosReport = (async () => {
     startProfiles();
     startEnlarging();
     startCourses();
+    startChoices();
     await loadPlotly();
     startPlots();
   } catch (error) {

@@ -2,27 +2,30 @@
 function survival(place) {
   const found = data.tunings[place.dataset.tuning];
   const traces = [];
-  let start = 0;
+  let start = 0, raced = 0;
   const middles = [], names = [], edges = [];
   found.races.forEach((race) => {
     const tone = colour("o0");
-    const x = race.alive.map((_, step) => start + step);
-    const problems = race.alive.map((_, step) => (step ? found.problems[start + step - 1] : "start"));
+    // One step more, so that what is left at the end is seen.
+    const y = [...race.alive, race.alive[race.alive.length - 1]];
+    const x = y.map((_, step) => start + step);
+    const problems = y.map((_, step) => (step ? found.problems[raced + Math.min(step, race.alive.length - 1) - 1] : "start"));
     traces.push({
-      x, y: race.alive, customdata: problems, mode: "lines", line: { shape: "hv", color: tone, width: 2 },
+      x, y, customdata: problems, mode: "lines", line: { shape: "hv", color: tone, width: 2 },
       fill: "tozeroy", fillcolor: `${tone}33`, name: `race ${race.race}`,
       hovertemplate: `race ${race.race}, %{customdata}: %{y} left<extra></extra>`,
     });
-    middles.push(start + (race.alive.length - 1) / 2);
+    middles.push(start + race.alive.length / 2);
     names.push(String(race.race));
-    start += race.alive.length - 1;
+    start += race.alive.length;
+    raced += race.alive.length - 1;
     edges.push(start);
   });
   return {
     traces,
     layout: frame({
       xaxis: { tickvals: middles, ticktext: names, ticks: "", showgrid: false, range: [0, start],
-               title: { text: "race (as wide as it has steps)", standoff: 8 } },
+               title: { text: "race (as wide as it has problems)", standoff: 8 } },
       yaxis: { rangemode: "tozero", title: { text: "candidates left", standoff: 8 } },
       hovermode: "closest",
       shapes: edges.slice(0, -1).map((at) => ({
@@ -38,6 +41,15 @@ function races(count) {
   return { dtick: Math.max(1, Math.ceil(count / 8)), range: [0.4, count + 0.6], showgrid: false };
 }
 
+// At once, not when they are drawn: what stands below a plot must not move while the page is read.
+function startChoices() {
+  for (const place of all("[data-plot=choice]")) {
+    const one = data.tunings[place.dataset.tuning].choices[place.dataset.name];
+    place.after(element("div", { className: "keys" }, ...one.values.map((value, k) =>
+      keyOfOperator(value === one.winner ? `${value} ★` : value, k))));
+  }
+}
+
 function choice(place) {
   const one = data.tunings[place.dataset.tuning].choices[place.dataset.name];
   const count = one.shares[0].length;
@@ -47,10 +59,6 @@ function choice(place) {
               line: { color: colour("paper"), width: 0.5 } },
     hovertemplate: `${value}: %{y:.0%} in race %{x}<extra></extra>`,
   }));
-  if (!place.nextElementSibling) {
-    place.after(element("div", { className: "keys" }, ...one.values.map((value, k) =>
-      keyOfOperator(value === one.winner ? `${value} ★` : value, k))));
-  }
   const layout = frame({
     barmode: "stack", bargap: 0.1, xaxis: races(count),
     yaxis: { range: [0, 1], tickformat: ".0%", dtick: 0.5 }, hovermode: "closest",
