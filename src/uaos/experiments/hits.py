@@ -9,6 +9,14 @@ _TARGETS = TARGETS.tolist()
 _DESCENDING = -TARGETS
 
 
+def from_bytes(data: bytes) -> NDArray[np.int64]:
+    """The evaluations at which the targets were reached, as stores keep them."""
+    at = np.frombuffer(data, "<i8").astype(np.int64)
+    if len(at) != len(TARGETS):
+        raise ValueError(f"{len(at)} targets in a run, not {len(TARGETS)}")
+    return at
+
+
 class Hits:
     """Sees the values of a run in the order of evaluation, one generation after another."""
 

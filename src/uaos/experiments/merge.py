@@ -7,7 +7,7 @@ from pathlib import Path
 from uaos.errors import InvalidParameter, UaosError
 from uaos.experiments.records import Outcome
 from uaos.experiments.store import Store, differing
-from uaos.experiments.storefile import Lock, connect, create, transaction
+from uaos.experiments.storefile import Lock, connect, create
 
 
 class MergeConflict(UaosError, ValueError):
@@ -71,26 +71,26 @@ def _check(merged: Store, store: Store, first: dict[str, Path]) -> None:
 
 def _copy(merged: Store, store: Store) -> None:
     have = {outcome[:5]: outcome for outcome in merged.outcomes()}
-    into, source = merged._connection, store._connection
-    with transaction(into):
+    into = merged._connection
+    with merged._transaction():
         for table in ("experiment", "methods"):
-            rows = source.execute(f"SELECT * FROM {table} ORDER BY rowid"
-                                  if table == "methods" else f"SELECT * FROM {table}")  # fmt: skip
+            rows = store._rows(f"SELECT * FROM {table} ORDER BY rowid"
+                               if table == "methods" else f"SELECT * FROM {table}")  # fmt: skip
             into.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?, ?)", rows)
         sessions: dict[int | None, int | None] = {None: None}
-        for number, started, packages in source.execute("SELECT * FROM sessions ORDER BY id"):
+        for number, started, packages in store._rows("SELECT * FROM sessions ORDER BY id"):
             sessions[number] = into.execute(
                 "INSERT INTO sessions (started, versions) VALUES (?, ?)", (started, packages)
             ).lastrowid
         into.executemany(
             "INSERT OR IGNORE INTO units (method, function, dimension, instance, repetition, seed, "
             "budget) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            source.execute("SELECT method, function, dimension, instance, repetition, seed, budget "
-                           "FROM units ORDER BY id"),
+            store._rows("SELECT method, function, dimension, instance, repetition, seed, budget "
+                        "FROM units ORDER BY id"),
         )  # fmt: skip
         session_of = {
             (*key,): session
-            for *key, session in source.execute(
+            for *key, session in store._rows(
                 "SELECT method, function, dimension, instance, repetition, session FROM units"
             )
         }

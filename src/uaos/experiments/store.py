@@ -12,22 +12,20 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from uaos.de.history import History
-from uaos.errors import UaosError, UnknownName
-from uaos.experiments import course
+from uaos.errors import InvalidFile, UnknownName
+from uaos.experiments import course, hits
 from uaos.experiments.plan import Plan, PlanConflict
 from uaos.experiments.records import Finished, Outcome, Unit
 from uaos.experiments.storefile import (
     Lock,
     OpenStore,
     StoreInUse,
+    as_table,
     check,
     check_folder,
     connect,
     create,
-    transaction,
 )
 from uaos.experiments.targets import TARGETS
 from uaos.experiments.versions import versions
@@ -39,6 +37,7 @@ _COLUMNS = (
     "seconds, status, reason"
 )
 _KEY = "method = ? AND function = ? AND dimension = ? AND instance = ? AND repetition = ?"
+_COURSE = f"SELECT data FROM courses JOIN units ON unit = units.id WHERE {_KEY}"
 
 
 class Span(NamedTuple):
@@ -113,11 +112,11 @@ class Store(OpenStore):
         if method is not None and method not in self.methods():
             raise UnknownName("method", method, self.methods(), hint=f"(in {self.path})")
         order = "method, dimension, function, instance, repetition"
-        rows = self._rows(
+        return self._rows(
             f"SELECT {_COLUMNS} FROM units WHERE {where} ORDER BY {order}",
             () if method is None else (method,),
+            _outcome,
         )
-        return [_outcome(row) for row in rows]
 
     def methods(self) -> list[str]:
         """The methods' names, in the order in which they joined."""
@@ -125,8 +124,8 @@ class Store(OpenStore):
 
     def configurations(self) -> dict[str, dict[str, Any]]:
         """Each method's configuration in full."""
-        rows = self._rows("SELECT name, configuration FROM methods ORDER BY rowid")
-        return {name: json.loads(text) for name, text in rows}
+        query = "SELECT name, configuration FROM methods ORDER BY rowid"
+        return dict(self._rows(query, make=lambda name, text: (name, as_table(text))))
 
     @property
     def plan(self) -> Span:
@@ -144,13 +143,16 @@ class Store(OpenStore):
     @property
     def seed(self) -> int:
         """The experiment's seed."""
-        return int(self._rows("SELECT value FROM experiment WHERE key = 'seed'")[0][0])
+        found = self._rows("SELECT value FROM experiment WHERE key = 'seed'", make=int)
+        if not found:
+            raise InvalidFile(f"{self.path}: holds no experiment yet; start the experiment again")
+        return int(found[0])
 
     @property
     def sessions(self) -> list[tuple[str, dict[str, str]]]:
         """When the experiment was started and continued, and with which versions of what."""
-        rows = self._rows("SELECT started, versions FROM sessions ORDER BY id")
-        return [(started, json.loads(text)) for started, text in rows]
+        query = "SELECT started, versions FROM sessions ORDER BY id"
+        return self._rows(query, make=lambda started, text: (started, as_table(text)))
 
     def tallies(self) -> dict[str, Tally]:
         """How far each method is."""
@@ -160,23 +162,22 @@ class Store(OpenStore):
             "SELECT method, COUNT(*), SUM(status = 'done'), SUM(status = 'failed'), "
             f"SUM(status = 'done' AND substr(hits, {last + 1}, 8) != ?) FROM units GROUP BY method",
             ((-1).to_bytes(8, "little", signed=True),),
+            lambda method, *counts: (method, Tally(*map(int, counts))),
         )
-        for method, *counts in rows:
-            tallies[method] = Tally(*counts)
-        return tallies
+        return tallies | dict(rows)
 
     def history(
         self, method: str, function: int, dimension: int, instance: int, repetition: int = 1
     ) -> History | None:
         """The thinned course of a run: operator use and best; None for a run that kept none."""
-        packed = self.packed_course((method, function, dimension, instance, repetition))
-        return None if packed is None else course.unpack(packed)
+        rows = self._rows(
+            _COURSE, (method, function, dimension, instance, repetition), course.unpack
+        )
+        return rows[0] if rows else None
 
     def packed_course(self, key: tuple[Any, ...]) -> bytes | None:
         """The course of a run as it is stored."""
-        rows = self._rows(
-            f"SELECT data FROM courses JOIN units ON unit = units.id WHERE {_KEY}", key
-        )
+        rows = self._rows(_COURSE, key)
         return rows[0][0] if rows else None
 
     # Writing, by the coordinator
@@ -195,16 +196,13 @@ class Store(OpenStore):
 
     def record(self, finished: Iterable[Finished]) -> None:
         """Write outcomes, all of them or none."""
-        try:
-            with transaction(self._connection):
-                for outcome, packed in finished:
-                    self._put(outcome, packed)
-        except sqlite3.OperationalError as error:
-            raise UaosError(f"{self.path}: cannot be written ({error})") from error
+        with self._transaction():
+            for outcome, packed in finished:
+                self._put(outcome, packed)
 
     def forget_failures(self) -> int:
         """Let the failed units run again; how many there are."""
-        with transaction(self._connection):
+        with self._transaction():
             return self._connection.execute(
                 "UPDATE units SET status = 'waiting', evaluations = NULL, error = NULL, "
                 "hits = NULL, seconds = NULL, reason = NULL WHERE status = 'failed'"
@@ -234,7 +232,7 @@ class Store(OpenStore):
 
     def _add(self, plan: Plan) -> None:
         run = self._connection.execute
-        with transaction(self._connection):
+        with self._transaction():
             run("INSERT OR IGNORE INTO experiment VALUES ('seed', ?)", (str(plan.seed),))
             for name, competitor in plan.competitors.items():
                 text = json.dumps(competitor.to_dict())
@@ -266,9 +264,11 @@ class Store(OpenStore):
             )
 
 
-def _outcome(row: tuple[Any, ...]) -> Outcome:
+def _outcome(*row: Any) -> Outcome:
+    if None in row:
+        raise ValueError("a finished run without its outcome")
     found = Outcome(*row)
-    return found._replace(hits=np.frombuffer(row[9], "<i8").astype(np.int64))
+    return found._replace(hits=hits.from_bytes(row[9]))
 
 
 def plain(data: Any) -> Any:

@@ -1,9 +1,11 @@
 """The file of a store: made whole, checked before it is opened, and locked to one writer."""
 
 import contextlib
+import json
 import os
 import sqlite3
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -57,6 +59,12 @@ CREATE TABLE courses (
 
 # The stores there are, and the commands that read them.
 _STORES = {b"uaos": ("an experiment", "uaos bench"), b"uaot": ("a tuning", "uaos tune")}
+
+# What damaged contents lead to where they are taken for numbers, tables or packed bytes.
+_UNREADABLE = (
+    sqlite3.DatabaseError, zlib.error, ArithmeticError, AttributeError, LookupError, TypeError,
+    ValueError,
+)  # fmt: skip
 
 
 class StoreInUse(UaosError):
@@ -119,18 +127,54 @@ def check(path: Path, kind: Kind = EXPERIMENT) -> None:
             f"{path}: written in format {version} by an older version of uaos; this one reads "
             f"{kind.format}. Read it with that version, or use another file"
         )
-    try:
-        with contextlib.closing(connect(path)) as connection:
-            verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-    except sqlite3.DatabaseError as error:
-        raise damaged(path, error) from error
-    if verdict != "ok":
-        raise damaged(path, verdict)
+    with reading(path), contextlib.closing(connect(path)) as connection:
+        verdict = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        if verdict != "ok":
+            raise damaged(path, verdict)
+        if lost := connection.execute("PRAGMA foreign_key_check").fetchone():
+            raise damaged(path, f"{lost[0]} refer to {lost[2]} that are not there")
+        _check_types(path, connection)
+
+
+def _check_types(path: Path, connection: sqlite3.Connection) -> None:
+    """Refuse text where a number is declared, and the like, which SQLite itself lets pass."""
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    for (table,) in tables:
+        columns = connection.execute("SELECT name, lower(type) FROM pragma_table_info(?)", (table,))
+        wrong = " OR ".join(
+            f"typeof({_quoted(name)}) NOT IN ('null', '{declared}')" for name, declared in columns
+        )
+        if connection.execute(f"SELECT 1 FROM {_quoted(table)} WHERE {wrong} LIMIT 1").fetchone():
+            raise damaged(path, f"a value of the wrong type in {table}")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def damaged(path: Path, why: object) -> InvalidFile:
     """The error for a store that cannot be read to its end."""
-    return InvalidFile(f"{path}: damaged ({str(why).splitlines()[0]}); restore it from a copy")
+    words = str(why).splitlines() or [type(why).__name__]
+    return InvalidFile(f"{path}: damaged ({words[0]}); restore it from a copy")
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Whatever damaged contents lead to is called by its name."""
+    try:
+        yield
+    except UaosError:
+        raise
+    except _UNREADABLE as error:
+        raise damaged(path, error) from error
+
+
+def as_table(text: str) -> dict[str, Any]:
+    """What a store keeps as a table in JSON."""
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise ValueError("no table where one is expected")
+    return found
 
 
 def connect(path: Path, *, write: bool = False) -> sqlite3.Connection:
@@ -253,8 +297,24 @@ class OpenStore:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _rows(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """All that is written within, or nothing."""
         try:
-            return self._connection.execute(query, values).fetchall()
+            with transaction(self._connection):
+                yield
+        except sqlite3.OperationalError as error:
+            raise UaosError(f"{self.path}: cannot be written ({error})") from error
         except sqlite3.DatabaseError as error:
-            raise damaged(self.path, error) from error
+            # Its subclasses are mistakes of ours; itself is for a file that is not in order.
+            if type(error) is sqlite3.DatabaseError:
+                raise damaged(self.path, error) from error
+            raise
+
+    def _rows(
+        self, query: str, values: tuple[Any, ...] = (), make: Callable[..., Any] | None = None
+    ) -> list[Any]:
+        """The answer to a query, each row as `make` reads it."""
+        with reading(self.path):
+            rows = self._connection.execute(query, values).fetchall()
+            return rows if make is None else [make(*row) for row in rows]

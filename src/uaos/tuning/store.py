@@ -4,29 +4,29 @@ Killed at any moment, the file opens and holds every run that was finished. The 
 again takes them from there and races on; several tunings in one file share their runs.
 """
 
-import contextlib
 import datetime
 import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from uaos.configuration import Configuration
-from uaos.errors import UaosError, UnknownName
+from uaos.errors import UnknownName
+from uaos.experiments import hits
 from uaos.experiments.records import Outcome, Unit
 from uaos.experiments.storefile import (
     Lock,
     OpenStore,
+    as_table,
     check,
     check_folder,
     connect,
     create,
-    transaction,
 )
 from uaos.experiments.versions import versions
 from uaos.tuning.records import (
@@ -99,8 +99,8 @@ class TuningStore(OpenStore):
     @property
     def sessions(self) -> list[tuple[str, dict[str, str]]]:
         """When runs were made, and with which versions of what."""
-        rows = self._rows("SELECT started, versions FROM sessions ORDER BY id")
-        return [(started, json.loads(text)) for started, text in rows]
+        query = "SELECT started, versions FROM sessions ORDER BY id"
+        return self._rows(query, make=lambda started, text: (started, as_table(text)))
 
     # Runs
 
@@ -118,20 +118,15 @@ class TuningStore(OpenStore):
 
     def configuration(self, key: str, name: str = "unnamed") -> Configuration:
         """The configuration that has this key."""
-        rows = self._rows("SELECT configuration FROM configurations WHERE key = ?", (key,))
+        query = "SELECT key, configuration FROM configurations WHERE key = ?"
+        rows = self._rows(query, (key,), _keyed_table)
         if not rows:
             raise UnknownName("configuration", key, (), hint=f"(in {self.path})")
-        return Configuration.from_dict({**json.loads(rows[0][0]), "name": name})
+        return Configuration.from_dict({**rows[0], "name": name})
 
     def cached(self) -> dict[Unit, Outcome]:
         """All runs, in the order in which they ended."""
-        found = {}
-        for row in self._rows(f"SELECT {_RUNS} FROM runs ORDER BY rowid"):
-            key, function, dimension, instance, seed, budget, evaluations, error, hits, *rest = row
-            unit = Unit(key, function, dimension, instance, 1, seed, budget)
-            at = np.frombuffer(hits, "<i8").astype(np.int64)
-            found[unit] = Outcome(*unit, evaluations, _number(error), at, *rest[:3])
-        return found
+        return dict(self._rows(f"SELECT {_RUNS} FROM runs ORDER BY rowid", make=_run))
 
     def record_runs(self, outcomes: Iterable[Outcome]) -> None:
         """Write runs, all of them or none."""
@@ -205,11 +200,7 @@ class TuningStore(OpenStore):
     def tunings(self) -> list[Tuning]:
         """The tunings, in the order in which they were first begun."""
         query = "SELECT id, key, setup, started, versions, finished, data FROM tunings ORDER BY id"
-        return [
-            Tuning(number, key, json.loads(setup), started, json.loads(packages), finished,
-                   json.loads(data or "{}"))
-            for number, key, setup, started, packages, finished, data in self._rows(query)
-        ]  # fmt: skip
+        return self._rows(query, make=_tuning)
 
     def candidates(self, tuning: int) -> list[Candidate]:
         """Everyone who ever joined the race, by number."""
@@ -217,8 +208,7 @@ class TuningStore(OpenStore):
             "SELECT id, iteration, parent, configuration, vals, origin FROM candidates "
             "WHERE tuning = ? ORDER BY id"
         )
-        rows = [Candidate(*row) for row in self._rows(query, (tuning,))]
-        return [c._replace(values=json.loads(str(c.values))) for c in rows]
+        return self._rows(query, (tuning,), _candidate)
 
     def iterations(self, tuning: int) -> list[Iteration]:
         """The races that are over, in their order."""
@@ -245,15 +235,14 @@ class TuningStore(OpenStore):
     def _record(self, table: str, tuning: int, kind: type[_Row], order: str) -> list[_Row]:
         """The rows of a table that belong to a tuning."""
         columns = ", ".join(kind._fields)
-        rows = self._rows(
-            f"SELECT {columns} FROM {table} WHERE tuning = ? ORDER BY {order}", (tuning,)
-        )
         reals = [kind.__annotations__[name] is float for name in kind._fields]
-        return [
-            kind._make(_number(value) if real else value
-                       for value, real in zip(row, reals, strict=True))
-            for row in rows
-        ]  # fmt: skip
+        return self._rows(
+            f"SELECT {columns} FROM {table} WHERE tuning = ? ORDER BY {order}",
+            (tuning,),
+            lambda *row: kind._make(
+                _number(value) if real else value for value, real in zip(row, reals, strict=True)
+            ),
+        )
 
     def _write(self, insertions: Sequence[tuple[str, Sequence[Sequence[Any]]]]) -> None:
         with self._transaction():
@@ -271,13 +260,34 @@ class TuningStore(OpenStore):
         with self._transaction():
             return self._connection.execute(query, (_now(), _text(versions()))).lastrowid
 
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        try:
-            with transaction(self._connection):
-                yield
-        except sqlite3.OperationalError as error:
-            raise UaosError(f"{self.path}: cannot be written ({error})") from error
+
+def _keyed_table(key: str, text: str) -> dict[str, Any]:
+    """A table whose key is its hash."""
+    if _hash(text) != key:
+        raise ValueError(f"the contents of {key} are not what was written")
+    return as_table(text)
+
+
+def _run(
+    key: str, function: int, dimension: int, instance: int, seed: int, budget: int, *came: Any
+) -> tuple[Unit, Outcome]:
+    unit = Unit(key, function, dimension, instance, 1, seed, budget)
+    evaluations, error, at, seconds, status, reason, _ = came
+    found = (evaluations, _number(error), hits.from_bytes(at), seconds, status, reason)
+    return unit, Outcome(*unit, *found)
+
+
+def _tuning(
+    number: int, key: str, setup: str, started: str, packages: str, finished: str | None,
+    data: str | None,
+) -> Tuning:  # fmt: skip
+    tables = _keyed_table(key, setup), as_table(packages), as_table(data or "{}")
+    return Tuning(number, key, tables[0], started, tables[1], finished, tables[2])
+
+
+def _candidate(*row: Any) -> Candidate:
+    found = Candidate(*row)
+    return found._replace(values=as_table(row[4]))
 
 
 def _insertion(
