@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -62,6 +64,21 @@ def test_an_address_where_nobody_answers_is_bad_input(tmp_path: Path) -> None:
     pytest.importorskip("distributed", reason="the extra uaos[cluster] is not installed")
     with pytest.raises(InvalidParameter, match="dask is .*a Dask scheduler that answers"):
         run(small_plan(), tmp_path / "a.db", dask="nonsense://nowhere")
+
+
+@pytest.mark.parametrize("address", ["nonsense", "tls://127.0.0.1:9"])
+def test_an_address_that_is_none_ends_a_command_with_one_line(address: str, tmp_path: Path) -> None:
+    pytest.importorskip("distributed", reason="the extra uaos[cluster] is not installed")
+    size = ["--dim", "2", "--functions", "1", "--instances", "1", "--budget", "100"]
+    # A process of its own, as a client that is left open is heard of when Python ends.
+    done = subprocess.run(
+        [sys.executable, "-m", "uaos.cli", "bench", "a.db", "--methods", "mix", *size,
+         "--dask", address],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: dask is '{address}'; allowed: the address of a Dask")
+    assert done.stderr.count("\n") == 1
 
 
 def test_without_dask_the_error_names_the_extra(

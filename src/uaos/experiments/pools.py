@@ -179,9 +179,13 @@ class DaskPool:
     def __init__(self, address: str) -> None:
         distributed = optional("distributed", "--dask", "dask and distributed", "cluster")
         self._killed_worker = distributed.KilledWorker
+        # Made in two steps: a client that cannot be started must be closed, or it tries to close
+        # itself when Python ends, and says at length that it cannot.
+        self._client = distributed.Client.__new__(distributed.Client)
         try:
-            self._client = distributed.Client(address, timeout=10, set_as_default=False)
-        except (OSError, ValueError) as error:
+            self._client.__init__(address, timeout=10, set_as_default=False)
+        except (OSError, TypeError, ValueError) as error:
+            self._client.close(timeout=1)
             raise InvalidParameter(
                 "dask", address, f"the address of a Dask scheduler that answers ({error})"
             ) from None
