@@ -13,7 +13,9 @@ from test_cli import run
 
 from uaos.cli import study as cli
 from uaos.errors import InvalidFile, InvalidParameter, UnknownName
+from uaos.experiments.storefile import EXPERIMENT, Kind, create
 from uaos.study import PRESETS, RIVALS, STAGES, Preset, Study, stages
+from uaos.tuning.records import TUNING
 
 
 def uaos(*arguments: str) -> list[str]:
@@ -166,3 +168,28 @@ def test_a_later_stage_says_which_one_it_needs(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr == "error: new/tuned.toml: there is no such file; run the stage tune first\n"
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("stage", "name", "kind", "found"),
+    [
+        ("tune", "tuning.db", EXPERIMENT, "an experiment"),
+        ("test", "test.db", TUNING, "a tuning"),
+        ("tables", "test.db", TUNING, "a tuning"),
+        ("report", "test.db", TUNING, "a tuning"),
+        ("report", "tuning.db", EXPERIMENT, "an experiment"),
+    ],
+)
+def test_a_store_of_the_wrong_kind_is_refused_before_anything_is_written(
+    stage: str, name: str, kind: Kind, found: str, tmp_path: Path
+) -> None:
+    files = {"test.db": EXPERIMENT, "tuning.db": TUNING, name: kind}
+    for file, of in files.items():
+        create(tmp_path / file, of)
+    (tmp_path / "tuned.toml").touch()
+    (tmp_path / "report.html").write_text("the good one")
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    done = run("study", "--preset", "smoke", "--folder", str(tmp_path), "--only", stage)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: {tmp_path / name}: the store of {found}, where that of")
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before

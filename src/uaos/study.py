@@ -19,10 +19,12 @@ from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
 from uaos.experiments.plan import UNIFORM, Plan
 from uaos.experiments.records import Unit
 from uaos.experiments.store import Store
+from uaos.experiments.storefile import EXPERIMENT, check
 from uaos.experiments.units import run_unit
 from uaos.method import read_toml, write_toml
 from uaos.tuning.design import design
 from uaos.tuning.instances import instances
+from uaos.tuning.records import TUNING
 from uaos.tuning.tune import Plan as TuningPlan
 from uaos.tuning.tune import initial_candidates
 
@@ -156,12 +158,18 @@ class Study:
         )  # fmt: skip
 
     def check(self, wanted: Sequence[str]) -> None:
-        """Refuse stages that lack what an earlier one, not wanted now, has not made yet."""
+        """Refuse stages that lack what an earlier one makes, or find another file in its place."""
         needs = {"test": ("tune", self.winner), "tables": ("test", self.test_store),
                  "report": ("test", self.test_store)}  # fmt: skip
         for stage, (earlier, file) in needs.items():
             if stage in wanted and earlier not in wanted and not file.exists():
                 raise InvalidFile(f"{file}: there is no such file; run the stage {earlier} first")
+        # Before anything is written: a report of the wrong store would take the good one's place.
+        uses = {self.tuning_store: (TUNING, {"tune", "report"}),
+                self.test_store: (EXPERIMENT, {"test", "tables", "report"})}  # fmt: skip
+        for store, (kind, users) in uses.items():
+            if store.exists() and users & set(wanted):
+                check(store, kind)
 
     def tested(self) -> Configuration:
         """The winner as it is tested."""
