@@ -90,12 +90,12 @@ def test_a_file_alone_lists_what_fits_it(folder: Path, tmp_path: Path) -> None:
         ("tuning-survival tuned.db tuned.db -o x.png", "files is 2; allowed: one for"),
         ("tuning-survival tuned.db -o x.png --tuning 7", "--tuning is 7; allowed: one of .*: 1$"),
         ("tuning-frequencies tuned.db -o x.png --parameters G", "unknown parameter 'G'"),
-        ("ranks", "files is 'missing'; allowed: at least one that `uaos bench` wrote"),
-        ("tuning-survival", "files is 'missing'; allowed: at least one that `uaos tune` wrote"),
+        ("ranks", "uaos plot ranks needs a file that `uaos bench` wrote$"),
+        ("tuning-survival", "uaos plot tuning-survival needs a file that `uaos tune` wrote$"),
         ("ranks notes.txt -o x.png", "notes.txt: not a store of uaos"),
         ("notes.txt", "notes.txt: not a store of uaos"),
         ("ranks no.db -o x.png", "no.db: cannot be read"),
-        ("ranks mine.db", "-o is 'missing'; allowed: the file to draw into"),
+        ("ranks mine.db", "uaos plot needs -o FILE, the figure to draw: a .png, .svg or .pdf"),
         ("ranks mine.db -o x.gif", "x.gif'; allowed: a file that ends in .png, .svg or .pdf"),
         ("ranks mine.db -o no/x.png", "no/x.png'; allowed: a file in a folder that exists"),
         ("ranks mine.db -o x.png --width wide", "width is 'wide'; allowed: column, page or inches"),
@@ -105,12 +105,19 @@ def test_a_file_alone_lists_what_fits_it(folder: Path, tmp_path: Path) -> None:
         ("ranks mine.db -o x.png --methods SaED", "unknown method 'SaED'; did you mean 'SaDE'"),
         ("ranks mine.db -o x.png --function 3", "--function is 3; allowed: nothing with ranks; it "
          "is for operators$"),
-        ("art-ratio mine.db -o x.png --target 5", "target is 5.0; allowed: one of"),
-        ("operators mine.db -o x.png --method JADE", "--function is 'missing'"),
-        ("operators mine.db -o x.png --function 1", "--method is 'missing'"),
+        ("ranks mine.db -o x.png --methods JADE", "ranks need two methods or more; there is only "
+         "JADE$"),
+        ("ranks mine.db -o x.png --order JADE,SeDE", "unknown method 'SeDE'; did you mean 'SaDE'"),
+        ("operators mine.db -o x.png --order JADE", "--order is 'JADE'; allowed: nothing with"),
+        # 10^0.6 and 10^0.4 are 3.98 and 2.51; the logarithm of 3 is 0.477
+        ("art-ratio mine.db -o x.png --target 3", "target is 3.0; .*; the nearest is 2.5118864$"),
+        ("operators mine.db -o x.png --method JADE", "needs --function NUMBER: whose run is"),
+        ("operators mine.db -o x.png --function 1", "needs --method NAME: whose run is"),
         ("operators mine.db -o x.png --method JDE --function 1", "unknown method 'JDE'; did you"),
-        ("operators mine.db -o x.png --method JADE --function 3", "run is 'method JADE, function 3'"
-         "; allowed: a finished run"),
+        ("operators mine.db -o x.png --method JADE --function 3", "--function is 3; allowed: one "
+         "of 1, 8 \\(finished runs of JADE\\)$"),
+        ("operators mine.db -o x.png --method JADE --function 8 --instance 9", "--instance is 9; "
+         "allowed: one of 1, 2 \\(finished runs of JADE, function 8\\)$"),
         ("operators mine.db -o x.png --method JADE --function x", "Invalid value for '--function'"),
     ],
 )  # fmt: skip
@@ -133,7 +140,7 @@ def test_several_dimensions_need_a_choice(tmp_path: Path) -> None:
         store.record([Finished(outcome("SaDE", 1, 1, 1.0, 5), None)])
     done = run("plot", "ranks", str(path), "-o", str(tmp_path / "x.png"))
     assert done.returncode == 2
-    assert "--dim is 'missing'; allowed: one of 5, 20" in done.stderr
+    assert "the runs have several dimensions; name one with --dim: 5, 20" in done.stderr
 
 
 def test_help_has_examples() -> None:

@@ -24,6 +24,10 @@ class InvalidParameter(UaosError, ValueError):
         super().__init__(f"{name}{of} is {value!r}; allowed: {allowed}")
 
 
+class Missing(UaosError, ValueError):
+    """Something that is needed was not given, or is not there; the message says what."""
+
+
 class UnknownName(UaosError, LookupError):
     """A name that is not there; the message lists the near misses, or all that exist."""
 

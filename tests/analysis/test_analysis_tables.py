@@ -12,7 +12,7 @@ import pytest
 from uaos.analysis import Results, compare, write_csv
 from uaos.analysis.tables import printed_dispersion
 from uaos.cli import main
-from uaos.errors import InvalidParameter
+from uaos.errors import Missing
 from uaos.experiments.store import Outcome
 
 
@@ -74,7 +74,7 @@ def test_markdown_has_the_verdict_and_every_table(three_methods: Results) -> Non
 
 
 def test_without_a_finished_run_there_is_nothing_to_compare(made: Callable[..., Outcome]) -> None:
-    with pytest.raises(InvalidParameter, match=r"none \(1 failed\)"):
+    with pytest.raises(Missing, match="there are no finished runs .* to compare; 1 failed"):
         compare(Results.from_outcomes([made(status="failed")]))
 
 
@@ -141,7 +141,7 @@ def test_the_command_filters_methods_and_functions(run: Callable[..., Done], sto
     [
         (["--functions", "0-3"], "numbers 1 to 24"),
         (["--functions", "x"], "numbers 1 to 24"),
-        (["--functions", "24"], "finished runs is 'none'"),
+        (["--functions", "24"], "there are no finished runs of these"),
         (["--methods", "JAED"], "did you mean 'JADE'"),
         (["--csv", "{store}"], "a folder, new or not"),
         (["--markdown", "no/such/folder.md"], "a file in a folder that exists"),

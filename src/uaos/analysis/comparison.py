@@ -9,7 +9,7 @@ from uaos.analysis.scores import Scores, scores
 from uaos.analysis.statistics import friedman, pairwise
 from uaos.analysis.tables import Table, art_table, overview, pair_table, ranking_table
 from uaos.analysis.verdict import Verdict, verdict
-from uaos.errors import InvalidParameter
+from uaos.errors import Missing
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,17 @@ def compare(results: Results, *, paper: bool = False, seed: int = 1) -> Comparis
     """Compare the methods, dimension by dimension; `seed` is for the simulated restarts."""
     if not results.runs:
         failed = sum(results.failed.values())
-        got = f"none ({failed} failed)" if failed else "none"
-        raise InvalidParameter("finished runs", got, "at least one, of the methods and functions")
+        but = f"; {failed} failed" if failed else ""
+        raise Missing(f"there are no finished runs of these methods and functions to compare{but}")
     sections = tuple(_section(results, d, seed) for d in results.dimensions)
     if not paper:
         return Comparison(sections)
     compared = against_paper(results, seed=seed)
     if not compared:
-        allowed = f"{DIMENSION}-D runs of {', '.join(NAMES)} on the published test instances"
-        raise InvalidParameter("runs to put beside the published table", "none", allowed)
+        raise Missing(
+            "there are no runs to put beside the published table; it takes finished "
+            f"{DIMENSION}-D runs of {', '.join(NAMES)} on the published test instances"
+        )
     return Comparison(sections, (paper_summary(compared), *map(paper_table, compared)))
 
 

@@ -71,9 +71,13 @@ class Runs:
 @cache
 def column(target: float) -> int:
     """Where a target stands among the recorded ones."""
-    near = int(np.argmin(np.abs(np.log10(TARGETS) - np.log10(target)))) if target > 0 else 0
+    near = int(np.argmin(np.abs(np.log10(TARGETS) - np.log10(target)))) if target > 0 else -1
     if not np.isclose(TARGETS[near], target, rtol=1e-6, atol=0):
-        allowed = f"one of {len(TARGETS)} from {TARGETS[0]:g} to {TARGETS[-1]:g}"
+        # In digits enough to be taken for it.
+        allowed = (
+            f"one of {len(TARGETS)} from {TARGETS[0]:g} to {TARGETS[-1]:g}; "
+            f"the nearest is {TARGETS[near]:.8g}"
+        )
         raise InvalidParameter("target", target, allowed)
     return near
 

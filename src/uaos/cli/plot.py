@@ -10,7 +10,7 @@ from rich.text import Text
 
 from uaos.cli.app import app, console
 from uaos.cli.options import listed
-from uaos.errors import InvalidFile, InvalidParameter, UnknownName
+from uaos.errors import InvalidFile, InvalidParameter, Missing, UaosError, UnknownName
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,7 +26,7 @@ class _Kind(NamedTuple):
     options: tuple[str, ...] = ()
 
 
-_METHODS = ("dim", "methods")
+_METHODS = ("dim", "methods", "order")
 _KINDS = {
     "ecdf-overall": _Kind(
         "runtime profiles over all functions, beside best2009", options=(*_METHODS, "no-restarts")
@@ -119,6 +119,7 @@ def draw_figure(
         "dim": dim, "methods": methods, "method": method, "function": function,
         "instance": instance, "repetition": repetition, "target": target,
         "no-restarts": no_restarts or None, "tuning": tuning, "parameters": parameters,
+        "order": order,
     }  # fmt: skip
     asked = {option: value for option, value in given.items() if value is not None}
     for option, value in asked.items():
@@ -127,7 +128,7 @@ def draw_figure(
             raise InvalidParameter(f"--{option}", value, f"nothing with {name}; it is for {fits}")
     _check_stores(name, places)
     if output is None:
-        raise InvalidParameter("-o", "missing", "the file to draw into: .png, .svg or .pdf")
+        raise Missing("uaos plot needs -o FILE, the figure to draw: a .png, .svg or .pdf file")
     # Here, as scipy and matplotlib would slow down the start of every other command.
     from uaos.analysis import Style, save
     from uaos.analysis.figures import check_path
@@ -148,6 +149,7 @@ def _of_experiment(
     if kind == "operators":
         return _of_run(stores, asked, style)
     results = analysis.Results.read(*stores)
+    _check_order(results, style.order)
     dimension = _dimension(results, asked.get("dim"))
     methods = _listed(asked.get("methods"))
     if kind == "ranks":
@@ -170,10 +172,11 @@ def _of_run(stores: list[Path], asked: dict[str, Any], style: "Style") -> "Figur
     from uaos.experiments import Store
     from uaos.problems import BBOB
 
-    for option in ("method", "function"):
+    for option, value in (("method", "NAME"), ("function", "NUMBER")):
         if option not in asked:
-            raise InvalidParameter(f"--{option}", "missing", "whose run is to be drawn")
+            raise Missing(f"uaos plot operators needs --{option} {value}: whose run is to be drawn")
     known: list[str] = []
+    finished: list[dict[str, int]] = []
     for path in stores:
         with Store.open(path) as store:
             known += store.methods()
@@ -182,6 +185,7 @@ def _of_run(stores: list[Path], asked: dict[str, Any], style: "Style") -> "Figur
             for o in store.outcomes(asked["method"]):
                 key = {"dim": o.dimension, "function": o.function, "instance": o.instance,
                        "repetition": o.repetition}  # fmt: skip
+                finished.append(key)
                 if any(asked.get(option, value) != value for option, value in key.items()):
                     continue
                 run = (o.method, o.function, o.dimension, o.instance, o.repetition)
@@ -195,8 +199,21 @@ def _of_run(stores: list[Path], asked: dict[str, Any], style: "Style") -> "Figur
                 return operators(history, problem.f_opt, title, style=style)
     if asked["method"] not in known:
         raise UnknownName("method", asked["method"], dict.fromkeys(known), hint="(in the files)")
-    wanted = ", ".join(f"{option} {value}" for option, value in asked.items())
-    raise InvalidParameter("run", wanted, "a finished run of the files that kept its course")
+    raise _no_run(asked, finished)
+
+
+def _no_run(asked: dict[str, Any], finished: list[dict[str, int]]) -> UaosError:
+    """The first option that leaves no run of the method, and which values there are."""
+    left, of = finished, f"finished runs of {asked['method']}"
+    for option in ("dim", "function", "instance", "repetition"):
+        there = sorted({run[option] for run in left})
+        if option in asked and there and asked[option] not in there:
+            listed = ", ".join(map(str, there))
+            return InvalidParameter(f"--{option}", asked[option], f"one of {listed} ({of})")
+        if option in asked:
+            left = [run for run in left if run[option] == asked[option]]
+            of += f", {option} {asked[option]}"
+    return Missing(f"none of the {of} kept its course" if left else f"there are no {of}")
 
 
 def _of_tuning(kind: str, stores: list[Path], asked: dict[str, Any], style: "Style") -> "Figure":
@@ -208,10 +225,13 @@ def _of_tuning(kind: str, stores: list[Path], asked: dict[str, Any], style: "Sty
     with TuningStore.open(stores[0]) as store:
         numbers = [one.id for one in store.tunings()]
         number = asked.get("tuning", numbers[0] if len(numbers) == 1 else None)
+        if not numbers:
+            raise Missing(f"{stores[0]}: holds no tuning yet")
+        there = f"one of those in {stores[0]}: {', '.join(map(str, numbers))}"
+        if number is None:
+            raise Missing(f"uaos plot {kind} needs --tuning NUMBER, {there}")
         if number not in numbers:
-            got = "missing" if number is None else number
-            allowed = f"one of those in {stores[0]}: {', '.join(map(str, numbers)) or 'none'}"
-            raise InvalidParameter("--tuning", got, allowed)
+            raise InvalidParameter("--tuning", number, there)
         if kind == "tuning-frequencies":
             parameters = _listed(asked.get("parameters"))
             return analysis.tuning_frequencies(store, number, parameters, style=style)
@@ -225,16 +245,27 @@ def _dimension(results: "Results", wanted: int | None) -> int:
     if wanted is not None or len(results.dimensions) == 1:
         return results.dimensions[0] if wanted is None else wanted
     if not results.dimensions:
-        raise InvalidParameter("finished runs", "none", "at least one, to be drawn")
-    allowed = f"one of {', '.join(map(str, results.dimensions))}"
-    raise InvalidParameter("--dim", "missing", allowed)
+        raise Missing("there are no finished runs to draw")
+    there = ", ".join(map(str, results.dimensions))
+    raise Missing(f"the runs have several dimensions; name one with --dim: {there}")
+
+
+def _check_order(results: "Results", order: tuple[str, ...]) -> None:
+    """Refuse a name that no method has, neither in the files nor, for other files, in ours."""
+    from uaos.catalogue import methods
+    from uaos.experiments.peers import PEERS
+
+    known = dict.fromkeys((*results.configurations, *methods(), *PEERS))
+    for name in order:
+        if name not in known:
+            raise UnknownName("method", name, known, hint="(in --order)")
 
 
 def _check_stores(kind: str, stores: list[Path]) -> None:
     """Refuse a file that this kind of figure is not for, and say which are."""
     if not stores:
         wrote = "uaos tune" if _KINDS[kind].tuning else "uaos bench"
-        raise InvalidParameter("files", "missing", f"at least one that `{wrote}` wrote")
+        raise Missing(f"uaos plot {kind} needs a file that `{wrote}` wrote")
     for path in stores:
         fits = _fitting(path)
         if kind not in fits:

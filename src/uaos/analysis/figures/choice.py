@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from uaos.analysis.results import Results
-from uaos.errors import InvalidParameter, UnknownName
+from uaos.errors import InvalidParameter, Missing, UnknownName
 
 
 def chosen(results: Results, dimension: int, methods: Sequence[str] | None) -> list[str]:
@@ -12,7 +12,7 @@ def chosen(results: Results, dimension: int, methods: Sequence[str] | None) -> l
     Exactly the ones asked for: a figure, unlike a comparison, may leave out uniform choice.
     """
     if not results.runs:
-        raise InvalidParameter("finished runs", "none", "at least one, to be drawn")
+        raise Missing("there are no finished runs to draw")
     if dimension not in results.dimensions:
         allowed = f"one of those in the results: {', '.join(map(str, results.dimensions))}"
         raise InvalidParameter("dimension", dimension, allowed)
@@ -23,7 +23,7 @@ def chosen(results: Results, dimension: int, methods: Sequence[str] | None) -> l
         if name not in known:
             raise UnknownName("method", name, known, hint=f"(of those with {dimension}-D runs)")
     if not methods:
-        raise InvalidParameter("methods", "none", f"at least one of {', '.join(known)}")
+        raise Missing(f"name at least one method to draw; there are {', '.join(known)}")
     return list(dict.fromkeys(methods))
 
 
@@ -32,9 +32,7 @@ def shared_functions(results: Results, dimension: int, methods: Sequence[str]) -
     each = [{r.function for r in results.of(m, dimension)} for m in methods]
     shared = tuple(sorted(set.intersection(*each)))
     if not shared:
-        raise InvalidParameter(
-            "functions that all methods were run on", "none", f"at least one of {each[0]}"
-        )
+        raise Missing(f"there is no function that all of {', '.join(methods)} were run on")
     return shared
 
 

@@ -11,7 +11,7 @@ from uaos.analysis.results import Results
 from uaos.analysis.scores import scores
 from uaos.analysis.statistics import ALPHA, Ranking, friedman
 from uaos.analysis.style import DEFAULT, GREY, INK, TEXT, TICK, Style, text_width
-from uaos.errors import InvalidParameter
+from uaos.errors import Missing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,9 +39,10 @@ def ranks(
     """
     names = chosen(results, dimension, methods)
     ranking = friedman(scores(results, dimension, names))
-    if len(names) < 2 or not ranking.problems:
-        got = f"{len(names)} methods with {ranking.problems} problems in common"
-        raise InvalidParameter("ranks", got, "two methods with one problem in common at least")
+    if len(names) < 2:
+        raise Missing(f"ranks need two methods or more; there is only {names[0]}")
+    if not ranking.problems:
+        raise Missing(f"ranks need a problem that all of {', '.join(names)} were run on")
     looks = style.looks(results.methods)
     order = np.argsort(ranking.mean_ranks, kind="stable")
     groups = alike(ranking)
