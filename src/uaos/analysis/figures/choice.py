@@ -36,12 +36,12 @@ def shared_functions(results: Results, dimension: int, methods: Sequence[str]) -
     return shared
 
 
-def spans(numbers: Iterable[int]) -> str:
-    """Functions in words: f1–f24, f8, or f1, f3–f5."""
+def spans(numbers: Iterable[int], prefix: str = "f", *, dash: str = "–", comma: str = ", ") -> str:
+    """Functions in words: f1–f24, f8, or f1, f3–f5; other numbers with another prefix or none."""
     runs: list[list[int]] = []
-    for n in numbers:
+    for n in sorted(numbers):
         if runs and n == runs[-1][-1] + 1:
             runs[-1].append(n)
         else:
             runs.append([n])
-    return ", ".join(f"f{r[0]}" if len(r) == 1 else f"f{r[0]}–f{r[-1]}" for r in runs)
+    return comma.join(dash.join(f"{prefix}{n}" for n in dict.fromkeys((r[0], r[-1]))) for r in runs)

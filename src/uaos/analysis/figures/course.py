@@ -29,6 +29,8 @@ def operators(
 ) -> "Figure":
     """Shares of the offspring, the operators' probabilities and the best error, over evaluations.
 
+    The probabilities are those that the method computes and its selection chooses from: they are
+    the chances of the operators where it is proportional, while a greedy one takes the largest.
     Without `f_opt` the best fitness itself is drawn.
     """
     from matplotlib.ticker import MaxNLocator
