@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from uaos.analysis import Results
+from uaos.analysis.tuning import Numbers, Shares, Survival
 from uaos.de.history import History
 from uaos.experiments import course
 from uaos.experiments.plan import Plan
@@ -96,6 +97,31 @@ def _candidate(number: int, iteration: int) -> Candidate:
     reward = SPACE[0]["choices"][number % 3]
     values = {"reward": reward, "W": 1 + 7 * (number % 5), "F": number / 20}
     return Candidate(number, iteration, None, "key", values, "uniform")
+
+
+# What is drawn of tunings
+
+
+def drawn_values(races: int = 16) -> dict[str, Shares | Numbers]:
+    """What a search over the methods of the framework leaves: six choices, eight numbers."""
+    sizes = {"metric": 7, "reward": 12, "quality": 5, "probability": 3, "selection": 5, "theta": 4}
+    found: dict[str, Shares | Numbers] = {}
+    for name, count in sizes.items():
+        # as long a name as the longest that components have
+        values = tuple(f"weighted_normalised_{k:02d}" for k in range(count))
+        shares = np.tile(np.arange(1.0, count + 1), (races, 1))
+        shares /= shares.sum(axis=1, keepdims=True)
+        found[name] = Shares(name, values, shares, values[-1])
+    for name, high in (("F", 2), ("CR", 1), ("NP", 400), ("top_NP", 1), ("fix_appl", 150),
+                       ("p_min", 0.11), ("quality_C", 100), ("error", 1)):  # fmt: skip
+        values = tuple(np.linspace(0.1, 1, 5) * high for _ in range(races))
+        found[name] = Numbers(name, 0.01 * high, high, name == "quality_C", values, 0.5 * high)
+    return found
+
+
+def race(number: int, *left: int) -> Survival:
+    """A race that begins with the first so many candidates, the others being left by and by."""
+    return Survival(number, tuple(range(left[0])), left[1:], ((),) * (len(left) - 1))
 
 
 # Texts

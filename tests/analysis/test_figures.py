@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from figure_cases import check_texts, history, results, shown, tuning
+from figure_cases import check_texts, drawn_values, history, race, results, shown, texts, tuning
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.colors import to_hex
 
 from uaos.analysis import (
     Results,
@@ -35,7 +36,8 @@ from uaos.analysis.figures.ranking import alike
 from uaos.analysis.figures.reference import profile_2009, running_times_2009
 from uaos.analysis.results import column
 from uaos.analysis.statistics import Ranking
-from uaos.analysis.style import LINES, WIDTHS, Style
+from uaos.analysis.style import FAINT, LINES, WIDTHS, Style
+from uaos.analysis.tuning import Importance
 from uaos.de.history import History
 from uaos.de.picture import PALETTE
 from uaos.errors import InvalidFile, InvalidParameter, Missing, UnknownName
@@ -44,6 +46,8 @@ from uaos.problems.bbob import DIMENSIONS
 from uaos.tuning.store import TuningStore
 
 STYLES = [Style("column", "serif"), Style("page", "sans")]
+# The store of a tuning whose analysis is given.
+UNREAD: Any = None
 MANY = [f"method-{k}-of-many" for k in range(12)]
 
 
@@ -56,6 +60,12 @@ def few() -> Results:
 def store(tmp_path: Path) -> Iterator[TuningStore]:
     with TuningStore.open(tuning(tmp_path / "tuning.db")) as opened:
         yield opened
+
+
+def ticks(axes: Any) -> list[Any]:
+    """The numbers below the axes."""
+    low, high = axes.get_xlim()
+    return [t.label1 for t in axes.xaxis.get_major_ticks() if low <= t.get_loc() <= high]
 
 
 def line(axes: Any, label: str) -> Any:
@@ -269,7 +279,7 @@ def test_an_empty_history_cannot_be_drawn() -> None:
 # Tunings
 
 
-def test_the_values_of_a_tuning_are_drawn_by_iteration(store: TuningStore) -> None:
+def test_the_values_of_a_tuning_are_drawn_by_race(store: TuningStore) -> None:
     figure = tuning_frequencies(store, 1)
     panels = {axes.get_title(loc="left"): axes for axes in figure.axes}
     assert list(panels) == ["reward", "W", "F"]
@@ -283,6 +293,8 @@ def test_the_values_of_a_tuning_are_drawn_by_iteration(store: TuningStore) -> No
     np.testing.assert_allclose(medians, [8.5 / 20, 18.5 / 20])
     only = tuning_frequencies(store, 1, ["F"])
     assert [axes.get_title(loc="left") for axes in only.axes] == ["F"]
+    only = tuning_frequencies(store, 1, ["reward"])
+    assert [axes.get_title(loc="left") for axes in only.axes] == ["reward"]
     with pytest.raises(UnknownName, match="unknown parameter 'G'.*of those that were tuned"):
         tuning_frequencies(store, 1, ["G"])
     with pytest.raises(UnknownName, match="unknown tuning 2"):
@@ -292,9 +304,40 @@ def test_the_values_of_a_tuning_are_drawn_by_iteration(store: TuningStore) -> No
 def test_survival_falls_from_race_to_race(store: TuningStore) -> None:
     axes = tuning_survival(store, 1).axes[0]
     first, second = (d for d in axes.lines if d.get_drawstyle() == "steps-post")
-    assert list(first.get_ydata()) == [16, 16, 3]
-    assert list(second.get_ydata()) == [5, 5]  # the elite and four new ones
-    assert list(second.get_xdata()) == [2, 3]
+    # sixteen on each of two problems, and one width more for the three that are left
+    assert list(first.get_ydata()) == [16, 16, 3, 3]
+    assert list(first.get_xdata()) == [0, 1, 2, 3]
+    assert list(second.get_ydata()) == [5, 5, 5]  # the elite and four new ones
+    assert list(second.get_xdata()) == [3, 4, 5]
+    assert axes.get_xlim() == (0, 5)
+    assert list(axes.get_xticks()) == [1.5, 4]
+    assert axes.get_title(loc="left") == "2 races, 3 steps"
+
+
+def test_a_drop_after_the_last_problem_of_a_race_has_a_width(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    races = [race(1, 47, 47, 10, 5), race(2, 46, 10)]
+    monkeypatch.setattr("uaos.analysis.tuning.survival", lambda *_: races)
+    axes = tuning_survival(UNREAD, 1).axes[0]
+    first, second = (d for d in axes.lines if d.get_drawstyle() == "steps-post")
+    # five of 47 are left from 3 to 4, where the second race begins
+    assert list(first.get_xdata()) == [0, 1, 2, 3, 4]
+    assert list(first.get_ydata()) == [47, 47, 10, 5, 5]
+    assert second.get_xdata()[0] == 4
+    # no more is filled than stands below the line
+    ends = [band.get_paths()[0].vertices[:, 0].max() for band in axes.collections]
+    assert ends == [4, 6]
+
+
+def test_numbers_of_races_too_narrow_for_them_are_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # 1 + 1 steps wide, 1 + 1, and 97 + 1 of 102 in 2.95 inches: the first two are 0.06 apart
+    races = [race(1, 9, 9), race(2, 9, 9), race(3, *[9] * 98)]
+    monkeypatch.setattr("uaos.analysis.tuning.survival", lambda *_: races)
+    axes = tuning_survival(UNREAD, 1).axes[0]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "", "3"]
 
 
 def test_importance_is_a_bar_for_each_parameter(store: TuningStore) -> None:
@@ -307,6 +350,108 @@ def test_importance_is_a_bar_for_each_parameter(store: TuningStore) -> None:
     assert widths == sorted(widths, reverse=True)
     assert widths[0] > 0.5
     assert len(tuning_importance(store, 1, most=1).axes[0].patches) == 1
+
+
+def test_the_number_of_a_bar_stands_at_its_end_and_the_noise_is_explained(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = [
+        Importance("sure", 0.5, 0.1, 9),
+        Importance("apart", 0.2, 0.4, 9),
+        Importance("crossed", 0.0, 0.03, 9),
+    ]
+    monkeypatch.setattr("uaos.analysis.tuning.importance", lambda *_: found)
+    figure = tuning_importance(UNREAD, 1)
+    axes = figure.axes[0]
+    for one, bar, number in zip(found, axes.patches, axes.texts, strict=True):
+        assert number.get_text() == f"{one.share:.0%}"
+        # 0.04 inches of 100 dots from the end of the bar, wherever the noise is
+        gap = number.get_window_extent().x0 - bar.get_window_extent().x1
+        assert gap == pytest.approx(4, abs=1)
+    strokes = [(*d.get_xdata(), *d.get_ydata()) for d in axes.lines]
+    # the third, which its number crosses, in two parts
+    expected = [
+        (0.1, 0.1, -0.44, 0.44), (0.4, 0.4, 0.56, 1.44), (0.03, 0.03, 1.56, 1.71),
+        (0.03, 0.03, 2.29, 2.44),
+    ]  # fmt: skip
+    np.testing.assert_allclose(strokes, expected)
+    assert "| marks the noise; grey bars lie within it" in shown(figure)
+    colors = [to_hex(bar.get_facecolor()) for bar in axes.patches]
+    assert colors == [LINES[0].lower(), FAINT, FAINT]
+
+
+@pytest.mark.parametrize("font", ["sans", "serif"])
+def test_no_noise_is_struck_through_a_number(font: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [Importance(f"p{k}", 0.3, k / 100, 9) for k in range(25, 75)]
+    monkeypatch.setattr("uaos.analysis.tuning.importance", lambda *_: found)
+    figure = tuning_importance(UNREAD, 1, most=50, style=Style(font=font))
+    axes = figure.axes[0]
+    check_texts(figure)
+    boxes = [text.get_window_extent() for text in axes.texts]
+    for stroke in axes.lines:
+        (x, _), (y, z) = stroke.get_data()
+        (x, low), (_, high) = axes.transData.transform([(x, z), (x, y)])
+        for box in boxes:
+            # letters fill no more than the middle of a line's height
+            middle, half = (box.y0 + box.y1) / 2, (box.y1 - box.y0) / 4
+            across = box.x0 < x < box.x1
+            assert not (across and low < middle + half and high > middle - half)
+    assert len(axes.lines) > len(found)
+
+
+def test_squares_before_names_are_hatched_as_bars_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("uaos.analysis.tuning.frequencies", lambda *_: drawn_values())
+    panels = {a.get_title(loc="left"): a for a in tuning_frequencies(UNREAD, 1).axes}
+    axes = panels["reward"]
+    bars = [container[0] for container in axes.containers]
+    of_bars = {id(bar) for container in axes.containers for bar in container}
+    squares = [p for p in axes.patches if id(p) not in of_bars]
+    # twelve values, ten colours: the last two have the first two's, hatched
+    assert [bar.get_hatch() for bar in bars] == [""] * 10 + ["////"] * 2
+    assert [
+        (to_hex(s.get_facecolor()), s.get_hatch(), to_hex(s.get_edgecolor())) for s in squares
+    ] == [(color.lower(), "////", "#ffffff") for color in PALETTE[:2]]
+    plain = [d for d in axes.lines if d.get_marker() == "s"]
+    assert [d.get_color() for d in plain] == list(PALETTE)
+    # all as large, four points, and one below the other
+    assert {d.get_markersize() for d in plain} == {4}
+    boxes = [s.get_window_extent() for s in squares]
+    np.testing.assert_allclose([(b.width, b.height) for b in boxes], 4 / 72 * 100)
+    at = [axes.transAxes.transform((d.get_xdata()[0], d.get_ydata()[0])) for d in plain]
+    np.testing.assert_allclose([(b.x0 + b.x1) / 2 for b in boxes], at[0][0])
+    # the other choices have no more values than there are colours
+    assert not [p for p in panels["metric"].patches if p.get_hatch()]
+
+
+@pytest.mark.parametrize(
+    ("style", "across", "highest"),
+    [
+        (Style(3.0, "serif"), 3, 7.7),
+        (Style("column", "serif"), 4, 7),
+        (Style("column", "sans"), 4, 7),
+        (Style("page", "sans"), 4, 6),
+    ],
+    ids=str,
+)
+def test_drawn_values_fit_a_page_of_a_paper(
+    style: Style, across: int, highest: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("uaos.analysis.tuning.frequencies", lambda *_: drawn_values())
+    figure = tuning_frequencies(UNREAD, 1, style=style)
+    assert figure.get_size_inches()[1] <= highest
+    check_texts(figure)
+    bottoms = [round(axes.get_position().y0, 6) for axes in figure.axes[6:]]
+    assert bottoms.count(bottoms[0]) == across
+    # six points are read without a glass, five and a half where twelve names stand in a panel
+    assert min(text.get_fontsize() for text in texts(figure)) >= 5.5
+    # the word stands just below the numbers at the ticks
+    word = next(text for text in figure.texts if text.get_text() == "race")
+    numbers = [text.get_window_extent() for text in ticks(figure.axes[-1])]
+    assert 0 <= numbers[0].y0 - word.get_window_extent().y1 <= 0.06 * figure.dpi
+    # which are two at least, and so far apart that none reads like one with the next
+    gaps = [after.x0 - before.x1 for before, after in itertools.pairwise(numbers)]
+    assert min(gaps) > 0.02 * figure.dpi
+    assert "iteration" not in shown(figure)
 
 
 # What all figures share
@@ -430,6 +575,8 @@ def test_what_is_not_in_the_results_cannot_be_drawn(few: Results) -> None:
 def test_functions_in_words() -> None:
     assert spans(range(1, 25)) == "f1–f24"
     assert spans([1, 3, 4, 8]) == "f1, f3–f4, f8"
+    assert spans({8, 4, 3, 1}, "", dash="-", comma=",") == "1,3-4,8"
+    assert spans([]) == ""
 
 
 @given(

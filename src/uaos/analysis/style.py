@@ -39,11 +39,15 @@ _STROKES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
 
 @dataclass(frozen=True)
 class Look:
-    """What a method looks like in every figure: a colour, and a marker for print without it."""
+    """What a method looks like in every figure: a colour, and a marker for print without it.
+
+    The hatch is that of areas, whose marker is a square.
+    """
 
     color: str
     marker: str
     stroke: Any = "-"
+    hatch: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""Which values a tuning drew: shares of choices and points of numbers, iteration by iteration."""
+"""Which values a tuning drew: shares of choices and points of numbers, race by race."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,10 +18,25 @@ if TYPE_CHECKING:
 
 # The components first, in the order of the loop.
 _FAMILIES = ("metric", "reward", "quality", "probability", "selection")
-# Inches: margins, from one panel down to the next, for numbers at the lowest ticks; the heights of
-# the panels of choices (and of a value in them) and of numbers.
-_LEFT, _EDGE, _DOWN, _TICKS = 0.34, 0.08, 0.24, 0.14
-_CHOICE, _VALUE, _NUMBER = 0.75, 0.09, 0.62
+# Inches: margins, for numbers at the lowest ticks, for the word below them; a panel of numbers at
+# its narrowest, with its margins, and a value in a panel of choices.
+_LEFT, _EDGE, _TICKS, _WORD = 0.34, 0.08, 0.14, 0.16
+_NARROW, _VALUE = 0.78, 0.09
+# Inches from tick to tick, about.
+_TICK = 0.14
+
+
+class _Sizes(NamedTuple):
+    """Panels of choices in a row; inches from one panel down to the next, and their heights."""
+
+    across: int
+    down: float
+    choice: float
+    number: float
+
+
+# In a column, panels of choices stand one below the other: low ones, for a page to hold them all.
+_PAGE, _COLUMN = _Sizes(2, 0.24, 0.75, 0.62), _Sizes(1, 0.21, 0.5, 0.42)
 
 
 def tuning_frequencies(
@@ -31,10 +46,10 @@ def tuning_frequencies(
     *,
     style: Style = DEFAULT,
 ) -> "Figure":
-    """Which values were drawn in each iteration, a panel for each parameter, the winner's marked.
+    """Which values were drawn for each race, a panel for each parameter, the winner's marked.
 
-    Above, the shares of the values of choices among the candidates new in the iteration; below, a
-    point for each value of a number, and a line at their median. Shown are these parameters, or
+    Above, the shares of the values of choices among the candidates new in the race; below, a point
+    for each value of a number, and a line at their median. Shown are these parameters, or
     those that the winner has.
     """
     from uaos.analysis.tuning import Shares, frequencies
@@ -43,19 +58,21 @@ def tuning_frequencies(
     choices = sorted((o for o in found if isinstance(o, Shares)), key=lambda o: _order(o.name))
     numbers = [o for o in found if not isinstance(o, Shares)]
     width = style.inches("page")
-    across, small = (2, 6) if width > 5 else (1, 3)
-    # As many in each row, as far as it goes.
-    small = -(-len(numbers) // max(1, -(-len(numbers) // small)))
-    rows = [choices[i : i + across] for i in range(0, len(choices), across)]
-    highs = [max(_CHOICE, *(_VALUE * len(o.values) for o in row)) for row in rows]
+    across, down, choice, tall = _PAGE if width > 5 else _COLUMN
+    across = max(1, min(across, len(choices)))
+    small = min(6, int((width - _EDGE) / _NARROW))
     below = -(-len(numbers) // small)
+    # As many in each row, as far as it goes.
+    small = -(-len(numbers) // max(1, below))
+    rows = [choices[i : i + across] for i in range(0, len(choices), across)]
+    highs = [max(choice, *(_VALUE * len(o.values) for o in row)) for row in rows]
     with style.figure(width, 1.0) as figure:
         said = _said(figure, width - 2 * _EDGE)
-        top = 0.12 + 0.13 * said.count("\n")
-        blocks = (sum(h + _DOWN for h in highs) + _TICKS, below * (_NUMBER + _DOWN) + _TICKS)
-        height = top + sum(b for b, any_ in zip(blocks, (rows, below), strict=True) if any_) + 0.19
+        top = 0.15 + 0.13 * said.count("\n")
+        blocks = (sum(h + down for h in highs) + _TICKS, below * (tall + down) + _TICKS)
+        height = top + sum(b for b, any_ in zip(blocks, (rows, below), strict=True) if any_) + _WORD
         figure.set_size_inches(width, height)
-        y = height - top - _DOWN
+        y = height - top - down
         names = [str(value) for one in choices for value in one.values]
         beside = room(figure, names, SMALL, bold=True) if names else 0.0
         for i, one in enumerate(choices):
@@ -64,16 +81,14 @@ def tuning_frequencies(
             _stack(axes, one)
             _settle(axes, one.name, len(one.shares), i + across >= len(choices))
             if i % across == across - 1 or one is choices[-1]:
-                y -= high + _DOWN
+                y -= high + down
         y -= _TICKS if choices else 0
         for i, number in enumerate(numbers):
-            axes = _panel(
-                figure, small, i, y - i // small * (_NUMBER + _DOWN) - _NUMBER, _NUMBER, 0
-            )
+            axes = _panel(figure, small, i, y - i // small * (tall + down) - tall, tall, _EDGE / 2)
             _points(axes, number)
             _settle(axes, number.name, len(number.values), i + small >= len(numbers))
         figure.text(_EDGE / width, 1 - 0.05 / height, said, ha="left", va="top", fontsize=TICK)
-        figure.text(0.5, 0.03 / height, "iteration", ha="center", va="bottom")
+        figure.text(0.5, 0.02 / height, "race", ha="center", va="bottom")
     return figure
 
 
@@ -106,34 +121,37 @@ def _panel(figure: Any, columns: int, i: int, bottom: float, high: float, beside
     """The i-th panel of a grid, with room for names to its right."""
     width, height = figure.get_size_inches()
     slot = (width - _EDGE) / columns
-    left, right = i % columns * slot + _LEFT, max(beside, _EDGE)
+    left = i % columns * slot + _LEFT
     return figure.add_axes(
-        (left / width, bottom / height, (slot - _LEFT - right) / width, high / height)
+        (left / width, bottom / height, (slot - _LEFT - beside) / width, high / height)
     )
 
 
-def _settle(axes: Any, name: str, iterations: int, lowest: bool) -> None:
+def _settle(axes: Any, name: str, races: int, lowest: bool) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.set_title(name, fontsize=SMALL + 0.5, pad=2.5)
-    axes.set_xlim(0.4, iterations + 0.6)
-    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
+    axes.set_xlim(0.4, races + 0.6)
+    wide = axes.get_window_extent().width / axes.figure.dpi
+    axes.xaxis.set_major_locator(
+        MaxNLocator(min(5, max(2, int(wide / _TICK))), integer=True, min_n_ticks=1)
+    )
     axes.tick_params(labelsize=SMALL, labelbottom=lowest)
 
 
 def _stack(axes: Any, one: "Shares") -> None:
-    iterations = np.arange(1, len(one.shares) + 1)
+    races = np.arange(1, len(one.shares) + 1)
     tops = np.cumsum(one.shares, axis=1)
     ends = []
     for k, value in enumerate(one.values):
-        color = PALETTE[k % len(PALETTE)]
+        color, hatch = PALETTE[k % len(PALETTE)], HATCHES[k // len(PALETTE) % len(HATCHES)]
         axes.bar(
-            iterations, one.shares[:, k], 1.0, bottom=tops[:, k] - one.shares[:, k],
-            facecolor=color, hatch=HATCHES[k // len(PALETTE) % len(HATCHES)], edgecolor="white",
-            linewidth=0.3, label=str(value),
+            races, one.shares[:, k], 1.0, bottom=tops[:, k] - one.shares[:, k],
+            facecolor=color, hatch=hatch, edgecolor="white", linewidth=0.3, label=str(value),
         )  # fmt: skip
         middle = float(tops[-1, k] - one.shares[-1, k] / 2)
-        ends.append(End(str(value), middle, Look(color, "s"), bold=value == one.winner))
+        look = Look(color, "s", hatch=hatch)
+        ends.append(End(str(value), middle, look, bold=value == one.winner))
     axes.set_ylim(0, 1)
     axes.set_yticks([0, 0.5, 1])
     name_ends(axes, ends, SMALL)
@@ -144,12 +162,12 @@ def _points(axes: Any, one: "Numbers") -> None:
 
     # Spread sideways by a fixed generator: the picture of a tuning is always the same.
     rng = np.random.default_rng(1)
-    for iteration, values in enumerate(one.values, start=1):
-        sideways = iteration + rng.uniform(-0.3, 0.3, len(values))
+    for race, values in enumerate(one.values, start=1):
+        sideways = race + rng.uniform(-0.3, 0.3, len(values))
         axes.plot(sideways, values, ".", color=LINES[0], alpha=0.4, markersize=2, mew=0)
         if len(values):
             middle = np.median(values)
-            axes.plot([iteration - 0.4, iteration + 0.4], [middle] * 2, color=INK, linewidth=0.8)
+            axes.plot([race - 0.4, race + 0.4], [middle] * 2, color=INK, linewidth=0.8)
     if one.winner is not None:
         axes.axhline(one.winner, color=LINES[5], linewidth=0.7, linestyle=(0, (4, 2)), zorder=1)
     # A little more than the range, for points at its ends would be cut in half.

@@ -12,6 +12,8 @@ from uaos.analysis.style import GREY, TEXT, Look, text_width
 
 # Inches from the axes to the marker before a name, from there to the name, and after the name.
 _LEAD, _GAP, _END = 0.22, 0.07, 0.05
+# Inches of a marker.
+_SQUARE = 4 / 72
 # Height of a line of text, in sizes of its font.
 _LINE = 1.22
 
@@ -35,6 +37,8 @@ def name_ends(axes: Any, ends: Sequence[End], size: float = TEXT) -> None:
 
     Names too many or too long for what is beside the axes are written smaller.
     """
+    from matplotlib.patches import Rectangle
+
     figure, box = axes.figure, axes.get_window_extent()
     width, height = box.size / figure.dpi
     beside = figure.get_size_inches()[0] - box.x1 / figure.dpi - _LEAD - _GAP - _END
@@ -51,8 +55,16 @@ def name_ends(axes: Any, ends: Sequence[End], size: float = TEXT) -> None:
         x = 1 + _LEAD / width
         look: dict[str, Any] = {"color": color, "transform": axes.transAxes, "clip_on": False}
         axes.plot([1, x], [at, place], linewidth=0.6, linestyle=":", **look)
-        if end.look is not None:
-            axes.plot([x], [place], end.look.marker, markersize=4, markeredgewidth=0, **look)
+        if end.look is not None and end.look.hatch:
+            # Markers have no hatch.
+            square = Rectangle(
+                (x - _SQUARE / width / 2, place - _SQUARE / height / 2), _SQUARE / width,
+                _SQUARE / height, facecolor=color, hatch=end.look.hatch, edgecolor="white",
+                linewidth=0, transform=axes.transAxes, clip_on=False,
+            )  # fmt: skip
+            axes.add_artist(square)
+        elif end.look is not None:
+            axes.plot([x], [place], end.look.marker, markersize=72 * _SQUARE, mew=0, **look)
         axes.text(
             x + _GAP / width, place, name, transform=axes.transAxes, va="center_baseline",
             ha="left", fontsize=size, color=GREY if end.look is None else None,

@@ -1,6 +1,7 @@
 """What happened in a tuning: how candidates fell, which parameters mattered."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,9 +14,19 @@ if TYPE_CHECKING:
 
     from uaos.tuning.store import TuningStore
 
+# Inches between numbers side by side, at least: nearer, two of them read like one.
+_BETWEEN = 0.04
+# Inches from the end of a bar to its number.
+_GAP = 0.04
+# Where the stroke at the noise begins and ends, and where a number interrupts it, in rows.
+_STROKE = (-0.44, -0.29, 0.29, 0.44)
+
 
 def tuning_survival(store: "TuningStore", tuning: int, *, style: Style = DEFAULT) -> "Figure":
-    """How many candidates were left after each problem, race by race."""
+    """How many candidates were left after each problem, race by race.
+
+    A step is as high as the candidates before its problem; one more shows those left at the end.
+    """
     from uaos.analysis.tuning import survival
 
     races = survival(store, tuning)
@@ -26,23 +37,36 @@ def tuning_survival(store: "TuningStore", tuning: int, *, style: Style = DEFAULT
         axes = axes_with_margins(figure, 0.45, 0.40, 0.10, 0.24)
         start, middles = 0, []
         for i, race in enumerate(races):
-            steps = np.arange(len(race.alive) + 1)
-            left = [len(race.candidates), *race.alive]
+            wide = len(race.alive) + 1
+            steps = np.arange(wide + 1)
+            left = [len(race.candidates), *race.alive, race.alive[-1]]
             axes.fill_between(start + steps, left, step="post", color=LINES[0], alpha=0.2, lw=0)
             axes.step(start + steps, left, where="post", color=LINES[0], solid_capstyle="butt")
-            middles.append(start + len(race.alive) / 2)
-            start += len(race.alive)
+            middles.append(start + wide / 2)
+            start += wide
             if i + 1 < len(races):
                 axes.axvline(start, color="0.8", linewidth=0.4, zorder=0)
         axes.set_xlim(0, start)
         axes.set_ylim(0, None)
         axes.grid(True, axis="y")
-        axes.set_xticks(middles, [str(race.iteration) for race in races])
+        axes.set_xticks(middles, _apart(figure, axes, middles, [str(r.iteration) for r in races]))
         axes.tick_params(axis="x", length=0)
-        axes.set_xlabel("race (as wide as it has steps)")
+        axes.set_xlabel("race (its steps, then those left)")
         axes.set_ylabel("candidates left")
-        axes.set_title(f"{len(races)} races, {start} steps", fontsize=TICK)
+        axes.set_title(f"{len(races)} races, {start - len(races)} steps", fontsize=TICK)
     return figure
+
+
+def _apart(figure: "Figure", axes: Any, at: Sequence[float], names: Sequence[str]) -> list[str]:
+    """Names below these places, less those that would stand too near to the one before."""
+    inch = axes.get_window_extent().width / figure.dpi / np.ptp(axes.get_xlim())
+    kept, end = [], -np.inf
+    for x, name in zip(at, names, strict=True):
+        half = text_width(figure, [name], TICK) / 2
+        fits = x * inch - half >= end + _BETWEEN
+        end = x * inch + half if fits else end
+        kept.append(name if fits else "")
+    return kept
 
 
 def tuning_importance(
@@ -50,7 +74,8 @@ def tuning_importance(
 ) -> "Figure":
     """Which parameters mattered: the share of the ranks' variance that each explains.
 
-    A share within the noise, which a stroke marks, is grey.
+    A stroke marks the noise, and the bar of a share within it is grey. The number at the end of a
+    bar interrupts the stroke that would cross it.
     """
     from uaos.analysis.tuning import importance
 
@@ -58,24 +83,31 @@ def tuning_importance(
     if not found:
         allowed = "a tuning with more candidates, so that something can be said"
         raise InvalidParameter("parameters whose importance is known", "none", allowed)
-    width = style.inches("column")
-    with style.figure(width, 0.62 + 0.16 * len(found)) as figure:
+    width, height = style.inches("column"), 0.68 + 0.17 * len(found)
+    with style.figure(width, height) as figure:
         names = [one.name for one in found]
-        axes = axes_with_margins(figure, text_width(figure, names) + 0.14, 0.40, 0.34, 0.16)
+        left, right, top = text_width(figure, names) + 0.14, 0.34, 0.22
+        axes = axes_with_margins(figure, left, 0.40, right, top)
         places, shares = np.arange(len(found)), [one.share for one in found]
         sure = [one.share > one.noise for one in found]
         axes.barh(places, shares, 0.66, color=[LINES[0] if yes else FAINT for yes in sure])
-        axes.plot([one.noise for one in found], places, "|", color=GREY, markersize=6,
-                  markeredgewidth=0.8, label="_noise")  # fmt: skip
         edge = max(0.05, *shares, *(one.noise for one in found))
+        inch = edge / (width - left - right)
         for place, one in zip(places, found, strict=True):
-            at = one.share if one.share > one.noise else one.noise
-            axes.text(at + 0.015 * edge, place, f"{one.share:.0%}", va="center_baseline",
-                      ha="left", fontsize=TICK)  # fmt: skip
+            number = f"{one.share:.0%}"
+            axes.text(one.share + _GAP * inch, place, number, va="center_baseline", ha="left",
+                      fontsize=TICK)  # fmt: skip
+            beyond = (one.noise - one.share) / inch
+            crossed = _GAP / 2 < beyond < text_width(figure, [number], TICK) + 1.5 * _GAP
+            for part in (_STROKE[:2], _STROKE[2:]) if crossed else ((_STROKE[0], _STROKE[3]),):
+                axes.plot([one.noise] * 2, place + np.array(part), color=GREY, linewidth=0.8,
+                          solid_capstyle="butt", clip_on=False, label="_noise")  # fmt: skip
         axes.set_yticks(places, names)
         axes.set_ylim(len(found) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
         axes.set_xlim(0, edge)
         axes.xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")
         axes.set_xlabel("variance of ranks explained (ε²)")
+        figure.text(0.05 / width, 1 - 0.05 / height, "| marks the noise; grey bars lie within it",
+                    ha="left", va="top", fontsize=TICK)  # fmt: skip
     return figure
