@@ -76,6 +76,18 @@ def test_nothing_is_done_in_a_new_folder(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
+def test_the_time_of_a_study_is_more_than_that_of_its_evaluations(tmp_path: Path) -> None:
+    study = Study.at(tmp_path / "new", "smoke")
+    # ten methods on a problem of each of 24 functions
+    assert study.runs == {"tune": 800, "test": 240}
+    # 200 and 1000 evaluations a run for each of five dimensions
+    assert study.evaluations == {"tune": 800_000, "test": 1_200_000}
+    # 2 s of evaluations on two processes; 3 + 3 + 1.5 + 9 s of the stages; 1040 runs of 2 ms
+    assert study.seconds(STAGES, 1e-6, 2) == pytest.approx(1 + 16.5 + 2.08)
+    # 1.2 s on one process; 3 s; 240 runs
+    assert study.seconds(["test"], 1e-6, 1) == pytest.approx(1.2 + 3 + 0.48)
+
+
 # One study for all that is said of it: it takes a minute.
 one_study = pytest.mark.xdist_group("study")
 SMOKE = uaos("study", "--preset", "smoke", "--folder", "first", "--jobs", "2")

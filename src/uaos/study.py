@@ -16,7 +16,7 @@ from typing import Any
 from uaos.catalogue import RECOMMENDED, configuration, methods
 from uaos.configuration import Configuration
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
-from uaos.experiments.plan import UNIFORM, Plan
+from uaos.experiments.plan import UNIFORM, Plan, evaluations
 from uaos.experiments.records import Unit
 from uaos.experiments.store import Store
 from uaos.experiments.storefile import EXPERIMENT, check
@@ -40,6 +40,12 @@ RIVALS = (
     *(name for name, entry in methods().items() if entry.kind == "tuned"),
     "JADE", "R-SHADE", RECOMMENDED, UNIFORM,
 )  # fmt: skip
+
+
+# Seconds that go into no evaluation, as measured on one machine with two processors: for a stage,
+# such as until its processes have started and loaded the compiled code, and for each of its runs.
+_STAGE_SECONDS = {"tune": 3.0, "test": 3.0, "tables": 1.5, "report": 9.0}
+_RUN_SECONDS = 0.002
 
 
 @dataclass(frozen=True)
@@ -206,15 +212,28 @@ class Study:
     # How long it takes
 
     @property
-    def evaluations(self) -> dict[str, int]:
-        """The evaluations of the two stages that take time, at most."""
-        tuning = self.tuning_plan()
+    def runs(self) -> dict[str, int]:
+        """The runs of the two stages that have any, at most."""
         # The winner's place is held by any configuration: it is the number of them that counts.
         test = self.test_plan(dataclasses.replace(configuration("U-AOS-FW"), name=WINNER))
+        return {"tune": self.preset.tuning_runs, "test": len(test)}
+
+    @property
+    def evaluations(self) -> dict[str, int]:
+        """The evaluations of the same, at most."""
+        size = self.preset
+        budgets = {"tune": size.tuning_budget, "test": size.test_budget}
         return {
-            "tune": tuning.runs * tuning.evaluations(tuning.instances[0]),
-            "test": len(test) * test.budget,
+            stage: runs * evaluations(budgets[stage], size.dimension)
+            for stage, runs in self.runs.items()
         }
+
+    def seconds(self, wanted: Sequence[str], per_evaluation: float, processes: int) -> float:
+        """About how long stages take, at most: their evaluations, and what comes on top."""
+        spread = sum(self.evaluations.get(stage, 0) for stage in wanted) * per_evaluation
+        runs = sum(self.runs.get(stage, 0) for stage in wanted)
+        on_top = sum(_STAGE_SECONDS[stage] for stage in wanted) + runs * _RUN_SECONDS
+        return spread / processes + on_top
 
     def seconds_per_evaluation(self) -> float:
         """From a trial of about a second on this machine, after a warm-up."""

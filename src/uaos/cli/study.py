@@ -92,7 +92,7 @@ def _announce(study: "Study", left: list[str], jobs: int | None, dask: str | Non
         return
     count = jobs or os.cpu_count() or 1
     console.print(Text("a trial run, to see how fast this machine is …", style="dim"))
-    seconds = study.seconds_per_evaluation() * total / count
+    seconds = study.seconds(left, study.seconds_per_evaluation(), count)
     console.print(Text(
         f"at most {total:,} evaluations on {count} processes: about {_duration(seconds)}, less "
         "where problems are solved early"
