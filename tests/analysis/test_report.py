@@ -28,6 +28,7 @@ from uaos.cli.plot import _KINDS
 from uaos.errors import InvalidFile, InvalidParameter
 from uaos.experiments import Plan, Store, run_unit
 from uaos.experiments.records import failed
+from uaos.tuning.store import _hash
 
 
 @pytest.fixture(autouse=True)
@@ -329,14 +330,13 @@ def test_nothing_finished_is_said(tmp_path: Path) -> None:
     assert not (tmp_path / "r.html").exists()
 
 
-def test_a_tuning_that_cannot_be_read_is_refused(
-    stores: list[Path],
-    tmp_path: Path,
-) -> None:
+def test_a_tuning_that_cannot_be_read_is_refused(stores: list[Path], tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     shutil.copy(stores[1], path)
     with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE tunings SET setup = replace(setup, '\"space\"', '\"room\"')")
+        (setup,) = connection.execute("SELECT setup FROM tunings").fetchone()
+        other = setup.replace('"space"', '"room"')  # as another version might have written it
+        connection.execute("UPDATE tunings SET setup = ?, key = ?", (other, _hash(other)))
     connection.close()
     with pytest.raises(InvalidFile, match="old.db: the record of tuning 1 cannot be read"):
         write_report([path], tmp_path / "r.html")

@@ -42,7 +42,7 @@ _KINDS = {
         options=("dim", "method", "function", "instance", "repetition"),
     ),
     "tuning-frequencies": _Kind(
-        "values drawn in each iteration", tuning=True, options=("tuning", "parameters")
+        "values drawn in each race", tuning=True, options=("tuning", "parameters")
     ),
     "tuning-survival": _Kind("candidates left in each race", tuning=True, options=("tuning",)),
     "tuning-importance": _Kind("which parameters mattered", tuning=True, options=("tuning",)),

@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 
 # Inches between numbers side by side, at least: nearer, two of them read like one.
 _BETWEEN = 0.04
-# Inches from the end of a bar to its number.
-_GAP = 0.04
-# Where the stroke at the noise begins and ends, and where a number interrupts it, in rows.
-_STROKE = (-0.44, -0.29, 0.29, 0.44)
 
 
 def tuning_survival(store: "TuningStore", tuning: int, *, style: Style = DEFAULT) -> "Figure":
@@ -51,7 +47,7 @@ def tuning_survival(store: "TuningStore", tuning: int, *, style: Style = DEFAULT
         axes.grid(True, axis="y")
         axes.set_xticks(middles, _apart(figure, axes, middles, [str(r.iteration) for r in races]))
         axes.tick_params(axis="x", length=0)
-        axes.set_xlabel("race (its steps, then those left)")
+        axes.set_xlabel("race (as wide as it has problems)")
         axes.set_ylabel("candidates left")
         axes.set_title(f"{len(races)} races, {start - len(races)} steps", fontsize=TICK)
     return figure
@@ -74,8 +70,8 @@ def tuning_importance(
 ) -> "Figure":
     """Which parameters mattered: the share of the ranks' variance that each explains.
 
-    A stroke marks the noise, and the bar of a share within it is grey. The number at the end of a
-    bar interrupts the stroke that would cross it.
+    A stroke marks the noise, and the bar of a share within it is grey. The numbers stand in a
+    column of their own, where no stroke crosses them.
     """
     from uaos.analysis.tuning import importance
 
@@ -86,22 +82,18 @@ def tuning_importance(
     width, height = style.inches("column"), 0.68 + 0.17 * len(found)
     with style.figure(width, height) as figure:
         names = [one.name for one in found]
-        left, right, top = text_width(figure, names) + 0.14, 0.34, 0.22
+        left, right, top = text_width(figure, names) + 0.14, 0.44, 0.22
         axes = axes_with_margins(figure, left, 0.40, right, top)
         places, shares = np.arange(len(found)), [one.share for one in found]
         sure = [one.share > one.noise for one in found]
         axes.barh(places, shares, 0.66, color=[LINES[0] if yes else FAINT for yes in sure])
         edge = max(0.05, *shares, *(one.noise for one in found))
-        inch = edge / (width - left - right)
         for place, one in zip(places, found, strict=True):
-            number = f"{one.share:.0%}"
-            axes.text(one.share + _GAP * inch, place, number, va="center_baseline", ha="left",
+            axes.text(1 + (right - 0.06) / (width - left - right), place, f"{one.share:.0%}",
+                      transform=axes.get_yaxis_transform(), va="center_baseline", ha="right",
                       fontsize=TICK)  # fmt: skip
-            beyond = (one.noise - one.share) / inch
-            crossed = _GAP / 2 < beyond < text_width(figure, [number], TICK) + 1.5 * _GAP
-            for part in (_STROKE[:2], _STROKE[2:]) if crossed else ((_STROKE[0], _STROKE[3]),):
-                axes.plot([one.noise] * 2, place + np.array(part), color=GREY, linewidth=0.8,
-                          solid_capstyle="butt", clip_on=False, label="_noise")  # fmt: skip
+        axes.plot([one.noise for one in found], places, "|", color=GREY, markersize=8,
+                  markeredgewidth=0.8, clip_on=False, label="_noise")  # fmt: skip
         axes.set_yticks(places, names)
         axes.set_ylim(len(found) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)

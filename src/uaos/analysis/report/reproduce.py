@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from uaos.analysis.figures import choice
 from uaos.analysis.report.courses import Course
 from uaos.analysis.report.grid import Cell, Row, grid
 from uaos.analysis.report.html import Markup, joined, tag
@@ -67,13 +68,7 @@ def _span(experiment: Experiment) -> tuple[str, ...]:
 
 def spans(numbers: Iterable[int]) -> str:
     """Numbers as the command line takes them: 1-5,8."""
-    runs: list[list[int]] = []
-    for n in sorted(numbers):
-        if runs and n == runs[-1][-1] + 1:
-            runs[-1].append(n)
-        else:
-            runs.append([n])
-    return ",".join(str(r[0]) if len(r) == 1 else f"{r[0]}-{r[-1]}" for r in runs)
+    return choice.spans(numbers, "", dash="-", comma=",")
 
 
 def _budget(budget: int, dimension: int) -> str:
