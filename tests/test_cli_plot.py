@@ -49,6 +49,16 @@ def test_underscores_do_as_in_python(folder: Path, tmp_path: Path) -> None:
     assert (tmp_path / "x.pdf").read_bytes().startswith(b"%PDF")
 
 
+def test_a_colour_kept_for_a_method_of_other_files_is_mentioned(
+    folder: Path, tmp_path: Path
+) -> None:
+    done = run("plot", "ranks", str(folder / "mine.db"), "-o", str(tmp_path / "x.svg"),
+               "--order", "JADE,mine")  # fmt: skip
+    assert done.returncode == 0
+    assert "mine: in none of these files; its colour is kept" in done.stdout
+    assert "JADE: in none" not in done.stdout
+
+
 def test_options_reach_the_figure(folder: Path, tmp_path: Path) -> None:
     plot(folder, tmp_path, "ecdf-overall", "mine.db", "-o", "x.svg", "--methods", "JADE",
          "--no-restarts", "--font", "serif", "--dim", "20", "--order", "JADE,SaDE")  # fmt: skip
@@ -107,7 +117,6 @@ def test_a_file_alone_lists_what_fits_it(folder: Path, tmp_path: Path) -> None:
          "is for operators$"),
         ("ranks mine.db -o x.png --methods JADE", "ranks need two methods or more; there is only "
          "JADE$"),
-        ("ranks mine.db -o x.png --order JADE,SeDE", "unknown method 'SeDE'; did you mean 'SaDE'"),
         ("operators mine.db -o x.png --order JADE", "--order is 'JADE'; allowed: nothing with"),
         # 10^0.6 and 10^0.4 are 3.98 and 2.51; the logarithm of 3 is 0.477
         ("art-ratio mine.db -o x.png --target 3", "target is 3.0; .*; the nearest is 2.5118864$"),

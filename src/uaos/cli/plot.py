@@ -149,7 +149,7 @@ def _of_experiment(
     if kind == "operators":
         return _of_run(stores, asked, style)
     results = analysis.Results.read(*stores)
-    _check_order(results, style.order)
+    _mention_absent(results, style.order)
     dimension = _dimension(results, asked.get("dim"))
     methods = _listed(asked.get("methods"))
     if kind == "ranks":
@@ -250,15 +250,11 @@ def _dimension(results: "Results", wanted: int | None) -> int:
     raise Missing(f"the runs have several dimensions; name one with --dim: {there}")
 
 
-def _check_order(results: "Results", order: tuple[str, ...]) -> None:
-    """Refuse a name that no method has, neither in the files nor, for other files, in ours."""
-    from uaos.catalogue import methods
-    from uaos.experiments.peers import PEERS
-
-    known = dict.fromkeys((*results.configurations, *methods(), *PEERS))
+def _mention_absent(results: "Results", order: tuple[str, ...]) -> None:
+    """A colour may be kept for a method of other files; if it is a slip, it is seen."""
     for name in order:
-        if name not in known:
-            raise UnknownName("method", name, known, hint="(in --order)")
+        if name not in results.configurations:
+            console.print(Text(f"{name}: in none of these files; its colour is kept", style="dim"))
 
 
 def _check_stores(kind: str, stores: list[Path]) -> None:
