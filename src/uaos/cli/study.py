@@ -71,8 +71,8 @@ def study_command(
     except KeyboardInterrupt:
         console.print("stopped: what was finished is kept; the same command continues")
         sys.exit(INTERRUPTED)
-    minutes = (time.perf_counter() - begun) / 60
-    console.print(Text(f"\nDone in {minutes:.1f} minutes.", style="bold"))
+    took = _duration(time.perf_counter() - begun)
+    console.print(Text(f"\nDone in {took}.", style="bold"))
     if study.report.exists():
         console.print(Text(f"Open {study.report} in a browser."))
 
