@@ -130,7 +130,7 @@ def _sentence(pair: Pair, functions: Pair) -> str:
     return (
         f"{pair.first} against {pair.second}: {outcome(pair)}. Of {pair.problems} problems it wins "
         f"{pair.wins}, loses {pair.losses}, ties {pair.ties}; in the median it takes "
-        f"{10**pair.difference:.2g} times the evaluations, or ends with that much of the error; "
+        f"{10**pair.difference:.3g} times the evaluations, or ends with that much of the error; "
         f"p = {pair.p_holm:.2g} over the problems, {functions.p_holm:.2g} over the "
         f"{functions.problems} functions."
     )
