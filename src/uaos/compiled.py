@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from uaos.components import Component, probabilities, qualities
 from uaos.components.probabilities import AdaptivePursuit, ProbabilityMatching
@@ -22,6 +21,7 @@ from uaos.components.rewards import ImmediateSuccess, SuccessRate, SuccessSum
 from uaos.components.rewards_ranked import AreaUnderCurve, WindowSuccessSum
 from uaos.components.selections import Greedy, Proportional
 from uaos.components.views import Window
+from uaos.jit import njit
 
 Array = np.ndarray[Any, Any]
 

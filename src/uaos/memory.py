@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from uaos.components.rewards import Reward
 from uaos.components.views import Generations, Successes, Window
+from uaos.jit import njit
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

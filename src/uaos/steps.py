@@ -15,10 +15,10 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from uaos.components import Component, Metric
 from uaos.components.base import LIMIT
+from uaos.jit import njit
 
 Array = np.ndarray[Any, Any]
 #: From the fitness of parent and offspring and the best so far to the metric and the success.

@@ -11,10 +11,10 @@ of either is one row number.
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from uaos.de import layout as at
 from uaos.de.sampling import draw
+from uaos.jit import njit
 
 Array = np.ndarray[Any, Any]
 

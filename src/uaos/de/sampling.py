@@ -7,9 +7,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from uaos.de import layout as at
+from uaos.jit import njit
 
 Array = np.ndarray[Any, Any]
 
