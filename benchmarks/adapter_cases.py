@@ -155,6 +155,19 @@ def how_many(share: float, n: int) -> int:
     return max(1, round(share * n))
 
 
+def smaller(solution: Solution, dropped: np.ndarray) -> Solution:
+    """A subset without some of its members."""
+    chosen = solution.parts.copy()
+    chosen[dropped] = False
+    return Solution(chosen, 0.0)
+
+
+def random_members(solution: Solution, share: float, rng: np.random.Generator) -> Solution:
+    """A subset without a random share of its members."""
+    inside = np.flatnonzero(solution.parts)
+    return smaller(solution, rng.choice(inside, how_many(share, len(inside)), replace=False))
+
+
 def knapsack(items: int, iterations: int, instance: int) -> Case:
     """Subsets of correlated items; the objective is the profit, negated."""
     rng = np.random.default_rng(instance)
@@ -163,19 +176,13 @@ def knapsack(items: int, iterations: int, instance: int) -> Case:
     capacity = int(weight.sum() * 0.4)
     ratio = profit / weight
 
-    def without(solution: Solution, dropped: np.ndarray) -> Solution:
-        chosen = solution.parts.copy()
-        chosen[dropped] = False
-        return Solution(chosen, 0.0)
-
     def random_items(solution: Solution, share: float, rng: np.random.Generator) -> Solution:
-        inside = np.flatnonzero(solution.parts)
-        return without(solution, rng.choice(inside, how_many(share, len(inside)), replace=False))
+        return random_members(solution, share, rng)
 
     def worst_items(solution: Solution, share: float, rng: np.random.Generator) -> Solution:
         inside = np.flatnonzero(solution.parts)
         noisy = ratio[inside] * rng.uniform(0.8, 1.2, len(inside))
-        return without(solution, inside[np.argsort(noisy)[: how_many(share, len(inside))]])
+        return smaller(solution, inside[np.argsort(noisy)[: how_many(share, len(inside))]])
 
     def filled(solution: Solution, order: np.ndarray) -> Solution:
         chosen = solution.parts.copy()
@@ -308,19 +315,13 @@ def covering(sets: int, elements: int, iterations: int, instance: int) -> Case:
     holds[rng.integers(sets, size=elements), np.arange(elements)] = True
     cost = rng.integers(5, 50, sets)
 
-    def without(solution: Solution, dropped: np.ndarray) -> Solution:
-        chosen = solution.parts.copy()
-        chosen[dropped] = False
-        return Solution(chosen, 0.0)
-
     def random_sets(solution: Solution, share: float, rng: np.random.Generator) -> Solution:
-        inside = np.flatnonzero(solution.parts)
-        return without(solution, rng.choice(inside, how_many(share, len(inside)), replace=False))
+        return random_members(solution, share, rng)
 
     def costly_sets(solution: Solution, share: float, rng: np.random.Generator) -> Solution:
         inside = np.flatnonzero(solution.parts)
         noisy = cost[inside] * rng.uniform(0.5, 1.5, len(inside))
-        return without(solution, inside[np.argsort(-noisy)[: how_many(share, len(inside))]])
+        return smaller(solution, inside[np.argsort(-noisy)[: how_many(share, len(inside))]])
 
     def greedy_cover(solution: Solution, rng: np.random.Generator) -> Solution:
         chosen = solution.parts.copy()

@@ -5,29 +5,16 @@ import gzip
 import html
 import json
 import re
-from collections.abc import Callable
-from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tuning_cases import AtOnce, sade_with
 
 from uaos.experiments import Plan, Store, run_unit
-from uaos.tuning.design import Design, design_for
 from uaos.tuning.instances import Instance
 from uaos.tuning.tune import Plan as TuningPlan
 from uaos.tuning.tune import tune
-
-
-class Here(Executor):
-    """Runs what is submitted there and then."""
-
-    _max_workers = 32
-
-    def submit(self, work: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future:
-        future: Future = Future()
-        future.set_result(work(*arguments, **named))
-        return future
 
 
 def experiment(path: Path, *methods: str, **changes: Any) -> Path:
@@ -39,21 +26,11 @@ def experiment(path: Path, *methods: str, **changes: Any) -> Path:
     return path
 
 
-def two_free() -> Design:
-    """SaDE with F and the power of its reward to be tuned."""
-    made = design_for("SaDE", ["F"], dimension=2)
-    for name in made.space.names:
-        if not made.space[name].fixed and name not in ("F", "power"):
-            value = getattr(made.base.method.reward, name, 0.0)
-            made = made.narrowed(lambda space, n=name, v=value: space.fix(n, v))
-    return made
-
-
 def tuning(path: Path, **changes: Any) -> Path:
     """The store of a small tuning, run in this process."""
     problems = tuple(Instance(f, 2, 16) for f in (1, 2, 8))
     given = {"runs": 96, "budget": "40D", "seed": 3, "training_set": "16"} | changes
-    tune(TuningPlan(two_free(), problems, **given), path, Here())
+    tune(TuningPlan(sade_with("F", "power"), problems, **given), path, AtOnce())
     return path
 
 

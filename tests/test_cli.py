@@ -1,18 +1,15 @@
 """The command line shows what the library knows, and never a traceback."""
 
 import io
-import os
-import pty
 import re
-import signal
 import subprocess
 import sys
-import time
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from terminal import interrupted
 
 import uaos
 from uaos.cli import main
@@ -176,28 +173,12 @@ def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
 
 
 def test_a_terminal_sees_the_run_live_and_ctrl_c_keeps_the_best_so_far() -> None:
-    leader, follower = pty.openpty()
     command = ["run", "--function", "15", "--dim", "10", "--budget", "100000000", "--seed", "1"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "uaos.cli", *command], stdout=follower, stderr=follower,
-        env={**os.environ, "COLUMNS": "100", "TERM": "xterm"},
-    )  # fmt: skip
-    os.close(follower)
-    shown = ""
-    deadline = time.monotonic() + 60
-    while "best - f_opt" not in shown and time.monotonic() < deadline:
-        shown += os.read(leader, 65536).decode(errors="replace")
-    process.send_signal(signal.SIGINT)
-    try:
-        while chunk := os.read(leader, 65536):
-            shown += chunk.decode(errors="replace")
-    except OSError:  # the terminal closes when the program ends
-        pass
-    os.close(leader)
-    assert process.wait(timeout=30) == 130
-    assert "of 100,000,000" in shown
-    assert "interrupted; this is the best so far" in shown
-    assert "Traceback" not in shown
+    done = interrupted(*command, when=lambda shown: "best - f_opt" in shown)
+    assert done.returncode == 130
+    assert "of 100,000,000" in done.shown
+    assert "interrupted; this is the best so far" in done.shown
+    assert "Traceback" not in done.shown
 
 
 def test_ctrl_c_is_answered_by_a_word(monkeypatch: pytest.MonkeyPatch) -> None:

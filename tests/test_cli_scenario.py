@@ -1,15 +1,10 @@
 """`uaos scenario`: one command, a table and a picture; never a traceback."""
 
-import os
-import pty
 import re
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
+from terminal import interrupted
 from test_cli import run
 
 SMALL = ("--repetitions", "3", "--steps", "30", "--every", "12", "--operators", "3")
@@ -73,23 +68,8 @@ def test_help_has_an_example_that_runs() -> None:
 
 
 def test_a_terminal_sees_progress_and_ctrl_c_ends_it() -> None:
-    leader, follower = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "uaos.cli", "scenario", "--repetitions", "100000", "--jobs", "1"],
-        stdout=follower, stderr=follower, env={**os.environ, "COLUMNS": "100", "TERM": "xterm"},
-    )  # fmt: skip
-    os.close(follower)
-    shown = ""
-    deadline = time.monotonic() + 60
-    while "/100000" not in shown and time.monotonic() < deadline:
-        shown += os.read(leader, 65536).decode(errors="replace")
-    process.send_signal(signal.SIGINT)
-    try:
-        while chunk := os.read(leader, 65536):
-            shown += chunk.decode(errors="replace")
-    except OSError:  # the terminal closes when the program ends
-        pass
-    os.close(leader)
-    assert process.wait(timeout=30) == 130
-    assert "interrupted" in shown
-    assert "Traceback" not in shown
+    command = ["scenario", "--repetitions", "100000", "--jobs", "1"]
+    done = interrupted(*command, when=lambda shown: "/100000" in shown)
+    assert done.returncode == 130
+    assert "interrupted" in done.shown
+    assert "Traceback" not in done.shown

@@ -3,13 +3,11 @@
 import io
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from terminal import interrupted
 from test_cli import OWN, Done, run
 from test_register import _families_as_before  # noqa: F401 (tests register components)
 
@@ -469,40 +468,18 @@ def test_without_r_irace_is_refused_in_one_line(
 # On a terminal
 
 
-@pytest.fixture
-def terminal() -> Iterator[tuple[int, int]]:
-    leader, follower = pty.openpty()
-    yield leader, follower
-    os.close(leader)
-
-
-def test_a_terminal_sees_the_race_live_and_ctrl_c_says_how_to_continue(
-    terminal: tuple[int, int], tmp_path: Path
-) -> None:
-    leader, follower = terminal
+def test_a_terminal_sees_the_race_live_and_ctrl_c_says_how_to_continue(tmp_path: Path) -> None:
     long = [*SADE, "--dim", "10", "--budget", "2000D", "--instances", "16-18", "--jobs", "1"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "uaos.cli", "tune", "a.db", *long, "--runs", "5000"],
-        stdout=follower, stderr=follower, cwd=tmp_path,
-        env={**os.environ, "COLUMNS": "100", "TERM": "xterm"},
-    )  # fmt: skip
-    os.close(follower)
-    shown = ""
-    deadline = time.monotonic() + 240
     # Runs are counted within a step, too: the first one takes minutes.
-    while not re.search(r"runs +[1-9]\d* of 5,000", shown) and time.monotonic() < deadline:
-        shown += os.read(leader, 65536).decode(errors="replace")
-    process.send_signal(signal.SIGINT)
-    try:
-        while chunk := os.read(leader, 65536):
-            shown += chunk.decode(errors="replace")
-    except OSError:  # the terminal closes when the program ends
-        pass
-    assert process.wait(timeout=60) == 130
+    done = interrupted(
+        "tune", "a.db", *long, "--runs", "5000", cwd=tmp_path, patience=240, ends_within=60,
+        when=lambda shown: re.search(r"runs +[1-9]\d* of 5,000", shown),
+    )  # fmt: skip
+    assert done.returncode == 130
     for part in ("race", "1 of 2", "candidates", "left"):
-        assert part in shown
-    assert "are in a.db; the same command continues" in shown
-    assert "Traceback" not in shown
+        assert part in done.shown
+    assert "are in a.db; the same command continues" in done.shown
+    assert "Traceback" not in done.shown
     assert [p.name for p in tmp_path.iterdir()] == ["a.db"]
 
 

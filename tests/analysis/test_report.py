@@ -233,7 +233,7 @@ def test_runs_for_which_there_is_no_room_are_counted(
     """Three functions of mix and of uniform; the last is the third run of one of them."""
     with Sources(stores[:1]) as sources:
         every, _ = courses(sources.experiments, None, ["uniform", "mix"])
-        sizes = [len(json.dumps(c.data(), separators=(",", ":"))) for c in every]
+        sizes = [len(json.dumps(c.data, separators=(",", ":"))) for c in every]
         monkeypatch.setattr("uaos.analysis.report.courses.ROOM", sum(sizes) - 1)
         kept, left_out = courses(sources.experiments, None, ["uniform", "mix"])
     assert (len(kept), left_out) == (5, 1)

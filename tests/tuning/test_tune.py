@@ -2,16 +2,16 @@
 
 import functools
 from collections.abc import Iterator
-from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tuning_cases import AtOnce, sade_with
 
 import uaos
 from uaos.catalogue import configuration
 from uaos.errors import InvalidParameter, UaosError, UnknownName
-from uaos.tuning.design import INITIAL, Design, design, design_for
+from uaos.tuning.design import INITIAL, design
 from uaos.tuning.events import IterationEnded, IterationStarted, Sampled, Step
 from uaos.tuning.instances import Instance
 from uaos.tuning.store import TuningStore
@@ -20,31 +20,11 @@ from uaos.tuning.tune import Plan, Tuned, candidate_words, initial_candidates, t
 PROBLEMS = tuple(Instance(f, 2, 16) for f in (1, 2, 8))
 
 
-class AtOnce(Executor):
-    """Runs what is submitted there and then; more workers are written for at once."""
-
-    def __init__(self, workers: int = 32) -> None:
-        self._max_workers = workers
-
-    def submit(self, work, /, *arguments):
-        future: Future = Future()
-        future.set_result(work(*arguments))
-        return future
-
-
 class Killed(BaseException):
     """The process is no more."""
 
 
-@functools.cache
-def small() -> Design:
-    """Two free parameters, F and max_gen; 96 runs will do."""
-    made = design_for("SaDE", ["F"], dimension=2)
-    for name in made.space.names:
-        if not made.space[name].fixed and name not in ("F", "max_gen"):
-            value = getattr(made.base.method.reward, name, 0.0)
-            made = made.narrowed(lambda space, n=name, v=value: space.fix(n, v))
-    return made
+small = functools.partial(sade_with, "F", "max_gen")
 
 
 def plan(**changes: Any) -> Plan:

@@ -6,6 +6,9 @@ from numpy.typing import NDArray
 #: Samples drawn at least, rounded up to a multiple of the number of runs, as cocopp does.
 SAMPLES = 1000
 
+#: How far restarts are shown, in multiples of the longest run: they begin where runs end.
+ROOM = 10
+
 
 def sample_size(runs: int, least: int = SAMPLES) -> int:
     """The smallest multiple of `runs` that is at least `least`."""

@@ -11,13 +11,11 @@ import numpy as np
 from uaos.analysis.art import AverageRunningTime, printed, running_times
 from uaos.analysis.best2009 import TABLE_TARGETS
 from uaos.analysis.ecdf import ecdf
+from uaos.analysis.restarts import ROOM
 from uaos.analysis.results import Results, Runs
 from uaos.analysis.statistics import ALPHA, Pair, Ranking
 from uaos.files import whole_file
 from uaos.problems.bbob import CLASSES
-
-# Restarts begin where runs end: up to so many times the longest run they have room to show.
-_ROOM = 10
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,7 @@ def overview(results: Results, dimension: int, ranking: Ranking, *, seed: int = 
         cells = [method]
         # The area is linear, so that of several functions is the mean of theirs.
         raw = {r.function: ecdf(r).area(limit) for r in of}
-        restarted = {r.function: ecdf(r, restarts=True, seed=seed).area(_ROOM * limit) for r in of}
+        restarted = {r.function: ecdf(r, restarts=True, seed=seed).area(ROOM * limit) for r in of}
         for name in (*present, "all"):
             members = [r for r in of if name == "all" or r.function in CLASSES[name]]
             solved, trials = sum(r.solved for r in members), sum(map(len, members))
@@ -101,7 +99,7 @@ def overview(results: Results, dimension: int, ranking: Ranking, *, seed: int = 
         tuple(records),
         f"ECDF area: over 51 targets 1e2 … 1e-8, evaluations / D from 1 to {limit:,.0f} (the "
         f"longest run) on a logarithmic scale, 1 at most; with simulated restarts to "
-        f"{_ROOM * limit:,.0f}.",
+        f"{ROOM * limit:,.0f}.",
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from uaos.analysis.scores import Scores
 from uaos.analysis.statistics import ALPHA, TELLING, Pair, pairwise
+from uaos.analysis.wording import listed
 from uaos.experiments.plan import UNIFORM
 
 
@@ -56,7 +57,7 @@ def verdict(scores: Scores, configurations: Mapping[str, Mapping[str, Any]]) -> 
     note = ""
     if other := [m for m in adaptive if not _same_settings(m, yardstick[m], configurations)]:
         note = (
-            f"The differential evolution (operators, F, CR, population …) of {_listed(other)} is "
+            f"The differential evolution (operators, F, CR, population …) of {listed(other)} is "
             f"not that of {UNIFORM}, so more than the choice of operators is compared there."
         )
     lost = [m for m in better + worse if over_functions[m].better != over_problems[m].better]
@@ -64,7 +65,7 @@ def verdict(scores: Scores, configurations: Mapping[str, Mapping[str, Any]]) -> 
         be = "is" if len(lost) == 1 else "are"
         note = (
             "Instances of a function are much alike: if each function counts once, "
-            f"{_listed(lost)} {be} not told apart from uniform choice. {note}"
+            f"{listed(lost)} {be} not told apart from uniform choice. {note}"
         ).strip()
     tests = tuple((over_problems[m], over_functions[m]) for m in adaptive)
     return Verdict(_headline(better, worse, undecided), tests, note)
@@ -117,7 +118,7 @@ def _headline(better: list[str], worse: list[str], undecided: list[str]) -> str:
     ):  # fmt: skip
         if names:
             be = "is" if len(names) == 1 else "are"
-            parts.append(f"{_listed(names)} {be} {what} uniform choice")
+            parts.append(f"{listed(names)} {be} {what} uniform choice")
     return f"Does adapting pay? {answer}: {'; '.join(parts)} (α = {ALPHA:g})."
 
 
@@ -134,11 +135,6 @@ def _sentence(pair: Pair, functions: Pair) -> str:
         f"p = {pair.p_holm:.2g} over the problems, {functions.p_holm:.2g} over the "
         f"{functions.problems} functions."
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Names in a sentence: A, B and C."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _same_settings(

@@ -273,12 +273,11 @@ def _check_stores(kind: str, stores: list[Path]) -> None:
 
 def _fitting(path: Path) -> list[str]:
     """The kinds of figures that fit the file; one that is no store of ours is refused."""
-    from uaos.experiments.storefile import EXPERIMENT, check
+    from uaos.experiments.storefile import EXPERIMENT, application, check
     from uaos.tuning.records import TUNING
 
     try:
-        with path.open("rb") as file:
-            tuning = file.read(72)[68:] == TUNING.application
+        tuning = application(path) == TUNING.application
     except OSError as error:
         raise InvalidFile(f"{path}: cannot be read ({error.strerror})") from None
     check(path, TUNING if tuning else EXPERIMENT)

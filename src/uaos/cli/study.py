@@ -1,5 +1,6 @@
 """`uaos study`: the paper's pipeline in one command, from tuning to the report."""
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -79,8 +80,6 @@ def study_command(
 
 def _announce(study: "Study", left: list[str], jobs: int | None, dask: str | None) -> None:
     """What will be run, and about how long that takes."""
-    import os
-
     size = study.preset
     console.print(Text(f"{study.name}: {size.words}, in {size.dimension}-D, in {study.folder}/"))
     costs = {k: v for k, v in study.evaluations.items() if k in left}

@@ -96,6 +96,12 @@ def check_folder(path: Path) -> None:
         raise InvalidFile(f"{path}: there is no folder {path.absolute().parent}")
 
 
+def application(path: Path) -> bytes:
+    """The four bytes in which SQLite keeps what a file is for."""
+    with path.open("rb") as file:
+        return file.read(72)[68:]
+
+
 def check(path: Path, kind: Kind = EXPERIMENT) -> None:
     """Refuse, without touching it, a file that is not a whole store of a version we know."""
     try:
@@ -107,11 +113,11 @@ def check(path: Path, kind: Kind = EXPERIMENT) -> None:
         raise InvalidFile(f"{path}: cannot be read ({error.strerror})") from None
     if len(head) < 100 or not head.startswith(_MAGIC):
         raise InvalidFile(f"{path}: not a store of uaos, or a damaged one")
-    application = head[68:72]
-    if application not in _STORES:
+    purpose = head[68:72]
+    if purpose not in _STORES:
         raise InvalidFile(f"{path}: an SQLite file, but not a store of uaos")
-    if application != kind.application:
-        (found, command), (expected, _) = _STORES[application], _STORES[kind.application]
+    if purpose != kind.application:
+        (found, command), (expected, _) = _STORES[purpose], _STORES[kind.application]
         raise InvalidFile(
             f"{path}: the store of {found}, where that of {expected} is expected; `{command}` "
             "reads it"

@@ -7,6 +7,7 @@ import numpy as np
 
 from uaos.analysis.figures.labels import End, name_ends, room
 from uaos.analysis.style import DEFAULT, INK, LINES, SMALL, TICK, Look, Style, text_width
+from uaos.components import FAMILIES
 from uaos.de.picture import HATCHES, PALETTE
 from uaos.errors import InvalidParameter, UnknownName
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from uaos.analysis.tuning import Numbers, Shares
     from uaos.tuning.store import TuningStore
 
-# The components first, in the order of the loop.
-_FAMILIES = ("metric", "reward", "quality", "probability", "selection")
 # Inches: margins, for numbers at the lowest ticks, for the word below them; a panel of numbers at
 # its narrowest, with its margins, and a value in a panel of choices.
 _LEFT, _EDGE, _TICKS, _WORD = 0.34, 0.08, 0.14, 0.16
@@ -55,7 +54,7 @@ def tuning_frequencies(
     from uaos.analysis.tuning import Shares, frequencies
 
     found = _chosen(frequencies(store, tuning), parameters)
-    choices = sorted((o for o in found if isinstance(o, Shares)), key=lambda o: _order(o.name))
+    choices = sorted((o for o in found if isinstance(o, Shares)), key=lambda o: order(o.name))
     numbers = [o for o in found if not isinstance(o, Shares)]
     width = style.inches("page")
     across, down, choice, tall = _PAGE if width > 5 else _COLUMN
@@ -113,8 +112,9 @@ def _said(figure: Any, width: float) -> str:
     return one if text_width(figure, [one], TICK) <= width else f"{parts[0]}\n{parts[1]} {parts[2]}"
 
 
-def _order(name: str) -> int:
-    return _FAMILIES.index(name) if name in _FAMILIES else len(_FAMILIES)
+def order(name: str) -> int:
+    """The components first, in the order of the loop."""
+    return FAMILIES.index(name) if name in FAMILIES else len(FAMILIES)
 
 
 def _panel(figure: Any, columns: int, i: int, bottom: float, high: float, beside: float) -> Any:

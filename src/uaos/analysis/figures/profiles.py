@@ -12,6 +12,7 @@ from uaos.analysis.figures.choice import chosen, shared_functions, spans
 from uaos.analysis.figures.labels import End, name_ends, room
 from uaos.analysis.figures.multiples import small_multiples
 from uaos.analysis.figures.reference import NAME, profile_2009
+from uaos.analysis.restarts import ROOM
 from uaos.analysis.results import Results
 from uaos.analysis.style import DEFAULT, GREY, TICK, Look, Style
 from uaos.problems.bbob import BBOB, CLASSES
@@ -19,8 +20,6 @@ from uaos.problems.bbob import BBOB, CLASSES
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Simulated restarts are shown up to so many times the longest budget.
-_ROOM = 10
 # Points of a curve in a decade at most: more cannot be told apart in print.
 _POINTS = 150
 # Names beside the curves take no more than this of the width.
@@ -47,7 +46,7 @@ class _Profiles:
             m: {f: ecdf(r, restarts=restarts) for f, r in of.items()} for m, of in self.runs.items()
         }
         longest = max(int(r.budgets.max()) for of in self.runs.values() for r in of.values())
-        self.end = max(10.0, longest / dimension * (_ROOM if restarts else 1))
+        self.end = max(10.0, longest / dimension * (ROOM if restarts else 1))
         self.restarts = restarts
 
     def draw(self, axes: Any, functions: Sequence[int], *, thin: bool = False) -> list[End]:

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from uaos.analysis import wording
 from uaos.errors import InvalidParameter
 from uaos.files import whole_file
 
@@ -24,7 +25,9 @@ def check_path(path: str | os.PathLike[str]) -> Path:
     """Refuse a file that cannot be written, before anything is drawn."""
     place = Path(path)
     if place.suffix.lower() not in FORMATS:
-        raise InvalidParameter("figure", str(place), f"a file that ends in {_listed(FORMATS)}")
+        raise InvalidParameter(
+            "figure", str(place), f"a file that ends in {wording.listed(FORMATS, 'or')}"
+        )
     if place.is_dir() or not place.absolute().parent.is_dir():
         raise InvalidParameter("figure", str(place), "a file in a folder that exists")
     return place
@@ -45,8 +48,3 @@ def save(figure: "Figure", path: str | os.PathLike[str]) -> Path:
     with matplotlib.rc_context(settings), whole_file(place) as part:
         figure.savefig(part, format=form[1:], dpi=_DPI, metadata=FORMATS[form])
     return place
-
-
-def _listed(names: Any) -> str:
-    *most, last = names
-    return f"{', '.join(most)} or {last}"

@@ -14,9 +14,6 @@ from uaos.analysis.statistics import Pair, Ranking, friedman, pairwise
 from uaos.analysis.verdict import Verdict, verdict
 from uaos.problems.bbob import BBOB, CLASSES
 
-#: How far simulated restarts are drawn, in multiples of the longest budget.
-ROOM = 10
-
 
 @dataclass(frozen=True)
 class Panel:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,6 +58,7 @@ class Course:
         share: NDArray[np.float64] = total / max(1, int(total.sum()))
         return share
 
+    @cached_property
     def data(self) -> dict[str, Any]:
         """For the script: shares and probabilities in thousandths."""
         o, h = self.outcome, self.history
@@ -113,7 +115,7 @@ def courses(
         found = list(_turns({m: medians[m] for m in dict.fromkeys((*first, *medians))}))
     size = 0
     for kept, one in enumerate(found):
-        size += len(json.dumps(one.data(), separators=(",", ":")))
+        size += len(json.dumps(one.data, separators=(",", ":")))
         if size > ROOM and kept:
             return found[:kept], len(found) - kept
     return found, 0
@@ -125,7 +127,7 @@ def _wanted(experiments: Sequence[Experiment], chosen: Sequence[Chosen]) -> list
         made = [
             course
             for e in experiments
-            for outcome in e.store.outcomes()
+            for outcome in e.outcomes
             if (outcome.method, outcome.function, outcome.instance) == one
             and outcome.status == "done"
             and (course := _course(e.store, outcome)) is not None
@@ -142,7 +144,7 @@ def _medians(experiments: Sequence[Experiment]) -> dict[str, list[Course]]:
     groups: dict[tuple[str, int, int], list[tuple[Outcome, Store]]] = {}
     for e in experiments:
         single = {m for m, c in e.store.configurations().items() if c.get("method") is None}
-        for outcome in e.store.outcomes():
+        for outcome in e.outcomes:
             if outcome.status == "done" and outcome.method not in single:
                 key = (outcome.method, outcome.dimension, outcome.function)
                 groups.setdefault(key, []).append((outcome, e.store))

@@ -1,10 +1,12 @@
 """The first picture: how far the methods came, and how the best of them chose its operators."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from uaos.analysis.report.chapter import Chapter
 from uaos.analysis.report.courses import Course
 from uaos.analysis.report.html import Markup, joined, tag
+from uaos.analysis.report.pictures import plot
 from uaos.de.picture import PALETTE
 
 
@@ -41,8 +43,6 @@ def _known(chapter: Chapter) -> bool:
     return any(chapter.reference(p) is not None for p in chapter.panels() if p.key == "all")
 
 
-def _figure(kind: str, title: str, link: str, caption: object, **data: object) -> Markup:
-    given = {f"data_{key}": value for key, value in data.items()}
-    live = tag("div", class_="live", data_plot=kind, data_brief="1", data_label=title, **given)
+def _figure(kind: str, title: str, link: str, caption: object, **data: Any) -> Markup:
     head = tag("a", title, href=link, class_="title")
-    return tag("figure", head, live, tag("figcaption", caption))
+    return plot(kind, before=head, caption=caption, brief="1", label=title, **data)

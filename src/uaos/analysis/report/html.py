@@ -5,6 +5,8 @@ import math
 import re
 from collections.abc import Iterable
 
+from uaos.analysis import wording
+
 # Between the digits of a long number, and before a unit: never broken, narrower than a space.
 _THIN = "\u202f"
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -78,9 +80,7 @@ def prose(text: str) -> str:
 def listed(names: Iterable[object], conjunction: str = "and") -> Markup:
     """Names in a sentence: A, B and C."""
     parts = [markup(name) for name in names]
-    if len(parts) < 2:
-        return joined(parts)
-    return joined([joined(parts[:-1], ", "), f" {conjunction} ", parts[-1]])
+    return Markup(wording.listed(parts, conjunction) if parts else "")
 
 
 def duration(seconds: float) -> str:

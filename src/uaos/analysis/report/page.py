@@ -94,7 +94,7 @@ def page(
     data = {
         "methods": looks.data(),
         "chapters": {str(c.dimension): profile_data(c) for c in chapters},
-        "courses": [c.data() for c in found],
+        "courses": [c.data for c in found],
         "tunings": {str(t.number): t.data() for t in tunings},
         "csv": _csv(chapters, tunings)
         | {"versions": csv_text(version_records(sources))}

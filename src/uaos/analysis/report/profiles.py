@@ -6,10 +6,11 @@ import numpy as np
 
 from uaos.analysis import figures
 from uaos.analysis.ecdf import Ecdf
-from uaos.analysis.report.chapter import ROOM, Chapter, Panel
+from uaos.analysis.report.chapter import Chapter, Panel
 from uaos.analysis.report.html import Markup, joined, tag, whole
 from uaos.analysis.report.looks import Looks
 from uaos.analysis.report.pictures import image, plot
+from uaos.analysis.restarts import ROOM
 from uaos.analysis.style import Style
 from uaos.problems.bbob import CLASSES
 

@@ -24,7 +24,7 @@ _PROBLEM = re.compile(r"f(?P<function>\d+) (?P<dimension>\d+)-D i\d+")
 def bench_commands(experiment: Experiment) -> list[str]:
     """The commands that run the experiment: one for the methods that share their problems."""
     units: dict[tuple[str, int], list[Outcome]] = {}
-    for o in experiment.store.outcomes():
+    for o in experiment.outcomes:
         units.setdefault((o.method, o.dimension), []).append(o)
     of: dict[tuple[int, tuple[str, ...], int, int], list[str]] = {}
     for (method, dimension), found in units.items():

@@ -10,6 +10,7 @@ from typing import Self
 from uaos.analysis.results import Results
 from uaos.errors import InvalidFile, InvalidParameter
 from uaos.experiments.store import Outcome, Span, Store, Tally
+from uaos.experiments.storefile import application
 from uaos.tuning.records import TUNING, Tuning
 from uaos.tuning.store import TuningStore
 
@@ -21,12 +22,17 @@ class Experiment:
     store: Store
     span: Span
     tallies: dict[str, Tally]
-    failures: tuple[Outcome, ...]
+    outcomes: tuple[Outcome, ...]
 
     @property
     def name(self) -> str:
         """The file's name; where it lies is nobody's business."""
         return self.store.path.name
+
+    @property
+    def failures(self) -> list[Outcome]:
+        """Runs that failed."""
+        return [o for o in self.outcomes if o.status == "failed"]
 
     @property
     def waiting(self) -> int:
@@ -77,7 +83,7 @@ class Sources:
         each = {
             (o.method, o.function, o.dimension, o.instance, o.repetition): o.seconds
             for e in self.experiments
-            for o in e.store.outcomes()
+            for o in e.outcomes
         }
         return sum(each.values())
 
@@ -103,14 +109,12 @@ def _opened(path: Path) -> Store | TuningStore:
 
 
 def _is_tuning(path: Path) -> bool:
-    """By the bytes in which SQLite keeps what a file is for; what is no store fails elsewhere."""
+    """By what the file says it is for; what is no store fails elsewhere."""
     try:
-        with path.open("rb") as file:
-            return file.read(72)[68:] == TUNING.application
+        return application(path) == TUNING.application
     except OSError:
         return False
 
 
 def _experiment(store: Store) -> Experiment:
-    failures = tuple(o for o in store.outcomes() if o.status == "failed")
-    return Experiment(store, store.plan, store.tallies(), failures)
+    return Experiment(store, store.plan, store.tallies(), tuple(store.outcomes()))

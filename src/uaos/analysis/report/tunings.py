@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from uaos.analysis import figures
+from uaos.analysis.figures.drawn_values import order
 from uaos.analysis.report.grid import Cell, Row, csv_text, grid
 from uaos.analysis.report.html import (
     Markup,
@@ -23,11 +24,11 @@ from uaos.analysis.report.pictures import image, plot
 from uaos.analysis.report.recipes import recipe
 from uaos.analysis.report.sources import TuningEntry
 from uaos.analysis.tuning import Importance, Numbers, Shares, frequencies, importance, survival
+from uaos.components import FAMILIES
 from uaos.errors import InvalidFile, UaosError
 
 # Shares below this are only named.
 _LEAST = 0.005
-_FAMILIES = ("metric", "reward", "quality", "probability", "selection")
 
 
 class TuningView:
@@ -153,7 +154,7 @@ class TuningView:
             return "The first race is not over yet."
         best = self.elites[0]
         values = self.candidates[best.candidate].values
-        made = " · ".join(str(values[f]).replace("_", " ") for f in _FAMILIES if f in values)
+        made = " · ".join(str(values[f]).replace("_", " ") for f in FAMILIES if f in values)
         state = "won" if self.entry.tuning.finished else "leads so far"
         return f"{made or f'Candidate {best.candidate}'} {state}."
 
@@ -181,8 +182,8 @@ class TuningView:
         rows = []
         for elite in self.elites:
             values = self.candidates[elite.candidate].values
-            main = " · ".join(str(values[f]).replace("_", " ") for f in _FAMILIES if f in values)
-            rest = ", ".join(f"{k} {values[k]}" for k in free if k in values and k not in _FAMILIES)
+            main = " · ".join(str(values[f]).replace("_", " ") for f in FAMILIES if f in values)
+            rest = ", ".join(f"{k} {values[k]}" for k in free if k in values and k not in FAMILIES)
             shown = joined([tag("b", main) if main else "", tag("br") if main else "", rest])
             rows.append(Row((
                 Cell(elite.rank, float(elite.rank)), Cell(shown, main + rest, "wrap"),
@@ -236,10 +237,7 @@ class TuningView:
         """A plot for each parameter; those that the winner does not have are folded away."""
         ordered = sorted(
             self.frequencies.values(),
-            key=lambda one: (
-                _FAMILIES.index(one.name) if one.name in _FAMILIES else len(_FAMILIES),
-                not isinstance(one, Shares),
-            ),
+            key=lambda one: (order(one.name), not isinstance(one, Shares)),
         )
         own = [one for one in ordered if one.winner is not None]
         rest = [one for one in ordered if one not in own]
