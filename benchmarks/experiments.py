@@ -11,7 +11,7 @@ from uaos.experiments import Plan, Progress, Store
 from uaos.experiments import run as run_experiment
 from uaos.experiments.records import Unit
 from uaos.experiments.units import _evolve
-from uaos.optimize import DifferentialEvolution
+from uaos.optimizers.de.optimizer import DifferentialEvolution
 from uaos.problems import BBOB
 
 TITLE = "experiments"
@@ -62,8 +62,8 @@ def run(quick: bool) -> Section:
 
 def _counting(units: list[Unit]) -> float:
     """What a run costs more than the loop that a user would write, over some of the problems."""
-    from uaos.catalogue import configuration
     from uaos.experiments.hits import Hits
+    from uaos.optimizers.catalogue import configuration
 
     chosen = configuration(METHOD)
     ratios = []

@@ -8,7 +8,7 @@ from table import Row, Section
 from timing import Contender, interleaved
 
 import uaos
-from uaos.compiled import has_twin
+from uaos.selection.compiled import has_twin
 
 TITLE = "one offspring at a time"
 FEW, MANY = 5, 9

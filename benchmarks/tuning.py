@@ -7,10 +7,10 @@ from time import perf_counter
 import numpy as np
 from table import Row, Section
 
-from uaos.configuration import Configuration
 from uaos.errors import UaosError
 from uaos.experiments.records import Outcome, derived_seed
 from uaos.experiments.targets import TARGETS
+from uaos.optimizers.configuration import Configuration
 from uaos.tuning.design import design
 from uaos.tuning.events import Event, Step
 from uaos.tuning.instances import Instance, instances

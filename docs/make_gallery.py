@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 from PIL import Image, ImageOps
 
-from uaos.analysis import Results, Style, ecdf_overall, operators, ranks, tuning_frequencies
+from uaos.analysis import Results
 from uaos.experiments import Store
 from uaos.problems import BBOB
+from uaos.reporting.figures import ecdf_overall, operators, ranks, tuning_frequencies
+from uaos.reporting.style import Style
 from uaos.tuning.store import TuningStore
 
 if TYPE_CHECKING:

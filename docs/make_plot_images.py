@@ -7,7 +7,9 @@ The store is that of docs/results: uaos bench bbob-20d.db --methods mix,RecPM-tu
 import sys
 from pathlib import Path
 
-from uaos.analysis import Results, Style, art_ratio, ecdf_overall, save
+from uaos.analysis import Results
+from uaos.reporting.figures import art_ratio, ecdf_overall, save
+from uaos.reporting.style import Style
 
 FOLDER = Path(__file__).parent / "images"
 

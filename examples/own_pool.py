@@ -1,7 +1,7 @@
 """Choose which operators compete: strategies with settings, and combinations of both."""
 
 import uaos
-from uaos.de.rules import Cauchy, SuccessHistory
+from uaos.optimizers.de.rules import Cauchy, SuccessHistory
 from uaos.problems import rastrigin
 
 

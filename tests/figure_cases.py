@@ -8,12 +8,12 @@ import numpy as np
 
 from uaos.analysis import Results
 from uaos.analysis.tuning import Numbers, Shares, Survival
-from uaos.de.history import History
 from uaos.experiments import course
 from uaos.experiments.plan import Plan
 from uaos.experiments.records import Finished
 from uaos.experiments.store import Outcome, Store
 from uaos.experiments.targets import TARGETS
+from uaos.optimizers.history import History
 from uaos.tuning.records import Candidate, Cost, Elimination, Elite, Step
 from uaos.tuning.store import TuningStore
 

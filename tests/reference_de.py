@@ -2,7 +2,8 @@
 
 It is the judge of the fast engine, so it shares nothing with it: loops, lists and the standard
 library. It is driven like the engine, by `ask` and `tell`, and takes its random numbers, uniform in
-[0, 1), from a function `draw(n) -> n of them`, in the order in which `uaos.de.layout` lists them.
+[0, 1), from a function `draw(n) -> n of them`, in the order in which
+`uaos.optimizers.de.layout` lists them.
 
 An operator is (strategy, F, CR). F and CR are a number, ("uniform", a, b), ("cauchy", loc, scale),
 ("normal", loc, scale), or an object of `Jade` or `SuccessHistory`; to name one object twice is to

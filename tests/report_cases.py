@@ -47,7 +47,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.fixture(scope="session")
 def report(stores: list[Path]) -> Path:
     """Their report."""
-    from uaos.analysis.report import write_report
+    from uaos.reporting.report import write_report
 
     return write_report(stores, stores[0].parent / "report.html", commands=["uaos study --small"])
 

@@ -19,8 +19,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import uaos
-from uaos.components import Component
 from uaos.params import Choice, Integer, Parameter, Real, parameters, per_operator
+from uaos.selection.components import Component
 
 #: Reproducible, and patient with a shared machine.
 STEADY = settings(deadline=None, derandomize=True)

@@ -35,13 +35,13 @@ from strategies import (
 )
 
 import uaos
-from uaos.compiled import compiled
-from uaos.components import Draws, Evidence, build, probabilities, qualities
-from uaos.components.metrics import comparable, measure
-from uaos.components.rewards import scaled
-from uaos.memory import memory_for
 from uaos.params import Integer, parameters
-from uaos.steps import judge, settled_probabilities, settled_qualities, settled_rewards
+from uaos.selection.compiled import compiled
+from uaos.selection.components import Draws, Evidence, build, probabilities, qualities
+from uaos.selection.components.metrics import comparable, measure
+from uaos.selection.components.rewards import scaled
+from uaos.selection.memory import memory_for
+from uaos.selection.steps import judge, settled_probabilities, settled_qualities, settled_rewards
 
 OPERATORS = st.integers(2, 6)
 #: The largest float below 1, and other draws at the edges of a share.

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from reference_de import DRAWN, Jade, ReferenceDE, SuccessHistory
 from strategies import STEADY
 
-from uaos.de import rules
-from uaos.de.engine import Engine
-from uaos.de.operators import Operator
-from uaos.de.schedule import linear, stagnation
-from uaos.de.settings import Settings
+from uaos.optimizers.de import rules
+from uaos.optimizers.de.engine import Engine
+from uaos.optimizers.de.operators import Operator
+from uaos.optimizers.de.schedule import linear, stagnation
+from uaos.optimizers.de.settings import Settings
 
 NINE = tuple(DRAWN)
 ARCHIVED = "curr-to-pbest/1 (archived)"

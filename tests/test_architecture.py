@@ -9,51 +9,19 @@ import uaos
 
 SOURCE = Path(uaos.__file__).parent
 
-# Each part of the package, and the parts it may import from. A part may always import itself.
-ALLOWED = {
-    "errors": set(),
-    "bibliography": set(),
-    "extras": {"errors"},
-    "files": {"errors"},
-    "jit": set(),
-    "statefile": {"errors", "files"},
-    "params": {"errors"},
-    "components": {"errors", "params"},
-    "memory": {"errors", "params", "components", "jit"},
-    "steps": {"components", "jit"},
-    "compiled": {"components", "jit"},
-    "method": {"errors", "files", "params", "components"},
-    "selector": {
-        "errors", "params", "components", "memory", "method", "statefile", "steps", "compiled",
-    },
-    # the optimiser knows a selector only by what it does
-    "de": {"errors", "params", "statefile", "jit"},
-    "configuration": {"errors", "params", "components", "method", "de"},
-    "catalogue": {"errors", "params", "method", "de", "bibliography", "configuration"},
-    "problems": {"errors"},
-    "experiments": {
-        "errors", "params", "extras", "method", "configuration", "catalogue", "de", "optimize",
-        "problems",
-    },
-    "tuning": {
-        "errors", "params", "components", "method", "configuration", "catalogue", "de", "problems",
-        "experiments", "extras",
-    },
-    # of experiments and tunings, the analysis reads what was stored, and the targets; of the
-    # differential evolution, the picture of a run; its report shows recipes with their equations
-    "analysis": {
-        "errors", "files", "params", "problems", "experiments", "tuning", "de", "components",
-        "method", "configuration", "describe", "bibliography",
-    },
-    "adapters": {"errors", "params", "extras", "method", "selector", "catalogue"},
-    "scenarios": {"errors", "params", "method", "catalogue", "experiments"},
-    # the pipeline from tuning to tables
-    "study": {"errors", "method", "configuration", "catalogue", "experiments", "tuning"},
-    "describe": {"errors", "params", "components"},
-    "optimize": {
-        "errors", "params", "statefile", "method", "selector", "configuration", "catalogue", "de",
-    },
-}  # fmt: skip
+# The layers, lowest first: a module may import from its own layer's package and from lower layers.
+# `minimize` and `experiments` both drive optimizers and know nothing of each other.
+LAYERS = (
+    {"errors", "params", "extras", "files", "jit", "statefile"},
+    {"selection"},
+    {"optimizers"},
+    {"problems"},
+    {"experiments"},
+    {"tuning"},
+    {"analysis"},
+    {"reporting"},
+    {"adapters", "scenarios", "study", "minimize", "evaluation"},
+)
 # The command line and the list of public names import everything.
 EVERYTHING = {"cli", "__init__"}
 
@@ -88,27 +56,16 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 
 @pytest.mark.parametrize("path", MODULES, ids=[str(p.relative_to(SOURCE)) for p in MODULES])
-def test_imports_point_one_way(path: Path) -> None:
+def test_imports_point_down_the_layers(path: Path) -> None:
     part = part_of(path)
     if part in EVERYTHING:
         return
-    assert part in ALLOWED, f"say in ALLOWED what {part} may import"
-    lazily = {"selector"} if part == "method" else set()  # Method.selector makes one
-    assert imported(path) - {part} - lazily <= ALLOWED[part]
-
-
-def test_the_order_of_dependence_has_no_circle() -> None:
-    left = {part: set(below) for part, below in ALLOWED.items()}
-    while left:
-        free = {part for part, below in left.items() if not below & left.keys()}
-        assert free, f"circular: {sorted(left)}"
-        for part in free:
-            del left[part]
-
-
-@pytest.mark.parametrize("path", MODULES, ids=[str(p.relative_to(SOURCE)) for p in MODULES])
-def test_a_file_is_one_idea_of_at_most_400_lines(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+    level = next((i for i, layer in enumerate(LAYERS) if part in layer), None)
+    assert level is not None, f"say in LAYERS where {part} belongs"
+    allowed = {part}.union(*LAYERS[:level])
+    if level in (0, len(LAYERS) - 1):
+        allowed |= LAYERS[level]
+    assert imported(path) - allowed == set()
 
 
 def test_there_is_one_version_number() -> None:

@@ -7,11 +7,11 @@ import pytest
 from strategies import registered
 
 import uaos
-from uaos.components import Component, Draws, Evidence, build, probabilities, qualities
-from uaos.components.metrics import comparable, measure
-from uaos.components.rewards import scaled
-from uaos.memory import memory_for
 from uaos.params import Choice, parameters
+from uaos.selection.components import Component, Draws, Evidence, build, probabilities, qualities
+from uaos.selection.components.metrics import comparable, measure
+from uaos.selection.components.rewards import scaled
+from uaos.selection.memory import memory_for
 
 N_OPERATORS = 5
 BATCH = 3

@@ -18,7 +18,7 @@ from browser import (
 from report_cases import experiment, report, stores  # noqa: F401
 
 import uaos
-from uaos.analysis.report import write_report
+from uaos.reporting.report import write_report
 
 pytestmark = needs_browser
 

@@ -168,7 +168,10 @@ def test_every_configuration_survives_toml(name: str, tmp_path: Path) -> None:
     entry = uaos.configuration(name)
     path = tmp_path / "configuration.toml"
     entry.to_toml(path)
-    for again in (uaos.configuration(str(path)), uaos.Configuration.from_toml(entry.to_toml())):
+    for again in (
+        uaos.configuration(str(path)),
+        uaos.Configuration.from_toml(entry.to_toml()),
+    ):
         assert (again.name, again.method, again.settings) == (
             entry.name,
             entry.method,

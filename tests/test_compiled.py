@@ -5,16 +5,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from uaos import compiled, steps
-from uaos.components import Component, components
-from uaos.components.base import LIMIT
-from uaos.components.metrics import comparable, measure
-from uaos.components.probabilities import normalised as unit
-from uaos.components.qualities import Evidence, normalised
-from uaos.components.rewards import scaled
-from uaos.components.selections import Draws
-from uaos.memory import memory_for
 from uaos.params import Choice, Integer, Real, parameters
+from uaos.selection import compiled, steps
+from uaos.selection.components import Component, components
+from uaos.selection.components.base import LIMIT
+from uaos.selection.components.metrics import comparable, measure
+from uaos.selection.components.probabilities import normalised as unit
+from uaos.selection.components.qualities import Evidence, normalised
+from uaos.selection.components.rewards import scaled
+from uaos.selection.components.selections import Draws
+from uaos.selection.memory import memory_for
 
 FEW = settings(max_examples=60, deadline=None, derandomize=True)
 WITH_TWIN = sorted(compiled._TWINS, key=lambda cls: (cls.family, cls.name))

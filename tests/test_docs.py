@@ -19,9 +19,9 @@ from test_register import _families_as_before  # noqa: F401 (documentation regis
 
 import uaos
 from uaos.cli import app
-from uaos.components import FAMILIES, components
-from uaos.de.strategies import STRATEGIES
-from uaos.describe import components_page, describe
+from uaos.optimizers.de.strategies import STRATEGIES
+from uaos.selection.components import FAMILIES, components
+from uaos.selection.describe import components_page, describe
 
 ROOT = Path(__file__).parents[1]
 OUTSIDE = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/results.md")
@@ -137,7 +137,7 @@ def test_the_extras_that_pages_name_can_be_installed() -> None:
 
 def test_the_page_of_components_is_current() -> None:
     page = (ROOT / "docs" / "components.md").read_text(encoding="utf-8")
-    assert page == components_page(), "run: python -m uaos.describe > docs/components.md"
+    assert page == components_page(), "run: python -m uaos.selection.describe > docs/components.md"
 
 
 @pytest.mark.parametrize(

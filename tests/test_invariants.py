@@ -23,9 +23,9 @@ from strategies import (
 )
 
 import uaos
-from uaos.components import Evidence, probabilities, qualities
 from uaos.errors import InvalidParameter
-from uaos.memory import memory_for
+from uaos.selection.components import Evidence, probabilities, qualities
+from uaos.selection.memory import memory_for
 
 OPERATORS = st.integers(2, 6)
 POSITIVE = tuple(x for x in QUARTERS if x > 0)

@@ -5,8 +5,8 @@ import copy
 import numpy as np
 import pytest
 
-from uaos.components import components
-from uaos.memory import GenerationMemory, SuccessMemory, WindowMemory, memory_for
+from uaos.selection.components import components
+from uaos.selection.memory import GenerationMemory, SuccessMemory, WindowMemory, memory_for
 
 
 def record(memory, entries) -> None:

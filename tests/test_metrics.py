@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from uaos.components.metrics import comparable, measure
-from uaos.components.registry import components
+from uaos.selection.components.metrics import comparable, measure
+from uaos.selection.components.registry import components
 
 PARENTS = np.array([10.0, 8.0, 6.0, 4.0])
 OFFSPRING = np.array([7.0, 9.0, 2.0, 4.0])  # better, worse, better, equal

@@ -12,8 +12,9 @@ import pytest
 from test_selector import assert_equal_states
 
 import uaos
-from uaos import Method, Selector, compiled
+from uaos import Method, Selector
 from uaos.errors import InvalidFeedback
+from uaos.selection import compiled
 
 CATALOGUE = [name for name, entry in uaos.methods().items() if entry.method is not None]
 

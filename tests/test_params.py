@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from uaos.components import components
 from uaos.errors import InvalidParameter, UnknownName
 from uaos.params import check_fields, choice, integer, parameters, real
+from uaos.selection.components import components
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from uaos.components import components
-from uaos.components.probabilities import normalised as unit
-from uaos.components.qualities import Evidence, normalised
-from uaos.components.selections import Draws
 from uaos.errors import InvalidParameter
+from uaos.selection.components import components
+from uaos.selection.components.probabilities import normalised as unit
+from uaos.selection.components.qualities import Evidence, normalised
+from uaos.selection.components.selections import Draws
 
 
 def quality(name: str, rewards, before=None, q=None, p=None, seen=None, **values) -> list[float]:

@@ -9,9 +9,9 @@ import pytest
 
 import uaos
 from uaos import Method, Selector
-from uaos.components import registry
-from uaos.describe import components_page
 from uaos.errors import InvalidComponent, NameClash
+from uaos.selection.components import registry
+from uaos.selection.describe import components_page
 
 
 @pytest.fixture(autouse=True)
@@ -129,7 +129,7 @@ def test_a_class_outside_the_families_is_refused() -> None:
 
 
 def test_a_reward_that_does_not_say_what_it_reads_is_refused() -> None:
-    from uaos.components import Reward
+    from uaos.selection.components import Reward
 
     class Vague(Reward):
         def compute(self, memory, xp):

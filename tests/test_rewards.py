@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from test_memory import record
 
-from uaos.components import components
-from uaos.components.rewards import scaled
-from uaos.memory import memory_for
+from uaos.selection.components import components
+from uaos.selection.components.rewards import scaled
+from uaos.selection.memory import memory_for
 
 
 def reward(name: str, n_operators: int, *generations, **values) -> list[float]:

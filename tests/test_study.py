@@ -62,7 +62,7 @@ def test_the_preset_paper_is_the_experiment_of_the_paper(tmp_path: Path) -> None
 def test_no_training_problem_is_tested_on(tmp_path: Path, preset: str) -> None:
     study = Study.at(tmp_path, preset)
     trained = {(i.function, i.instance) for i in study.tuning_plan().instances}
-    from uaos.catalogue import configuration
+    from uaos.optimizers.catalogue import configuration
 
     tested = study.test_plan(configuration("U-AOS-FW"))
     assert not trained & set(tested.problems)

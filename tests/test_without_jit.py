@@ -10,7 +10,7 @@ import pytest
 SCRIPT = """
 import json, sys
 import numba, numpy as np
-from uaos.optimize import minimize
+from uaos.minimize import minimize
 
 def fun(x):
     if x[0] > 4.0:

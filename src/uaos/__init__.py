@@ -9,8 +9,16 @@ Each arrow after `evaluate` is an exchangeable component (`uaos.components`); fi
 method (`uaos.Method`); a method at work is a selector (`uaos.Selector`).
 """
 
-from uaos.catalogue import configuration, method, methods
-from uaos.components import (
+from uaos.errors import UaosError
+from uaos.minimize import minimize
+from uaos.optimizers.catalogue import configuration, method, methods
+from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.de.operators import Operator, product
+from uaos.optimizers.de.optimizer import DifferentialEvolution
+from uaos.optimizers.history import History
+from uaos.optimizers.result import Result
+from uaos.params import choice, integer, real
+from uaos.selection.components import (
     Component,
     Draws,
     Evidence,
@@ -24,15 +32,8 @@ from uaos.components import (
     components,
     register,
 )
-from uaos.configuration import Configuration
-from uaos.de.history import History
-from uaos.de.operators import Operator, product
-from uaos.de.result import Result
-from uaos.errors import UaosError
-from uaos.method import Method
-from uaos.optimize import DifferentialEvolution, minimize
-from uaos.params import choice, integer, real
-from uaos.selector import Selector
+from uaos.selection.method import Method
+from uaos.selection.selector import Selector
 
 __version__ = "0.1.0"
 

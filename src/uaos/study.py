@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from uaos.catalogue import RECOMMENDED, configuration, methods
-from uaos.configuration import Configuration
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
 from uaos.experiments.plan import UNIFORM, Plan, evaluations
 from uaos.experiments.records import Unit
 from uaos.experiments.store import Store
 from uaos.experiments.storefile import EXPERIMENT, check
 from uaos.experiments.units import run_unit
-from uaos.method import read_toml, write_toml
+from uaos.optimizers.catalogue import RECOMMENDED, configuration, methods
+from uaos.optimizers.configuration import Configuration
+from uaos.selection.method import read_toml, write_toml
 from uaos.tuning.design import design
 from uaos.tuning.instances import instances
 from uaos.tuning.records import TUNING

@@ -13,12 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 
-from uaos.analysis import (
-    Results,
+from uaos.analysis import Results, best2009, combined, ecdf
+from uaos.analysis.best2009 import TABLE_TARGETS
+from uaos.analysis.results import column
+from uaos.analysis.statistics import Ranking
+from uaos.analysis.tuning import Importance
+from uaos.errors import InvalidFile, InvalidParameter, Missing, UnknownName
+from uaos.experiments.targets import ECDF_TARGETS, TARGETS
+from uaos.optimizers.history import History
+from uaos.optimizers.picture import PALETTE
+from uaos.problems.bbob import DIMENSIONS
+from uaos.reporting.figures import (
     art_ratio,
-    best2009,
-    combined,
-    ecdf,
     ecdf_classes,
     ecdf_functions,
     ecdf_overall,
@@ -29,20 +35,11 @@ from uaos.analysis import (
     tuning_importance,
     tuning_survival,
 )
-from uaos.analysis.best2009 import TABLE_TARGETS
-from uaos.analysis.figures.choice import spans
-from uaos.analysis.figures.labels import spread
-from uaos.analysis.figures.ranking import alike
-from uaos.analysis.figures.reference import profile_2009, running_times_2009
-from uaos.analysis.results import column
-from uaos.analysis.statistics import Ranking
-from uaos.analysis.style import FAINT, LINES, WIDTHS, Style
-from uaos.analysis.tuning import Importance
-from uaos.de.history import History
-from uaos.de.picture import PALETTE
-from uaos.errors import InvalidFile, InvalidParameter, Missing, UnknownName
-from uaos.experiments.targets import ECDF_TARGETS, TARGETS
-from uaos.problems.bbob import DIMENSIONS
+from uaos.reporting.figures.choice import spans
+from uaos.reporting.figures.labels import spread
+from uaos.reporting.figures.ranking import alike
+from uaos.reporting.figures.reference import profile_2009, running_times_2009
+from uaos.reporting.style import FAINT, LINES, WIDTHS, Style
 from uaos.tuning.store import TuningStore
 
 STYLES = [Style("column", "serif"), Style("page", "sans")]

@@ -16,18 +16,18 @@ from matplotlib.figure import Figure
 from report_cases import data, experiment, report, stores, words  # noqa: F401
 
 import uaos
-from uaos.analysis import figures
-from uaos.analysis.report import page, write_report
-from uaos.analysis.report.courses import courses
-from uaos.analysis.report.looks import Looks
-from uaos.analysis.report.operators import printed_runs
-from uaos.analysis.report.recipes import recipe
-from uaos.analysis.report.reproduce import bench_commands, figure_commands, tune_command
-from uaos.analysis.report.sources import Sources
 from uaos.cli.plot import _KINDS
 from uaos.errors import InvalidFile, InvalidParameter
 from uaos.experiments import Plan, Store, run_unit
 from uaos.experiments.records import failed
+from uaos.reporting import figures
+from uaos.reporting.report import page, write_report
+from uaos.reporting.report.courses import courses
+from uaos.reporting.report.looks import Looks
+from uaos.reporting.report.operators import printed_runs
+from uaos.reporting.report.recipes import recipe
+from uaos.reporting.report.reproduce import bench_commands, figure_commands, tune_command
+from uaos.reporting.report.sources import Sources
 from uaos.tuning.store import _hash
 
 
@@ -234,7 +234,7 @@ def test_runs_for_which_there_is_no_room_are_counted(
     with Sources(stores[:1]) as sources:
         every, _ = courses(sources.experiments, None, ["uniform", "mix"])
         sizes = [len(json.dumps(c.data, separators=(",", ":"))) for c in every]
-        monkeypatch.setattr("uaos.analysis.report.courses.ROOM", sum(sizes) - 1)
+        monkeypatch.setattr("uaos.reporting.report.courses.ROOM", sum(sizes) - 1)
         kept, left_out = courses(sources.experiments, None, ["uniform", "mix"])
     assert (len(kept), left_out) == (5, 1)
     assert [c.outcome.method for c in printed_runs(kept)[:2]] == ["uniform", "mix"]
@@ -353,7 +353,7 @@ def test_a_report_that_fails_leaves_the_old_one(
     def no(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("uaos.analysis.report.write.os.replace", no)
+    monkeypatch.setattr("uaos.reporting.report.write.os.replace", no)
     with pytest.raises(InvalidFile, match="r.html: cannot be written .No space left"):
         write_report(stores[1:], place)
     assert place.read_text() == "old"

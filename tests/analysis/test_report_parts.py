@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 from report_cases import words
 
 from uaos.analysis import Ecdf, Results
-from uaos.analysis.report import html
-from uaos.analysis.report.chapter import chapter
-from uaos.analysis.report.courses import Chosen, change, parsed
-from uaos.analysis.report.grid import Cell, Row, csv_text, grid
-from uaos.analysis.report.looks import DARK, Looks, _channels, contrast, on_dark
-from uaos.analysis.report.profiles import DECADE, curve_data
-from uaos.analysis.report.reproduce import spans
-from uaos.analysis.report.running import running_section
-from uaos.analysis.report.stars import best, possible, stars
-from uaos.de.history import History
-from uaos.de.picture import PALETTE
 from uaos.errors import InvalidParameter
 from uaos.experiments.plan import numbers
 from uaos.experiments.store import Outcome
+from uaos.optimizers.history import History
+from uaos.optimizers.picture import PALETTE
+from uaos.reporting.report import html
+from uaos.reporting.report.chapter import chapter
+from uaos.reporting.report.courses import Chosen, change, parsed
+from uaos.reporting.report.grid import Cell, Row, csv_text, grid
+from uaos.reporting.report.looks import DARK, Looks, _channels, contrast, on_dark
+from uaos.reporting.report.profiles import DECADE, curve_data
+from uaos.reporting.report.reproduce import spans
+from uaos.reporting.report.running import running_section
+from uaos.reporting.report.stars import best, possible, stars
 
 # Words and numbers
 

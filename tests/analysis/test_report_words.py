@@ -9,12 +9,12 @@ import pytest
 from report_cases import words
 
 from uaos.analysis import Results
-from uaos.analysis.report.chapter import Chapter, chapter
-from uaos.analysis.report.html import Markup, markup
-from uaos.analysis.report.looks import Looks
-from uaos.analysis.report.payoff import payoff
-from uaos.analysis.report.words import class_test, findings, headline
 from uaos.experiments.store import Outcome
+from uaos.reporting.report.chapter import Chapter, chapter
+from uaos.reporting.report.html import Markup, markup
+from uaos.reporting.report.looks import Looks
+from uaos.reporting.report.payoff import payoff
+from uaos.reporting.report.words import class_test, findings, headline
 
 Make = Callable[..., Outcome]
 

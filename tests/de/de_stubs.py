@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from uaos.de.engine import Engine
-from uaos.de.settings import Settings
+from uaos.optimizers.de.engine import Engine
+from uaos.optimizers.de.settings import Settings
 
 
 class Uniform:

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from de_stubs import engine
 
-from uaos.configuration import Configuration
-from uaos.de.operators import Operator
-from uaos.de.schedule import linear, stagnation
-from uaos.de.settings import Settings
 from uaos.errors import InvalidFeedback, InvalidFile, InvalidParameter, UnknownName
-from uaos.optimize import DifferentialEvolution, minimize
+from uaos.minimize import minimize
+from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.de.operators import Operator
+from uaos.optimizers.de.optimizer import DifferentialEvolution
+from uaos.optimizers.de.schedule import linear, stagnation
+from uaos.optimizers.de.settings import Settings
 
 BOX = [(-5.0, 5.0)] * 4
 
@@ -115,7 +116,7 @@ def test_a_restart_may_be_named_alone():
 
 
 def test_a_population_never_grows_past_the_largest(monkeypatch):
-    monkeypatch.setattr("uaos.de.engine.MOST_PARENTS", 50)
+    monkeypatch.setattr("uaos.optimizers.de.engine.MOST_PARENTS", 50)
     one = engine(restart=stagnation(growth=100.0))
     one.tell(np.zeros(len(one.ask())))  # all alike: restart
     assert len(one.ask()) == 50

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from de_stubs import Uniform, engine, run, sphere
 
-from uaos.de.engine import Engine, RunFinished
-from uaos.de.history import History
-from uaos.de.operators import Operator
-from uaos.de.rules import Cauchy, Jade
-from uaos.de.schedule import linear, stagnation
-from uaos.de.settings import Settings
 from uaos.errors import InvalidFeedback, InvalidParameter, UnknownName
+from uaos.optimizers.de.engine import Engine, RunFinished
+from uaos.optimizers.de.operators import Operator
+from uaos.optimizers.de.rules import Cauchy, Jade
+from uaos.optimizers.de.schedule import linear, stagnation
+from uaos.optimizers.de.settings import Settings
+from uaos.optimizers.history import History
 
 
 @pytest.mark.parametrize("budget", [1, 5, 19, 20, 21, 40, 59, 200])

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from uaos.de.evaluation import Evaluator, Interrupted
-from uaos.optimize import minimize
+from uaos.minimize import minimize
+from uaos.optimizers.evaluation import Evaluator, Interrupted
 
 BOX = [(-5.0, 5.0)] * 3
 
@@ -32,7 +32,7 @@ def fails_or_sleeps(x):
 
 _INTERRUPTED = """
     import sys, time
-    from uaos.optimize import minimize
+    from uaos.minimize import minimize
 
     calls = []
 

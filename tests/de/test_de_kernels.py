@@ -10,11 +10,11 @@ from de_stubs import engine
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uaos.de import kernels, layout, sampling
-from uaos.de.operators import Operator
-from uaos.de.settings import BOUNDARIES
-from uaos.de.strategies import STRATEGIES
 from uaos.errors import InvalidParameter
+from uaos.optimizers.de import kernels, layout, sampling
+from uaos.optimizers.de.operators import Operator
+from uaos.optimizers.de.settings import BOUNDARIES
+from uaos.optimizers.de.strategies import STRATEGIES
 
 UNIT = st.floats(0, 1, exclude_max=True)
 

@@ -14,13 +14,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from uaos.catalogue import configuration, methods
-from uaos.de import compilation
-from uaos.de.operators import Operator
-from uaos.de.rules import SuccessHistory
 from uaos.errors import InvalidFeedback, InvalidFile, InvalidParameter, UnknownName
-from uaos.method import Method
-from uaos.optimize import DifferentialEvolution, minimize
+from uaos.minimize import minimize
+from uaos.optimizers.catalogue import configuration, methods
+from uaos.optimizers.de import compilation
+from uaos.optimizers.de.operators import Operator
+from uaos.optimizers.de.optimizer import DifferentialEvolution
+from uaos.optimizers.de.rules import SuccessHistory
+from uaos.selection.method import Method
 
 BOX = [(-5.0, 5.0)] * 4
 
@@ -315,7 +316,7 @@ def test_a_file_of_something_else_is_refused(tmp_path):
 
 _SAVES_FOREVER = """
     import sys, numpy as np
-    from uaos.optimize import DifferentialEvolution
+    from uaos.optimizers.de.optimizer import DifferentialEvolution
     de = DifferentialEvolution([(-5.0, 5.0)] * 4, seed=7, budget=6000, popsize=30)
     while not de.done:
         X = de.ask()
@@ -325,7 +326,7 @@ _SAVES_FOREVER = """
 """
 _CONTINUES = """
     import sys
-    from uaos.optimize import DifferentialEvolution
+    from uaos.optimizers.de.optimizer import DifferentialEvolution
     de = DifferentialEvolution.load(sys.argv[1])
     while not de.done:
         de.tell(((de.ask() - 1.0) ** 2).sum(axis=1))
@@ -365,7 +366,7 @@ def _output(program, *arguments, **environment):
 
 
 _RUNS = """
-    from uaos.optimize import minimize
+    from uaos.minimize import minimize
     for method in ("mix", "U-AOS-FW", "SHADE"):
         result = minimize(
             lambda X: (abs(X - 1.0) ** 1.5).sum(axis=1), [(-5.0, 5.0)] * 3, method=method,

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from de_stubs import engine
 
-from uaos.de import sampling
-from uaos.de.operators import Operator, as_members, default_pool, product, unique_names
-from uaos.de.pool import Pool, RuleMemory
-from uaos.de.rules import Cauchy, Constant, Jade, Normal, SuccessHistory, Uniform
-from uaos.de.settings import Settings
 from uaos.errors import InvalidParameter, NameClash, UnknownName
+from uaos.optimizers.de import sampling
+from uaos.optimizers.de.operators import Operator, as_members, default_pool, product, unique_names
+from uaos.optimizers.de.pool import Pool, RuleMemory
+from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, SuccessHistory, Uniform
+from uaos.optimizers.de.settings import Settings
 
 
 def learnt(rule, fitness, values, F, CR, memory=None):

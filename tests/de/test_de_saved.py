@@ -7,11 +7,11 @@ import pytest
 from de_stubs import engine, sphere
 
 from uaos import statefile
-from uaos.de.operators import Operator
-from uaos.de.rules import Jade
-from uaos.de.schedule import linear, stagnation
 from uaos.errors import InvalidFile, InvalidParameter, UnknownName
-from uaos.optimize import FORMAT, DifferentialEvolution
+from uaos.optimizers.de.operators import Operator
+from uaos.optimizers.de.optimizer import FORMAT, DifferentialEvolution
+from uaos.optimizers.de.rules import Jade
+from uaos.optimizers.de.schedule import linear, stagnation
 
 BOX = [(-5.0, 5.0)] * 3
 NOTHING = object()

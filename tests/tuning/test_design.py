@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import uaos
-from uaos.catalogue import configuration, methods
-from uaos.components import FAMILIES, components, registry
-from uaos.configuration import Configuration
-from uaos.de.rules import Jade, SuccessHistory
 from uaos.errors import InvalidParameter, UnknownName
-from uaos.method import Method
+from uaos.optimizers.catalogue import configuration, methods
+from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.de.rules import Jade, SuccessHistory
 from uaos.params import Choice, Integer, Real, parameters
+from uaos.selection.components import FAMILIES, components, registry
+from uaos.selection.method import Method
 from uaos.tuning.design import INITIAL, PRESETS, SETTINGS, Design, design, design_for
 from uaos.tuning.operator_pools import pools
 from uaos.tuning.space import ForbiddenCandidate

@@ -9,8 +9,8 @@ import pytest
 from tuning_cases import AtOnce, sade_with
 
 import uaos
-from uaos.catalogue import configuration
 from uaos.errors import InvalidParameter, UaosError, UnknownName
+from uaos.optimizers.catalogue import configuration
 from uaos.tuning.design import INITIAL, design
 from uaos.tuning.events import IterationEnded, IterationStarted, Sampled, Step
 from uaos.tuning.instances import Instance

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uaos import catalogue
 from uaos.errors import InvalidParameter
-from uaos.method import Method
+from uaos.optimizers import catalogue
 from uaos.params import known_only
-from uaos.selector import Selector
+from uaos.selection.method import Method
+from uaos.selection.selector import Selector
 
 #: The method that adapts where none is named; docs/adapters.md says why.
 DEFAULT = "SaDE"

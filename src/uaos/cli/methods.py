@@ -8,16 +8,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from uaos.bibliography import short
-from uaos.catalogue import configuration, methods
 from uaos.cli.app import app, console
-from uaos.components import FAMILIES, components
-from uaos.configuration import Configuration
-from uaos.de.operators import Operator
-from uaos.de.rules import Rule
-from uaos.de.settings import Settings
-from uaos.describe import PLURALS, QUESTIONS, describe, parameter_row
+from uaos.optimizers.catalogue import configuration, methods
+from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.de.operators import Operator
+from uaos.optimizers.de.rules import Rule
+from uaos.optimizers.de.settings import Settings
 from uaos.params import parameters
+from uaos.selection.bibliography import short
+from uaos.selection.components import FAMILIES, components
+from uaos.selection.describe import PLURALS, QUESTIONS, describe, parameter_row
 
 
 @app.command(

@@ -15,7 +15,8 @@ from uaos.errors import InvalidFile, InvalidParameter, Missing, UaosError, Unkno
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from uaos.analysis import Results, Style
+    from uaos.analysis import Results
+    from uaos.reporting.style import Style
 
 
 class _Kind(NamedTuple):
@@ -130,8 +131,8 @@ def draw_figure(
     if output is None:
         raise Missing("uaos plot needs -o FILE, the figure to draw: a .png, .svg or .pdf file")
     # Here, as scipy and matplotlib would slow down the start of every other command.
-    from uaos.analysis import Style, save
-    from uaos.analysis.figures import check_path
+    from uaos.reporting.figures import check_path, save
+    from uaos.reporting.style import Style
 
     check_path(output)
     style = Style(width, font, tuple(_listed(order) or ()))
@@ -144,23 +145,24 @@ def draw_figure(
 def _of_experiment(
     kind: str, stores: list[Path], asked: dict[str, Any], style: "Style"
 ) -> "Figure":
-    from uaos import analysis
+    from uaos.analysis import Results
+    from uaos.reporting import figures
 
     if kind == "operators":
         return _of_run(stores, asked, style)
-    results = analysis.Results.read(*stores)
+    results = Results.read(*stores)
     _mention_absent(results, style.order)
     dimension = _dimension(results, asked.get("dim"))
     methods = _listed(asked.get("methods"))
     if kind == "ranks":
-        return analysis.ranks(results, dimension, methods, style=style)
+        return figures.ranks(results, dimension, methods, style=style)
     if kind == "art-ratio":
         target = asked.get("target", 1e-7)
-        return analysis.art_ratio(results, dimension, target, methods, style=style)
+        return figures.art_ratio(results, dimension, target, methods, style=style)
     profiles: dict[str, Callable[..., Figure]] = {
-        "ecdf-overall": analysis.ecdf_overall,
-        "ecdf-classes": analysis.ecdf_classes,
-        "ecdf-functions": analysis.ecdf_functions,
+        "ecdf-overall": figures.ecdf_overall,
+        "ecdf-classes": figures.ecdf_classes,
+        "ecdf-functions": figures.ecdf_functions,
     }
     restarts = "no-restarts" not in asked
     return profiles[kind](results, dimension, methods, restarts=restarts, style=style)
@@ -168,9 +170,9 @@ def _of_experiment(
 
 def _of_run(stores: list[Path], asked: dict[str, Any], style: "Style") -> "Figure":
     """The figure of the one run that was asked for, or of the first that fits."""
-    from uaos.analysis import operators
     from uaos.experiments import Store
     from uaos.problems import BBOB
+    from uaos.reporting.figures import operators
 
     for option, value in (("method", "NAME"), ("function", "NUMBER")):
         if option not in asked:
@@ -217,7 +219,7 @@ def _no_run(asked: dict[str, Any], finished: list[dict[str, int]]) -> UaosError:
 
 
 def _of_tuning(kind: str, stores: list[Path], asked: dict[str, Any], style: "Style") -> "Figure":
-    from uaos import analysis
+    from uaos.reporting import figures
     from uaos.tuning.store import TuningStore
 
     if len(stores) > 1:
@@ -234,10 +236,10 @@ def _of_tuning(kind: str, stores: list[Path], asked: dict[str, Any], style: "Sty
             raise InvalidParameter("--tuning", number, there)
         if kind == "tuning-frequencies":
             parameters = _listed(asked.get("parameters"))
-            return analysis.tuning_frequencies(store, number, parameters, style=style)
+            return figures.tuning_frequencies(store, number, parameters, style=style)
         if kind == "tuning-survival":
-            return analysis.tuning_survival(store, number, style=style)
-        return analysis.tuning_importance(store, number, style=style)
+            return figures.tuning_survival(store, number, style=style)
+        return figures.tuning_importance(store, number, style=style)
 
 
 def _dimension(results: "Results", wanted: int | None) -> int:

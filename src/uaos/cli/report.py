@@ -43,7 +43,7 @@ def write(
 def write_shown(stores: Sequence[Path], output: Path, **options: Any) -> None:
     """Write a report, and show what is under way."""
     # Here, as scipy's statistics would slow down the start of every other command.
-    from uaos.analysis.report import write_report
+    from uaos.reporting.report import write_report
 
     bar = Progress(
         SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console,

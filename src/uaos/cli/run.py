@@ -16,10 +16,10 @@ from rich.text import Text
 
 from uaos.cli.app import INTERRUPTED, app, console
 from uaos.cli.options import Dimension
-from uaos.de.result import Result
-from uaos.de.view import EngineView
 from uaos.errors import InvalidParameter
-from uaos.optimize import minimize
+from uaos.minimize import minimize
+from uaos.optimizers.de.view import EngineView
+from uaos.optimizers.result import Result
 from uaos.problems import BBOB
 
 #: The error at which COCO calls a problem solved.

@@ -12,11 +12,11 @@ from uaos.cli.app import INTERRUPTED, console
 from uaos.cli.options import listed
 from uaos.cli.tune_tables import elites_table, plan_table, recipe, space_table, status_table
 from uaos.cli.tune_view import View, clock
-from uaos.configuration import Configuration
 from uaos.errors import InvalidParameter, UaosError
 from uaos.experiments import Stopped
 from uaos.experiments.pools import check_pool
 from uaos.experiments.storefile import check_folder
+from uaos.optimizers.configuration import Configuration
 from uaos.params import Value
 from uaos.tuning.design import INITIAL, Design, design, design_for
 from uaos.tuning.race import NobodyLeft
@@ -232,7 +232,7 @@ def show_status(store: Path, plot: Path | None) -> None:
 
 def draw(store: Path, tuning: int, path: Path) -> None:
     """The picture of a tuning."""
-    from uaos.analysis import save, tuning_frequencies
+    from uaos.reporting.figures import save, tuning_frequencies
 
     with TuningStore.open(store) as record:
         save(tuning_frequencies(record, tuning), path)

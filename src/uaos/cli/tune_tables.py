@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from uaos.cli.tune_view import clock, free_words
-from uaos.configuration import Configuration
+from uaos.optimizers.configuration import Configuration
 from uaos.params import Choice
 from uaos.tuning.design import Design
 from uaos.tuning.instances import Instance

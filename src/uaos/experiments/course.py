@@ -5,7 +5,7 @@ import zlib
 
 import numpy as np
 
-from uaos.de.history import History
+from uaos.optimizers.history import History
 
 #: No more rows than this are kept of a run.
 MAX_ROWS = 128

@@ -9,12 +9,12 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from uaos.catalogue import configuration, methods
-from uaos.configuration import Configuration
 from uaos.errors import InvalidParameter, NameClash, UaosError, UnknownName
 from uaos.experiments.peers import PEERS, Peer
 from uaos.experiments.records import Unit, derived_seed
 from uaos.experiments.units import Competitor
+from uaos.optimizers.catalogue import configuration, methods
+from uaos.optimizers.configuration import Configuration
 from uaos.problems.bbob import checked_dimension
 
 #: What every comparison includes: does adapting pay?

@@ -8,10 +8,10 @@ from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future,
 from multiprocessing import connection, get_context, parent_process
 from typing import Any, Protocol
 
-from uaos.de.evaluation import ctrl_c_held_back
 from uaos.errors import InvalidParameter, UaosError
 from uaos.experiments.versions import versions
 from uaos.extras import optional
+from uaos.optimizers.evaluation import ctrl_c_held_back
 
 
 class WorkersLost(UaosError):

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from uaos.de.history import History
 from uaos.errors import InvalidFile, UnknownName
 from uaos.experiments import course, hits
 from uaos.experiments.plan import Plan, PlanConflict
@@ -29,6 +28,7 @@ from uaos.experiments.storefile import (
 )
 from uaos.experiments.targets import TARGETS
 from uaos.experiments.versions import versions
+from uaos.optimizers.history import History
 
 __all__ = ["Outcome", "Span", "Store", "StoreInUse", "Tally"]
 

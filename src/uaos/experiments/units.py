@@ -4,12 +4,12 @@ import time
 
 import numpy as np
 
-from uaos.configuration import Configuration
 from uaos.experiments import course
 from uaos.experiments.hits import Hits
 from uaos.experiments.peers import Peer
 from uaos.experiments.records import Finished, Outcome, Unit
-from uaos.optimize import DifferentialEvolution
+from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.de.optimizer import DifferentialEvolution
 from uaos.problems import BBOB
 
 #: What an experiment can run: a configuration of our own, or another library's algorithm.

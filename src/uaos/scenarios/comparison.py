@@ -10,10 +10,10 @@ import numpy as np
 
 from uaos.errors import InvalidParameter
 from uaos.experiments.pools import LocalPool, check_pool
-from uaos.method import Method
 from uaos.scenarios.kinds import Ranks, Scenario
 from uaos.scenarios.measures import THRESHOLD, Summary, summary
 from uaos.scenarios.recipes import named
+from uaos.selection.method import Method
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,9 +10,9 @@ operators 0.1 and 0.6.
 from collections.abc import Callable
 from pathlib import Path
 
-from uaos.catalogue import configuration, methods
 from uaos.errors import InvalidParameter, UnknownName
-from uaos.method import Method
+from uaos.optimizers.catalogue import configuration, methods
+from uaos.selection.method import Method
 
 
 def pursuit(n_operators: int) -> Method:

@@ -15,15 +15,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from uaos.catalogue import configuration, methods
-from uaos.components import FAMILIES, components
-from uaos.configuration import Configuration
-from uaos.de.rules import Cauchy, Constant, Jade, Normal, Rule, SuccessHistory
-from uaos.de.schedule import Linear, Stagnation
-from uaos.de.settings import Settings
 from uaos.errors import InvalidParameter, UaosError, UnknownName
-from uaos.method import Method
+from uaos.optimizers.catalogue import configuration, methods
+from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, Rule, SuccessHistory
+from uaos.optimizers.de.schedule import Linear, Stagnation
+from uaos.optimizers.de.settings import Settings
 from uaos.params import Choice, Integer, Real, Value, parameters, per_operator
+from uaos.selection.components import FAMILIES, components
+from uaos.selection.method import Method
 from uaos.tuning.operator_pools import is_open, is_pool, pool_called, pools
 from uaos.tuning.space import Candidate, Comparison, Condition, Forbidden, Space, Variable, searched
 

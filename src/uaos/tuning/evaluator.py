@@ -7,12 +7,12 @@ from contextlib import ExitStack
 from operator import index
 from typing import NamedTuple
 
-from uaos.configuration import Configuration
 from uaos.errors import InvalidParameter
 from uaos.experiments.coordinator import Coordinator, Stopped, stop_signals
 from uaos.experiments.pools import Pool, check_pool, pool_for
 from uaos.experiments.records import Outcome, Unit, failed
 from uaos.experiments.units import run_unit
+from uaos.optimizers.configuration import Configuration
 from uaos.tuning.instances import Instance
 from uaos.tuning.objective import objective as objective_called
 from uaos.tuning.store import TuningStore

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
-from uaos.method import read_toml
 from uaos.params import Choice, Integer, Value, known_only
+from uaos.selection.method import read_toml
 from uaos.tuning.design import Design, design
 from uaos.tuning.models import uniform_candidates
 from uaos.tuning.space import Space, Variable

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from uaos.catalogue import configuration
-from uaos.de.operators import Operator
-from uaos.de.strategies import STRATEGIES
 from uaos.errors import InvalidParameter, UnknownName
+from uaos.optimizers.catalogue import configuration
+from uaos.optimizers.de.operators import Operator
+from uaos.optimizers.de.strategies import STRATEGIES
 
 # Crossover probabilities of the pool that has every strategy with each of them.
 _CROSSOVERS = (0.1, 0.5, 0.9)

@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from uaos.configuration import Configuration
 from uaos.errors import UnknownName
 from uaos.experiments import hits
 from uaos.experiments.records import Outcome, Unit
@@ -29,6 +28,7 @@ from uaos.experiments.storefile import (
     create,
 )
 from uaos.experiments.versions import versions
+from uaos.optimizers.configuration import Configuration
 from uaos.tuning.records import (
     TUNING,
     Candidate,

@@ -10,11 +10,11 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
-from uaos.catalogue import configuration as catalogue_entry
-from uaos.configuration import Configuration
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.experiments.plan import evaluations
 from uaos.experiments.versions import versions
+from uaos.optimizers.catalogue import configuration as catalogue_entry
+from uaos.optimizers.configuration import Configuration
 from uaos.params import Value
 from uaos.tuning import records
 from uaos.tuning.design import INITIAL, Design

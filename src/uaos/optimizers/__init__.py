@@ -1,0 +1,1 @@
+"""Optimizers: they propose points (`ask`) and hear their values (`tell`)."""

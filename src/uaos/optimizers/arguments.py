@@ -1,0 +1,103 @@
+"""What the arguments of a run mean, checked: bounds, starting points, budget, target, seed, …"""
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+from uaos.errors import InvalidParameter
+from uaos.optimizers.de.protocols import Array
+
+
+def box(bounds: Any) -> tuple[Array, Array]:
+    """Lower and upper bounds from pairs, an array (D, 2), or an object with `lb` and `ub`."""
+    allowed = "a pair (low, high) of finite numbers, low < high, for each coordinate"
+    try:
+        if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
+            lb, ub = np.broadcast_arrays(np.atleast_1d(bounds.lb), np.atleast_1d(bounds.ub))
+            pairs = np.column_stack([lb, ub]).astype(float)
+        else:
+            pairs = np.array(bounds, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidParameter("bounds", bounds, allowed) from None
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) == 0:
+        raise InvalidParameter("bounds", f"of shape {pairs.shape}", allowed)
+    for j, (a, b) in enumerate(pairs.tolist()):
+        if not (np.isfinite(a) and np.isfinite(b) and a < b):
+            raise InvalidParameter(f"bounds[{j}]", (a, b), allowed)
+        if not (np.isfinite(b - a) and np.isfinite(a + b)):
+            raise InvalidParameter(
+                f"bounds[{j}]", (a, b), "bounds whose width high - low is finite, and low + high "
+                "too; these overflow. Rescale the variable",
+            )  # fmt: skip
+    return pairs[:, 0].copy(), pairs[:, 1].copy()
+
+
+def start_points(x0: Any, low: Array, high: Array, boundary: str) -> Array | None:
+    """The points that a run is to start with, (m, D), inside the box if it is enforced."""
+    if x0 is None:
+        return None
+    D = len(low)
+    allowed = f"one point of length {D}, or several, (m, {D}), of finite numbers"
+    try:
+        points = np.atleast_2d(np.array(x0, dtype=float))
+    except (TypeError, ValueError):
+        raise InvalidParameter("x0", x0, allowed) from None
+    if points.ndim != 2 or points.shape[1] != D or not np.isfinite(points).all():
+        raise InvalidParameter("x0", x0, allowed)
+    outside = np.argwhere((points < low) | (points > high))
+    if len(outside) and boundary != "none":
+        point, j = outside[0].tolist()
+        raise InvalidParameter(
+            f"x0[{point}, {j}]", float(points[point, j]),
+            f'{low[j]:g} to {high[j]:g} (or anything with boundary="none")',
+        )  # fmt: skip
+    return points
+
+
+def whole_budget(budget: Any) -> int | None:
+    """A budget as a whole number of evaluations; 1e5 will do."""
+    if budget is None:
+        return None
+    if isinstance(budget, numbers.Real) and not isinstance(budget, bool):
+        number = float(budget)
+        if number.is_integer() and number >= 1:
+            return int(number)
+    raise InvalidParameter("budget", budget, "a whole number of evaluations >= 1, or None")
+
+
+def real_target(target: Any) -> float | None:
+    """A fitness at which a run may end."""
+    if target is None:
+        return None
+    if isinstance(target, numbers.Real) and not isinstance(target, bool) and target == target:
+        return float(target)
+    raise InvalidParameter("target", target, "a number, or None")
+
+
+def true_or_false(value: Any, name: str) -> bool:
+    """A switch; words such as "no" would else count as True."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise InvalidParameter(name, value, "True or False")
+
+
+def real_numbers(values: Any) -> Array:
+    """Any kind of array as a new, plain one of floats; TypeError or ValueError if it is none."""
+    raw = np.asarray(values)
+    if raw.dtype.kind == "c":  # NumPy would drop the imaginary parts
+        raise TypeError("they are complex")
+    return np.array(raw, np.float64, order="C")
+
+
+def generator(seed: Any) -> tuple[int | None, np.random.Generator]:
+    """The seed (None if a generator was given) and the generator of a run."""
+    if isinstance(seed, np.random.Generator):
+        return None, seed
+    if seed is None:
+        # Drawn here, so that the result can say which seed repeats the run.
+        seed = int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(seed, numbers.Integral) and not isinstance(seed, bool) and int(seed) >= 0:
+        # NumPy's fastest: drawing numbers is a good part of what a generation costs.
+        return int(seed), np.random.Generator(np.random.SFC64(int(seed)))
+    raise InvalidParameter("seed", seed, "a whole number >= 0, a numpy Generator, or None")

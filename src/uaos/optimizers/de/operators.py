@@ -1,0 +1,146 @@
+"""Operators: a strategy with a rule for F and a rule for CR.
+
+Several settings of one strategy are several operators, so that the same selector that chooses among
+strategies also chooses among "discrete parameters".
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from uaos.errors import InvalidParameter, NameClash, UnknownName
+from uaos.optimizers.de.protocols import OwnOperator
+from uaos.optimizers.de.rules import Rule, as_rule, rule_from_data, rule_to_data
+from uaos.optimizers.de.strategies import STRATEGIES, strategy
+from uaos.params import known_only
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A strategy with its F and CR: numbers, rules, or None for the run's own F and CR."""
+
+    strategy: str
+    F: float | Rule | None = None
+    CR: float | Rule | None = None
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        strategy(self.strategy)
+        for role in ("F", "CR"):
+            value = getattr(self, role)
+            if value is not None:
+                object.__setattr__(self, role, as_rule(value, role, self.strategy))
+        if self.name is not None and not (isinstance(self.name, str) and self.name):
+            raise InvalidParameter("name", self.name, "a non-empty text", owner=self.strategy)
+
+    @property
+    def label(self) -> str:
+        """The name, or the strategy with the settings that are its own."""
+        if isinstance(self.F, Rule) and self.F is self.CR:
+            own = [str(self.F)]
+        else:
+            own = [f"{role}={v}" for role, v in (("F", self.F), ("CR", self.CR)) if v is not None]
+        return self.name or " ".join([self.strategy, *own])
+
+    def to_dict(self, labels: Mapping[int, str]) -> dict[str, Any]:
+        """The operator as plain data; `labels` names the rules that it shares."""
+        data: dict[str, Any] = {"strategy": self.strategy}
+        for role in ("F", "CR"):
+            rule = getattr(self, role)
+            if rule is not None:
+                data[role] = rule_to_data(rule, labels)
+        return data | ({"name": self.name} if self.name else {})
+
+
+Member = Operator | OwnOperator
+
+#: What an operator is called that the pool of a file names and nobody has passed.
+OWN = "operator of your own"
+
+
+def default_pool() -> tuple[Operator, ...]:
+    """The nine strategies, all with the run's F and CR."""
+    return tuple(Operator(name) for name in STRATEGIES)
+
+
+def product(
+    strategies: Iterable[str],
+    *,
+    F: Sequence[float | Rule | None] = (None,),
+    CR: Sequence[float | Rule | None] = (None,),
+) -> tuple[Operator, ...]:
+    """Every combination of the given strategies, F and CR as an operator.
+
+    An adaptive rule given once in `F` and in `CR` is one memory shared by all that name it.
+    """
+    return tuple(Operator(s, f, c) for s in strategies for f in F for c in CR)
+
+
+def as_members(pool: object) -> tuple[Member, ...]:
+    """Check a pool: names of strategies, operators, and users' own operators."""
+    if isinstance(pool, str | bytes | Mapping) or not isinstance(pool, Iterable):
+        raise InvalidParameter(
+            "operators", pool, 'a list of operators or strategy names, such as ["rand/1"]'
+        )
+    members: list[Member] = []
+    for one in pool:
+        if isinstance(one, str):
+            members.append(Operator(one))
+        elif isinstance(one, Operator):
+            members.append(one)
+        elif isinstance(one, OwnOperator) and not isinstance(one, type):
+            if not (isinstance(one.name, str) and callable(one.propose)):
+                raise InvalidParameter("name", one.name, "a text", owner=type(one).__name__)
+            members.append(one)
+        else:
+            raise InvalidParameter(
+                "operators", one, "strategy names, uaos.Operator(...), or objects with a name "
+                "and propose(state, parents, rng) -> offspring",
+            )  # fmt: skip
+    if not members:
+        raise InvalidParameter("operators", (), "at least one operator")
+    return tuple(members)
+
+
+def unique_names(pool: Sequence[Member]) -> tuple[str, ...]:
+    """A name for each operator; those that nobody named are numbered where they coincide."""
+    given = [m.name for m in pool if m.name]
+    for name in given:
+        if given.count(name) > 1:
+            raise NameClash(f"two operators of the pool are named {name!r}; give each its own name")
+    names: list[str] = []
+    for member in pool:
+        label = member.label if isinstance(member, Operator) else member.name
+        candidate, number = label, 1
+        while candidate in names or (candidate in given and candidate != member.name):
+            number += 1
+            candidate = f"{label} ({number})"
+        names.append(candidate)
+    return tuple(names)
+
+
+def member_from_data(
+    data: object, shared: dict[str, Rule], own: Mapping[str, OwnOperator]
+) -> Member:
+    """An operator from plain data: a strategy's name or a table; `own` holds users' operators."""
+    if isinstance(data, str):
+        return Operator(data)
+    if not isinstance(data, Mapping):
+        raise InvalidParameter("pool", data, "strategy names and tables with a `strategy`")
+    if "own" in data:
+        name = data["own"]
+        if not isinstance(name, str) or name not in own:
+            raise UnknownName(
+                OWN,
+                name,
+                own,
+                hint="(the pool has it, but code is not saved: pass it in operators=)",
+            )
+        return own[name]
+    known_only(data, dict.fromkeys(("strategy", "F", "CR", "name")), "an operator")
+    if "strategy" not in data:
+        raise InvalidParameter("pool", dict(data), "tables with a `strategy`")
+    rules: dict[str, Any] = {
+        role: rule_from_data(data[role], shared) for role in ("F", "CR") if role in data
+    }
+    return Operator(data["strategy"], name=data.get("name"), **rules)

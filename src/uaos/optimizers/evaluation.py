@@ -1,0 +1,271 @@
+"""Evaluating a generation: one point after another, all at once, or on several workers.
+
+Every way gives the same values for the same points, so that a run does not depend on it.
+"""
+
+import math
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from uaos.errors import InvalidFeedback, InvalidParameter
+from uaos.optimizers.arguments import real_numbers, true_or_false
+from uaos.optimizers.de.protocols import Array
+
+Objective = Callable[[Array], Any]
+#: `workers`: a number of processes (-1: one for each processor), an Executor, or a map.
+Workers = Any
+
+# Chunks to a worker and generation: few messages, yet no worker waits long for a slow one.
+_CHUNKS = 4
+# Of a slow objective a chunk has fewer points, so that little is lost when Ctrl-C comes.
+_CHUNK_SECONDS = 0.1
+
+
+class Interrupted(Exception):
+    """Ctrl-C came while a generation was evaluated; `ready`: the rows with a value, and it."""
+
+    def __init__(self, ready: list[tuple[int, float]]) -> None:
+        super().__init__("interrupted")
+        self.ready = ready
+
+
+class Evaluator:
+    """Calls the objective for a generation; a context manager, as it may own worker processes.
+
+    `tolerate`: an exception of the objective gives NaN, a failed evaluation, instead of ending the
+    run.
+    """
+
+    def __init__(
+        self, fun: Objective, *, vectorized: bool, workers: Workers, tolerate: bool
+    ) -> None:
+        if not callable(fun):
+            raise InvalidParameter("fun", fun, "a function of a point (or of many: vectorized)")
+        number = isinstance(workers, int | np.integer) and not isinstance(workers, bool)
+        if not (number and (workers >= 1 or workers == -1)) and not (
+            callable(workers) or hasattr(workers, "submit")
+        ):
+            raise InvalidParameter(
+                "workers", workers, "a number of processes >= 1, -1 for one to each processor, "
+                "a concurrent.futures.Executor, or a function like map",
+            )  # fmt: skip
+        vectorized = true_or_false(vectorized, "vectorized")
+        if vectorized and not (number and workers == 1):
+            raise InvalidParameter(
+                "workers", workers, "1 with vectorized=True: fun gets the whole generation"
+            )
+        self._fun = fun
+        self._vectorized = vectorized
+        self._tolerate = tolerate
+        self._pool: Any = None  # processes of our own
+        self._executor: Any = None  # the user's
+        self._map: Any = map
+        self._workers = 1
+        self._seconds = math.inf  # that a point took in the last generation
+        if number:
+            self._workers = (os.cpu_count() or 1) if workers == -1 else int(workers)
+            if self._workers > 1:
+                self._pool = _processes(fun, self._workers, tolerate)
+        elif hasattr(workers, "submit"):
+            self._executor = workers
+            self._workers = getattr(workers, "_max_workers", 0) or 4
+        else:
+            self._map = workers
+
+    def __enter__(self) -> "Evaluator":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def __call__(self, X: Array) -> Array:
+        """The objective at each row of X."""
+        if self._vectorized:
+            return self._whole(X)
+        if self._pool is not None:
+            return self._gather(self._pool, _evaluate_here, X)
+        point = _Tolerant(self._fun) if self._tolerate else self._fun
+        if self._executor is not None:
+            return self._gather(self._executor, _Chunk(point), X)
+        return self._mapped(point, X)
+
+    def _whole(self, X: Array) -> Array:
+        try:
+            return _as_values(self._fun(X), len(X))
+        except InvalidFeedback:
+            raise
+        except Exception:
+            if self._tolerate:
+                return np.full(len(X), np.nan)
+            raise
+
+    def _mapped(self, point: Objective, X: Array) -> Array:
+        """One point after another by `map`, or by the function that was given in its place."""
+        values: list[Any] = []
+        wanted = (
+            "workers, as a function, must return like map one value for each point; it returned"
+        )
+        try:
+            # Rows one by one cost less than all at once; a user's map may want a list.
+            mapped = self._map(point, X if self._map is map else list(X))
+            try:
+                each = iter(mapped)
+            except TypeError:
+                raise InvalidFeedback(f"{wanted} {_shown(mapped)}") from None
+            # Quicker than a loop, and like one it keeps what was ready when Ctrl-C comes.
+            values.extend(each)
+        except KeyboardInterrupt:
+            raise Interrupted([(i, _number(v)) for i, v in enumerate(values)]) from None
+        if len(values) != len(X):
+            raise InvalidFeedback(f"{wanted} {len(values)} values for {len(X)} points")
+        return _as_values(values, len(X))
+
+    def _gather(self, executor: Any, work: Any, X: Array) -> Array:
+        """Chunks of rows out, their values in, in order."""
+        parts = self._parts(len(X))
+        futures: list[Any] = []
+        started = time.perf_counter()
+        try:
+            with nullcontext() if self._pool is None else ctrl_c_held_back():
+                for part in parts:
+                    futures.append(executor.submit(work, X[part.start : part.stop]))
+            values = [v for future in futures for v in future.result()]
+        except KeyboardInterrupt:
+            ready = _ready(parts, futures)
+            self._abandon(futures)
+            raise Interrupted(ready) from None
+        except BaseException:
+            self._abandon(futures)
+            raise
+        self._seconds = (time.perf_counter() - started) * self._workers / len(X)
+        return _as_values(values, len(X))
+
+    def _parts(self, n: int) -> list[range]:
+        """The rows of each chunk: as many as a worker did in a moment of the last generation."""
+        quick = math.ceil(n / (_CHUNKS * self._workers))
+        size = max(1, min(quick, int(_CHUNK_SECONDS / max(self._seconds, 1e-9))))
+        return [range(start, min(start + size, n)) for start in range(0, n, size)]
+
+    def _abandon(self, futures: list[Any]) -> None:
+        """End what runs on processes of our own; of an executor's work, what has not begun."""
+        if self._pool is None:
+            for future in futures:
+                future.cancel()
+            return
+        for process in list((getattr(self._pool, "_processes", None) or {}).values()):
+            process.terminate()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _ready(parts: Sequence[range], futures: Sequence[Any]) -> list[tuple[int, float]]:
+    """The rows of the chunks that are finished, each with its value."""
+    ready: list[tuple[int, float]] = []
+    for part, future in zip(parts, futures, strict=False):
+        if future.done() and not future.cancelled() and future.exception() is None:
+            ready += zip(part, map(_number, future.result()), strict=True)
+    return ready
+
+
+@contextmanager
+def ctrl_c_held_back() -> Iterator[None]:
+    """A process that is started here is not hit by Ctrl-C, which is for its parent to handle."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class _Tolerant:
+    """The objective with NaN for an exception."""
+
+    def __init__(self, fun: Objective) -> None:
+        self._fun = fun
+
+    def __call__(self, x: Array) -> Any:
+        try:
+            return self._fun(x)
+        except Exception:
+            return np.nan
+
+
+class _Chunk:
+    """The objective for several rows; sent to the workers of an Executor."""
+
+    def __init__(self, fun: Objective) -> None:
+        self._fun = fun
+
+    def __call__(self, X: Array) -> list[Any]:
+        return [self._fun(x) for x in X]
+
+
+_here: Objective | None = None
+
+
+def _start_worker(fun: Objective, tolerate: bool) -> None:
+    """A worker process gets the objective once; Ctrl-C is for its parent to handle."""
+    global _here
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _here = _Tolerant(fun) if tolerate else fun
+
+
+def _evaluate_here(X: Array) -> list[Any]:
+    assert _here is not None
+    return [_here(x) for x in X]
+
+
+def _processes(fun: Objective, count: int, tolerate: bool) -> Any:
+    import pickle
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    try:
+        pickle.dumps(fun)
+    except Exception as error:
+        raise InvalidParameter(
+            "fun", fun, "a function that can be sent to worker processes, defined at the top of a "
+            f"module (not a lambda or a local function), or workers=1 ({error})",
+        ) from None  # fmt: skip
+    # Spawned, not forked: compiled code may have threads, which a fork would break.
+    return ProcessPoolExecutor(
+        count, get_context("spawn"), initializer=_start_worker, initargs=(fun, tolerate)
+    )
+
+
+def _as_values(values: Any, n: int) -> Array:
+    """What the objective returned, as n floats; anything else is an error that shows it."""
+    try:
+        array = real_numbers(values)
+    except (TypeError, ValueError):
+        raise InvalidFeedback(
+            f"fun must return a real number for each point; got {_shown(values)}"
+        ) from None
+    if array.shape == (n,):
+        return array
+    if array.shape == (n, 1):  # some functions return arrays of length one
+        return array[:, 0]
+    raise InvalidFeedback(
+        f"fun must return one number for each point, shape {(n,)}; it returned shape {array.shape}"
+    )
+
+
+def _number(value: Any) -> float:
+    """One value of an interrupted generation; NaN if it is no number."""
+    try:
+        return float(_as_values([value], 1)[0])
+    except InvalidFeedback:
+        return math.nan
+
+
+def _shown(value: Any) -> str:
+    return repr(value)[:200]

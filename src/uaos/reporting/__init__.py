@@ -1,0 +1,1 @@
+"""Showing what was analysed: tables, figures, the HTML report."""

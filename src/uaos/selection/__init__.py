@@ -1,0 +1,1 @@
+"""The framework: components, methods and selectors."""

@@ -1,0 +1,192 @@
+"""Offspring metrics: how good is one offspring, compared with what was there before?
+
+Notation: `f_i` is the fitness of parent i, `u_i` that of its offspring, and smaller is better. The
+references are taken before the generation's survival step: `f_best` is the least of the parents'
+fitness, `f_bsf` the best fitness seen in the run before this generation, `f_med` the median of the
+parents' fitness.
+
+An offspring *improves* when `u_i < f_i`; one that does not has metric 0 and is a failure. An
+improving offspring is a success, except under the metrics that compare with a reference
+(`by_reference`), where it is a success only if its metric is > 0. (The framework's paper counts
+success by `metric > 0` throughout, which `-u_i` would break.)
+"""
+
+import sys
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from uaos.selection.components.base import Array, Component, Namespace, saturate
+from uaos.selection.components.registry import register
+
+
+class Metric(Component):
+    """A metric computes one value an offspring; :func:`measure` masks those that do not improve."""
+
+    family: ClassVar[str] = "metric"
+    #: Whether a success needs a metric above 0, beyond improving on the parent.
+    by_reference: ClassVar[bool] = False
+
+    @abstractmethod
+    def compute(self, parents: Array, offspring: Array, best_so_far: Array, xp: Namespace) -> Array:
+        """The metric of every offspring, were it improving; a failed one has `u_i` = inf."""
+        raise NotImplementedError
+
+
+def measure(
+    metric: Metric, parents: Array, offspring: Array, best_so_far: Array, xp: Namespace
+) -> tuple[Array, Array]:
+    """The metrics and the successes of one generation, of fitness made :func:`comparable`."""
+    improves = offspring < parents
+    values = metric.compute(parents, offspring, best_so_far, xp)
+    values = xp.where(improves, saturate(values, xp), 0.0)
+    return values, improves & (values > 0) if metric.by_reference else improves
+
+
+def comparable(parents: Array, offspring: Array, xp: Namespace) -> tuple[Array, Array]:
+    """The fitness values as a metric takes them, where some evaluations failed.
+
+    A fitness that is not finite is a failed evaluation. Such an offspring becomes inf, which never
+    improves. Such a parent (the specification is silent) is read as the worst finite parent, so
+    that improving on it has a finite size; where no parent is finite, nothing improves.
+    """
+    known = xp.isfinite(parents)
+    worst = xp.where(known, parents, -xp.inf).max()
+    return xp.where(known, parents, worst), xp.where(xp.isfinite(offspring), offspring, xp.inf)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class OffspringFitness(Metric):
+    """The offspring's own fitness, negated so that larger is better.
+
+    Equation:
+        metric(i) = −u_i
+
+    Reference: Lobo, F. G. & Goldberg, D. E. (1997), "Decision making in a hybrid genetic
+    algorithm", IEEE International Conference on Evolutionary Computation.
+    """
+
+    def compute(  # noqa: D102 (see Metric)
+        self, parents: Array, offspring: Array, best_so_far: Array, xp: Namespace
+    ) -> Array:
+        return -offspring
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class ExpOffspringFitness(Metric):
+    """The offspring's fitness on an exponential scale, 1 for the generation's best.
+
+    The minimum runs over all offspring with a finite fitness, improving or not. (The paper
+    announces seven metrics and defines six; this is the seventh of its authors' experiments.)
+
+    Equation:
+        metric(i) = exp(−(u_i − min_j u_j))
+
+    Reference: Sharma, M., López-Ibáñez, M. & Kazakov, D. (2020), "Unified framework for the
+    adaptive operator selection of discrete parameters", arXiv 2005.05613.
+    """
+
+    def compute(  # noqa: D102
+        self, parents: Array, offspring: Array, best_so_far: Array, xp: Namespace
+    ) -> Array:
+        return xp.exp(offspring.min() - offspring)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class ParentImprovement(Metric):
+    """How much better the offspring is than its parent.
+
+    Equation:
+        metric(i) = f_i − u_i
+
+    Reference: Barbosa, H. J. C. & Sá, A. M. (2000), "On adaptive operator probabilities in real
+    coded genetic algorithms", Workshop on Advances and Trends in AI for Problem Solving.
+    """
+
+    def compute(  # noqa: D102
+        self, parents: Array, offspring: Array, best_so_far: Array, xp: Namespace
+    ) -> Array:
+        return parents - offspring
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class BestParentImprovement(Metric):
+    """How much better the offspring is than the best of the current parents.
+
+    Equation:
+        metric(i) = max(0, f_best − u_i)
+
+    Reference: Davis, L. (1989), "Adapting operator probabilities in genetic algorithms", ICGA.
+    """
+
+    by_reference: ClassVar[bool] = True
+
+    def compute(  # noqa: D102
+        self, parents: Array, offspring: Array, best_so_far: Array, xp: Namespace
+    ) -> Array:
+        return xp.maximum(0.0, parents.min() - offspring)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class BestSoFarImprovement(Metric):
+    """How much better the offspring is than the best fitness seen in the run before it.
+
+    Equation:
+        metric(i) = max(0, f_bsf − u_i)
+
+    Reference: Sharma, M., López-Ibáñez, M. & Kazakov, D. (2020), "Unified framework for the
+    adaptive operator selection of discrete parameters", arXiv 2005.05613.
+    """
+
+    by_reference: ClassVar[bool] = True
+
+    def compute(  # noqa: D102
+        self, parents: Array, offspring: Array, best_so_far: Array, xp: Namespace
+    ) -> Array:
+        return xp.maximum(0.0, best_so_far - offspring)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class MedianImprovement(Metric):
+    """How much better the offspring is than the median of the current parents.
+
+    Equation:
+        metric(i) = max(0, f_med − u_i)
+
+    Reference: Julstrom, B. A. (1995), "What have you done for me lately? Adapting operator
+    probabilities in a steady-state genetic algorithm", ICGA.
+    """
+
+    by_reference: ClassVar[bool] = True
+
+    def compute(  # noqa: D102
+        self, parents: Array, offspring: Array, best_so_far: Array, xp: Namespace
+    ) -> Array:
+        return xp.maximum(0.0, xp.median(parents) - offspring)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class RelativeImprovement(Metric):
+    """The improvement on the parent, weighted by how close the offspring is to the best so far.
+
+    Meant for positive fitness. `u_i = 0` divides by the smallest positive normal number instead.
+
+    Equation:
+        metric(i) = (f_bsf / u_i) · (f_i − u_i)
+
+    Reference: Ong, Y. S. & Keane, A. J. (2004), "Meta-Lamarckian learning in memetic algorithms",
+    IEEE Transactions on Evolutionary Computation 8(2).
+    """
+
+    def compute(  # noqa: D102
+        self, parents: Array, offspring: Array, best_so_far: Array, xp: Namespace
+    ) -> Array:
+        divisor = xp.where(offspring == 0, sys.float_info.min, offspring)
+        return best_so_far / divisor * (parents - offspring)

@@ -1,0 +1,126 @@
+"""Probabilities: from qualities to the chances of being selected.
+
+Whatever the component, the probabilities are then divided by their sum.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from uaos.errors import InvalidParameter
+from uaos.params import parameters, per_operator, real
+from uaos.selection.components.base import Array, Component, Namespace, unit_sum
+from uaos.selection.components.registry import register
+
+
+class Probability(Component):
+    """A probability rule computes one value an operator; they need not sum to 1."""
+
+    family: ClassVar[str] = "probability"
+
+    def for_operators(self, n_operators: int) -> Self:
+        """The rule with its p_min, if it has one, as a number below 1/K."""
+        given = getattr(self, "p_min", 0.0)
+        p_min = given
+        if isinstance(given, str):
+            p_min = (per_operator(given) or 0.0) / n_operators
+        # At K p_min = 1 nothing is left to distribute.
+        if n_operators * p_min >= 1:
+            limit = f"below 1/K = {1 / n_operators:.4g} for K = {n_operators} operators"
+            raise InvalidParameter("p_min", given, limit, owner=self.name)
+        if getattr(self, "p_max", 1.0) < p_min:
+            limit = f"at least p_min = {p_min:.4g} for K = {n_operators} operators"
+            raise InvalidParameter("p_max", getattr(self, "p_max", None), limit, owner=self.name)
+        if isinstance(given, str):
+            return type(self)(**{n: getattr(self, n) for n in parameters(self)} | {"p_min": p_min})
+        return self
+
+    @abstractmethod
+    def compute(self, qualities: Array, probabilities: Array, xp: Namespace) -> Array:
+        """The K new probabilities from the qualities (sum 1) and the old probabilities."""
+
+
+def normalised(probabilities: Array) -> Array:
+    """The probabilities divided by their sum; 1/K each if the sum is 0."""
+    return unit_sum(probabilities)
+
+
+def least_parameter() -> float:
+    """Declare `p_min`."""
+    p_min: float = real(
+        0, 1, default=0.05, bound="1/K", symbol="p_min", doc="least probability of an operator"
+    )
+    return p_min
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class ProbabilityMatching(Probability):
+    """In proportion to the quality, above a floor.
+
+    (The paper adds the error once in the denominator; it is added to every term, so that the
+    probabilities sum to 1.)
+
+    Equation:
+        p[op] = p_min + (1 − K p_min) (q[op] + error) / Σ_j (q[j] + error)
+
+    Reference: Goldberg, D. E. (1990), "Probability matching, the magnitude of reinforcement, and
+    classifier system bidding", Machine Learning 5; as operator selection: Thierens, D. (2005), "An
+    adaptive pursuit strategy for allocating operator probabilities", GECCO.
+    """
+
+    p_min: float = least_parameter()
+    error: float = real(0, 1, default=0, symbol="ε", doc="added to every quality")
+
+    def compute(self, qualities: Array, probabilities: Array, xp: Namespace) -> Array:  # noqa: D102
+        share = qualities + self.error
+        free = 1.0 - qualities.shape[0] * self.p_min
+        return self.p_min + free * share / share.sum()
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class AdaptivePursuit(Probability):
+    """The best operator is pushed towards p_max, the others towards p_min.
+
+    Of several operators with the largest quality, the first is pursued.
+
+    Equation:
+        p[op] = μ p_max + (1 − μ) p_old[op] for the operator of largest quality
+        p[op] = μ p_min + (1 − μ) p_old[op] for the others
+
+    Reference: Thierens, D. (2005), "An adaptive pursuit strategy for allocating operator
+    probabilities", GECCO.
+    """
+
+    p_min: float = least_parameter()
+    p_max: float = real(0, 1, default=0.9, symbol="p_max", doc="probability of the best operator")
+    mu: float = real(0, 1, default=0.1, symbol="μ", doc="learning rate")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.p_min, float) and self.p_max < self.p_min:
+            raise InvalidParameter(
+                "p_max", self.p_max, f"at least p_min = {self.p_min:g}", owner=self.name
+            )
+
+    def compute(self, qualities: Array, probabilities: Array, xp: Namespace) -> Array:  # noqa: D102
+        best = xp.arange(qualities.shape[0]) == qualities.argmax()
+        goal = xp.where(best, self.p_max, self.p_min)
+        return self.mu * goal + (1.0 - self.mu) * probabilities
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Identity(Probability):
+    """The quality itself.
+
+    Equation:
+        p[op] = q[op]
+
+    Reference: Igel, C. & Kreutz, M. (1999), "Using fitness distributions to improve the evolution
+    of learning structures", Congress on Evolutionary Computation.
+    """
+
+    def compute(self, qualities: Array, probabilities: Array, xp: Namespace) -> Array:  # noqa: D102
+        return qualities

@@ -1,0 +1,190 @@
+"""Qualities: the running estimate of each operator's worth, from its rewards.
+
+Whatever the component, :func:`normalised` follows: negative values are shifted so that the smallest
+is 0, and the qualities are divided by their sum (sum 0: 1/K each).
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from uaos.params import real
+from uaos.selection.components.base import Array, Component, Namespace, saturate, unit_sum
+from uaos.selection.components.registry import register
+
+
+class Evidence(NamedTuple):
+    """What a quality may look at, an array of length K each."""
+
+    rewards: Array
+    """`r`: the rewards just computed (after scaling, if the method scales)."""
+    previous_rewards: Array
+    """`r_old`: those of the generation before."""
+    qualities: Array
+    """`q_old`: the qualities so far, non-negative with sum 1."""
+    probabilities: Array
+    """`p`: the current probabilities."""
+    observations: Array
+    """`N`: how many entries of its memory the reward looked at."""
+
+
+class Quality(Component):
+    """A quality computes one value an operator from the :class:`Evidence`."""
+
+    family: ClassVar[str] = "quality"
+    #: Whether the rule reads `observations`; counting them takes time, so say False if not.
+    counts_observations: ClassVar[bool] = True
+
+    @abstractmethod
+    def compute(self, now: Evidence, xp: Namespace) -> Array:
+        """The K qualities, before normalisation."""
+
+
+def normalised(qualities: Array, xp: Namespace) -> Array:
+    """The qualities shifted so that none is negative, and divided by their sum."""
+    finite = saturate(qualities, xp)
+    low = finite.min()
+    return unit_sum(finite - low * (low < 0))
+
+
+def decay_parameter(default: float) -> float:
+    """Declare `delta`."""
+    delta: float = real(0, 1, default=default, symbol="δ", doc="weight of the new reward")
+    return delta
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class WeightedSum(Quality):
+    """An exponential moving average of the rewards.
+
+    Equation:
+        q[op] = δ r[op] + (1 − δ) q_old[op]
+
+    Reference: Thierens, D. (2005), "An adaptive pursuit strategy for allocating operator
+    probabilities", GECCO.
+    """
+
+    counts_observations: ClassVar[bool] = False
+
+    delta: float = decay_parameter(default=0.6)
+
+    def compute(self, now: Evidence, xp: Namespace) -> Array:  # noqa: D102 (see base)
+        return self.delta * now.rewards + (1.0 - self.delta) * now.qualities
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class UpperConfidenceBound(Quality):
+    """The reward plus a bonus for what has been seen little.
+
+    N counts what the reward looked at: window entries, the last fix_appl successes, or the
+    successes of the last max_gen generations; 0 counts as 1.
+
+    Equation:
+        q[op] = r[op] + C sqrt(log(Σ_j N[j]) / N[op])
+
+    Reference: Fialho, Á., Da Costa, L., Schoenauer, M. & Sebag, M. (2008), "Extreme value based
+    adaptive operator selection", PPSN X; the bound: Auer, P., Cesa-Bianchi, N. & Fischer, P.
+    (2002), "Finite-time analysis of the multiarmed bandit problem", Machine Learning 47.
+    """
+
+    # The paper prints 0 to 1; its authors' own scenario widened it.
+    C: float = real(
+        0.01, 100, default=0.5, allowed=(0, 1e6), log=True, symbol="C", doc="weight of the bonus"
+    )
+
+    def compute(self, now: Evidence, xp: Namespace) -> Array:  # noqa: D102
+        seen = xp.maximum(1.0, now.observations)
+        return now.rewards + self.C * xp.sqrt(xp.log(seen.sum()) / seen)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Identity(Quality):
+    """The reward itself.
+
+    Equation:
+        q[op] = r[op]
+
+    Reference: Sharma, M., López-Ibáñez, M. & Kazakov, D. (2020), "Unified framework for the
+    adaptive operator selection of discrete parameters", arXiv 2005.05613.
+    """
+
+    counts_observations: ClassVar[bool] = False
+
+    def compute(self, now: Evidence, xp: Namespace) -> Array:  # noqa: D102
+        return now.rewards
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class WeightedNormalisedSum(Quality):
+    """A moving average of each operator's share of the rewards, kept above a floor.
+
+    Σ r = 0: 1/K in place of the quotient.
+
+    Equation:
+        q[op] = δ max(q_min, r[op] / Σ_j r[j]) + (1 − δ) q_old[op]
+
+    Reference: Igel, C. & Kreutz, M. (2003), "Operator adaptation in evolutionary computation and
+    its application to structure optimization of neural networks", Neurocomputing 55(1–2).
+    """
+
+    counts_observations: ClassVar[bool] = False
+
+    delta: float = decay_parameter(default=0.3)
+    q_min: float = real(0, 1, default=0.1, symbol="q_min", doc="least share of an operator")
+
+    def compute(self, now: Evidence, xp: Namespace) -> Array:  # noqa: D102
+        r = now.rewards
+        total = r.sum()
+        share = xp.where(total == 0, 1.0 / r.shape[0], r / xp.where(total == 0, 1.0, total))
+        floored = xp.maximum(self.q_min, saturate(share, xp))
+        return self.delta * floored + (1.0 - self.delta) * now.qualities
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Bellman(Quality):
+    """The expected discounted return, if operators follow each other as their probabilities say.
+
+    (The paper's 1 is the identity matrix; the softmax is that of the authors' experiments.)
+
+    Equation:
+        q' = c1 r + c2 r_old
+        P[i,j] = (p_i + p_j) / Σ_k (p_i + p_k)
+        solve (I − γ P) q = q', then softmax: q[op] = exp(q[op]) / Σ_j exp(q[j])
+
+    As the p sum to 1, row i of P sums to K p_i + 1 before its division, and P has rank two:
+    q = q' + γ (a p + b) / (K p + 1) with a = Σ_j q_j and b = Σ_j p_j q_j. Summing this equation,
+    plain and weighted by p, gives two linear equations for a and b. With s = Σ_j p_j / (K p_j + 1)
+    their determinant is (1 − γ) (1 + γ − 2 γ s), positive for every γ < 1.
+
+    Reference: Sharma, M., López-Ibáñez, M. & Kazakov, D. (2018), "Performance assessment of
+    recursive probability matching for adaptive operator selection in differential evolution",
+    PPSN XV.
+    """
+
+    counts_observations: ClassVar[bool] = False
+
+    c1: float = real(0, 1, default=1, symbol="c1", doc="weight of the current reward")
+    c2: float = real(0, 1, default=0.9, symbol="c2", doc="weight of the previous reward")
+    # At exactly 1 the matrix I − γ P is singular.
+    gamma: float = real(
+        0.01, 1, default=0.46, allowed=(0, 1), open_high=True, symbol="γ", doc="discount"
+    )
+
+    def compute(self, now: Evidence, xp: Namespace) -> Array:  # noqa: D102
+        p, gamma, k = now.probabilities, self.gamma, now.probabilities.shape[0]
+        immediate = self.c1 * now.rewards + self.c2 * now.previous_rewards
+        row = k * p + 1.0
+        s = (p / row).sum()
+        own, other = 1.0 - gamma * s, gamma * (1.0 - s)
+        total, weighted = immediate.sum(), (p * immediate).sum()
+        determinant = (1.0 - gamma) * (1.0 + gamma - 2.0 * gamma * s)
+        a = (own * total + k * other * weighted) / determinant
+        b = (other / k * total + own * weighted) / determinant
+        value = immediate + gamma * (a * p + b) / row
+        # The softmax divides by the sum: so does the normalisation that follows every quality.
+        return xp.exp(value - value.max())

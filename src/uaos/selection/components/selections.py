@@ -1,0 +1,166 @@
+"""Selections: which operator does each parent get?
+
+A selection is a function of the probabilities and of random numbers that are drawn beforehand
+(:class:`Draws`), so that the same draws give the same operators under any array library.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from uaos.params import choice, real
+from uaos.selection.components.base import Array, Component, Namespace
+from uaos.selection.components.registry import register
+
+
+class Draws(NamedTuple):
+    """Random numbers, uniform in [0, 1)."""
+
+    pick: Array
+    """One a parent: which operator."""
+    explore: Array
+    """One a parent: whether to explore."""
+    tie: Array
+    """One a generation: which of the operators tied for the best."""
+
+
+class Selection(Component):
+    """A selection computes the operator of each parent."""
+
+    family: ClassVar[str] = "selection"
+    #: Whether the rule depends on the share of the budget that is spent.
+    needs_budget: ClassVar[bool] = False
+
+    @abstractmethod
+    def compute(self, probabilities: Array, draws: Draws, progress: Array, xp: Namespace) -> Array:
+        """One operator number a parent; `progress` is the share of the budget spent, 0 to 1."""
+
+
+def proportionally(probabilities: Array, pick: Array, xp: Namespace) -> Array:
+    """The operator into whose share of [0, 1) each pick falls."""
+    edges = probabilities.cumsum()
+    # The last edge may miss 1 by rounding: scaling the pick keeps it below the last edge, and so
+    # within the operators of positive probability.
+    return edges.searchsorted(pick * edges[-1], side="right")
+
+
+def greedily(probabilities: Array, tie: Array, xp: Namespace) -> Array:
+    """The operator of largest probability; `tie` decides between equals."""
+    best = probabilities == probabilities.max()
+    rank = best.cumsum()
+    return (rank > xp.floor(tie * rank[-1])).argmax()
+
+
+def uniformly(probabilities: Array, pick: Array, xp: Namespace) -> Array:
+    """Any operator, all with equal chances."""
+    return xp.floor(pick * probabilities.shape[0]).astype(int)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Proportional(Selection):
+    """Drawn with the probabilities.
+
+    Equation:
+        op ~ p
+
+    Reference: Thierens, D. (2005), "An adaptive pursuit strategy for allocating operator
+    probabilities", GECCO.
+    """
+
+    def compute(  # noqa: D102 (see base)
+        self, probabilities: Array, draws: Draws, progress: Array, xp: Namespace
+    ) -> Array:
+        return proportionally(probabilities, draws.pick, xp)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Greedy(Selection):
+    """The most probable operator, for all parents of the generation.
+
+    Between equals one draw a generation decides, shared by all parents; ties = first takes the
+    lowest operator number, as the script of the framework's authors did.
+
+    Equation:
+        op = argmax_j p[j]
+
+    Reference: Fialho, Á., Schoenauer, M. & Sebag, M. (2010), "Toward comparison-based adaptive
+    operator selection", GECCO.
+    """
+
+    ties: str = choice("random", "first", default="random", tuned=False, doc="between equals")
+
+    def compute(  # noqa: D102
+        self, probabilities: Array, draws: Draws, progress: Array, xp: Namespace
+    ) -> Array:
+        tie = draws.tie if self.ties == "random" else xp.zeros(())
+        return xp.broadcast_to(greedily(probabilities, tie, xp), draws.pick.shape)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class EpsilonGreedy(Selection):
+    """Mostly the most probable operator, sometimes any.
+
+    Equation:
+        with probability ε: op uniform over the K operators, else op = argmax_j p[j]
+
+    Reference: Sutton, R. S. & Barto, A. G. (1998), "Reinforcement Learning: An Introduction", MIT
+    Press; in this framework: Sharma, M., López-Ibáñez, M. & Kazakov, D. (2020), "Unified framework
+    for the adaptive operator selection of discrete parameters", arXiv 2005.05613.
+    """
+
+    eps: float = real(0, 1, default=0.1, symbol="ε", doc="chance of exploring")
+
+    def compute(  # noqa: D102
+        self, probabilities: Array, draws: Draws, progress: Array, xp: Namespace
+    ) -> Array:
+        anyone = uniformly(probabilities, draws.pick, xp)
+        best = greedily(probabilities, draws.tie, xp)
+        return xp.where(draws.explore < self.eps, anyone, best)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class LinearAnnealed(Selection):
+    """Epsilon-greedy whose ε falls linearly from 1 at the start to 0 when the budget is spent.
+
+    Equation:
+        ε = 1 − evaluations / budget
+        with probability ε: op uniform over the K operators, else op = argmax_j p[j]
+
+    Reference: Sharma, M., López-Ibáñez, M. & Kazakov, D. (2020), "Unified framework for the
+    adaptive operator selection of discrete parameters", arXiv 2005.05613.
+    """
+
+    needs_budget: ClassVar[bool] = True
+
+    def compute(  # noqa: D102
+        self, probabilities: Array, draws: Draws, progress: Array, xp: Namespace
+    ) -> Array:
+        anyone = uniformly(probabilities, draws.pick, xp)
+        best = greedily(probabilities, draws.tie, xp)
+        return xp.where(draws.explore < 1.0 - progress, anyone, best)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class ProportionalGreedy(Selection):
+    """Mostly the most probable operator, sometimes drawn with the probabilities.
+
+    Equation:
+        with probability ε: op ~ p, else op = argmax_j p[j]
+
+    Reference: Sharma, M., López-Ibáñez, M. & Kazakov, D. (2020), "Unified framework for the
+    adaptive operator selection of discrete parameters", arXiv 2005.05613.
+    """
+
+    eps: float = real(0, 1, default=0.1, symbol="ε", doc="chance of following the probabilities")
+
+    def compute(  # noqa: D102
+        self, probabilities: Array, draws: Draws, progress: Array, xp: Namespace
+    ) -> Array:
+        drawn = proportionally(probabilities, draws.pick, xp)
+        best = greedily(probabilities, draws.tie, xp)
+        return xp.where(draws.explore < self.eps, drawn, best)

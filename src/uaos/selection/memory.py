@@ -1,0 +1,214 @@
+"""Memories: what a method remembers of past generations, in a size fixed at the start.
+
+The three kinds are those of :mod:`uaos.selection.components.views`. A memory is fed by `record`
+once a generation, in one pass over the offspring that a numba kernel makes, and read by `view`,
+which shows the live arrays. Which one a method has is up to its reward; the others are not kept.
+"""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uaos.jit import njit
+from uaos.selection.components.rewards import Reward
+from uaos.selection.components.views import Generations, Successes, Window
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+class Memory(Protocol):
+    """What a selector needs of its memory."""
+
+    def record(self, operators: Integers, metrics: Floats, successes: Flags) -> None:
+        """Take in one generation."""
+
+    def view(self) -> Any:
+        """The arrays as the reward reads them."""
+
+    def observations(self) -> NDArray[Any]:
+        """How many successes of each operator there are: what the view says, at less cost."""
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything the memory holds, for saving; writing into these arrays restores it."""
+
+
+def memory_for(reward: Reward, n_operators: int) -> Memory:
+    """The memory that a reward reads, empty."""
+    kinds: dict[str, Callable[[int, int], Memory]]
+    kinds = {"generations": GenerationMemory, "successes": SuccessMemory, "window": WindowMemory}
+    return kinds[reward.memory](n_operators, reward.capacity)
+
+
+class GenerationMemory:
+    """Successes, applications, sum and best of the metric in the last `max_gen` generations."""
+
+    def __init__(self, n_operators: int, max_gen: int) -> None:
+        # One block: successes, applications, sums, bests, each (max_gen, K), newest row first.
+        self._table = np.zeros((4, max_gen, n_operators))
+        self._count = np.zeros(())
+        self._view = _rows(self._table, self._count)
+
+    def record(self, operators: Integers, metrics: Floats, successes: Flags) -> None:
+        """Move every generation one row down and fill row 0."""
+        _record_generation(self._table, self._count, operators, metrics, successes)
+
+    def view(self) -> Generations:  # noqa: D102 (see Memory)
+        return self._view
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A deep copy has a table of its own, and its view must show that one."""
+        self.__dict__.update(state, _view=_rows(state["_table"], state["_count"]))
+
+    def observations(self) -> NDArray[Any]:  # noqa: D102
+        counts: Floats = _column_sums(self._view.successes)
+        return counts
+
+    def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
+        return {"table": self._table, "count": self._count}
+
+
+def _rows(table: Floats, count: Floats) -> Generations:
+    s, n, sums, bests = table
+    return Generations(s, n, sums, bests, count)
+
+
+class SuccessMemory:
+    """The metrics of the last `fix_appl` successes of each operator, oldest dropped first."""
+
+    def __init__(self, n_operators: int, fix_appl: int) -> None:
+        self._metrics = np.zeros((n_operators, fix_appl))
+        self._counts = np.zeros(n_operators)
+        self._next = np.zeros(n_operators, dtype=np.int64)
+        self._view = Successes(self._metrics, self._counts)
+
+    def record(self, operators: Integers, metrics: Floats, successes: Flags) -> None:
+        """Write each success over its operator's oldest."""
+        _record_successes(self._metrics, self._counts, self._next, operators, metrics, successes)
+
+    def view(self) -> Successes:  # noqa: D102
+        return self._view
+
+    def observations(self) -> NDArray[Any]:  # noqa: D102
+        return self._counts
+
+    def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
+        return {"metrics": self._metrics, "counts": self._counts, "next": self._next}
+
+
+class WindowMemory:
+    """At most `W` successes of all operators, oldest first.
+
+    Successes enter in the order of the population. While the window is not full an entry is
+    appended. When it is full the new entry becomes the newest, and what leaves is the oldest entry
+    of the same operator; if that operator has none, the entry with the smallest metric (the oldest
+    of equals), provided it is smaller than the new one's; otherwise the new one is not stored.
+    """
+
+    def __init__(self, n_operators: int, W: int) -> None:
+        self._operators = np.full(W, -1, dtype=np.int64)
+        self._metrics = np.full(W, -np.inf)
+        self._size = np.zeros((), dtype=np.int64)
+        self._view = Window(self._operators, self._metrics, self._size, np.arange(n_operators))
+
+    def record(self, operators: Integers, metrics: Floats, successes: Flags) -> None:
+        """Insert the successes one by one."""
+        _record_window(
+            self._operators, self._metrics, self._size, operators, metrics, successes
+        )  # fmt: skip
+
+    def view(self) -> Window:  # noqa: D102
+        return self._view
+
+    def observations(self) -> NDArray[Any]:  # noqa: D102
+        counts: Integers = _tally(self._operators, len(self._view.labels))
+        return counts
+
+    def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
+        return {"operators": self._operators, "metrics": self._metrics, "size": self._size}
+
+
+@njit(cache=True)
+def _record_generation(table, count, operators, metrics, successes):  # type: ignore[no-untyped-def]
+    s, n, total, best = table[0], table[1], table[2], table[3]
+    rows, k = s.shape
+    for t in range(rows - 1, 0, -1):
+        for part in range(4):
+            for op in range(k):
+                table[part, t, op] = table[part, t - 1, op]
+    for part in range(4):
+        for op in range(k):
+            table[part, 0, op] = 0.0
+    for i in range(len(operators)):
+        op = operators[i]
+        n[0, op] += 1.0
+        if successes[i]:
+            if s[0, op] == 0.0 or metrics[i] > best[0, op]:
+                best[0, op] = metrics[i]
+            s[0, op] += 1.0
+            total[0, op] += metrics[i]
+    count[()] = min(count[()] + 1.0, float(rows))
+
+
+@njit(cache=True)
+def _record_successes(remembered, counts, following, operators, metrics, successes):  # type: ignore[no-untyped-def]
+    size = remembered.shape[1]
+    for i in range(len(operators)):
+        if successes[i]:
+            op = operators[i]
+            remembered[op, following[op]] = metrics[i]
+            following[op] = (following[op] + 1) % size
+            counts[op] = min(counts[op] + 1.0, float(size))
+
+
+@njit(cache=True)
+def _record_window(held_operators, held_metrics, size, operators, metrics, successes):  # type: ignore[no-untyped-def]
+    capacity = len(held_operators)
+    for i in range(len(operators)):
+        if not successes[i]:
+            continue
+        op = operators[i]
+        place = size[()]
+        if place < capacity:
+            size[()] += 1
+        else:
+            leaving = -1
+            smallest = 0
+            for e in range(capacity):
+                if held_operators[e] == op:
+                    leaving = e
+                    break
+                if held_metrics[e] < held_metrics[smallest]:
+                    smallest = e
+            if leaving < 0:
+                if not held_metrics[smallest] < metrics[i]:
+                    continue
+                leaving = smallest
+            place = capacity - 1
+            for e in range(leaving, place):
+                held_operators[e] = held_operators[e + 1]
+                held_metrics[e] = held_metrics[e + 1]
+        held_operators[place] = op
+        held_metrics[place] = metrics[i]
+
+
+@njit(cache=True)
+def _column_sums(table):  # type: ignore[no-untyped-def]
+    sums = np.zeros(table.shape[1])
+    for t in range(table.shape[0]):
+        for op in range(table.shape[1]):
+            sums[op] += table[t, op]
+    return sums
+
+
+@njit(cache=True)
+def _tally(held_operators, n_operators):  # type: ignore[no-untyped-def]
+    counts = np.zeros(n_operators, np.int64)
+    for op in held_operators:
+        if op < 0:
+            break
+        counts[op] += 1
+    return counts

@@ -1,0 +1,215 @@
+"""Method: an immutable recipe of five components, that can be named, saved and compared."""
+
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import numpy as np
+from rich.table import Table
+
+from uaos.errors import InvalidFile, InvalidParameter
+from uaos.files import whole_file
+from uaos.params import known_only, parameters
+from uaos.selection.components import (
+    FAMILIES,
+    Metric,
+    Probability,
+    Quality,
+    Reward,
+    Selection,
+    build,
+)
+
+if TYPE_CHECKING:
+    from uaos.selection.selector import Selector
+
+#: Version of the dict and TOML form of a method.
+FORMAT = 1
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Method:
+    """A method of adaptive operator selection: metric, reward, quality, probability, selection.
+
+    Each component is given as an object, by its name (with default parameters), or as a table with
+    its name and parameters. `scale_rewards` maps the rewards of a generation linearly onto [0, 1]
+    before the quality sees them, as the experiments of the framework's authors did; off gives the
+    equations of their paper to the letter.
+
+    >>> Method(reward="success_sum", quality={"name": "weighted_sum", "delta": 0.3})
+    Method(metric=parent_improvement, reward=success_sum(max_gen=10), \
+quality=weighted_sum(delta=0.3), probability=probability_matching(p_min=0.05, error=0.0), \
+selection=proportional, scale_rewards=True)
+    """
+
+    metric: Metric
+    reward: Reward
+    quality: Quality
+    probability: Probability
+    selection: Selection
+    scale_rewards: bool
+
+    def __init__(
+        self,
+        metric: Metric | str | Mapping[str, Any] = "parent_improvement",
+        reward: Reward | str | Mapping[str, Any] = "immediate_success",
+        quality: Quality | str | Mapping[str, Any] = "bellman",
+        probability: Probability | str | Mapping[str, Any] = "probability_matching",
+        selection: Selection | str | Mapping[str, Any] = "proportional",
+        scale_rewards: bool = True,
+    ) -> None:
+        if not isinstance(scale_rewards, bool | np.bool_):
+            raise InvalidParameter("scale_rewards", scale_rewards, "True or False", owner="Method")
+        given = (metric, reward, quality, probability, selection)
+        for family, what in zip(FAMILIES, given, strict=True):
+            object.__setattr__(self, family, build(family, what))
+        object.__setattr__(self, "scale_rewards", bool(scale_rewards))
+
+    def selector(
+        self,
+        n_operators: int,
+        *,
+        seed: int | np.random.Generator | None = None,
+        budget: int | None = None,
+    ) -> "Selector":
+        """Start the method for `n_operators` operators.
+
+        `seed` is a whole number or a generator to draw from (shared, not copied). `budget`, the
+        number of offspring that will be reported, is needed by selections that change towards the
+        end of a run.
+        """
+        from uaos.selection.selector import Selector
+
+        return Selector(self, n_operators, seed=seed, budget=budget)
+
+    def for_operators(self, n_operators: int) -> "Method":
+        """The method with its parameters fixed for K operators; raises if they cannot serve K."""
+        made = {f: getattr(self, f).for_operators(n_operators) for f in FAMILIES}
+        return Method(**made, scale_rewards=self.scale_rewards)
+
+    def replace(self, **changes: Any) -> "Method":
+        """The same method with components, or parameters of its components, exchanged.
+
+        >>> Method().replace(selection="greedy", gamma=0.3).quality
+        bellman(c1=1.0, c2=0.9, gamma=0.3)
+
+        A parameter that several components have (`C`) changes in all of them, unless it is given as
+        `reward_C` or `quality_C`.
+        """
+        recipe = self.to_dict()
+        recipe.update(
+            {k: changes.pop(k) for k in tuple(changes) if k in (*FAMILIES, "scale_rewards")}
+        )
+        recipe.pop("version")
+        chosen = Method(**recipe)
+        accepted: dict[str, list[tuple[str, str]]] = {}
+        for family in FAMILIES:
+            for name in parameters(getattr(chosen, family)):
+                accepted.setdefault(name, []).append((family, name))
+                accepted.setdefault(f"{family}_{name}", []).append((family, name))
+        known_only(changes, accepted, "this method")
+        recipe = chosen.to_dict()
+        for key, value in changes.items():
+            for family, name in accepted[key]:
+                recipe[family][name] = value
+        return Method.from_dict(recipe)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The recipe as plain data, which :meth:`from_dict` reads back."""
+        recipe: dict[str, Any] = {"version": FORMAT, "scale_rewards": self.scale_rewards}
+        for family in FAMILIES:
+            component = getattr(self, family)
+            values = {name: getattr(component, name) for name in parameters(component)}
+            recipe[family] = {"name": component.name, **values}
+        return recipe
+
+    @classmethod
+    def from_dict(cls, recipe: Mapping[str, Any]) -> Self:
+        """The method that :meth:`to_dict` described; components left out take their defaults."""
+        if not isinstance(recipe, Mapping):
+            raise InvalidParameter("recipe", recipe, "a table, as Method.to_dict gives it")
+        values = dict(recipe)
+        check_format(values.pop("version", FORMAT))
+        known_only(values, dict.fromkeys((*FAMILIES, "scale_rewards")), "Method")
+        return cls(**values)
+
+    def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The recipe as TOML text, written to `path` if one is given."""
+        return write_toml(self.to_dict(), path)
+
+    @classmethod
+    def from_toml(cls, source: str | os.PathLike[str]) -> Self:
+        """The method in a TOML file (a path), or in TOML text (a string with a line break)."""
+        return cls.from_dict(read_toml(source))
+
+    def __repr__(self) -> str:
+        parts = [f"{family}={getattr(self, family)!r}" for family in FAMILIES]
+        return f"Method({', '.join(parts)}, scale_rewards={self.scale_rewards})"
+
+    def __rich__(self) -> Table:
+        """The recipe on one screen, in the order of the loop."""
+        table = Table(title="method", title_justify="left", show_edge=False, pad_edge=False)
+        for column in ("step", "component", "parameters"):
+            table.add_column(column, style="bold" if column == "component" else "")
+        for family in FAMILIES:
+            component = getattr(self, family)
+            values = (f"{name} = {getattr(component, name)}" for name in parameters(component))
+            table.add_row(family, component.name, ", ".join(values))
+            if family == "reward":
+                table.add_row("", "", f"scaled to [0, 1]: {'yes' if self.scale_rewards else 'no'}")
+        return table
+
+
+def check_format(version: object) -> None:
+    """Refuse a recipe written by a newer version of this package."""
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise InvalidFile(f"version is {version!r}; a recipe has a whole number, 1 or more")
+    if version > FORMAT:
+        raise InvalidFile(
+            f"written in format {version} by a newer uaos; this one reads up to {FORMAT}. "
+            "Update uaos to read it"
+        )
+
+
+def toml_text(data: Mapping[str, Any]) -> str:
+    """Plain values, lists and tables as TOML; JSON's strings and numbers are TOML's."""
+    lines = [f"{k} = {_toml_value(v)}" for k, v in data.items() if not isinstance(v, Mapping)]
+    for name, table in data.items():
+        if isinstance(table, Mapping):
+            lines += ["", f"[{name}]"]
+            lines += [f"{k} = {_toml_value(v)}" for k, v in table.items()]
+    return "\n".join(lines) + "\n"
+
+
+def write_toml(data: Mapping[str, Any], path: str | os.PathLike[str] | None) -> str:
+    """The data as TOML text, written to `path` if there is one, whole or not at all."""
+    text = toml_text(data)
+    if path is not None:
+        with whole_file(path) as part:
+            part.write_text(text, encoding="utf-8")
+    return text
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{k} = {_toml_value(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_toml_value(v) for v in value) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def read_toml(source: str | os.PathLike[str]) -> dict[str, Any]:
+    """The table in a TOML file, or in TOML text; :class:`InvalidFile` says what is wrong."""
+    inline = isinstance(source, str) and "\n" in source
+    name = "the text" if inline else str(source)
+    try:
+        text = cast(str, source) if inline else Path(source).read_text(encoding="utf-8")
+        return tomllib.loads(text)
+    except FileNotFoundError:
+        raise InvalidFile(f"{name}: there is no such file") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InvalidFile(f"{name}: not readable as TOML ({error})") from error
