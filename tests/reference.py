@@ -305,7 +305,8 @@ def success_rate(params: Params, memory: Memory, n_operators: int) -> list[float
         terms = []
         for t in memory.generations[: params["max_gen"]]:
             rate = power(t["s"][op], params["power"]) + params["frac"] * sum(t["s"])
-            terms.append(quotient(rate, t["n"][op]))
+            # A generation without an application counts with n = 1.
+            terms.append(quotient(rate, max(1, t["n"][op])))
         rewards.append(math.fsum(terms) + params["noise"])
     return rewards
 
@@ -469,7 +470,7 @@ def softmax(values: Sequence[float]) -> list[float]:
 def bellman(
     params: Params, r: Sequence[float], r_old: Sequence[float], p: Sequence[float]
 ) -> list[float]:
-    """Section 4, bellman: softmax of the q that solves (I - gamma P) q = c1 r + c2 r_old."""
+    """Section 4, bellman: (I - gamma P) q = c1 r + c2 r_old, and its softmax unless it is off."""
     k = len(r)
     matrix = []
     for i in range(k):
@@ -479,7 +480,8 @@ def bellman(
             [(1.0 if i == j else 0.0) - params["gamma"] * transitions[j] for j in range(k)]
         )
     right = [params["c1"] * r[op] + params["c2"] * r_old[op] for op in range(k)]
-    return softmax([saturate(x) for x in solve(matrix, right)])
+    solution = [saturate(x) for x in solve(matrix, right)]
+    return softmax(solution) if params["softmax"] else solution
 
 
 def normalised(values: Sequence[float]) -> list[float]:

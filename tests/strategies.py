@@ -212,7 +212,11 @@ Version = tuple[Sequence[float], Sequence[float], Sequence[int]]
 
 
 def quality_decided_by_rounding(
-    name: str, params: Mapping[str, Any], r_old: Sequence[float], *versions: Version
+    name: str,
+    params: Mapping[str, Any],
+    r_old: Sequence[float],
+    p: Sequence[float],
+    *versions: Version,
 ) -> bool:
     """Whether the quality jumps, or the softmax blows up rounding, for these rewards."""
     r = versions[0][0]
@@ -220,6 +224,10 @@ def quality_decided_by_rounding(
         totals = [math.fsum(version[0]) for version in versions] + [sum(versions[-1][0])]
         return decided_by_rounding(totals, math.fsum(abs(x) for x in r))
     if name == "bellman":
+        if not params["softmax"]:
+            solutions = [reference.bellman(params, version[0], r_old, p) for version in versions]
+            scale = max(largest(r), largest(r_old))
+            return decided_by_rounding([span(q) for q in solutions], scale)
         return max(largest(r), largest(r_old)) / (1 - params["gamma"]) > 1e5
     return _flat_by_rounding(name, params, *versions)
 

@@ -224,7 +224,7 @@ def test_a_quality_agrees(name: str, data: st.DataObject, k: int) -> None:
     r, r_old = data.draw(rewards), data.draw(rewards)
     q_old, p = data.draw(shares(k)), data.draw(shares(k))
     n = data.draw(vectors(k, range(0, 60)))
-    assume(not quality_decided_by_rounding(name, params, r_old, (r, q_old, n)))
+    assume(not quality_decided_by_rounding(name, params, r_old, p, (r, q_old, n)))
     now = Evidence(*(np.array(x, dtype=float) for x in (r, r_old, q_old, p, n)))
     expected = reference.quality(name, params, r, r_old, q_old, p, n)
     for compute in ways(quality):
@@ -359,7 +359,8 @@ def test_a_whole_selector_agrees(
     plain = method.replace(quality="identity", probability="identity", scale_rewards=False)
     plain = plain.selector(k, seed=1, budget=40)
     for generation in history:
-        r_old, q_old = slow.rewards, (slow.qualities, fast.qualities.tolist())
+        r_old, p_old = slow.rewards, slow.probabilities
+        q_old = (slow.qualities, fast.qualities.tolist())
         for selector in (fast, slow, plain):
             selector.update(*generation)
         if reward.startswith("pareto"):
@@ -372,7 +373,8 @@ def test_a_whole_selector_agrees(
         agree(fast.rewards, slow.rewards)
         r, n = (slow.rewards, fast.rewards.tolist()), reference.looked_at(*how)
         versions = [(r[i], q_old[i], n) for i in range(2)]
-        assume(not quality_decided_by_rounding(quality, slow.quality_params, r_old, *versions))
+        how = (quality, slow.quality_params, r_old, p_old)
+        assume(not quality_decided_by_rounding(*how, *versions))
         agree(fast.qualities, slow.qualities)
         leads = [lead(slow.qualities), lead(fast.qualities.tolist())]
         pursuit = slow.probability == "adaptive_pursuit"

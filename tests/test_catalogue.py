@@ -3,6 +3,7 @@
 import csv
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import uaos
@@ -70,7 +71,7 @@ def test_what_a_published_method_leaves_open_takes_the_default(row: dict[str, st
     for family in FAMILIES:
         component = getattr(method, family)
         default = type(component)()
-        for name in method.to_dict()[family].keys() - {"name"} - named - {"c1", "c2"}:
+        for name in method.to_dict()[family].keys() - {"name"} - named - {"c1", "c2", "softmax"}:
             assert getattr(component, name) == getattr(default, name)
 
 
@@ -145,6 +146,32 @@ def test_uniform_choice_stays_uniform() -> None:
     for _ in range(10):
         selector.update([0, 1, 2], [1, 1, 1], [0, 1, 2])
     assert selector.probabilities.tolist() == [1 / 3] * 3
+
+
+def test_dyn_gep_does_not_depend_on_the_scale_of_the_fitness() -> None:
+    plain, scaled = (uaos.method("Dyn-GEPv1").selector(3, seed=1) for _ in range(2))
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        parents, offspring = rng.random((2, 9))
+        operators = rng.integers(0, 3, 9)
+        plain.update(operators, parents, offspring)
+        scaled.update(operators, 1000 * parents, 1000 * offspring)
+        np.testing.assert_allclose(scaled.probabilities, plain.probabilities, rtol=1e-12)
+    assert np.ptp(plain.probabilities) > 0.1
+
+
+def test_adopp_ext_keeps_an_operator_that_was_not_drawn_alive() -> None:
+    selector = uaos.method("ADOPP-ext").selector(3, seed=1)
+    selector.update([0, 0, 1], [9, 9, 9], [5, 9, 9])
+    # one success, frac 0.01: (1 + 0.01) / 2, 0.01 / 1, and 0.01 / 1 although operator 2 was not
+    # drawn, divided by their sum 0.525
+    expected = [0.505 / 0.525, 0.01 / 0.525, 0.01 / 0.525]
+    assert selector.probabilities == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", ["Hybrid", "Dyn-GEPv1", "Dyn-GEPv2", "RecPM", "U-AOS-FW", "mix"])
+def test_only_methods_that_weight_rewards_plainly_have_no_softmax(name: str) -> None:
+    assert uaos.method(name).quality.softmax == (name in ("RecPM", "U-AOS-FW", "mix"))
 
 
 def test_hyper_parameters_are_exchanged_by_name() -> None:

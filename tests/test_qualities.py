@@ -65,6 +65,21 @@ def test_bellman_without_discount_is_the_softmax_of_the_rewards() -> None:
     assert got == pytest.approx([math.e / (math.e + 1), 1 / (math.e + 1)])
 
 
+def test_bellman_without_softmax_is_the_solution_itself() -> None:
+    # as above: det = 0.7 · 5/6 - 0.2 · 1/3, q = ((5/6 + 0.1), (0.35 + 1/3)) / det
+    got = quality(
+        "bellman", [1, 0], before=[0, 1], p=[0.75, 0.25], c1=1, c2=0.5, gamma=0.5, softmax=False
+    )
+    first, second = 5 / 6 + 0.1, 0.35 + 1 / 3
+    assert got == pytest.approx([first / (first + second), second / (first + second)])
+
+
+def test_bellman_without_discount_and_softmax_is_a_weighted_sum_of_rewards() -> None:
+    # 1 · (3, 1) + 0.5 · (0, 2) = (3, 2)
+    got = quality("bellman", [3, 1], before=[0, 2], c1=1, c2=0.5, gamma=0, softmax=False)
+    assert got == pytest.approx([0.6, 0.4])
+
+
 def test_negative_qualities_are_shifted_and_none_at_all_are_equal() -> None:
     # (-1, 0, 1) becomes (0, 1, 2) / 3
     assert normalised(np.array([-1.0, 0.0, 1.0]), np).tolist() == pytest.approx([0, 1 / 3, 2 / 3])

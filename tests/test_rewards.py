@@ -32,8 +32,16 @@ def test_success_rate_adds_the_rates_of_the_generations() -> None:
 
 def test_success_rate_with_power_fraction_and_noise() -> None:
     rates = reward("success_rate", 3, FIRST, SECOND, max_gen=5, power=2, frac=0.5, noise=0.1)
-    # each generation has 2 successes in all: 0.5 · 2 = 1 goes to everybody that was applied
-    assert rates == pytest.approx([(4 + 1) / 3 + (1 + 1) / 1 + 0.1, 1 / 1 + (1 + 1) / 3 + 0.1, 1.1])
+    # each generation has 2 successes in all: 0.5 · 2 = 1 goes to everybody, applied or not
+    assert rates == pytest.approx(
+        [(4 + 1) / 3 + (1 + 1) / 1 + 0.1, 1 / 1 + (1 + 1) / 3 + 0.1, 1 / 1 + 1 / 1 + 0.1]
+    )
+
+
+def test_success_rate_gives_an_operator_that_was_not_applied_its_share() -> None:
+    # operator 2 was not applied: n = 1, so 0.5 · 2; without frac there is nothing to share
+    assert reward("success_rate", 3, FIRST, frac=0.5) == pytest.approx([(2 + 1) / 3, 1, 1])
+    assert reward("success_rate", 3, FIRST, frac=0) == pytest.approx([2 / 3, 0, 0])
 
 
 def test_success_rate_looks_at_max_gen_generations_only() -> None:

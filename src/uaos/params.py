@@ -19,6 +19,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from uaos.errors import InvalidParameter, UnknownName
 
 Value = float | int | str
@@ -139,11 +141,9 @@ class Choice(Parameter):
 
     def check(self, value: object, name: str, owner: str = "") -> Value:  # noqa: D102
         for one in self.choices:
-            if (
-                isinstance(value, str | numbers.Real)
-                and not isinstance(value, bool)
-                and value == one
-            ):
+            # True equals 1, but only a choice between True and False takes it.
+            same_kind = isinstance(value, bool | np.bool_) == isinstance(one, bool)
+            if isinstance(value, str | numbers.Real | np.bool_) and same_kind and value == one:
                 return one
         raise InvalidParameter(name, value, self.allowed, owner=owner)
 

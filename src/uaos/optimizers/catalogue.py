@@ -39,8 +39,8 @@ _Row = tuple[str, str, str, str, str, str, dict[str, Any], bib.Publication]
 _LITERATURE: tuple[_Row, ...] = (
     # Its weights c1 and c2 sum to 1: c1 at its default of 1 leaves c2 = 0.
     ("Hybrid", "offspring_fitness", "best_2_generations", "bellman", _PM, _DRAW,
-     {"alpha": 0, "beta": 0, "reward_C": 1.0, "c1": 1.0, "c2": 0.0, "gamma": 0.0, "p_min": 0.0,
-      "error": 0.0}, bib.LOBO_1997),
+     {"alpha": 0, "beta": 0, "reward_C": 1.0, "c1": 1.0, "c2": 0.0, "gamma": 0.0, "softmax": False,
+      "p_min": 0.0, "error": 0.0}, bib.LOBO_1997),
     ("Op-adapt", "best_parent_improvement", "generation_success_sum", _WNS, "identity", _DRAW,
      {}, bib.IGEL_1999),
     # Its least probability is a percentage shared by the operators.
@@ -54,9 +54,10 @@ _LITERATURE: tuple[_Row, ...] = (
     ("Adapt-NN", _BETTER, "success_sum", _WNS, _PM, _DRAW,
      {"q_min": 0.0, "error": 0.0}, bib.IGEL_2003),
     ("Dyn-GEPv1", _BETTER, "success_sum", "bellman", _PM, _DRAW,
-     {"max_gen": 1, "c1": 1.0, "gamma": 0.0, "p_min": 0.0}, bib.VAFAEE_2008),
+     {"max_gen": 1, "c1": 1.0, "gamma": 0.0, "softmax": False, "p_min": 0.0}, bib.VAFAEE_2008),
     ("Dyn-GEPv2", _BETTER, _BESTS, "bellman", _PM, _DRAW,
-     {"rho": 3, "alpha": 0, "max_gen": 1, "c1": 1.0, "gamma": 0.0, "p_min": 0.0}, bib.VAFAEE_2008),
+     {"rho": 3, "alpha": 0, "max_gen": 1, "c1": 1.0, "gamma": 0.0, "softmax": False,
+      "p_min": 0.0}, bib.VAFAEE_2008),
     ("SaDE", _BETTER, _SR, "identity", _PM, _DRAW,
      {"power": 1, "frac": 0.0, "p_min": 0.0, "error": 0.0}, bib.QIN_2009),
     ("MMRDE", _BETTER, _SR, "identity", _PM, _DRAW,

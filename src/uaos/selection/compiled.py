@@ -49,10 +49,9 @@ def _success_rate(
         for op in range(K):
             everybody += successes[t, op]
         for op in range(K):
-            if applications[t, op] > 0.0:
-                s = successes[t, op]
-                own = s * s if power == 2 else s
-                rewards[op] += (own + frac * everybody) / applications[t, op]
+            s = successes[t, op]
+            own = s * s if power == 2 else s
+            rewards[op] += (own + frac * everybody) / max(1.0, applications[t, op])
     for op in range(K):
         rewards[op] += noise
     return rewards
@@ -176,7 +175,7 @@ def _upper_confidence_bound(rewards: Array, observations: Array, C: float, log: 
 
 @njit(cache=True)
 def _bellman(
-    rewards: Array, previous: Array, p: Array, c1: float, c2: float, gamma: float
+    rewards: Array, previous: Array, p: Array, c1: float, c2: float, gamma: float, softmax: bool
 ) -> Array:
     """In closed form, as the docstring of `Bellman` derives it."""
     K = len(rewards)
@@ -195,8 +194,9 @@ def _bellman(
     for op in range(K):
         value[op] += gamma * (a * p[op] + b) / (K * p[op] + 1.0)
         largest = max(largest, value[op])
-    for op in range(K):
-        value[op] = math.exp(value[op] - largest)
+    if softmax:
+        for op in range(K):
+            value[op] = math.exp(value[op] - largest)
     return value
 
 
@@ -310,7 +310,7 @@ _TWINS: dict[type[Component], Callable[[Any], Compute]] = {
     qualities.Identity: lambda c: lambda now: now.rewards,
     Bellman: lambda c: (
         lambda now: _bellman(
-            now.rewards, now.previous_rewards, now.probabilities, c.c1, c.c2, c.gamma
+            now.rewards, now.previous_rewards, now.probabilities, c.c1, c.c2, c.gamma, c.softmax
         )
     ),
     ProbabilityMatching: lambda c: lambda q, p: _probability_matching(q, c.p_min, c.error),

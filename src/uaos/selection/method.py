@@ -95,7 +95,7 @@ selection=proportional, scale_rewards=True)
         """The same method with components, or parameters of its components, exchanged.
 
         >>> Method().replace(selection="greedy", gamma=0.3).quality
-        bellman(c1=1.0, c2=0.9, gamma=0.3)
+        bellman(c1=1.0, c2=0.9, gamma=0.3, softmax=True)
 
         A parameter that several components have (`C`) changes in all of them, unless it is given as
         `reward_C` or `quality_C`.

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from uaos.params import real
+from uaos.params import choice, real
 from uaos.selection.components.base import Array, Component, Namespace, saturate, unit_sum
 from uaos.selection.components.registry import register
 
@@ -149,12 +149,14 @@ class WeightedNormalisedSum(Quality):
 class Bellman(Quality):
     """The expected discounted return, if operators follow each other as their probabilities say.
 
-    (The paper's 1 is the identity matrix; the softmax is that of the authors' experiments.)
+    (The paper's 1 is the identity matrix; the softmax is that of the authors' experiments. The
+    paper's remark that γ = 0 reduces to a weighted sum of rewards holds without it.)
 
     Equation:
         q' = c1 r + c2 r_old
         P[i,j] = (p_i + p_j) / Σ_k (p_i + p_k)
-        solve (I − γ P) q = q', then softmax: q[op] = exp(q[op]) / Σ_j exp(q[j])
+        solve (I − γ P) q = q'
+        softmax = True: then q[op] = exp(q[op]) / Σ_j exp(q[j])
 
     As the p sum to 1, row i of P sums to K p_i + 1 before its division, and P has rank two:
     q = q' + γ (a p + b) / (K p + 1) with a = Σ_j q_j and b = Σ_j p_j q_j. Summing this equation,
@@ -174,6 +176,9 @@ class Bellman(Quality):
     gamma: float = real(
         0.01, 1, default=0.46, allowed=(0, 1), open_high=True, symbol="γ", doc="discount"
     )
+    softmax: bool = choice(
+        True, False, default=True, tuned=False, doc="whether the solution passes through a softmax"
+    )
 
     def compute(self, now: Evidence, xp: Namespace) -> Array:  # noqa: D102
         p, gamma, k = now.probabilities, self.gamma, now.probabilities.shape[0]
@@ -186,5 +191,7 @@ class Bellman(Quality):
         a = (own * total + k * other * weighted) / determinant
         b = (other / k * total + own * weighted) / determinant
         value = immediate + gamma * (a * p + b) / row
+        if not self.softmax:
+            return value
         # The softmax divides by the sum: so does the normalisation that follows every quality.
         return xp.exp(value - value.max())

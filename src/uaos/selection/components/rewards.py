@@ -102,7 +102,8 @@ def scaled(rewards: Array) -> Array:
 class SuccessRate(GenerationReward):
     """The share of applications that succeeded, generation by generation.
 
-    A generation in which the operator was not applied adds 0; the noise is added once.
+    A generation in which the operator was not applied counts with n = 1, so that its share of
+    everybody's successes keeps it alive; the noise is added once.
 
     Equation:
         r[op] = Σ_t (s[t,op]^power + frac · Σ_j s[t,j]) / n[t,op] + noise
@@ -121,7 +122,7 @@ class SuccessRate(GenerationReward):
     def compute(self, memory: Generations, xp: Namespace) -> Array:  # noqa: D102 (see base)
         s = memory.successes
         everybody = s.sum(axis=1)[:, None]
-        rates = ratio(s**self.power + self.frac * everybody, memory.applications, xp)
+        rates = (s**self.power + self.frac * everybody) / xp.maximum(1.0, memory.applications)
         return rates.sum(axis=0) + self.noise
 
 
