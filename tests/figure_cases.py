@@ -13,6 +13,7 @@ from uaos.experiments.plan import Plan
 from uaos.experiments.records import Finished
 from uaos.experiments.store import Outcome, Store
 from uaos.experiments.targets import TARGETS
+from uaos.optimizers.de.engine import COLUMNS
 from uaos.optimizers.history import History
 from uaos.tuning.records import Candidate, Cost, Elimination, Elite, Step
 from uaos.tuning.store import TuningStore
@@ -42,12 +43,15 @@ def results(*methods: str, functions: Any = FUNCTIONS) -> Results:
 
 def history(operators: int = 3, rows: int = 40) -> History:
     """50 offspring a generation; the operators' probabilities grow with their numbers."""
-    made = History([f"operator {k}, CR 0.{k}" for k in range(operators)])
+    made = History([f"operator {k}, CR 0.{k}" for k in range(operators)], COLUMNS)
     weights = np.arange(1, operators + 1)
     for g in range(1, rows + 1):
         counts = np.full(operators, 50 // operators)
         counts[0] += 50 - counts.sum()
-        made.record(counts, weights / weights.sum(), 100 + 10.0 ** (2 - g / 4), 50 * g, g, 50, 0, 0)
+        made.record(
+            evaluations=50 * g, best=100 + 10.0 ** (2 - g / 4), iteration=g, counts=counts,
+            probabilities=weights / weights.sum(), population=50, restarts=0, repairs=0,
+        )  # fmt: skip
     return made
 
 

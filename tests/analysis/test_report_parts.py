@@ -223,7 +223,10 @@ def test_the_published_values_stand_beside_ours(made: Callable[..., Outcome]) ->
 def history(counts: list[list[int]]) -> History:
     made = History([f"o{k}" for k in range(len(counts[0]))])
     for g, row in enumerate(counts, 1):
-        made.record(np.array(row), np.full(len(row), 1 / len(row)), 1.0, g * sum(row), g, 9, 0, 0)
+        made.record(
+            evaluations=g * sum(row), best=1.0, iteration=g, counts=row,
+            probabilities=np.full(len(row), 1 / len(row)),
+        )  # fmt: skip
     return made
 
 

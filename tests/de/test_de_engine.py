@@ -265,10 +265,13 @@ def test_the_history_has_a_row_for_each_generation():
 
 
 def test_a_long_history_is_thinned_and_loses_no_count():
-    history = History(["a", "b"], max_rows=8)
+    history = History(["a", "b"], ("population", "restarts", "repairs"), max_rows=8)
     for g in range(1, 21):
         p = np.array([g / 100, 1 - g / 100])
-        history.record(np.array([1, g]), p, -g, 10 * g, g, 5, g // 10, 1)
+        history.record(
+            counts=np.array([1, g]), probabilities=p, best=-g, evaluations=10 * g, iteration=g,
+            population=5, restarts=g // 10, repairs=1,
+        )  # fmt: skip
     # 9th row: pairs, 17th generation: fours.
     assert history.stride == 4
     assert history.generation.tolist() == [4, 8, 12, 16, 20]
@@ -277,7 +280,10 @@ def test_a_long_history_is_thinned_and_loses_no_count():
     assert history.repairs.tolist() == [4] * 5
     assert history.best.tolist() == [-4, -8, -12, -16, -20]
     assert history.restarts.tolist() == [0, 0, 1, 1, 2]
-    history.record(np.array([1, 0]), p, -21, 210, 21, 5, 2, 0)
+    history.record(
+        counts=np.array([1, 0]), probabilities=p, best=-21, evaluations=210, iteration=21,
+        population=5, restarts=2, repairs=0,
+    )  # fmt: skip
     assert history.generation[-1] == 21
     assert History.from_state(history.state()).counts.tolist() == history.counts.tolist()
 

@@ -1,4 +1,4 @@
-"""The course of a run, thinned and packed for the store: operator use, probabilities, best."""
+"""The course of a run, coarsened and packed for the store."""
 
 import json
 import zlib
@@ -7,33 +7,29 @@ import numpy as np
 
 from uaos.optimizers.history import History
 
-#: No more rows than this are kept of a run.
+#: The most rows kept of a run.
 MAX_ROWS = 128
 
-_FORMATS = {
+# The columns of courses that were packed before they named them themselves.
+_UNNAMED = {
     "counts": "<i8", "repairs": "<i8", "probabilities": "<f4", "best": "<f8",
-    "evaluations": "<i8", "generation": "<i8", "population": "<i4", "restarts": "<i4",
+    "evaluations": "<i8", "iteration": "<i8", "population": "<i4", "restarts": "<i4",
 }  # fmt: skip
-_SUMMED = ("counts", "repairs")
+# Columns that need less room than the eight bytes of all others.
+_SHORT = {"probabilities": "<f4", "population": "<i4", "restarts": "<i4"}
 
 
 def pack(history: History) -> bytes:
     """The history in at most MAX_ROWS rows, as bytes."""
-    rows = len(history)
-    step = 1
-    while rows > step * MAX_ROWS:
-        step *= 2
-    first = np.arange(0, rows, step)
-    last = np.minimum(first + step, rows) - 1
-    parts = []
-    for name, form in _FORMATS.items():
-        column = getattr(history, name)
-        if name in _SUMMED:
-            column = np.add.reduceat(column, first, axis=0) if rows else column
-        else:
-            column = column[last]
-        parts.append(np.ascontiguousarray(column, form).tobytes())
-    head = {"operators": history.operators, "rows": len(first), "stride": history.stride * step}
+    coarse = history.coarsened(MAX_ROWS)
+    parts, formats = [], {}
+    for name, column in coarse.state()["data"].items():
+        formats[name] = _SHORT.get(name, f"<{column.dtype.kind}8")
+        parts.append(np.ascontiguousarray(column, formats[name]).tobytes())
+    head = {
+        "operators": coarse.operators, "rows": len(coarse), "stride": coarse.stride,
+        "columns": formats,
+    }  # fmt: skip
     text = json.dumps(head).encode()
     return zlib.compress(len(text).to_bytes(4, "little") + text + b"".join(parts), 1)
 
@@ -45,15 +41,14 @@ def unpack(data: bytes) -> History:
     head = json.loads(raw[4:start])
     rows, wide = head["rows"], len(head["operators"])
     columns = {}
-    for name, form in _FORMATS.items():
+    for name, form in head.get("columns", _UNNAMED).items():
         shape = (rows, wide) if name in ("counts", "probabilities") else (rows,)
-        count = int(np.prod(shape))
-        column = np.frombuffer(raw, form, count, start)
+        column = np.frombuffer(raw, form, int(np.prod(shape)), start)
         start += column.nbytes
-        kind = np.float64 if np.dtype(form).kind == "f" else np.int64
-        columns[name] = column.reshape(shape).astype(kind)
+        columns[name] = column.reshape(shape)
+    always = History().state()["data"]
     state = {
-        "operators": head["operators"], "max_rows": MAX_ROWS, "stride": head["stride"],
-        "filled": 0, "columns": columns,
+        "operators": head["operators"], "columns": [n for n in columns if n not in always],
+        "max_rows": MAX_ROWS, "stride": head["stride"], "filled": 0, "data": columns,
     }  # fmt: skip
     return History.from_state(state)

@@ -1,92 +1,100 @@
-"""What happened in a run, generation by generation, in bounded memory."""
+"""The course of a run, iteration by iteration, in bounded memory."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uaos.optimizers.de.protocols import Array
+Array = np.ndarray[Any, Any]
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: More rows than this are never kept: a full history merges its rows two by two.
+#: The most rows that are kept: a full history merges its rows two by two.
 MAX_ROWS = 4096
 
-# Per row, of the generations that the row stands for: the sum of some columns, the last of others.
+# The columns of every history, with their types.
+_ALWAYS = {
+    "counts": np.int64,
+    "probabilities": np.float64,
+    "best": np.float64,
+    "evaluations": np.int64,
+    "iteration": np.int64,
+}
+# Further columns that hold integers; all others hold floats.
+_INTEGERS = ("population", "restarts", "repairs")
+# A merged row has the sum of these columns, and of all others the later value.
 _SUMMED = ("counts", "repairs")
-_LAST = ("probabilities", "best", "evaluations", "generation", "population", "restarts")
 
 
 class History:
-    """The course of a run, one row for each generation (or, in a long run, 2, 4, 8, … of them).
+    """The course of a run, one row per iteration (in a long run, one per 2, 4, 8, … iterations).
 
-    `operators`: their names. Columns: `counts` (rows × K: offspring made by each operator),
-    `probabilities` (rows × K: at the time they were chosen), `best` (best fitness of the run),
-    `evaluations` (spent so far), `generation`, `population` (its size), `restarts` (so far),
-    `repairs` (offspring that a bound was enforced on). Past `max_rows` rows every two are merged:
-    counts and repairs are added, of the other columns the later value stays.
+    Parameters
+    ----------
+    operators : sequence of str
+        The alternatives among which the run selects: operators, or the members of a portfolio.
+        Empty if it selects nothing.
+    columns : sequence of str
+        Further columns, such as ``"sigma"``. Each becomes an attribute. Values are floats, those
+        of ``population``, ``restarts`` and ``repairs`` integers.
+    max_rows : int
+        The most rows kept. Beyond it, every two rows are merged into one: counts and repairs are
+        added, of every other column the later value stays.
+
+    Attributes
+    ----------
+    operators, columns : tuple of str
+        As given.
+    counts : ndarray, shape (rows, K)
+        Evaluations of each alternative.
+    probabilities : ndarray, shape (rows, K)
+        Their probabilities when they were selected.
+    best, evaluations, iteration : ndarray, shape (rows,)
+        The best fitness, the evaluations and the iterations so far.
+
+    Examples
+    --------
+    >>> history = History(columns=("sigma",))
+    >>> history.record(evaluations=10, best=3.5, iteration=1, sigma=0.3)
+    >>> history.sigma.tolist()
+    [0.3]
     """
 
-    def __init__(self, operators: Sequence[str], max_rows: int = MAX_ROWS) -> None:
+    def __init__(
+        self,
+        operators: Sequence[str] = (),
+        columns: Sequence[str] = (),
+        max_rows: int = MAX_ROWS,
+    ) -> None:
         self.operators = tuple(operators)
+        self.columns = tuple(columns)
         self.max_rows = max_rows
-        K = len(self.operators)
         self._rows = 0
-        self._stride = 1  # generations to a row
-        self._filled = 0  # generations in the row now being filled
-        self._counts = np.zeros((0, K), np.int64)
-        self._repairs = np.zeros(0, np.int64)
-        self._probabilities = np.zeros((0, K))
-        self._best = np.zeros(0)
-        self._evaluations = np.zeros(0, np.int64)
-        self._generation = np.zeros(0, np.int64)
-        self._population = np.zeros(0, np.int64)
-        self._restarts = np.zeros(0, np.int64)
+        self._stride = 1  # iterations per row
+        self._filled = 0  # iterations in the row being filled
+        self._data: dict[str, Array] = {}
+        for name, kind in _ALWAYS.items():
+            shape = (0, len(self.operators)) if name in ("counts", "probabilities") else (0,)
+            self._data[name] = np.zeros(shape, kind)
+        for name in self.columns:
+            self._data[name] = np.zeros(0, np.int64 if name in _INTEGERS else np.float64)
 
-    @property
-    def counts(self) -> Array:
-        """Offspring made by each operator, (rows, K)."""
-        return self._counts[: self._rows]
-
-    @property
-    def probabilities(self) -> Array:
-        """The operators' probabilities when they were chosen, (rows, K)."""
-        return self._probabilities[: self._rows]
-
-    @property
-    def best(self) -> Array:
-        """Best fitness of the run so far."""
-        return self._best[: self._rows]
-
-    @property
-    def evaluations(self) -> Array:
-        """Evaluations spent so far."""
-        return self._evaluations[: self._rows]
-
-    @property
-    def repairs(self) -> Array:
-        """Offspring on which a bound was enforced."""
-        return self._repairs[: self._rows]
+    def __getattr__(self, name: str) -> Array:
+        data = self.__dict__.get("_data", {})
+        if name in data:
+            column: Array = data[name][: self._rows]
+            return column
+        raise AttributeError(f"this history has no column {name!r}; it has: {', '.join(data)}")
 
     @property
     def generation(self) -> Array:
-        """The last generation that each row stands for, counted from 1."""
-        return self._generation[: self._rows]
-
-    @property
-    def population(self) -> Array:
-        """Population size."""
-        return self._population[: self._rows]
-
-    @property
-    def restarts(self) -> Array:
-        """Restarts so far."""
-        return self._restarts[: self._rows]
+        """The iterations, as evolutionary algorithms call them."""
+        return self.iteration
 
     @property
     def stride(self) -> int:
-        """How many generations a row stands for."""
+        """Iterations per row."""
         return self._stride
 
     def __len__(self) -> int:
@@ -97,61 +105,80 @@ class History:
 
     def record(
         self,
-        counts: Array,
-        probabilities: Array,
-        best: float,
+        *,
         evaluations: int,
-        generation: int,
-        population: int,
-        restarts: int,
-        repairs: int,
+        best: float,
+        iteration: int,
+        counts: Any = None,
+        probabilities: Any = None,
+        **columns: float,
     ) -> None:
-        """Add a generation."""
-        if self._filled == 0:
+        """Add an iteration, with a value for each further column.
+
+        `counts` and `probabilities` are needed where there are operators.
+        """
+        if columns.keys() != set(self.columns):
+            raise TypeError(
+                f"the history has the columns {', '.join(self.columns) or 'none'}; "
+                f"recorded were {', '.join(columns) or 'none'}"
+            )
+        fresh = self._filled == 0
+        if fresh:
             if self._rows == self.max_rows:
                 self._thin()
-            if self._rows == len(self._best):
+            if self._rows == len(self._data["best"]):
                 self._grow()
             self._rows += 1
-            self._counts[self._rows - 1] = counts
-            self._repairs[self._rows - 1] = repairs
-        else:
-            self._counts[self._rows - 1] += counts
-            self._repairs[self._rows - 1] += repairs
-        row = self._rows - 1
-        self._probabilities[row] = probabilities
-        self._best[row] = best
-        self._evaluations[row] = evaluations
-        self._generation[row] = generation
-        self._population[row] = population
-        self._restarts[row] = restarts
+        row, data = self._rows - 1, self._data
+        data["evaluations"][row] = evaluations
+        data["best"][row] = best
+        data["iteration"][row] = iteration
+        if self.operators:
+            data["probabilities"][row] = probabilities
+            data["counts"][row] = counts if fresh else data["counts"][row] + counts
+        for name, value in columns.items():
+            if name in _SUMMED and not fresh:
+                data[name][row] += value
+            else:
+                data[name][row] = value
         self._filled = (self._filled + 1) % self._stride
 
     def _grow(self) -> None:
-        size = min(self.max_rows, max(64, 2 * len(self._best)))
-        for name in _SUMMED + _LAST:
-            old = getattr(self, f"_{name}")
+        size = min(self.max_rows, max(64, 2 * len(self._data["best"])))
+        for name, old in self._data.items():
             new = np.zeros((size, *old.shape[1:]), old.dtype)
             new[: len(old)] = old
-            setattr(self, f"_{name}", new)
+            self._data[name] = new
 
     def _thin(self) -> None:
         half = self._rows // 2
-        for name in _SUMMED:
-            column = getattr(self, f"_{name}")
-            column[:half] = column[: 2 * half : 2] + column[1 : 2 * half : 2]
-        for name in _LAST:
-            column = getattr(self, f"_{name}")
-            column[:half] = column[1 : 2 * half : 2].copy()
+        for name, column in self._data.items():
+            later = column[1 : 2 * half : 2]
+            column[:half] = column[: 2 * half : 2] + later if name in _SUMMED else later.copy()
         self._rows = half
         self._stride *= 2
 
+    def coarsened(self, max_rows: int) -> "History":
+        """A copy of at most `max_rows` rows, merged like those of a full history."""
+        step = 1
+        while self._rows > step * max_rows:
+            step *= 2
+        first = np.arange(0, self._rows, step)
+        last = np.minimum(first + step, self._rows) - 1
+        made = History(self.operators, self.columns, max_rows)
+        made._rows, made._stride = len(first), self._stride * step
+        for name in self._data:
+            column = getattr(self, name)
+            if name in _SUMMED and len(first):
+                made._data[name] = np.add.reduceat(column, first, axis=0)
+            else:
+                made._data[name] = column[last]
+        return made
+
     def to_frame(self) -> Any:
         """The history as a pandas DataFrame; without pandas, as a dict of NumPy columns."""
-        columns: dict[str, Array] = {
-            name: getattr(self, name).copy()
-            for name in ("generation", "evaluations", "best", "population", "restarts", "repairs")
-        }
+        names = ("iteration", "evaluations", "best", *self.columns)
+        columns: dict[str, Array] = {name: getattr(self, name).copy() for name in names}
         for k, name in enumerate(self.operators):
             columns[f"count {name}"] = self.counts[:, k].copy()
         for k, name in enumerate(self.operators):
@@ -163,25 +190,33 @@ class History:
         return pandas.DataFrame(columns)
 
     def plot(self, path: Any = None, *, f_opt: float | None = None) -> "Figure":
-        """Operator use above, best fitness below; written to `path` if one is given."""
+        """Draw the run: use of the operators, if there are any, best fitness, further columns.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            A file to write the figure to.
+        f_opt : float, optional
+            The optimum, if it is known: the distance to it is shown then.
+        """
         from uaos.optimizers.picture import draw
 
         return draw(self, path, f_opt)
 
     def state(self) -> dict[str, Any]:
         """The history as plain values and arrays."""
-        columns = {name: getattr(self, name).copy() for name in _SUMMED + _LAST}
         return {
-            "operators": list(self.operators), "max_rows": self.max_rows,
-            "stride": self._stride, "filled": self._filled, "columns": columns,
+            "operators": list(self.operators), "columns": list(self.columns),
+            "max_rows": self.max_rows, "stride": self._stride, "filled": self._filled,
+            "data": {name: getattr(self, name).copy() for name in self._data},
         }  # fmt: skip
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> "History":
         """The inverse of :meth:`state`."""
-        made = cls(state["operators"], state["max_rows"])
+        made = cls(state["operators"], state["columns"], state["max_rows"])
         made._stride, made._filled = state["stride"], state["filled"]
-        made._rows = len(state["columns"]["best"])
-        for name, column in state["columns"].items():
-            setattr(made, f"_{name}", np.array(column))
+        made._rows = len(state["data"]["best"])
+        for name, empty in made._data.items():
+            made._data[name] = np.array(state["data"][name], empty.dtype)
         return made

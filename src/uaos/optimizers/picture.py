@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uaos.optimizers.de.protocols import Array
+Array = np.ndarray[Any, Any]
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,45 +19,73 @@ PALETTE = (
 #: Beyond the palette, the colours come again under these.
 HATCHES = ("", "////", "....", "xxxx", "----")
 
-# Blocks of generations drawn at most: the noise of single generations hides what changes.
+# The most blocks drawn: the noise of single generations would hide what changes.
 _COLUMNS = 100
 
 
 def draw(history: "History", path: Any, f_opt: float | None) -> "Figure":
-    """Stacked shares of the operators above, best fitness below, over the generations."""
+    """Shares of the operators, if there are any, above the best fitness and further columns."""
     # A figure of its own: pyplot's would be shared with whatever else the user is drawing.
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+    # Generations are of equal size, or nearly; the batches of other optimizers need not be.
+    along = "generation" if "population" in history.columns else "evaluations"
+    further = [] if history.operators else _further(history)
+    heights = [3, 2] if history.operators else [3, *(1.5 for _ in further)]
     # matplotlib is an external library without types.
     room: Any = ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.1)
     figure: Figure = Figure(figsize=(10, 7), dpi=100, layout=room)
-    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-    ends, made = shares(history)
-    if len(ends):
-        stack(upper, ends, made, history.operators)
-        descent(lower, history, f_opt)
-        lower.set_xlim(0, ends[-1])
+    panels = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False)
+    rows = list(panels[:, 0])
+    fitness = rows[1] if history.operators else rows[0]
+    if len(history):
+        descent(fitness, history, f_opt, along)
+        fitness.set_xlim(0, getattr(history, along)[-1])
+    else:
+        rows[0].text(0.5, 0.5, "no iteration yet", ha="center", va="center")
+    if history.operators:
+        rows[0].set_ylim(0, 1)
+        rows[0].set_ylabel(f"share of {'offspring' if along == 'generation' else 'evaluations'}")
+    if history.operators and len(history):
+        stack(rows[0], *shares(history, along), history.operators)
         # Below the axes, for names of operators with settings are long.
         columns = 2 if max(len(name) for name in history.operators) > 30 else 3
         figure.legend(
-            *upper.get_legend_handles_labels(), loc="outside lower center", ncols=columns,
+            *rows[0].get_legend_handles_labels(), loc="outside lower center", ncols=columns,
             frameon=False, fontsize=10,
         )  # fmt: skip
-    else:
-        upper.text(0.5, 0.5, "no generation beyond the first population", ha="center", va="center")
-    upper.set_ylabel("share of offspring")
-    upper.set_ylim(0, 1)
-    lower.set_xlabel("generation")
-    for axes in (upper, lower):
+    for axes, name in zip(rows[1:], further, strict=False):
+        _line(axes, getattr(history, along), getattr(history, name))
+        axes.set_ylabel(name.replace("_", " "))
+    rows[-1].set_xlabel(along)
+    for axes in rows:
         axes.spines[["top", "right"]].set_visible(False)
     if path is not None:
         figure.savefig(path)
     return figure
 
 
+def _further(history: "History") -> list[str]:
+    """The columns that get a panel: those that change; restarts are lines in the first panel."""
+    changing = []
+    for name in history.columns:
+        known = getattr(history, name)[np.isfinite(getattr(history, name))]
+        if name != "restarts" and len(known) and known.min() < known.max():
+            changing.append(name)
+    return changing
+
+
+def _line(axes: Any, at: Array, value: Array, linewidth: float = 1.8) -> None:
+    """Draw a column, on a logarithmic axis if it is positive and spans more than a decade."""
+    axes.plot(at, value, color="#222222", linewidth=linewidth)
+    shown = value[np.isfinite(value)]
+    if len(shown) and shown.min() > 0 and shown.max() > 10 * shown.min():
+        axes.set_yscale("log")
+
+
 def shares(history: "History", along: str = "generation") -> tuple[Array, Array]:
-    """Ends of at most `_COLUMNS` blocks of generations, and each operator's share of a block.
+    """Ends of at most `_COLUMNS` blocks of iterations, and each operator's share of a block.
 
     The ends are values of the history's column `along`.
     """
@@ -67,7 +95,7 @@ def shares(history: "History", along: str = "generation") -> tuple[Array, Array]
     starts = np.unique(np.linspace(0, rows, min(rows, _COLUMNS), endpoint=False).astype(int))
     counts = np.add.reduceat(history.counts, starts, axis=0)
     ends = np.append(starts[1:], rows) - 1
-    return getattr(history, along)[ends], counts / counts.sum(axis=1, keepdims=True)
+    return getattr(history, along)[ends], counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
 
 
 def stack(axes: Any, ends: Array, shares: Array, names: tuple[str, ...]) -> None:
@@ -97,11 +125,10 @@ def descent(
 ) -> None:
     """Draw the best fitness, less the optimum if it is known, over the column `along`."""
     at, value = getattr(history, along), history.best - (f_opt or 0.0)
-    axes.plot(at, value, color="#222222", linewidth=linewidth)
+    _line(axes, at, value, linewidth)
     axes.set_ylabel("best fitness" if f_opt is None else "best fitness − optimum")
-    shown = value[np.isfinite(value)]
-    if len(shown) and shown.min() > 0 and shown.max() > 10 * shown.min():
-        axes.set_yscale("log")
+    if "restarts" not in history.columns:
+        return
     again = np.flatnonzero(np.diff(history.restarts, prepend=0))
     for k, g in enumerate(at[again]):
         axes.axvline(g, color="0.6", linewidth=0.8, linestyle=":", label="" if k else "restart")

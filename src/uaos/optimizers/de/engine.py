@@ -28,6 +28,9 @@ from uaos.optimizers.history import History
 # Above this size the order of the parents is sorted anew; below it, insertion is faster.
 _INSERTION = 1024
 
+#: What the history of a run has beside the columns of every history.
+COLUMNS = ("population", "restarts", "repairs")
+
 
 class RunFinished(UaosError):
     """Points were asked for after the budget was spent."""
@@ -77,7 +80,7 @@ class Engine:
         self._columns = layout.columns(D, settings.top_drawn, self._resample)
         self._uniforms = np.empty((0, self._columns))
         self.view = EngineView(self)
-        self.history = History(self.pool.names) if history else None
+        self.history = History(self.pool.names, COLUMNS) if history else None
 
         self.evaluations = 0
         self.generation = 0
@@ -246,8 +249,9 @@ class Engine:
         self._note_best(best, u)
         if varied and self.history is not None:
             self.history.record(
-                self._counts, self._probabilities, self.best_fitness, self.evaluations,
-                self.generation, self.NP, self.restarts, self._repairs,
+                evaluations=self.evaluations, best=self.best_fitness, iteration=self.generation,
+                counts=self._counts, probabilities=self._probabilities, population=self.NP,
+                restarts=self.restarts, repairs=self._repairs,
             )  # fmt: skip
         self._asked = None
         self._started = True

@@ -166,15 +166,16 @@ def _history(engine: "Engine", found: "_Saved") -> History | None:
     )
     part.whole("max_rows", 2)
     part.whole("filled", 0, part.whole("stride", 1) - 1)
-    columns = part.part("columns")
+    columns = part.part("data")
     shape = np.shape(columns["best"])
-    part.require(len(shape) == 1 and shape[0] <= part["max_rows"], "columns", "at most max_rows")
+    part.require(len(shape) == 1 and shape[0] <= part["max_rows"], "data", "at most max_rows")
     columns.array("best", shape, "f")
     columns.array("probabilities", (*shape, K), "f")
     columns.array("counts", (*shape, K), "i", 0)
-    for name in ("repairs", "evaluations", "generation", "population", "restarts"):
+    for name in ("repairs", "evaluations", "iteration", "population", "restarts"):
         columns.array(name, shape, "i", 0)
-    part.require(len(columns.data) == 8, "columns", "the eight of a history")
+    part.require(len(columns.data) == 8, "data", "the eight columns of a history")
+    part.require(len(part["columns"]) == 3, "columns", "three names")
     part.require(shape[0] > 0 or not part["filled"], "filled", "0, as there are no rows")
     return History.from_state(dict(part.data))
 
