@@ -1,0 +1,598 @@
+"""CMA-ES with active covariance update and restarts.
+
+The mean is kept in the problem's coordinates; step size, covariance matrix and evolution paths are
+in units of the box's widths, so that a run does not depend on how the variables are scaled.
+Equations and default constants are those of Hansen's tutorial; kernels are plain loops whose sums
+are taken in the order written, and powers, logarithms and exponentials are taken outside them, so
+that compiled and interpreted kernels agree to the last bit.
+
+References
+----------
+Hansen, N. (2016), "The CMA evolution strategy: a tutorial", arXiv:1604.00772.
+Auger, A. and Hansen, N. (2005), "A restart CMA evolution strategy with increasing population size",
+CEC 2005 (IPOP).
+Hansen, N. (2009), "Benchmarking a BI-population CMA-ES on the BBOB-2009 function testbed", GECCO
+workshop (BIPOP).
+Loshchilov, I., Schoenauer, M. and Sebag, M. (2012), "Alternative restart strategies for CMA-ES",
+PPSN XII (NBIPOP).
+"""
+
+import math
+import numbers
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from uaos.errors import InvalidParameter
+from uaos.jit import njit
+from uaos.optimizers.base import Array, Optimizer
+
+RESTARTS = ("none", "IPOP", "BIPOP", "NBIPOP")
+_NONE, _MIRROR, _PENALTY = range(3)
+BOUNDARIES = {"none": _NONE, "mirror": _MIRROR, "penalty": _PENALTY}
+
+#: Restarts of NBIPOP: how often more evaluations the better regime gets, and what a large run
+#: divides the initial step size by.
+BUDGET_RATIO = 2.0
+SIGMA_DECREASE = 1.6
+#: A run ends when values range over less than this, ...
+TOL_FUN = 1e-12
+#: ... when steps are smaller than this times the initial ones, or larger than that, ...
+TOL_X, TOL_X_UP = 1e-12, 1e4
+#: ... or when the covariance matrix has a larger condition number.
+MAX_CONDITION = 1e14
+#: Stagnation is looked for every so many generations, over at most so many of them.
+_STAGNATION_INTERVAL, _STAGNATION_WINDOW = 10, 20_000
+
+# The regimes of a run, as indices.
+_LARGE, _SMALL = 0, 1
+# What `_ending` found.
+_REASONS = ("", "tolfun", "tolx", "noeffectaxis", "tolxup")
+
+
+@dataclass(frozen=True)
+class Constants:
+    """The default constants for dimension D and population size λ (tutorial, table 1)."""
+
+    mu: int
+    mu_eff: float
+    weights: Array
+    c_sigma: float
+    d_sigma: float
+    c_c: float
+    c_1: float
+    c_mu: float
+    expected_norm: float
+    #: Generations from one decomposition of the covariance matrix to the next.
+    lazy_gap: int
+    #: Generations: at most, looked at for TolFun, looked at for stagnation at least and at most.
+    max_generations: int
+    fun_window: int
+    stagnation_least: int
+    stagnation_most: int
+
+
+@lru_cache(maxsize=64)
+def constants(D: int, popsize: int) -> Constants:
+    """The constants of a run."""
+    raw = np.array([math.log((popsize + 1) / 2) - math.log(i) for i in range(1, popsize + 1)])
+    mu = popsize // 2
+    positive, negative = raw[:mu], raw[mu:]
+    mu_eff = float(positive.sum() ** 2 / (positive**2).sum())
+    squares = float((negative**2).sum())
+    mu_eff_negative = float(negative.sum() ** 2) / squares if squares > 0 else 0.0
+    c_1 = 2 / ((D + 1.3) ** 2 + mu_eff)
+    c_mu = min(1 - c_1, 2 * (0.25 + mu_eff + 1 / mu_eff - 2) / ((D + 2) ** 2 + mu_eff))
+    shrink = min(
+        1 + c_1 / c_mu,
+        1 + 2 * mu_eff_negative / (mu_eff + 2),
+        (1 - c_1 - c_mu) / (D * c_mu),  # keeps the matrix positive definite
+    )
+    weights = raw / positive.sum()
+    if squares > 0:
+        weights[mu:] = raw[mu:] * (shrink / -float(negative.sum()))
+    c_sigma = (mu_eff + 2) / (D + mu_eff + 5)
+    max_generations = int(100 + 50 * (D + 3) ** 2 / math.sqrt(popsize))
+    least = math.ceil(120 + 30 * D / popsize)
+    return Constants(
+        mu=mu,
+        mu_eff=mu_eff,
+        weights=weights,
+        c_sigma=c_sigma,
+        d_sigma=1 + 2 * max(0.0, math.sqrt((mu_eff - 1) / (D + 1)) - 1) + c_sigma,
+        c_c=(4 + mu_eff / D) / (D + 4 + 2 * mu_eff / D),
+        c_1=c_1,
+        c_mu=c_mu,
+        expected_norm=math.sqrt(D) * (1 - 1 / (4 * D) + 1 / (21 * D * D)),
+        lazy_gap=max(1, math.floor(LAZY / (D * (c_1 + c_mu)))),
+        max_generations=max_generations,
+        fun_window=10 + math.ceil(30 * D / popsize),
+        stagnation_least=least,
+        stagnation_most=max(least, min(_STAGNATION_WINDOW, max_generations // 5)),
+    )
+
+
+LAZY = 1.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sample(
+    z: Array,
+    factor: Array,
+    mean: Array,
+    width: Array,
+    sigma: float,
+    C: Array,
+    low: Array,
+    high: Array,
+    boundary: int,
+    steps: Array,
+    points: Array,
+    excess: Array,
+) -> bool:
+    """Write the steps y = B D z, the points and, for a penalty, how far they had left the box.
+
+    `factor[j]` is the j-th axis: eigenvector times square root of the eigenvalue. `excess` is the
+    squared distance from the box in standard deviations. Returns whether any of it is positive.
+    """
+    n, D = z.shape
+    left = False
+    for k in range(n):
+        for i in range(D):
+            steps[k, i] = 0.0
+        for j in range(D):
+            for i in range(D):
+                steps[k, i] += factor[j, i] * z[k, j]
+        excess[k] = 0.0
+        for i in range(D):
+            v = mean[i] + sigma * width[i] * steps[k, i]
+            if boundary != _NONE and not (low[i] <= v <= high[i]):
+                if boundary == _MIRROR:
+                    away = v - low[i]
+                    away -= 2.0 * width[i] * np.floor(away / (2.0 * width[i]))
+                    if away > width[i]:
+                        away = 2.0 * width[i] - away
+                    v = min(max(low[i] + away, low[i]), high[i])
+                else:
+                    inside = min(max(v, low[i]), high[i])
+                    away = (v - inside) / (sigma * width[i] * np.sqrt(C[i, i]))
+                    excess[k] += away * away
+                    left = True
+                    v = inside
+            points[k, i] = v
+    return left
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _update(
+    order: Array,
+    z: Array,
+    steps: Array,
+    weights: Array,
+    mu: int,
+    mu_eff: float,
+    c_sigma: float,
+    c_c: float,
+    c_1: float,
+    c_mu: float,
+    h_limit: float,
+    sigma: float,
+    width: Array,
+    basis: Array,
+    mean: Array,
+    path_sigma: Array,
+    path_c: Array,
+    C: Array,
+) -> float:
+    """Move mean, paths and the lower triangle of C; returns the length of the path of sigma.
+
+    `basis[j]` is the j-th eigenvector. The length of C^(-1/2) y is that of z.
+    """
+    n, D = z.shape
+    z_mean = np.zeros(D)
+    y_mean = np.zeros(D)
+    for r in range(mu):
+        k = order[r]
+        for i in range(D):
+            z_mean[i] += weights[r] * z[k, i]
+            y_mean[i] += weights[r] * steps[k, i]
+    gain = np.sqrt(c_sigma * (2.0 - c_sigma) * mu_eff)
+    for i in range(D):
+        mean[i] += sigma * width[i] * y_mean[i]
+        path_sigma[i] *= 1.0 - c_sigma
+    for j in range(D):
+        for i in range(D):
+            path_sigma[i] += gain * z_mean[j] * basis[j, i]
+    square = 0.0
+    for i in range(D):
+        square += path_sigma[i] * path_sigma[i]
+    length = np.sqrt(square)
+
+    h = 1.0 if length < h_limit else 0.0
+    gain = h * np.sqrt(c_c * (2.0 - c_c) * mu_eff)
+    for i in range(D):
+        path_c[i] = (1.0 - c_c) * path_c[i] + gain * y_mean[i]
+
+    total = 0.0
+    for r in range(n):
+        total += weights[r]
+    decay = 1.0 + c_1 * (1.0 - h) * c_c * (2.0 - c_c) - c_1 - c_mu * total
+    for i in range(D):
+        c = c_1 * path_c[i]
+        for j in range(i + 1):
+            C[i, j] = decay * C[i, j] + c * path_c[j]
+    for r in range(n):
+        k = order[r]
+        w = c_mu * weights[r]
+        if w < 0.0:
+            square = 0.0
+            for i in range(D):
+                square += z[k, i] * z[k, i]
+            if square == 0.0:
+                continue
+            w *= D / square
+        for i in range(D):
+            c = w * steps[k, i]
+            for j in range(i + 1):
+                C[i, j] += c * steps[k, j]
+    return float(length)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _ending(
+    generation: int,
+    worst: float,
+    bests: Array,
+    window: int,
+    tolerance: float,
+    sigma: float,
+    sigma0: float,
+    mean: Array,
+    width: Array,
+    path_c: Array,
+    C: Array,
+    factor: Array,
+) -> int:
+    """Which of `_REASONS` ends the run after `generation` generations; 0 for none."""
+    D = len(mean)
+    if generation >= window:
+        least = np.inf
+        most = worst
+        for g in range(generation - window, generation):
+            value = bests[g % len(bests)]
+            least = min(least, value)
+            most = max(most, value)
+        # Below a few units in the last place, differences are rounding.
+        if most - least <= max(tolerance, 1e-15 * abs(least)):
+            return 1
+    small = True
+    for i in range(D):
+        limit = TOL_X * sigma0
+        if sigma * np.sqrt(C[i, i]) >= limit or sigma * abs(path_c[i]) >= limit:
+            small = False
+            break
+    if small:
+        return 2
+    axis = generation % D
+    moves = False
+    for i in range(D):
+        if mean[i] + 0.1 * sigma * width[i] * factor[axis, i] != mean[i]:
+            moves = True
+            break
+    if not moves:
+        return 3
+    for i in range(D):
+        if sigma * np.sqrt(C[i, i]) > TOL_X_UP * sigma0:
+            return 4
+    return 0
+
+
+class CMAES(Optimizer):
+    """CMA-ES: a multivariate normal distribution that adapts mean, step size and covariance.
+
+    A run ends when it has converged or no longer makes progress, and another one starts, as
+    `restarts` says. The best point over all of them is kept.
+
+    Parameters
+    ----------
+    bounds, seed, budget, target, x0, history
+        See :class:`Optimizer`. Each row of `x0` is the first point and the mean of one run; the
+        runs after those start from a mean drawn uniformly from the middle 80 % of the box.
+    restarts : {"NBIPOP", "BIPOP", "IPOP", "none"}
+        With "IPOP" each run has twice the population of the one before. "BIPOP" has such runs and
+        others with small populations and step sizes, and gives both regimes the same number of
+        evaluations. With "NBIPOP" a large run also divides the initial step size by 1.6, a small
+        one has the first run's population, and the regime that found the better value gets twice
+        the evaluations. With "none" the distribution stays what it was when the run ended.
+    sigma0 : float
+        The initial step size, as a share of the box's width in each coordinate.
+    popsize : int, optional
+        The first run's population size; default 4 + floor(3 ln D).
+    boundary : {"penalty", "mirror", "none"}
+        With "penalty" a coordinate that leaves the box is moved to the nearest bound before the
+        point is evaluated, and the point is ranked by its value plus a penalty: 2/D times the
+        interquartile range of the generation's values for each squared standard deviation of
+        distance from the box. With "mirror" it is reflected at the bound. With "none" it is
+        evaluated where it is.
+
+    Attributes
+    ----------
+    popsize : int
+        Points in a batch of the present run.
+    mean, sigma
+        The mean, and the step size as a share of the box's width.
+    condition : float
+        Condition number of the covariance matrix.
+    ended_by : str
+        What ended the run, or an empty string while it goes on. "tolfun": the values of
+        10 + 30 D/λ generations range over less than 1e-12; "tolx": steps are below 1e-12 of the
+        initial ones; "noeffectaxis": a tenth of a standard deviation does not change the mean;
+        "tolxup": steps are above 1e4 times the initial ones; "condition": it is above 1e14;
+        "maxiter": 100 + 50 (D+3)²/√λ generations; "stagnation": the medians of the best and of the
+        median values did not improve from the first to the last 30 % of a fifth of the run, at
+        least 120 + 30 D/λ generations; "maxfevals": a small run of BIPOP used half the evaluations
+        of the last large one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> optimizer = CMAES([(-5, 5)] * 4, seed=1, budget=2000, target=1e-8)
+    >>> while not optimizer.done:
+    ...     optimizer.tell([np.sum((x - 1) ** 2) for x in optimizer.ask()])
+    >>> optimizer.best_fitness <= 1e-8
+    True
+    """
+
+    name: ClassVar[str] = "CMA-ES"
+    state_names: ClassVar[tuple[str, ...]] = (
+        "popsize", "mean", "sigma", "condition", "ended_by",
+        "_C", "_basis", "_factor", "_path_sigma", "_path_c",
+        "_z", "_steps", "_excess", "_has_left",
+        "_generation", "_decomposed", "_run_sigma0", "_run_evaluations", "_run_limit", "_regime",
+        "_bests", "_medians", "_tolerance",
+        "_runs", "_large_runs", "_last_large", "_spent", "_found",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        bounds: Any,
+        *,
+        restarts: str = "NBIPOP",
+        sigma0: float = 0.2,
+        popsize: int | None = None,
+        boundary: str = "penalty",
+        seed: int | np.random.Generator | None = None,
+        budget: int | None = None,
+        target: float | None = None,
+        x0: Any = None,
+        history: bool = True,
+    ) -> None:
+        super().__init__(
+            bounds, seed=seed, budget=budget, target=target, x0=x0, history=history
+        )
+        if restarts not in RESTARTS:
+            raise InvalidParameter("restarts", restarts, ", ".join(RESTARTS))
+        if boundary not in BOUNDARIES:
+            raise InvalidParameter("boundary", boundary, ", ".join(BOUNDARIES))
+        if not (_is_number(sigma0, numbers.Real) and 0 < sigma0 <= 10):
+            raise InvalidParameter(
+                "sigma0", sigma0, "a real number > 0 and at most 10, a share of the box's width"
+            )
+        if popsize is None:
+            popsize = 4 + int(3 * math.log(self.dimension))
+        elif not (_is_number(popsize, numbers.Integral) and popsize >= 2):
+            raise InvalidParameter("popsize", popsize, "an integer >= 2, or None")
+        self.restart_strategy = restarts
+        self.boundary = boundary
+        self.sigma0 = float(sigma0)
+        self.first_popsize = int(popsize)
+        self._width = self.high - self.low
+        self._tolerance: float | None = None
+        # Over all runs.
+        self._runs = 0
+        self._large_runs = 0  # after the first run
+        self._last_large = 0  # evaluations of the last of them
+        self._spent = [0, 0]  # evaluations of each regime
+        self._found = [math.inf, math.inf]  # best value of each regime
+        # The first run has the small population; it counts for that regime.
+        self._start_run(_SMALL, self.first_popsize, self.sigma0)
+
+    # Runs
+
+    def _start_run(self, regime: int, popsize: int, sigma: float, limit: int | None = None) -> None:
+        D = self.dimension
+        self._regime = regime
+        self._run_sigma0 = sigma
+        self._run_limit = limit
+        self._run_evaluations = 0
+        self.popsize = popsize
+        self._constants = constants(D, popsize)
+        if self.x0 is not None and self._runs < len(self.x0):
+            self.mean = self.x0[self._runs].copy()
+        else:
+            self.mean = self.low + self._width * (0.1 + 0.8 * self.rng.random(D))
+        self._runs += 1
+        self.sigma = sigma
+        self.condition = 1.0
+        self.ended_by = ""
+        self._C = np.eye(D)
+        self._basis = np.eye(D)
+        self._factor = np.eye(D)
+        self._path_sigma = np.zeros(D)
+        self._path_c = np.zeros(D)
+        self._z: Array | None = None
+        self._steps: Array | None = None
+        self._excess: Array | None = None
+        self._has_left = False
+        self._generation = 0
+        self._decomposed = 0  # the generation of the last decomposition
+        self._bests = np.zeros(self._constants.stagnation_most)
+        self._medians = np.zeros(self._constants.stagnation_most)
+
+    def _restart(self) -> None:
+        self.restarts += 1
+        if self._regime == _LARGE:
+            self._last_large = self._run_evaluations
+        if self._next_regime() == _LARGE:
+            self._large_runs += 1
+            decrease = SIGMA_DECREASE if self.restart_strategy == "NBIPOP" else 1.0
+            self._start_run(
+                _LARGE,
+                self.first_popsize * 2**self._large_runs,
+                self.sigma0 / decrease**self._large_runs,
+            )
+        elif self.restart_strategy == "NBIPOP":
+            sigma = self.sigma0 * 0.01 ** self.rng.random()
+            self._start_run(_SMALL, self.first_popsize, sigma)
+        else:
+            sigma = self.sigma0 * 0.01 ** self.rng.random()
+            growth = (2**self._large_runs / 2) ** (self.rng.random() ** 2)
+            popsize = int(self.first_popsize * growth)
+            self._start_run(_SMALL, popsize, sigma, self._last_large // 2)
+
+    def _next_regime(self) -> int:
+        """The regime that is behind its share of the evaluations."""
+        large, small = self._spent
+        if self.restart_strategy == "IPOP":
+            return _LARGE
+        if self.restart_strategy == "NBIPOP":
+            if self._found[_LARGE] < self._found[_SMALL]:
+                return _LARGE if large <= BUDGET_RATIO * small else _SMALL
+            if self._found[_SMALL] < self._found[_LARGE]:
+                return _LARGE if BUDGET_RATIO * large <= small else _SMALL
+        return _LARGE if large <= small else _SMALL
+
+    @property
+    def converged(self) -> bool:
+        """Whether a run has ended; until the next one starts."""
+        return self.ended_by != ""
+
+    # The loop
+
+    def _propose(self) -> Array:
+        if self.ended_by and self.restart_strategy != "none":
+            self._restart()
+        shape = (self.popsize, self.dimension)
+        self._z = self.rng.standard_normal(shape)
+        if self._generation == 0 and self.x0 is not None and self._runs <= len(self.x0):
+            self._z[0] = 0.0  # the given point itself
+        self._steps = np.empty(shape)
+        self._excess = np.empty(self.popsize)
+        points = np.empty(shape)
+        self._has_left = _sample(
+            self._z, self._factor, self.mean, self._width, self.sigma, self._C,
+            self.low, self.high, BOUNDARIES[self.boundary], self._steps, points, self._excess,
+        )  # fmt: skip
+        return points
+
+    def _learn(self, points: Array, values: Array) -> None:
+        n, regime = len(values), self._regime
+        self._run_evaluations += n
+        self._spent[regime] += n
+        values = np.where(np.isnan(values), np.inf, values)
+        self._found[regime] = min(self._found[regime], float(values.min(initial=np.inf)))
+        # A batch that was cut to the budget is the last, and a run without restarts ends for good.
+        if n == self.popsize and not self.ended_by:
+            self._move(values)
+        self._record()
+
+    def _move(self, values: Array) -> None:
+        """One generation: ranking, update, and whether the run ends."""
+        c = self._constants
+        D = self.dimension
+        by_value = np.argsort(values, kind="stable")
+        order = by_value
+        if self._has_left:
+            order = np.argsort(self._penalized(values, by_value), kind="stable")
+        g = self._generation
+        self._bests[g % c.stagnation_most] = best = float(values[by_value[0]])
+        self._medians[g % c.stagnation_most] = values[by_value[self.popsize // 2]]
+        worst = float(values[by_value[-1]])
+        if self._tolerance is None:
+            # Relative to the first values where these are tiny.
+            self._tolerance = TOL_FUN * (min(1.0, worst - best) if worst > best else 1.0)
+        self._generation = g = g + 1
+        h_limit = (1.4 + 2 / (D + 1)) * c.expected_norm * math.sqrt(1 - (1 - c.c_sigma) ** (2 * g))
+        length = _update(
+            order, self._z, self._steps, c.weights, c.mu, c.mu_eff, c.c_sigma, c.c_c, c.c_1, c.c_mu,
+            h_limit, self.sigma, self._width, self._basis,
+            self.mean, self._path_sigma, self._path_c, self._C,
+        )  # fmt: skip
+        self.sigma *= math.exp(min(1.0, c.c_sigma / c.d_sigma * (length / c.expected_norm - 1)))
+        if g - self._decomposed >= c.lazy_gap:
+            self._decompose()
+        if not self.ended_by:
+            self.ended_by = self._reason(worst)
+
+    def _penalized(self, values: Array, by_value: Array) -> Array:
+        """The values plus the penalty for what left the box."""
+        ranked = values[by_value]
+        ranked = ranked[np.isfinite(ranked)]
+        n = len(ranked)
+        # Where most values are equal, any scale that keeps their order serves.
+        spread = ranked[3 * n // 4] - ranked[n // 4] or ranked[-1] - ranked[0] or 1.0 if n else 1.0
+        penalized: Array = values + (2 * spread / self.dimension) * self._excess
+        return penalized
+
+    def _decompose(self) -> None:
+        """The axes of the distribution, from the covariance matrix."""
+        self._decomposed = self._generation
+        try:
+            eigenvalues, vectors = np.linalg.eigh(self._C)  # reads the lower triangle
+        except np.linalg.LinAlgError:
+            self.ended_by = "condition"
+            return
+        smallest, largest = float(eigenvalues[0]), float(eigenvalues[-1])
+        if not (0 < smallest and largest < MAX_CONDITION * smallest):
+            self.ended_by = "condition"
+            return
+        self.condition = largest / smallest
+        self._basis = np.ascontiguousarray(vectors.T)
+        self._factor = np.sqrt(eigenvalues)[:, None] * self._basis
+
+    def _reason(self, worst: float) -> str:
+        """What ends the run, or an empty string."""
+        c, g = self._constants, self._generation
+        code = _ending(
+            g, worst, self._bests, c.fun_window, self._tolerance, self.sigma, self._run_sigma0,
+            self.mean, self._width, self._path_c, self._C, self._factor,
+        )  # fmt: skip
+        if code:
+            return _REASONS[code]
+        if g >= c.max_generations:
+            return "maxiter"
+        if self._run_limit is not None and self._run_evaluations >= self._run_limit:
+            return "maxfevals"
+        if g % _STAGNATION_INTERVAL == 0 and self._stagnates():
+            return "stagnation"
+        return ""
+
+    def _stagnates(self) -> bool:
+        c, g = self._constants, self._generation
+        window = min(max(c.stagnation_least, g // 5), c.stagnation_most)
+        if g < window:
+            return False
+        part = (3 * window + 9) // 10
+        first = np.arange(g - window, g - window + part) % c.stagnation_most
+        last = np.arange(g - part, g) % c.stagnation_most
+        return all(
+            _median(values[last]) >= _median(values[first])
+            for values in (self._bests, self._medians)
+        )
+
+    def _record(self) -> None:
+        """Add a row to the history."""
+
+    def restore(self, state: dict[str, Any]) -> None:  # noqa: D102 (see Optimizer)
+        super().restore(state)
+        self._constants = constants(self.dimension, self.popsize)
+
+
+def _median(values: Array) -> float:
+    return float(np.partition(values, len(values) // 2)[len(values) // 2])
+
+
+def _is_number(value: object, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
