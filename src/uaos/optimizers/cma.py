@@ -28,6 +28,7 @@ import numpy as np
 from uaos.errors import InvalidParameter
 from uaos.jit import njit
 from uaos.optimizers.base import Array, Optimizer
+from uaos.optimizers.history import History
 
 RESTARTS = ("none", "IPOP", "BIPOP", "NBIPOP")
 _NONE, _MIRROR, _PENALTY = range(3)
@@ -106,15 +107,12 @@ def constants(D: int, popsize: int) -> Constants:
         c_1=c_1,
         c_mu=c_mu,
         expected_norm=math.sqrt(D) * (1 - 1 / (4 * D) + 1 / (21 * D * D)),
-        lazy_gap=max(1, math.floor(LAZY / (D * (c_1 + c_mu)))),
+        lazy_gap=max(1, round(0.5 / (D * (c_1 + c_mu)))),
         max_generations=max_generations,
         fun_window=10 + math.ceil(30 * D / popsize),
         stagnation_least=least,
         stagnation_most=max(least, min(_STAGNATION_WINDOW, max_generations // 5)),
     )
-
-
-LAZY = 1.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -325,6 +323,8 @@ class CMAES(Optimizer):
         The mean, and the step size as a share of the box's width.
     condition : float
         Condition number of the covariance matrix.
+    history : History or None
+        Columns `sigma`, `condition`, `restarts` and `popsize`, a row for each batch.
     ended_by : str
         What ended the run, or an empty string while it goes on. "tolfun": the values of
         10 + 30 D/λ generations range over less than 1e-12; "tolx": steps are below 1e-12 of the
@@ -369,9 +369,7 @@ class CMAES(Optimizer):
         x0: Any = None,
         history: bool = True,
     ) -> None:
-        super().__init__(
-            bounds, seed=seed, budget=budget, target=target, x0=x0, history=history
-        )
+        super().__init__(bounds, seed=seed, budget=budget, target=target, x0=x0, history=history)
         if restarts not in RESTARTS:
             raise InvalidParameter("restarts", restarts, ", ".join(RESTARTS))
         if boundary not in BOUNDARIES:
@@ -388,8 +386,11 @@ class CMAES(Optimizer):
         self.boundary = boundary
         self.sigma0 = float(sigma0)
         self.first_popsize = int(popsize)
+        self.history = (
+            History(columns=("sigma", "condition", "restarts", "popsize")) if history else None
+        )
         self._width = self.high - self.low
-        self._tolerance: float | None = None
+        self._tolerance = 0.0  # of values; set by the first generation
         # Over all runs.
         self._runs = 0
         self._large_runs = 0  # after the first run
@@ -422,9 +423,8 @@ class CMAES(Optimizer):
         self._factor = np.eye(D)
         self._path_sigma = np.zeros(D)
         self._path_c = np.zeros(D)
-        self._z: Array | None = None
-        self._steps: Array | None = None
-        self._excess: Array | None = None
+        self._z = self._steps = np.zeros((0, D))
+        self._excess = np.zeros(0)
         self._has_left = False
         self._generation = 0
         self._decomposed = 0  # the generation of the last decomposition
@@ -510,7 +510,7 @@ class CMAES(Optimizer):
         self._bests[g % c.stagnation_most] = best = float(values[by_value[0]])
         self._medians[g % c.stagnation_most] = values[by_value[self.popsize // 2]]
         worst = float(values[by_value[-1]])
-        if self._tolerance is None:
+        if self._tolerance == 0:
             # Relative to the first values where these are tiny.
             self._tolerance = TOL_FUN * (min(1.0, worst - best) if worst > best else 1.0)
         self._generation = g = g + 1
@@ -545,7 +545,7 @@ class CMAES(Optimizer):
             self.ended_by = "condition"
             return
         smallest, largest = float(eigenvalues[0]), float(eigenvalues[-1])
-        if not (0 < smallest and largest < MAX_CONDITION * smallest):
+        if not (smallest > 0 and largest < MAX_CONDITION * smallest):
             self.ended_by = "condition"
             return
         self.condition = largest / smallest
@@ -584,10 +584,25 @@ class CMAES(Optimizer):
 
     def _record(self) -> None:
         """Add a row to the history."""
+        if self.history is not None:
+            self.history.record(
+                evaluations=self.evaluations, best=self.best_fitness, iteration=self.iterations,
+                sigma=self.sigma, condition=self.condition, restarts=self.restarts,
+                popsize=self.popsize,
+            )  # fmt: skip
 
-    def restore(self, state: dict[str, Any]) -> None:  # noqa: D102 (see Optimizer)
+    # Exact resume
+
+    def state(self) -> dict[str, Any]:  # noqa: D102 (see Optimizer)
+        state = super().state()
+        state["history"] = None if self.history is None else self.history.state()
+        return state
+
+    def restore(self, state: dict[str, Any]) -> None:  # noqa: D102
         super().restore(state)
         self._constants = constants(self.dimension, self.popsize)
+        kept = state["history"]
+        self.history = None if kept is None else History.from_state(kept)
 
 
 def _median(values: Array) -> float:

@@ -22,7 +22,7 @@ _ALWAYS = {
     "iteration": np.int64,
 }
 # Further columns that hold integers; all others hold floats.
-_INTEGERS = ("population", "restarts", "repairs")
+_INTEGERS = ("population", "popsize", "restarts", "repairs")
 # A merged row has the sum of these columns, and of all others the later value.
 _SUMMED = ("counts", "repairs")
 
@@ -37,7 +37,7 @@ class History:
         Empty if it selects nothing.
     columns : sequence of str
         Further columns, such as ``"sigma"``. Each becomes an attribute. Values are floats, those
-        of ``population``, ``restarts`` and ``repairs`` integers.
+        of ``population``, ``popsize``, ``restarts`` and ``repairs`` integers.
     max_rows : int
         The most rows kept. Beyond it, every two rows are merged into one: counts and repairs are
         added, of every other column the later value stays.
