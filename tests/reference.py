@@ -136,6 +136,7 @@ class Memory:
     generations: the last max_gen generations, newest first.
     recent: for each operator the metrics of its last fix_appl successes, oldest first.
     window_entries: at most window successes (operator, metric), oldest first.
+    bests: the best finite fitness of each operator's offspring, inf before the first.
     """
 
     def __init__(
@@ -148,11 +149,19 @@ class Memory:
         self.generations: list[Generation] = []
         self.recent: list[list[float]] = [[] for _ in range(n_operators)]
         self.window_entries: list[tuple[int, float]] = []
+        self.bests = [math.inf] * n_operators
 
     def record(
-        self, operators: Sequence[int], metrics: Sequence[float], successes: Sequence[bool]
+        self,
+        operators: Sequence[int],
+        metrics: Sequence[float],
+        successes: Sequence[bool],
+        offspring: Sequence[float],
     ) -> None:
         """Section 2: takes in one generation, its successes in order of the population index."""
+        for op, u in zip(operators, offspring, strict=True):
+            if math.isfinite(u):
+                self.bests[op] = min(self.bests[op], u)
         self.generations.insert(0, summary(self.n_operators, operators, metrics, successes))
         if len(self.generations) > self.max_gen:
             self.generations.pop()
@@ -369,6 +378,15 @@ def normalised_best_sum(params: Params, memory: Memory, n_operators: int) -> lis
     ]
 
 
+def leader(_params: Params, memory: Memory, n_operators: int) -> list[float]:
+    """Additions, leader: 1 for the operator whose best is strictly below every other's."""
+    rewards = []
+    for op in range(n_operators):
+        others = [memory.bests[j] for j in range(n_operators) if j != op]
+        rewards.append(1.0 if all(memory.bests[op] < other for other in others) else 0.0)
+    return rewards
+
+
 REWARDS: dict[str, Callable[[Params, Memory, int], list[float]]] = {
     "pareto_dominance": pareto_dominance,
     "pareto_rank": pareto_rank,
@@ -382,6 +400,7 @@ REWARDS: dict[str, Callable[[Params, Memory, int], list[float]]] = {
     "generation_success_sum": generation_success_sum,
     "best_2_generations": best_2_generations,
     "normalised_best_sum": normalised_best_sum,
+    "leader": leader,
 }
 
 
@@ -411,6 +430,8 @@ def looked_at(reward_name: str, params: Params, memory: Memory, n_operators: int
         return [sum(o == op for o, _ in memory.window_entries) for op in range(n_operators)]
     if reward_name in RECENT_REWARDS:
         return [len(memory.recent[op][-params["fix_appl"] :]) for op in range(n_operators)]
+    if reward_name == "leader":
+        return [1] * n_operators
     last = memory.generations[: depth(reward_name, params)]
     return [sum(t["s"][op] for t in last) for op in range(n_operators)]
 
@@ -581,6 +602,16 @@ def greedy(params: Params, p: Sequence[float], tie: float) -> int:
     return largest[math.floor(tie * len(largest))]
 
 
+def largest_deficit(p: Sequence[float], applications: Sequence[int], n: int) -> list[int]:
+    """Additions, largest_deficit: the largest p[op] N - N[op], one parent after the other."""
+    counts, chosen = list(applications), []
+    for _ in range(n):
+        deficits = [p[op] * sum(counts) - counts[op] for op in range(len(p))]
+        chosen.append(deficits.index(max(deficits)))
+        counts[chosen[-1]] += 1
+    return chosen
+
+
 def choose(
     name: str,
     params: Params,
@@ -589,8 +620,11 @@ def choose(
     explore: Sequence[float],
     tie: float,
     progress: float,
+    applications: Sequence[int],
 ) -> list[int]:
     """Section 6: an operator for every parent, from uniform random numbers in [0, 1)."""
+    if name == "largest_deficit":
+        return largest_deficit(p, applications, len(pick))
     best = greedy(params, p, tie)
     chosen = []
     for i in range(len(pick)):
@@ -656,7 +690,7 @@ class Selector:
         self.see(parents)
         metrics, successes = measure(self.metric, parents, offspring, self.best_so_far)
         self.see(offspring)
-        self.memory.record(operators, metrics, successes)
+        self.memory.record(operators, metrics, successes, offspring)
         how = (self.reward, self.reward_params, self.memory, self.n_operators)
         r_old, self.rewards = self.rewards, reward(*how)
         if self.scale_rewards:

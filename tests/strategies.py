@@ -102,11 +102,17 @@ class Recorded(NamedTuple):
     metrics: list[float]
     successes: list[bool]
 
-    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    @property
+    def offspring(self) -> list[float]:
+        """Fitness that goes with the metrics."""
+        return [-metric for metric in self.metrics]
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         return (
             np.array(self.operators, dtype=np.int64),
             np.array(self.metrics, dtype=np.float64),
             np.array(self.successes, dtype=bool),
+            np.array(self.offspring, dtype=np.float64),
         )
 
 

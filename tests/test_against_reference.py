@@ -108,7 +108,7 @@ def remembered(reward, generations, n_operators):
     )
     for generation in generations:
         fast.record(*generation.arrays())
-        slow.record(*generation)
+        slow.record(*generation, generation.offspring)
     return fast.view(), slow
 
 
@@ -267,9 +267,10 @@ def test_a_selection_agrees(
     p = np.diff([0, *cuts, 64]) / 64
     parents = data.draw(st.lists(st.tuples(DRAWS, DRAWS), min_size=1, max_size=8))
     pick, explore = (list(column) for column in zip(*parents, strict=True))
-    draws = Draws(np.array(pick), np.array(explore), np.array(tie))
+    applied = data.draw(vectors(k, range(9)))
+    draws = Draws(np.array(pick), np.array(explore), np.array(tie), np.array(applied))
     params = parameters_of(selection, k)
-    expected = reference.choose(name, params, p.tolist(), pick, explore, tie, progress)
+    expected = reference.choose(name, params, p.tolist(), pick, explore, tie, progress, applied)
     for compute in ways(selection):
         np.testing.assert_array_equal(compute(p, draws, progress), expected)
 
@@ -293,6 +294,7 @@ def test_a_selector_draws_with_the_frequencies_of_its_rule(name: str) -> None:
         "epsilon_greedy": 0.4 / 3 + 0.6 * best,
         "linear_annealed": 0.5 / 3 + 0.5 * best,
         "proportional_greedy": 0.4 * p + 0.6 * best,
+        "largest_deficit": p,
     }[name]
     found = np.bincount(selector.select(n), minlength=3) / n
     assert np.all(np.abs(found - expected) <= 5 * np.sqrt(expected * (1 - expected) / n))

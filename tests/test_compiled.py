@@ -56,7 +56,7 @@ def remembered(reward: Component, k: int, rng: np.random.Generator) -> tuple:
     for _ in range(rng.integers(1, 5)):
         n = rng.integers(1, 60)
         metrics = rng.normal(1.0, 1.0, n).round(rng.choice([1, 12]))
-        memory.record(rng.integers(0, k, n), metrics, rng.random(n) < 0.6)
+        memory.record(rng.integers(0, k, n), metrics, rng.random(n) < 0.6, -metrics)
     return memory.view()
 
 

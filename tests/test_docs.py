@@ -148,7 +148,8 @@ def test_every_component_gives_its_equation_and_reference(family: str, name: str
     assert about.summary
     assert about.equation
     # author, year, title
-    assert re.search(r"\w.* \(\d{4}\), \".+\"", about.reference)
+    published = re.search(r"\w.* \(\d{4}\), \".+\"", about.reference)
+    assert published or about.reference.startswith("this package")
 
 
 @pytest.mark.parametrize("module", PUBLIC)

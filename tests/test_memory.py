@@ -6,13 +6,20 @@ import numpy as np
 import pytest
 
 from uaos.selection.components import components
-from uaos.selection.memory import GenerationMemory, SuccessMemory, WindowMemory, memory_for
+from uaos.selection.memory import (
+    BestMemory,
+    GenerationMemory,
+    SuccessMemory,
+    WindowMemory,
+    memory_for,
+)
 
 
 def record(memory, entries) -> None:
-    """Feed a memory one generation of (operator, metric, success)."""
+    """Feed a memory one generation of (operator, metric, success); its fitness is −metric."""
     operators, metrics, successes = zip(*entries, strict=True)
-    memory.record(np.array(operators), np.array(metrics, dtype=float), np.array(successes))
+    metrics = np.array(metrics, dtype=float)
+    memory.record(np.array(operators), metrics, np.array(successes), -metrics)
 
 
 def test_a_generation_is_counted_by_operator() -> None:
@@ -99,7 +106,18 @@ def test_a_reward_has_the_memory_it_reads_and_its_size_is_fixed(name: str) -> No
     assert reward.compute(memory.view(), np).shape == (3,)
 
 
-@pytest.mark.parametrize("name", components("reward"))
+#: Rewards that look at successes.
+COUNTING = [name for name in components("reward") if name != "leader"]
+
+
+def test_the_leader_looks_at_one_value_of_each_operator() -> None:
+    memory = memory_for(components("reward")["leader"](), 3)
+    record(memory, [(2, 1, True), (1, 5, False)])
+    assert memory.observations().tolist() == [1, 1, 1]
+    assert memory.view().observations(np).tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("name", COUNTING)
 def test_a_memory_counts_its_observations_as_its_view_does(name: str) -> None:
     memory = memory_for(components("reward")[name](), 3)
     assert memory.observations().tolist() == [0, 0, 0]
@@ -108,7 +126,7 @@ def test_a_memory_counts_its_observations_as_its_view_does(name: str) -> None:
     assert memory.view().observations(np).tolist() == [1, 0, 2]
 
 
-@pytest.mark.parametrize("name", components("reward"))
+@pytest.mark.parametrize("name", COUNTING)
 def test_a_deep_copy_sees_its_own_generations(name: str) -> None:
     memory = memory_for(components("reward")[name](), 2)
     copied = copy.deepcopy(memory)
@@ -122,3 +140,12 @@ def test_an_empty_memory_is_worth_what_a_selector_starts_with(name: str) -> None
     reward = components("reward")[name]()
     if reward.memory != "generations":  # a generation is there before a reward is asked for
         assert reward.compute(memory_for(reward, 3).view(), np).tolist() == [0, 0, 0]
+
+
+def test_the_best_of_each_operator_is_its_lowest_finite_fitness() -> None:
+    memory = BestMemory(3)
+    nothing = np.zeros(5), np.zeros(5, dtype=bool)
+    memory.record(np.array([0, 0, 1, 1, 1]), *nothing, np.array([3.0, 2.0, np.nan, -np.inf, 7.0]))
+    assert memory.view().values.tolist() == [2, 7, np.inf]
+    memory.record(np.array([0]), *(a[:1] for a in nothing), np.array([4.0]))
+    assert memory.view().values.tolist() == [2, 7, np.inf]

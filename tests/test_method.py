@@ -28,11 +28,12 @@ def test_a_method_is_immutable_and_hashable() -> None:
     assert len({Method(), Method(), Method(selection="greedy")}) == 2
 
 
-def test_there_are_6300_methods_before_hyper_parameters() -> None:
+def test_there_are_8190_methods_before_hyper_parameters_6300_of_the_paper() -> None:
     sizes = [len(uaos.components(f)) for f in ("metric", "reward", "quality")]
     sizes += [len(uaos.components(f)) for f in ("probability", "selection")]
-    assert sizes == [7, 12, 5, 3, 5]
-    assert np.prod(sizes) == 6300
+    assert sizes == [7, 13, 5, 3, 6]
+    assert np.prod(sizes) == 8190
+    assert np.prod([7, 13 - 1, 5, 3, 6 - 1]) == 6300  # without leader and largest_deficit
 
 
 @pytest.mark.parametrize(

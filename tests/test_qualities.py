@@ -138,8 +138,12 @@ def test_a_maximum_below_a_share_is_refused_for_so_many_operators() -> None:
         pursuit.for_operators(4)
 
 
-def choose(name: str, p, pick, explore=None, tie=0.0, progress=0.0, **values) -> list[int]:
-    draws = Draws(np.array(pick), np.array(explore or [0.0] * len(pick)), np.float64(tie))
+def choose(
+    name: str, p, pick, explore=None, tie=0.0, progress=0.0, applications=None, **values
+) -> list[int]:
+    applied = np.array(applications or [0] * len(p))
+    explore = np.array(explore or [0.0] * len(pick))
+    draws = Draws(np.array(pick), explore, np.float64(tie), applied)
     component = components("selection")[name](**values)
     return np.asarray(component.compute(np.array(p), draws, progress, np)).tolist()
 
@@ -175,3 +179,15 @@ def test_linear_annealed_explores_less_and_less() -> None:
 def test_proportional_greedy_sometimes_follows_the_probabilities() -> None:
     p = [0.1, 0.8, 0.1]
     assert choose("proportional_greedy", p, [0.05, 0.05], [0.29, 0.3], eps=0.3) == [0, 1]
+
+
+def test_largest_deficit_serves_who_is_furthest_behind_its_share() -> None:
+    # N = 10: deficits 6 - 8, 3 - 1, 1 - 1 give operator 1; N = 11: 6.6 - 8, 3.3 - 2, 1.1 - 1 again;
+    # N = 12: 7.2 - 8, 3.6 - 3, 1.2 - 1 again; N = 13: 7.8 - 8, 3.9 - 4, 1.3 - 1 give operator 2
+    chosen = choose("largest_deficit", [0.6, 0.3, 0.1], [0.5] * 4, applications=[8, 1, 1])
+    assert chosen == [1, 1, 1, 2]
+
+
+def test_largest_deficit_breaks_ties_by_the_lowest_number_and_reaches_everybody() -> None:
+    # nothing applied: all deficits are 0; then 0.5 - 1, 0.25, 0.25; then 1 - 1, 0.5 - 1, 0.5
+    assert choose("largest_deficit", [0.5, 0.25, 0.25], [0.5] * 3) == [0, 1, 2]

@@ -167,6 +167,14 @@ def test_window_success_sum_is_the_mean_metric_in_the_window() -> None:
     assert reward("window_success_sum", 3, entries, normalise=1) == pytest.approx([1, 1 / 3, 0])
 
 
+def test_leader_is_the_operator_with_the_single_lowest_best() -> None:
+    # fitness is −metric: the bests are −4, −5 and none
+    assert reward("leader", 3, [(0, 4, True), (1, 5, True), (1, 2, False)]) == [0, 1, 0]
+    # the first draws level: nobody leads; then it passes
+    assert reward("leader", 2, [(0, 4, True), (1, 5, True)], [(0, 5, True)]) == [0, 0]
+    assert reward("leader", 2, [(0, 4, True), (1, 5, True)], [(0, 6, False)]) == [1, 0]
+
+
 @pytest.mark.parametrize("name", components("reward"))
 def test_without_any_success_every_reward_is_zero(name: str) -> None:
     failures = [(0, 0, False), (1, 0, False)]

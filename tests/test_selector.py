@@ -288,3 +288,60 @@ def test_the_display_shows_every_operator() -> None:
     assert "selector after 150 offspring" in shown
     assert "█" in shown
     assert repr(selector).startswith("Selector(3 operators, probabilities=[")
+
+
+PORTFOLIO = Method(
+    "parent_improvement", "leader", "identity",
+    {"name": "probability_matching", "p_min": 1 / 6}, "largest_deficit",
+)  # fmt: skip
+
+
+def test_the_leader_gets_its_multiple_of_the_applications() -> None:
+    # p_min = 1/(κ + K − 1) with κ = 4 and K = 3: the leader has 4/6, the others 1/6 each
+    selector = PORTFOLIO.selector(3, seed=1, bests=[5.0, 2.0, 9.0])
+    used = np.zeros(3)
+    for _ in range(600):
+        (op,) = selector.select(1)
+        used[op] += 1
+        selector.update([op], [9.0], [9.0])
+    assert selector.probabilities == pytest.approx([1 / 6, 4 / 6, 1 / 6])
+    assert used.tolist() == pytest.approx([100, 400, 100], abs=1)
+
+
+def test_a_leader_that_is_overtaken_steps_down() -> None:
+    selector = PORTFOLIO.selector(3, seed=1, bests=[5.0, 2.0, 9.0])
+    selector.update([2], [9.0], [1.0])
+    assert selector.rewards.tolist() == [0, 0, 1]
+    selector.update([0], [5.0], [1.0])  # two with the same best: nobody leads
+    assert selector.rewards.tolist() == [0, 0, 0]
+    selector.update([1, 0], [5.0, 5.0], [np.nan, 0.5])
+    assert selector.rewards.tolist() == [1, 0, 0]
+
+
+def test_the_largest_deficit_does_not_serve_the_unapplied_first() -> None:
+    method = Method(quality="identity", probability="identity", selection="largest_deficit")
+    selector = method.selector(3, seed=1)
+    selector.update([0, 0, 1], [9, 9, 9], [1, 9, 9])  # p = (1, 0, 0), N = (2, 1, 0)
+    # deficits 3 - 2, -1, 0; then 4 - 3, -1, 0: operator 2 has no share, and gets nothing
+    assert selector.select(4).tolist() == [0, 0, 0, 0]
+
+
+def test_a_batch_counts_as_so_many_applications_and_is_saved(tmp_path: Path) -> None:
+    selector = PORTFOLIO.selector(3, seed=1, bests=[5.0, np.inf, 9.0])
+    selector.update([0] * 5 + [1], [9.0] * 6, [9.0] * 6)
+    selector.save(tmp_path / "selector")
+    again = Selector.load(tmp_path / "selector")
+    # p = (4, 1, 1) / 6, N = (5, 1, 0): deficits -1, 0, 1
+    assert again.select(1).tolist() == selector.select(1).tolist() == [2]
+    assert_equal_states(again.state(), selector.state())
+
+
+@pytest.mark.parametrize("bests", [[1.0], [1.0, 2.0, 3.0, 4.0], "abc", 7.0, [[1.0, 2.0, 3.0]]])
+def test_best_values_that_do_not_fit_the_operators_are_refused(bests: object) -> None:
+    with pytest.raises(InvalidParameter, match="bests of a selector is .*3 numbers, one for each"):
+        PORTFOLIO.selector(3, bests=bests)
+
+
+def test_best_values_mean_nothing_to_other_rewards() -> None:
+    one, other = Method().selector(2, seed=1, bests=[1.0, 2.0]), Method().selector(2, seed=1)
+    assert_equal_states(one.state(), other.state())

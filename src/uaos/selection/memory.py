@@ -1,6 +1,6 @@
 """Memories: what a method remembers of past generations, in a size fixed at the start.
 
-The three kinds are those of :mod:`uaos.selection.components.views`. A memory is fed by `record`
+The kinds are those of :mod:`uaos.selection.components.views`. A memory is fed by `record`
 once a generation, in one pass over the offspring that a numba kernel makes, and read by `view`,
 which shows the live arrays. Which one a method has is up to its reward; the others are not kept.
 """
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from uaos.jit import njit
 from uaos.selection.components.rewards import Reward
-from uaos.selection.components.views import Generations, Successes, Window
+from uaos.selection.components.views import Bests, Generations, Successes, Window
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -23,7 +23,9 @@ Flags = NDArray[np.bool_]
 class Memory(Protocol):
     """What a selector needs of its memory."""
 
-    def record(self, operators: Integers, metrics: Floats, successes: Flags) -> None:
+    def record(
+        self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
+    ) -> None:
         """Take in one generation."""
 
     def view(self) -> Any:
@@ -38,8 +40,12 @@ class Memory(Protocol):
 
 def memory_for(reward: Reward, n_operators: int) -> Memory:
     """The memory that a reward reads, empty."""
-    kinds: dict[str, Callable[[int, int], Memory]]
-    kinds = {"generations": GenerationMemory, "successes": SuccessMemory, "window": WindowMemory}
+    kinds: dict[str, Callable[[int, int], Memory]] = {
+        "generations": GenerationMemory,
+        "successes": SuccessMemory,
+        "window": WindowMemory,
+        "bests": BestMemory,
+    }
     return kinds[reward.memory](n_operators, reward.capacity)
 
 
@@ -52,7 +58,9 @@ class GenerationMemory:
         self._count = np.zeros(())
         self._view = _rows(self._table, self._count)
 
-    def record(self, operators: Integers, metrics: Floats, successes: Flags) -> None:
+    def record(
+        self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
+    ) -> None:
         """Move every generation one row down and fill row 0."""
         _record_generation(self._table, self._count, operators, metrics, successes)
 
@@ -85,7 +93,9 @@ class SuccessMemory:
         self._next = np.zeros(n_operators, dtype=np.int64)
         self._view = Successes(self._metrics, self._counts)
 
-    def record(self, operators: Integers, metrics: Floats, successes: Flags) -> None:
+    def record(
+        self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
+    ) -> None:
         """Write each success over its operator's oldest."""
         _record_successes(self._metrics, self._counts, self._next, operators, metrics, successes)
 
@@ -114,7 +124,9 @@ class WindowMemory:
         self._size = np.zeros((), dtype=np.int64)
         self._view = Window(self._operators, self._metrics, self._size, np.arange(n_operators))
 
-    def record(self, operators: Integers, metrics: Floats, successes: Flags) -> None:
+    def record(
+        self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
+    ) -> None:
         """Insert the successes one by one."""
         _record_window(
             self._operators, self._metrics, self._size, operators, metrics, successes
@@ -129,6 +141,37 @@ class WindowMemory:
 
     def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
         return {"operators": self._operators, "metrics": self._metrics, "size": self._size}
+
+
+class BestMemory:
+    """The best finite fitness of each operator's offspring, in the life of the selector."""
+
+    def __init__(self, n_operators: int, _capacity: int = 1) -> None:
+        self._values = np.full(n_operators, np.inf)
+        self._view = Bests(self._values)
+        self._seen = np.ones(n_operators)
+
+    def record(
+        self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
+    ) -> None:
+        """Lower the best of each operator that has made something better."""
+        _record_bests(self._values, operators, offspring)
+
+    def view(self) -> Bests:  # noqa: D102
+        return self._view
+
+    def observations(self) -> NDArray[Any]:  # noqa: D102
+        return self._seen
+
+    def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
+        return {"values": self._values}
+
+
+@njit(cache=True)
+def _record_bests(values, operators, offspring):  # type: ignore[no-untyped-def]
+    for i in range(len(operators)):
+        if np.isfinite(offspring[i]) and offspring[i] < values[operators[i]]:
+            values[operators[i]] = offspring[i]
 
 
 @njit(cache=True)

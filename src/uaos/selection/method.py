@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 from rich.table import Table
 
 from uaos.errors import InvalidFile, InvalidParameter
@@ -75,16 +76,18 @@ selection=proportional, scale_rewards=True)
         *,
         seed: int | np.random.Generator | None = None,
         budget: int | None = None,
+        bests: ArrayLike | None = None,
     ) -> "Selector":
         """Start the method for `n_operators` operators.
 
         `seed` is a whole number or a generator to draw from (shared, not copied). `budget`, the
         number of offspring that will be reported, is needed by selections that change towards the
-        end of a run.
+        end of a run. `bests` are the best fitness values that the operators start with (inf: none
+        yet), for rewards that compare them (`leader`); the others ignore them.
         """
         from uaos.selection.selector import Selector
 
-        return Selector(self, n_operators, seed=seed, budget=budget)
+        return Selector(self, n_operators, seed=seed, budget=budget, bests=bests)
 
     def for_operators(self, n_operators: int) -> "Method":
         """The method with its parameters fixed for K operators; raises if they cannot serve K."""

@@ -20,7 +20,7 @@ from uaos.selection.components import Component
 from uaos.selection.components.metrics import comparable
 from uaos.selection.components.qualities import Evidence
 from uaos.selection.components.selections import Draws
-from uaos.selection.memory import Floats, Integers, memory_for
+from uaos.selection.memory import BestMemory, Floats, Integers, memory_for
 from uaos.selection.method import Method
 from uaos.selection.steps import (
     JudgeOfOne,
@@ -35,7 +35,7 @@ from uaos.selection.steps import (
 )
 
 #: Version of the file that :meth:`Selector.save` writes.
-FORMAT = 1
+FORMAT = 2
 
 _WHOLE = (int, np.integer)
 
@@ -66,6 +66,7 @@ class Selector:
         *,
         seed: int | np.random.Generator | None = None,
         budget: int | None = None,
+        bests: ArrayLike | None = None,
     ) -> None:
         if not _whole(n_operators) or n_operators < 2:
             allowed = "a whole number, 2 or more (among fewer there is nothing to select)"
@@ -85,13 +86,31 @@ class Selector:
         )
         self._selection = compiled(at_work.selection)
         self._judge_of_one = judge_of_one(at_work.metric)
-        self._one = (np.zeros(1, dtype=np.int64), np.zeros(1), np.zeros(1, dtype=bool))
+        self._one = (np.zeros(1, dtype=np.int64), np.zeros(1), np.zeros(1, dtype=bool), np.zeros(1))
         calm = all(map(has_twin, learning))
         self._quiet = nullcontext if calm else partial(np.errstate, all="ignore")
-        self._reads_successes = own(at_work.reward) and at_work.reward.memory != "generations"
+        self._reads_successes = own(at_work.reward) and at_work.reward.memory in (
+            "successes", "window",
+        )  # fmt: skip
         self.budget = budget
         self.rng = np.random.default_rng(_checked_seed(seed))
         self._restart()
+        if bests is not None:
+            self._start_from(bests)
+
+    def _start_from(self, bests: ArrayLike) -> None:
+        """Give each operator the best fitness it starts with."""
+        k = self.n_operators
+        try:
+            values = np.asarray(bests, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            values = np.empty(0)
+        if values.shape != (k,):
+            allowed = f"{k} numbers, one for each operator (inf: none yet)"
+            raise InvalidParameter("bests", bests, allowed, owner="a selector")
+        nothing = np.zeros(k)
+        if isinstance(self._memory, BestMemory):
+            self._memory.record(np.arange(k), nothing, nothing.astype(bool), values)
 
     def _restart(self) -> None:
         k = self.n_operators
@@ -101,8 +120,9 @@ class Selector:
         self._probabilities = np.full(k, 1.0 / k)
         self._best_so_far = np.inf
         self._reported = 0
-        self._unapplied = np.ones(k, dtype=bool)
-        self._all_applied = False
+        self._applications = np.zeros(k, dtype=np.int64)
+        self._unapplied = np.full(k, self.method.selection.unapplied_first)
+        self._all_applied = not self._unapplied.any()
 
     @property
     def probabilities(self) -> Floats:
@@ -123,12 +143,12 @@ class Selector:
         """Choose an operator for each of `n` parents.
 
         Until every operator has been applied once, the first parents get those that have not, in
-        random order.
+        random order (`largest_deficit` needs no such rule, and has none).
         """
         if not _whole(n) or n < 0:
             raise InvalidParameter("n", n, "a whole number, 0 or more", owner="select")
         numbers = self.rng.random(2 * n + 1)
-        draws = Draws(numbers[:n], numbers[n : 2 * n], numbers[2 * n])
+        draws = Draws(numbers[:n], numbers[n : 2 * n], numbers[2 * n], self._applications)
         progress = min(1.0, self._reported / self.budget) if self.budget else 0.0
         chosen = self._selection(self._probabilities, draws, progress)
         if self._all_applied:
@@ -151,6 +171,7 @@ class Selector:
         one = _lone(operators, parent_fitness, offspring_fitness, self.n_operators)
         if one is not None and self._judge_of_one is not None:
             self._note_applied(one[0])
+            self._applications[one[0]] += 1
             with self._quiet():
                 self._learn_from_one(*one, self._judge_of_one)
             return
@@ -158,6 +179,7 @@ class Selector:
         if len(applied) == 0:
             return
         self._note_applied(applied)
+        self._applications += np.bincount(applied, minlength=self.n_operators)
         with np.errstate(all="ignore"):
             self._learn(applied, parents, offspring)
 
@@ -171,7 +193,7 @@ class Selector:
         values = metric.compute(parents, offspring, best_so_far, np)
         values = _floats(values, len(operators), metric)
         metrics, successes = judge(values, parents, offspring, metric.by_reference)
-        self._memory.record(operators, metrics, successes)
+        self._memory.record(operators, metrics, successes, offspring)
         self._adapt()
         self._best_so_far = min(best_so_far, least_offspring)
         self._reported += len(operators)
@@ -182,9 +204,9 @@ class Selector:
         """Metric → memory, of a generation of one: in plain numbers, which is faster."""
         best_so_far = min(self._best_so_far, parent) if parent > -inf else self._best_so_far
         metric, success = judge_of_one(parent, offspring, best_so_far)
-        operators, metrics, successes = self._one
-        operators[0], metrics[0], successes[0] = operator, metric, success
-        self._memory.record(operators, metrics, successes)
+        operators, metrics, successes, made = self._one
+        operators[0], metrics[0], successes[0], made[0] = operator, metric, success, offspring
+        self._memory.record(operators, metrics, successes, made)
         # A failure leaves a memory of successes as it was, and so the rewards read from it.
         same = self._reads_successes and not success
         self._adapt(self._rewards if same else None)
@@ -248,6 +270,7 @@ class Selector:
             "probabilities": self.probabilities,
             "best_so_far": np.array(self._best_so_far),
             "reported": self._reported,
+            "applications": self._applications.copy(),
             "unapplied": self._unapplied.copy(),
             "memory": {name: array.copy() for name, array in self._memory.arrays().items()},
             "rng": self.rng.bit_generator.state,
@@ -262,7 +285,9 @@ class Selector:
             found = {name: np.shape(array) for name, array in state["memory"].items()}
             arrays = [state[name] for name in ("rewards", "qualities", "probabilities")]
             unapplied = np.array(state["unapplied"], dtype=bool)
-            if shapes != found or any(np.shape(a) != (k,) for a in (*arrays, unapplied)):
+            applications = np.array(state["applications"], dtype=np.int64)
+            counts = (unapplied, applications)
+            if shapes != found or any(np.shape(a) != (k,) for a in (*arrays, *counts)):
                 raise InvalidFile("the state is of a selector with another shape")
             best, reported = float(state["best_so_far"]), int(state["reported"])
             fresh = np.random.Generator(type(self.rng.bit_generator)())
@@ -273,7 +298,7 @@ class Selector:
             array[...] = state["memory"][name]
         self._rewards, self._qualities, self._probabilities = (np.array(a) for a in arrays)
         self._best_so_far, self._reported = best, reported
-        self._unapplied = unapplied
+        self._unapplied, self._applications = unapplied, applications
         self._all_applied = not unapplied.any()
         self.rng.bit_generator.state = state["rng"]
 

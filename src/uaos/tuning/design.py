@@ -225,11 +225,11 @@ def _made(
     base: Configuration, settings: Sequence[Variable], constants: Mapping[str, Value],
     dimension: int,
 ) -> Design:  # fmt: skip
-    chosen = [
-        Variable(family, Choice(default=next(iter(components(family))),
-                                choices=tuple(components(family))))
-        for family in FAMILIES
-    ]  # fmt: skip
+    chosen = []
+    for family in FAMILIES:
+        used = getattr(base.method, family).name if base.method is not None else None
+        names = tuple(n for n, cls in components(family).items() if cls.searched or n == used)
+        chosen.append(Variable(family, Choice(default=names[0], choices=names)))
     slots, hyper = _hyper_parameters()
     sizes = {"": len(base.settings.members)}
     if any(v.name == _POOL for v in settings):

@@ -28,6 +28,8 @@ class Component:
     family: ClassVar[str] = ""
     #: What the component is called everywhere; by default the class name in snake case.
     name: ClassVar[str] = ""
+    #: Whether the search space of a tuner has it; one that is set apart is used by name only.
+    searched: ClassVar[bool] = True
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

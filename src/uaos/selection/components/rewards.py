@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from uaos.params import choice, integer, real
 from uaos.selection.components.base import Array, Component, Namespace, ratio
 from uaos.selection.components.registry import register
-from uaos.selection.components.views import Generations, Successes, Window
+from uaos.selection.components.views import Bests, Generations, Successes, Window
 
 
 def generations_parameter(default: int = 10) -> Any:
@@ -32,7 +32,7 @@ class Reward(Component):
     """A reward computes one value an operator from what its memory holds."""
 
     family: ClassVar[str] = "reward"
-    #: Which memory the reward reads: "generations", "successes" or "window".
+    #: Which memory the reward reads: "generations", "successes", "window" or "bests".
     memory: ClassVar[str] = ""
 
     @property
@@ -206,6 +206,32 @@ class Best2Generations(GenerationReward):
         change = xp.abs(memory.applications[0] - memory.applications[1]) ** self.beta
         gain = self.C * (now - before)
         return gain / xp.where(relative == 0, 1.0, relative) / xp.where(change == 0, 1.0, change)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Leader(Reward):
+    """1 for the operator whose own best fitness so far is below that of every other.
+
+    Meant for selecting among optimizers. "So far" is the life of the selector, starting from the
+    best values it is given (:meth:`uaos.Method.selector`). Equal bests, or no value yet: all 0.
+
+    Equation:
+        r[op] = 1 if best[op] < min_{j ≠ op} best[j], else 0
+
+    Reference: this package; it is not part of the framework's paper.
+    """
+
+    memory: ClassVar[str] = "bests"
+    searched: ClassVar[bool] = False
+
+    @property
+    def capacity(self) -> int:  # noqa: D102
+        return 1
+
+    def compute(self, memory: Bests, xp: Namespace) -> Array:  # noqa: D102
+        lowest = memory.values == memory.values.min()
+        return 1.0 * (lowest & (lowest.sum() == 1))
 
 
 @register

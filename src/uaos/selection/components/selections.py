@@ -8,13 +8,16 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+import numpy as np
+
+from uaos.jit import njit
 from uaos.params import choice, real
 from uaos.selection.components.base import Array, Component, Namespace
 from uaos.selection.components.registry import register
 
 
 class Draws(NamedTuple):
-    """Random numbers, uniform in [0, 1)."""
+    """Random numbers, uniform in [0, 1), and how often each operator was applied."""
 
     pick: Array
     """One a parent: which operator."""
@@ -22,6 +25,8 @@ class Draws(NamedTuple):
     """One a parent: whether to explore."""
     tie: Array
     """One a generation: which of the operators tied for the best."""
+    applications: Array = ()
+    """One an operator: its applications reported so far."""
 
 
 class Selection(Component):
@@ -30,6 +35,8 @@ class Selection(Component):
     family: ClassVar[str] = "selection"
     #: Whether the rule depends on the share of the budget that is spent.
     needs_budget: ClassVar[bool] = False
+    #: Whether operators that were never applied come first, whatever the rule says.
+    unapplied_first: ClassVar[bool] = True
 
     @abstractmethod
     def compute(self, probabilities: Array, draws: Draws, progress: Array, xp: Namespace) -> Array:
@@ -164,3 +171,44 @@ class ProportionalGreedy(Selection):
         drawn = proportionally(probabilities, draws.pick, xp)
         best = greedily(probabilities, draws.tie, xp)
         return xp.where(draws.explore < self.eps, drawn, best)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class LargestDeficit(Selection):
+    """The operator furthest behind its share of the applications; nothing is drawn.
+
+    N[op] counts the applications of op reported so far and N is their sum; several parents are
+    served one after the other, each counted as it goes. Ties: the lowest operator number.
+
+    Equation:
+        op = argmax_j (p[j] · N − N[j])
+
+    Reference: this package; it is not part of the framework's paper.
+    """
+
+    unapplied_first: ClassVar[bool] = False
+    searched: ClassVar[bool] = False
+
+    def compute(  # noqa: D102
+        self, probabilities: Array, draws: Draws, progress: Array, xp: Namespace
+    ) -> Array:
+        return _by_deficit(probabilities, np.array(draws.applications), len(draws.pick))
+
+
+@njit(cache=True)
+def _by_deficit(probabilities, applications, n):  # type: ignore[no-untyped-def]
+    total = 0
+    for op in range(len(applications)):
+        total += applications[op]
+    operators = np.empty(n, np.int64)
+    for i in range(n):
+        chosen, largest = 0, -np.inf
+        for op in range(len(applications)):
+            deficit = probabilities[op] * total - applications[op]
+            if deficit > largest:
+                chosen, largest = op, deficit
+        operators[i] = chosen
+        applications[chosen] += 1
+        total += 1
+    return operators

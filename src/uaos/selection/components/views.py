@@ -1,4 +1,4 @@
-"""What a reward sees: the three kinds of memory, as plain arrays.
+"""What a reward sees: the kinds of memory, as plain arrays.
 
 They are named tuples, so that JAX can trace through them. In all of them K operators are numbered
 0..K-1, and the arrays have a fixed size from the first generation on; what is not filled is 0.
@@ -55,6 +55,17 @@ class Successes(NamedTuple):
         spread = xp.where(filled, relative - shift[:, None], 0.0)
         deviation = xp.sqrt((spread * spread).sum(axis=1) / n)
         return deviation, first + shift, self.counts > 0
+
+
+class Bests(NamedTuple):
+    """The best fitness that each operator has reached."""
+
+    values: Array
+    """`best[op]`: smaller is better; inf before the first value."""
+
+    def observations(self, xp: Namespace) -> Array:
+        """One of each operator: its best value."""
+        return xp.ones(self.values.shape)
 
 
 class Window(NamedTuple):
