@@ -11,7 +11,9 @@ method (`uaos.Method`); a method at work is a selector (`uaos.Selector`).
 
 from uaos.errors import UaosError
 from uaos.minimize import minimize
+from uaos.optimizers.base import Optimizer, register
 from uaos.optimizers.catalogue import configuration, method, methods
+from uaos.optimizers.cma import CMAES
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de.operators import Operator, product
 from uaos.optimizers.de.optimizer import DifferentialEvolution
@@ -30,7 +32,6 @@ from uaos.selection.components import (
     SuccessReward,
     WindowReward,
     components,
-    register,
 )
 from uaos.selection.method import Method
 from uaos.selection.selector import Selector
@@ -38,6 +39,7 @@ from uaos.selection.selector import Selector
 __version__ = "0.1.0"
 
 __all__ = [
+    "CMAES",
     "Component",
     "Configuration",
     "DifferentialEvolution",
@@ -48,6 +50,7 @@ __all__ = [
     "Method",
     "Metric",
     "Operator",
+    "Optimizer",
     "Probability",
     "Quality",
     "Result",

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from uaos.errors import InvalidParameter
-from uaos.optimizers.de.protocols import Array
+
+Array = np.ndarray[Any, Any]
 
 
 def box(bounds: Any) -> tuple[Array, Array]:

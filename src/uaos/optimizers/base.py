@@ -2,29 +2,55 @@
 
 A new optimizer is one class. It says which points to evaluate (`_propose`) and what it learns from
 their values (`_learn`), and names the attributes that make up its state; counting evaluations,
-keeping the best point, cutting the last batch to the budget, and saving belong to the base class.
+keeping the best point, cutting the last batch to the budget, recording the history and saving
+belong to the base class. :func:`register` makes its name work wherever a method is named.
 """
 
+import inspect
+import os
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from uaos.errors import InvalidFeedback
+from uaos import statefile
+from uaos.errors import (
+    InvalidComponent,
+    InvalidFeedback,
+    InvalidFile,
+    NameClash,
+    UaosError,
+    UnknownName,
+)
+from uaos.optimizers.arguments import Array as Array
 from uaos.optimizers.arguments import (
     box,
     generator,
     real_numbers,
     real_target,
     start_points,
+    true_or_false,
     whole_budget,
 )
+from uaos.optimizers.history import History
+from uaos.optimizers.result import Result
+from uaos.selection.components import Component
+from uaos.selection.components import register as register_component
 
-Array = np.ndarray[Any, Any]
+#: Version of the file that :meth:`Optimizer.save` writes.
+FORMAT = 2
+
+
+class RunFinished(UaosError):
+    """Points were asked for after the budget was spent."""
 
 
 class Optimizer(ABC):
     """A minimizer of a black box that proposes batches of points and is told their values.
+
+    A subclass takes its settings as further keyword arguments and passes those below on.
 
     Parameters
     ----------
@@ -51,13 +77,35 @@ class Optimizer(ABC):
         The best point so far and its value; None and inf before the first finite value.
     restarts : int
         Fresh starts so far.
+    history : History or None
+        One row per batch with the columns of every history. A subclass that wants others puts its
+        own :class:`History` here in its constructor and records to it in `_learn`.
+    tol, atol : float
+        Tolerances that `converged` may use; they can be set at any time.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> de = uaos.DifferentialEvolution([(-5, 5)] * 2, seed=1, budget=600)
+    >>> while not de.done:
+    ...     de.tell([float(x @ x) for x in de.ask()])
+    >>> de.evaluations
+    600
     """
 
     #: The optimizer's name in the catalogue.
     name: ClassVar[str]
+    #: The publication it is described in.
+    reference: ClassVar[str] = ""
     #: The attributes that change during a run, beside those of this class. Values are numbers,
     #: strings, None, arrays, or lists and dicts of these.
     state_names: ClassVar[tuple[str, ...]] = ()
+
+    def __new__(cls, *_: Any, **arguments: Any) -> Self:
+        """Remember the settings, which are saved with a run."""
+        made = super().__new__(cls)
+        made._settings = {k: v for k, v in arguments.items() if k not in _OF_EVERY_OPTIMIZER}
+        return made
 
     def __init__(
         self,
@@ -75,13 +123,19 @@ class Optimizer(ABC):
         self.budget = whole_budget(budget)
         self.target = real_target(target)
         self.x0 = start_points(x0, self.low, self.high, "enforced")
-        self.keeps_history = history
+        self.history = History() if true_or_false(history, "history") else None
+        self._plain_history = self.history  # recorded here unless a subclass has its own
+        self.tol, self.atol = 1e-15, 1e-16
         self.evaluations = 0
         self.iterations = 0
         self.restarts = 0
         self.best_x: Array | None = None
         self.best_fitness = float("inf")
         self._asked: Array | None = None
+        self._single_values: Array | None = None  # told by `tell_one`
+        self._single_told: Array | None = None
+
+    _settings: dict[str, Any]
 
     # What a subclass provides
 
@@ -102,74 +156,410 @@ class Optimizer(ABC):
         """Whether the optimizer has nothing better to do than to start afresh."""
         return False
 
+    @property
+    def convergence(self) -> float:
+        """How close the run is to convergence: above 1 once it has converged."""
+        return 2.0 if self.converged else 0.0
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The names of the alternatives among which the run selects, if it does."""
+        return ()
+
+    @property
+    def probabilities(self) -> Array:
+        """Their current probabilities."""
+        return np.zeros(0)
+
+    @property
+    def view(self) -> "RunView":
+        """The run as it is now, as callbacks see it."""
+        return RunView(self)
+
     # The loop
 
     def ask(self) -> Array:
-        """Return the points to evaluate next, (n, D); the same again until they are told."""
+        """Return the points to evaluate next, (n, D); the same again until they are told.
+
+        Raises
+        ------
+        RunFinished
+            If the budget is spent.
+        """
         if self._asked is None:
-            points = self._propose()
-            if self.budget is not None:
-                points = points[: max(0, self.budget - self.evaluations)]
-            self._asked = points
-        return self._asked
+            left = None if self.budget is None else self.budget - self.evaluations
+            if left == 0:
+                raise RunFinished(
+                    f"the budget of {self.budget} evaluations is spent; read the result, or start "
+                    "with a larger budget"
+                )
+            self._asked = self._propose()[:left]
+        return self._asked.copy()
 
     def tell(self, values: Any) -> None:
-        """Take in one value for each point of :meth:`ask`; NaN and infinities are failures."""
-        points = self.ask()
-        try:
-            told = real_numbers(values)
-        except (TypeError, ValueError) as error:
-            raise InvalidFeedback(
-                f"values must be real numbers, NaN where an evaluation failed: {error}. "
-                "Nothing was changed"
-            ) from error
+        """Take in one value for each point of :meth:`ask`; NaN and infinities are failures.
+
+        Raises
+        ------
+        InvalidFeedback
+            If there is not one real number for each point. Nothing is changed then.
+        """
+        points = self._asked
+        if points is None:
+            raise InvalidFeedback("tell() before ask(): there are no points to tell about")
+        told = _numbers(values)
         if told.shape != (len(points),):
             raise InvalidFeedback(
                 f"values has shape {told.shape}; expected {(len(points),)}, one value for each "
                 "point of ask(). Nothing was changed"
             )
-        told[~np.isfinite(told)] = np.nan
-        self._asked = None
+        finite = np.isfinite(told)
+        if not finite.all():
+            told[~finite] = np.nan
+        self._asked = self._single_values = self._single_told = None
         self.evaluations += len(told)
         self.iterations += 1
-        self._note_best(points, told)
+        if finite.any():
+            best = int(np.where(finite, told, np.inf).argmin())
+            if told[best] < self.best_fitness:
+                self.best_fitness = float(told[best])
+                self.best_x = points[best].copy()
         self._learn(points, told)
+        if self.history is not None and self.history is self._plain_history:
+            self.history.record(
+                evaluations=self.evaluations, best=self.best_fitness, iteration=self.iterations
+            )
 
-    def _note_best(self, points: Array, values: Array) -> None:
-        if len(values) == 0:
-            return
-        # Not nanargmin, which takes as long as all else that `tell` does.
-        best = int(np.where(np.isnan(values), np.inf, values).argmin())
-        if values[best] < self.best_fitness:
-            self.best_fitness = float(values[best])
-            self.best_x = points[best].copy()
+    def tell_one(self, index: int, value: float) -> None:
+        """Take in the value of one point of :meth:`ask`, in any order.
+
+        Values wait until the batch is complete, so that a run does not depend on their order.
+
+        Parameters
+        ----------
+        index : int
+            The row of the point in what `ask` returned.
+        value : float
+            Its value; NaN if the evaluation failed.
+        """
+        points = self._asked
+        if points is None:
+            raise InvalidFeedback("tell_one() before ask(): there are no points to tell about")
+        if isinstance(index, bool) or not isinstance(index, int | np.integer):
+            raise InvalidFeedback(f"index is {index!r}; expected an integer. Nothing was changed")
+        if not 0 <= index < len(points):
+            raise InvalidFeedback(
+                f"index is {index}; expected 0 to {len(points) - 1}, a row of what ask() returned. "
+                "Nothing was changed"
+            )
+        number = _numbers(value)
+        if number.shape != ():
+            raise InvalidFeedback(
+                f"value has shape {number.shape}; expected a number. Nothing was changed"
+            )
+        if self._single_values is None or self._single_told is None:
+            self._single_values = np.full(len(points), np.nan)
+            self._single_told = np.zeros(len(points), np.bool_)
+        if self._single_told[index]:
+            raise InvalidFeedback(
+                f"point {index} has been told already: {self._single_values[index]}. "
+                "Nothing was changed"
+            )
+        self._single_values[index] = number
+        self._single_told[index] = True
+        if self._single_told.all():
+            self.tell(self._single_values)
 
     @property
     def on_target(self) -> bool:
         """Whether the target has been reached."""
-        return self.target is not None and self.best_fitness <= self.target
+        return (
+            self.target is not None and self.best_x is not None and self.best_fitness <= self.target
+        )
 
     @property
     def done(self) -> bool:
         """Whether the budget is spent or the target reached."""
         return self.on_target or (self.budget is not None and self.evaluations >= self.budget)
 
+    @property
+    def result(self) -> Result:
+        """The best so far; see :class:`Result`."""
+        if self.evaluations and self.best_x is None:
+            success, message = False, (
+                f"none of {self.evaluations} evaluations gave a finite value; check what the "
+                "function returns inside the bounds"
+            )  # fmt: skip
+        elif self.on_target:
+            success, message = True, f"the target {self.target:g} was reached"
+        elif self.budget is not None and self.evaluations >= self.budget:
+            success, message = False, f"the budget of {self.budget} evaluations is spent"
+        elif self.done:
+            success, message = True, "converged"
+        else:
+            success, message = False, "the run is not finished"
+        return Result(
+            x=None if self.best_x is None else self.best_x.copy(),
+            fun=self.best_fitness if self.best_x is not None else float("nan"),
+            nfev=self.evaluations, nit=self.iterations, success=success, message=message,
+            seed=self.seed, history=self.history,
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__}: {self.evaluations} evaluations, best {self.best_fitness:g}>"
+        )
+
     # Exact resume
 
-    _BASE_STATE: ClassVar = ("evaluations", "iterations", "restarts", "best_x", "best_fitness")
+    _BASE_STATE: ClassVar = (
+        "evaluations", "iterations", "restarts", "best_x", "best_fitness", "tol", "atol",
+        "_asked", "_single_values", "_single_told",
+    )  # fmt: skip
 
     def state(self) -> dict[str, Any]:
         """Everything that changes during the run, as plain values and copies of arrays."""
-        names = (*self._BASE_STATE, "_asked", *self.state_names)
+        names = (*self._BASE_STATE, *self.state_names)
         state = {name: _copied(getattr(self, name)) for name in names}
+        state["history"] = None if self.history is None else self.history.state()
         state["rng"] = self.rng.bit_generator.state
         return state
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from what :meth:`state` of an optimizer with the same settings returned."""
-        for name in (*self._BASE_STATE, "_asked", *self.state_names):
+        for name in (*self._BASE_STATE, *self.state_names):
             setattr(self, name, _copied(state[name]))
+        plain = self.history is self._plain_history
+        kept = state["history"]
+        self.history = None if kept is None else History.from_state(kept)
+        self._plain_history = self.history if plain else None
         self.rng.bit_generator.state = state["rng"]
+
+    def settings_data(self) -> dict[str, Any]:
+        """The settings as plain data: what the constructor was given, unless a subclass differs."""
+        return dict(self._settings)
+
+    @classmethod
+    def settings_from_data(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+        """The keyword arguments of the constructor that :meth:`settings_data` describes."""
+        return dict(data)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the run to a file, from which :meth:`load` continues it bit for bit."""
+        content = {
+            "optimizer": self.name,
+            "settings": self.settings_data(),
+            "bounds": np.column_stack([self.low, self.high]),
+            "budget": self.budget,
+            "target": self.target,
+            "x0": self.x0,
+            "seed": self.seed,
+            "generator": type(self.rng.bit_generator).__name__,
+            "state": self.state(),
+        }
+        statefile.write(path, "run", FORMAT, content)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Return a run that continues where the saved one stood.
+
+        `Optimizer.load` reads a run of any registered optimizer, `load` of a subclass its own.
+        """
+        return cls._load(path, lambda optimizer, data: optimizer.settings_from_data(data))
+
+    @classmethod
+    def _load(cls, path: str | os.PathLike[str], settings: Any) -> Self:
+        content = statefile.read(path, "run", FORMAT)
+        try:
+            wanted = content["optimizer"]
+            kind: Any = cls
+            if getattr(cls, "name", None) != wanted:
+                kind = optimizer(wanted)
+                if not issubclass(kind, cls):
+                    raise InvalidFile(f"holds a run of {wanted}, where {cls.name} is expected")
+            made = kind(
+                content["bounds"], budget=content["budget"], target=content["target"],
+                x0=content["x0"], seed=_generator(content["generator"]),
+                history=content["state"]["history"] is not None,
+                **settings(kind, content["settings"]),
+            )  # fmt: skip
+            made.seed = None if content["seed"] is None else generator(content["seed"])[0]
+            made.restore(content["state"])
+        except MissingOperator:
+            raise
+        except UaosError as error:
+            raise InvalidFile(f"{path}: {error}") from error
+        except (LookupError, AttributeError, TypeError, ValueError) as error:
+            raise InvalidFile(f"{path}: damaged, {error!r}") from error
+        loaded: Self = made
+        return loaded
+
+
+class MissingOperator(UnknownName):
+    """A saved run or a file needs an operator that is code, and nobody has passed it."""
+
+
+class RunView:
+    """A run as it is now, for callbacks. Copy what you want to keep: the run goes on."""
+
+    def __init__(self, run: Optimizer) -> None:
+        self._run = run
+
+    @property
+    def x(self) -> Array | None:
+        """The best point so far, None before any evaluation succeeded."""
+        return None if self._run.best_x is None else read_only(self._run.best_x)
+
+    @property
+    def fun(self) -> float:
+        """The best fitness so far, +inf before any evaluation succeeded."""
+        return self._run.best_fitness
+
+    @property
+    def nfev(self) -> int:
+        """Evaluations so far."""
+        return self._run.evaluations
+
+    @property
+    def nit(self) -> int:
+        """Iterations so far."""
+        return self._run.iterations
+
+    @property
+    def restarts(self) -> int:
+        """Restarts so far."""
+        return self._run.restarts
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The names of the operators, or of the members of a portfolio."""
+        return self._run.operators
+
+    @property
+    def probabilities(self) -> Array:
+        """Their current probabilities."""
+        return read_only(np.asarray(self._run.probabilities))
+
+    @property
+    def convergence(self) -> float:
+        """How close the run is to convergence: above 1 once it has converged."""
+        return self._run.convergence
+
+    @property
+    def low(self) -> Array:
+        """Lower bounds."""
+        return read_only(self._run.low)
+
+    @property
+    def high(self) -> Array:
+        """Upper bounds."""
+        return read_only(self._run.high)
+
+
+def read_only(array: Array) -> Array:
+    """A view of `array` that cannot be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+# The optimizers by name
+
+_optimizers: dict[str, type[Optimizer]] = {}
+
+C = TypeVar("C", bound=type[Optimizer] | type[Component])
+
+
+def register(cls: C) -> C:
+    """Add a component or an optimizer under its `name`; usable as a decorator.
+
+    From then on the name works wherever one is named: a component in :class:`uaos.Method`, an
+    optimizer in :func:`uaos.minimize` and :func:`uaos.configuration`, both in files, on the command
+    line (`uaos --import FILE.py …`) and in experiments. Registering the same definition again (a
+    re-run notebook cell) replaces it; another class under a taken name is refused.
+
+    Parameters
+    ----------
+    cls : type
+        A subclass of one of the component bases (:class:`uaos.Metric`, :class:`uaos.WindowReward`,
+        …) or of :class:`uaos.Optimizer`.
+
+    Returns
+    -------
+    type
+        The class itself.
+    """
+    if not (inspect.isclass(cls) and issubclass(cls, Optimizer)):
+        register_component(cls)
+        return cls
+    title = f"{cls.__name__} (optimizer)"
+    name = getattr(cls, "name", None)
+    if not isinstance(name, str) or not name:
+        raise InvalidComponent(f'{title} lacks its name: set `name = "…"` in the class')
+    if inspect.isabstract(cls):
+        missing = ", ".join(sorted(cls.__abstractmethods__))
+        raise InvalidComponent(f"{title} lacks {missing}")
+    present = _optimizers.get(name)
+    if present is not None and _identity(present) != _identity(cls):
+        raise NameClash(
+            f"the optimizer {name!r} exists already ({present.__module__}.{present.__qualname__}); "
+            "give the class another `name`"
+        )
+    _optimizers[name] = cls
+    return cls
+
+
+def _identity(cls: type) -> tuple[str, str]:
+    return cls.__module__, cls.__qualname__
+
+
+def optimizers() -> Mapping[str, type[Optimizer]]:
+    """The registered optimizers by name."""
+    return MappingProxyType(_optimizers)
+
+
+def optimizer(name: str) -> type[Optimizer]:
+    """The optimizer called `name`."""
+    if not isinstance(name, str) or name not in _optimizers:
+        hint = "(a custom one: uaos.register it first)"
+        raise UnknownName("optimizer", name, _optimizers, hint=hint)
+    return _optimizers[name]
+
+
+_OF_EVERY_OPTIMIZER = ("bounds", "seed", "budget", "target", "x0", "history")
+
+
+def settings_of(cls: type[Optimizer]) -> dict[str, Any]:
+    """The settings of an optimizer with their defaults: the keywords that not every one has."""
+    given = inspect.signature(cls.__init__).parameters.values()
+    return {
+        p.name: p.default
+        for p in given
+        if p.kind is p.KEYWORD_ONLY and p.name not in _OF_EVERY_OPTIMIZER
+    }
+
+
+def _numbers(values: Any) -> Array:
+    try:
+        # A copy: kernels are compiled for plain, writable arrays, and this may be any kind.
+        return real_numbers(values)
+    except (TypeError, ValueError) as error:
+        raise InvalidFeedback(
+            f"values must be real numbers, NaN where an evaluation failed: {error}. "
+            "Nothing was changed"
+        ) from error
+
+
+_BIT_GENERATORS = ("SFC64", "PCG64", "PCG64DXSM", "Philox", "MT19937")
+
+
+def _generator(name: Any) -> np.random.Generator:
+    """A generator of the kind that a saved run had; its state is restored with the run's."""
+    if name not in _BIT_GENERATORS:
+        raise InvalidFile(
+            f"the generator is {name!r}; expected one of {', '.join(_BIT_GENERATORS)}"
+        )
+    return np.random.Generator(getattr(np.random, name)())
 
 
 def _copied(value: Any) -> Any:

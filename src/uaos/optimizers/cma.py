@@ -19,6 +19,7 @@ PPSN XII (NBIPOP).
 
 import math
 import numbers
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -27,7 +28,7 @@ import numpy as np
 
 from uaos.errors import InvalidParameter
 from uaos.jit import njit
-from uaos.optimizers.base import Array, Optimizer
+from uaos.optimizers.base import Array, Optimizer, register
 from uaos.optimizers.history import History
 
 RESTARTS = ("none", "IPOP", "BIPOP", "NBIPOP")
@@ -287,6 +288,7 @@ def _ending(
     return 0
 
 
+@register
 class CMAES(Optimizer):
     """CMA-ES: a multivariate normal distribution that adapts mean, step size and covariance.
 
@@ -593,16 +595,9 @@ class CMAES(Optimizer):
 
     # Exact resume
 
-    def state(self) -> dict[str, Any]:  # noqa: D102 (see Optimizer)
-        state = super().state()
-        state["history"] = None if self.history is None else self.history.state()
-        return state
-
-    def restore(self, state: dict[str, Any]) -> None:  # noqa: D102
+    def restore(self, state: Mapping[str, Any]) -> None:  # noqa: D102 (see Optimizer)
         super().restore(state)
         self._constants = constants(self.dimension, self.popsize)
-        kept = state["history"]
-        self.history = None if kept is None else History.from_state(kept)
 
 
 def _median(values: Array) -> float:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
-from uaos.optimizers.de.protocols import Array
+from uaos.optimizers.arguments import Array
 from uaos.optimizers.history import History
 
 
