@@ -228,8 +228,8 @@ def _made(
     chosen = []
     for family in FAMILIES:
         used = getattr(base.method, family).name if base.method is not None else None
-        names = tuple(n for n, cls in components(family).items() if cls.searched or n == used)
-        chosen.append(Variable(family, Choice(default=names[0], choices=names)))
+        members = tuple(n for n, cls in components(family).items() if cls.searched or n == used)
+        chosen.append(Variable(family, Choice(default=members[0], choices=members)))
     slots, hyper = _hyper_parameters()
     sizes = {"": len(base.settings.members)}
     if any(v.name == _POOL for v in settings):
