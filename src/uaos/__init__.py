@@ -15,9 +15,11 @@ from uaos.optimizers.base import Optimizer, register
 from uaos.optimizers.catalogue import configuration, method, methods
 from uaos.optimizers.cma import CMAES
 from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.coordinate import CoordinateSearch
 from uaos.optimizers.de.operators import Operator, product
 from uaos.optimizers.de.optimizer import DifferentialEvolution
 from uaos.optimizers.history import History
+from uaos.optimizers.local import LocalSearch
 from uaos.optimizers.result import Result
 from uaos.params import choice, integer, real
 from uaos.selection.components import (
@@ -42,11 +44,13 @@ __all__ = [
     "CMAES",
     "Component",
     "Configuration",
+    "CoordinateSearch",
     "DifferentialEvolution",
     "Draws",
     "Evidence",
     "GenerationReward",
     "History",
+    "LocalSearch",
     "Method",
     "Metric",
     "Operator",

@@ -1,0 +1,502 @@
+"""Coordinate-wise global search by STEP: split the interval that improves most easily."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from uaos.errors import InvalidParameter
+from uaos.jit import njit
+from uaos.optimizers.arguments import true_or_false
+from uaos.optimizers.base import Array, Optimizer, RunFinished, register
+from uaos.optimizers.history import History
+
+_EPSILON = float(np.finfo(float).eps)
+# The improvement that an interval should bring, as a share of the range of values on the line.
+_IMPROVEMENT = 1e-6
+# The first sweep leaves a line once every interval would have to be this many times as curved as
+# the most curved stretch seen on the line; each further sweep multiplies the factor.
+_CURVATURE = 1.5
+_CURVATURE_GROWTH = 2.5
+# The first points of a line are placed without asking how curved it is.
+_MIN_POINTS = 8
+# The most evaluations for refining the best point of a line.
+_MAX_REFINE = 60
+# Restarts raise the number of points per line at most by this factor.
+_MAX_GROWTH = 8
+# Interactions of coordinates below this share of their effects count as rounding errors.
+_INTERACTION = 1e-9
+
+# Columns of a line's `state`, and their values.
+_STATUS, _TRUST, _REFINED = 0, 1, 2
+_SPLITTING, _REFINING, _FINISHED = 0, 1, 2
+_UNTRIED, _AGREED, _MISSED = 0, 1, 2
+
+
+@njit(cache=True)
+def _finish(state: Array) -> tuple[int, float]:
+    state[_STATUS] = _FINISHED
+    return -1, 0.0
+
+
+@njit(cache=True)
+def _choose(
+    x: Array,
+    y: Array,
+    n: int,
+    low: float,
+    high: float,
+    state: Array,
+    forecast: Array,
+    points: int,
+    limit: float,
+) -> tuple[int, float]:
+    """Where to evaluate next on a line of n known points: (index to insert at, coordinate).
+
+    The index is -1 once the line is finished. Failures have the value inf and count like the worst
+    value. `forecast` becomes the expected value and its tolerance, or NaN.
+    """
+    forecast[0] = np.nan
+    if x[0] > low:
+        return 0, low
+    if x[n - 1] < high:
+        return n, high
+    b = 0
+    worst = -np.inf
+    for i in range(n):
+        if y[i] < y[b]:
+            b = i
+        if worst < y[i] < np.inf:
+            worst = y[i]
+    best = y[b]
+    span = worst - best
+    if not 0.0 < span < np.inf:  # flat so far, or nothing but failures
+        widest = 0
+        for i in range(n - 1):
+            if x[i + 1] - x[i] > x[widest + 1] - x[widest]:
+                widest = i
+        middle = 0.5 * x[widest] + 0.5 * x[widest + 1]
+        if n <= min(_MIN_POINTS, points) and x[widest] < middle < x[widest + 1]:
+            return widest + 1, middle
+        return _finish(state)
+
+    if state[_STATUS] == _SPLITTING:
+        rounding = 8.0 * _EPSILON * max(abs(worst), abs(best))
+        goal = best - _IMPROVEMENT * span
+        easiest = 0
+        least = np.inf
+        curvature = 0.0
+        for i in range(n - 1):
+            width = x[i + 1] - x[i]
+            left = min(y[i], worst)
+            right = min(y[i + 1], worst)
+            # The difficulty's root: of the parabola through both ends that touches the goal.
+            root = (np.sqrt(left - goal) + np.sqrt(right - goal)) / width
+            if root < least:
+                least = root
+                easiest = i
+            if i > 0:
+                before = x[i] - x[i - 1]
+                bend = (right - left) / width - (left - min(y[i - 1], worst)) / before
+                bend = abs(bend) / (width + before) - rounding / width / before
+                curvature = max(curvature, bend)
+        middle = 0.5 * x[easiest] + 0.5 * x[easiest + 1]
+        promising = n <= _MIN_POINTS or least * least <= limit * curvature
+        if n <= points and promising and x[easiest] < middle < x[easiest + 1]:
+            return easiest + 1, middle
+        state[_STATUS] = _REFINING
+        state[_TRUST] = _UNTRIED
+        state[_REFINED] = 0
+
+    if b == 0 or b == n - 1 or state[_REFINED] >= _MAX_REFINE:
+        return _finish(state)
+    before = x[b] - x[b - 1]
+    after = x[b + 1] - x[b]
+    slope = (best - min(y[b - 1], worst)) / before
+    bend = ((min(y[b + 1], worst) - best) / after - slope) / (before + after)
+    tolerance = 1e-15 * span + 4.0 * _EPSILON * abs(best)
+    if not bend * max(before, after) ** 2 >= tolerance:
+        return _finish(state)
+    at = 0.5 * x[b - 1] + 0.5 * x[b] - 0.5 * slope / bend
+    gain = bend * (at - x[b]) ** 2
+    if gain < tolerance and state[_TRUST] == _AGREED:
+        return _finish(state)
+    if gain < tolerance or state[_TRUST] == _MISSED:
+        # The parabola does not describe the function, or may not: halve the wider side.
+        state[_TRUST] = _AGREED if gain < tolerance else _UNTRIED
+        at = x[b] - 0.5 * before if before > after else x[b] + 0.5 * after
+    else:
+        forecast[0] = best - gain
+        forecast[1] = 0.25 * gain
+    index = b if at < x[b] else b + 1
+    if not x[index - 1] < at < x[index]:
+        return _finish(state)
+    state[_REFINED] += 1
+    return index, at
+
+
+@njit(cache=True)
+def _choose_all(
+    lines: Array,
+    x: Array,
+    y: Array,
+    counts: Array,
+    low: Array,
+    high: Array,
+    state: Array,
+    forecast: Array,
+    points: int,
+    limit: float,
+    index: Array,
+    at: Array,
+) -> int:
+    """Choose a point on each unfinished line; returns how many there are."""
+    found = 0
+    for j in lines:
+        index[j] = -1
+        if state[j, _STATUS] != _FINISHED:
+            index[j], at[j] = _choose(
+                x[j], y[j], counts[j], low[j], high[j], state[j], forecast[j], points, limit
+            )
+            if index[j] >= 0:
+                found += 1
+    return found
+
+
+@njit(cache=True)
+def _insert_all(
+    lines: Array,
+    x: Array,
+    y: Array,
+    counts: Array,
+    state: Array,
+    forecast: Array,
+    index: Array,
+    at: Array,
+    values: Array,
+) -> None:
+    """Add the values of the chosen points to their lines, in order."""
+    k = 0
+    for j in lines:
+        if index[j] < 0:
+            continue
+        value = values[k]
+        k += 1
+        if np.isnan(value):
+            value = np.inf
+        if not np.isnan(forecast[j, 0]):
+            agreed = abs(value - forecast[j, 0]) <= forecast[j, 1]
+            state[j, _TRUST] = _AGREED if agreed else _MISSED
+        for i in range(counts[j], index[j], -1):
+            x[j, i] = x[j, i - 1]
+            y[j, i] = y[j, i - 1]
+        x[j, index[j]] = at[j]
+        y[j, index[j]] = value
+        counts[j] += 1
+
+
+@register
+class CoordinateSearch(Optimizer):
+    """STEP (Select The Easiest Point) along the coordinates, for functions that are separable.
+
+    Along one coordinate, STEP keeps the points evaluated so far in order and halves the interval
+    that is easiest to improve on: the one whose ends can be joined by the least curved parabola
+    that passes ε below the best value. When all intervals are more difficult than the most curved
+    stretch seen allows, the best point is refined by parabolic interpolation and the line is done.
+
+    A few evaluations at the start tell whether the function is a sum of functions of one
+    coordinate each. Then all lines are searched side by side, one point of each per batch, and a
+    sweep continues the lines of the sweep before. Otherwise the lines are searched one after the
+    other, each from the best point so far.
+
+    Parameters
+    ----------
+    bounds, seed, budget, target, x0, history
+        As for every optimizer (:class:`~uaos.optimizers.base.Optimizer`). Runs start from the
+        points of `x0` in turn; without them, the first starts from the centre of the box and the
+        others from the best point, or from uniform random points if coordinates interact.
+    points : int
+        The most points on a line in the last sweep of a run, without those that refine the best.
+        Each sweep before has half as many. Restarts double it, up to eight times as many.
+    sweeps : int
+        The sweeps of a run; each makes more difficult intervals worthwhile than the one before.
+    separable_only : bool
+        Whether a run ends at once if the function is not separable.
+    restarts : bool
+        Whether to start again when a run has ended. Without, `done` is then true.
+
+    Attributes
+    ----------
+    separable : bool
+        Whether the run treats the function as a sum of functions of one coordinate each.
+    history : History or None
+        The course of the run, with the column `restarts`.
+
+    Notes
+    -----
+    With the known points x_i of a line in order, f_best the best of their values and
+    g_i = f(x_i) - f_best + ε, the difficulty of the interval [x_i, x_{i+1}] is
+    ((√g_i + √g_{i+1}) / (x_{i+1} - x_i))², the quadratic coefficient of that parabola.
+
+    References
+    ----------
+    Swarzberg, Seront & Bersini, "S.T.E.P.: The Easiest Way to Optimize a Function", IEEE
+    Conference on Evolutionary Computation, 1994, pages 519-524.
+    """
+
+    name: ClassVar[str] = "STEP"
+    reference: ClassVar[str] = "Swarzberg, Seront & Bersini 1994"
+    state_names: ClassVar[tuple[str, ...]] = (
+        "_phase", "_ended", "_runs", "_sweep", "_x", "_f", "_separable", "_lines", "_known_x",
+        "_known_y", "_counts", "_line_state", "_forecast", "_index", "_at", "_mixing", "_swept_f",
+        "_target",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        bounds: Any,
+        *,
+        seed: int | np.random.Generator | None = None,
+        budget: int | None = None,
+        target: float | None = None,
+        x0: Any = None,
+        history: bool = True,
+        points: int = 300,
+        sweeps: int = 2,
+        separable_only: bool = False,
+        restarts: bool = True,
+    ) -> None:
+        super().__init__(bounds, seed=seed, budget=budget, target=target, x0=x0, history=history)
+        self.points = _at_least(points, 3, "points")
+        self.sweeps = _at_least(sweeps, 1, "sweeps")
+        self.separable_only = true_or_false(separable_only, "separable_only")
+        self.restarting = true_or_false(restarts, "restarts")
+        self.history = History(columns=("restarts",)) if history else None
+        self._runs = 0
+        self._x: Array
+        self._separable = False
+        self._begin()
+
+    # A run
+
+    def _begin(self) -> None:
+        """Start a run from the next starting point."""
+        D = self.dimension
+        if self.x0 is not None and self._runs < len(self.x0):
+            self._x = self.x0[self._runs].copy()
+        elif self._runs == 0:
+            self._x = 0.5 * (self.low + self.high)
+        elif self._separable and self.best_x is not None:
+            # Every point is as good a start as any other; here rounding errors are smallest.
+            self._x = self.best_x.copy()
+        else:
+            self._x = self.rng.uniform(self.low, self.high)
+        self._runs += 1
+        self.restarts = self._runs - 1
+        self._f = float("nan")
+        self._swept_f = float("inf")
+        self._ended = False
+        self._sweep = 0
+        self._separable = D == 1
+        self._phase = "start"
+        self._lines = np.zeros(0, np.int64)
+        self._mixing = np.zeros((0, D), bool)
+        self._known_x = np.zeros((D, 0))
+        self._known_y = np.zeros((D, 0))
+        self._counts = np.zeros(D, np.int64)
+        self._line_state = np.zeros((D, 3), np.int64)
+        self._forecast = np.full((D, 2), np.nan)
+        self._index = np.full(D, -1, np.int64)
+        self._at = np.zeros(D)
+        self._target = self._x
+
+    @property
+    def converged(self) -> bool:
+        """Whether the sweeps of the run are done."""
+        return self._ended
+
+    @property
+    def done(self) -> bool:
+        """Whether the budget is spent, the target reached, or the only run has ended."""
+        return super().done or (self._ended and not self.restarting)
+
+    @property
+    def separable(self) -> bool:
+        """Whether the run treats the function as a sum of functions of one coordinate each."""
+        return self._separable
+
+    def _propose(self) -> Array:
+        if self._ended:
+            if not self.restarting:
+                raise RunFinished("the run has converged; read the result, or set restarts=True")
+            self._begin()
+        if self._phase == "start":
+            return self._start_points()
+        if self._phase == "combine":
+            return np.array([self._target])
+        lines = self._lines[self._index[self._lines] >= 0]
+        points: Array = np.repeat(self._x[None], len(lines), axis=0)
+        points[np.arange(len(lines)), lines] = self._at[lines]
+        return points
+
+    def _learn(self, points: Array, values: Array) -> None:
+        if self._phase == "start":
+            self._learn_start(values)
+        elif self._phase == "combine":
+            self._learn_combined(points, values)
+        else:
+            self._learn_lines(values)
+        self._record()
+
+    def _record(self) -> None:
+        """Add a row to the history."""
+        if self.history is not None:
+            self.history.record(
+                evaluations=self.evaluations, best=self.best_fitness, iteration=self.iterations,
+                restarts=self.restarts,
+            )  # fmt: skip
+
+    # Is the function separable?
+
+    def _start_points(self) -> Array:
+        """The starting point and, to tell whether coordinates interact, mixtures with another.
+
+        The coordinates are split in two by each bit of their numbers, so that some split separates
+        any two. If they do not interact, f(x) + f(z) = f(x mixed with z) + f(z mixed with x).
+        """
+        D = self.dimension
+        if D == 1:
+            return np.array([self._x])
+        bits = (D - 1).bit_length()
+        number = self.rng.permutation(D)
+        takes = ((number[None] >> np.arange(bits)[:, None]) & 1).astype(bool)
+        self._mixing = np.concatenate([np.ones((1, D), bool), takes, ~takes])
+        other = self.rng.uniform(self.low, self.high)
+        return np.concatenate([self._x[None], np.where(self._mixing, other, self._x)])
+
+    def _learn_start(self, values: Array) -> None:
+        if len(values) < 1 + len(self._mixing):
+            return
+        self._f = float(values[0]) if np.isfinite(values[0]) else float("inf")
+        if self.dimension > 1:
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._separable = _is_additive(values)
+        if self.separable_only and not self._separable:
+            self._ended = True
+            return
+        self._begin_sweep()
+
+    # Lines
+
+    def _points(self) -> int:
+        growth = min(1 << min(self.restarts, 30), _MAX_GROWTH)
+        return max(3, growth * self.points >> (self.sweeps - 1 - self._sweep))
+
+    def _limit(self) -> float:
+        return _CURVATURE * _CURVATURE_GROWTH ** min(self._sweep + self.restarts, 100)
+
+    def _begin_sweep(self) -> None:
+        self._swept_f = self._f
+        size = self._points() + _MAX_REFINE * (self._sweep + 1) + 3
+        shape = (self.dimension, size)
+        old_x, old_y = self._known_x, self._known_y
+        self._known_x, self._known_y = np.zeros(shape), np.zeros(shape)
+        if self._separable:
+            if self._sweep == 0:
+                self._open(np.arange(self.dimension))
+            else:
+                self._known_x[:, : old_x.shape[1]] = old_x
+                self._known_y[:, : old_y.shape[1]] = old_y
+                self._line_state[:, _STATUS] = _SPLITTING
+        else:
+            self._open(np.zeros(1, np.int64))
+        self._phase = "lines"
+        self._advance()
+
+    def _open(self, lines: Array) -> None:
+        """Start to search the lines through the present point."""
+        self._lines = lines
+        self._counts[lines] = 1
+        self._known_x[lines, 0] = self._x[lines]
+        self._known_y[lines, 0] = self._f
+        self._line_state[lines] = 0
+
+    def _advance(self) -> None:
+        """Choose the next points, or go on to the next line or sweep until there are some."""
+        while True:
+            found = _choose_all(
+                self._lines, self._known_x, self._known_y, self._counts, self.low, self.high,
+                self._line_state, self._forecast, self._points(), self._limit(), self._index,
+                self._at,
+            )  # fmt: skip
+            if found:
+                return
+            if len(self._lines) > 1:
+                self._target = self._combined()
+                if not np.array_equal(self._target, self._x):
+                    self._phase = "combine"
+                    return
+                self._end_sweep()
+                return
+            self._take_line(int(self._lines[0]))
+            if self._separable or self._lines[0] == self.dimension - 1:
+                self._end_sweep()
+                return
+            self._open(self._lines + 1)
+
+    def _take_line(self, line: int) -> None:
+        best = int(np.argmin(self._known_y[line, : self._counts[line]]))
+        self._x = self._x.copy()
+        self._x[line] = self._known_x[line, best]
+        self._f = float(self._known_y[line, best])
+
+    def _learn_lines(self, values: Array) -> None:
+        if len(values) < np.count_nonzero(self._index[self._lines] >= 0):
+            return
+        _insert_all(
+            self._lines, self._known_x, self._known_y, self._counts, self._line_state,
+            self._forecast, self._index, self._at, values,
+        )  # fmt: skip
+        self._advance()
+
+    def _combined(self) -> Array:
+        """The best coordinate of each line."""
+        point: Array = self._x.copy()
+        for line in self._lines:
+            best = int(np.argmin(self._known_y[line, : self._counts[line]]))
+            point[line] = self._known_x[line, best]
+        return point
+
+    def _learn_combined(self, points: Array, values: Array) -> None:
+        if len(values) == 0:
+            return
+        if values[0] < self._f:
+            self._x, self._f = points[0].copy(), float(values[0])
+            for line in self._lines:  # they now pass through this point
+                known = self._known_y[line, : self._counts[line]]
+                known += self._f - known.min()
+        self._end_sweep()
+
+    def _end_sweep(self) -> None:
+        self._sweep += 1
+        stuck = not self._separable and not self._f < self._swept_f
+        if self._sweep >= self.sweeps or stuck:
+            self._ended = True
+        else:
+            self._begin_sweep()
+
+
+def _is_additive(values: Array) -> bool:
+    """Whether f(x), f(z) and the values of both mixtures per split show no interaction."""
+    splits = (len(values) - 2) // 2
+    mixed = values[2 : 2 + splits] + values[2 + splits :]
+    effect = np.max(np.abs(values - values[0]))
+    rounding = 32 * _EPSILON * np.max(np.abs(values))
+    interaction = np.abs(mixed - (values[0] + values[1]))
+    # False if there are failures, which are NaN.
+    return bool((interaction <= _INTERACTION * effect + rounding).all())
+
+
+def _at_least(value: Any, least: int, name: str) -> int:
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least:
+        return int(value)
+    raise InvalidParameter(name, value, f"an integer >= {least}")

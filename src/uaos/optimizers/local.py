@@ -1,0 +1,342 @@
+"""Quasi-Newton local search with finite differences inside the box, restarted when it has ended."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from uaos.errors import InvalidParameter
+from uaos.optimizers.arguments import start_points, true_or_false
+from uaos.optimizers.base import Array, Optimizer, RunFinished, register
+from uaos.optimizers.history import History
+
+_EPSILON = float(np.finfo(float).eps)
+# The first differences are taken this far apart, as a share of the box: far enough to see the
+# shape of a function through its roughness, and exact on quadratic functions.
+_FIRST_STEP = 1e-3
+# Sufficient decrease (Armijo), as a share of what the slope promises.
+_DECREASE = 1e-4
+# Step lengths that a line search tries before it gives up.
+_MAX_TRIALS = 12
+# A run ends after this many iterations in a row whose gain is within rounding errors.
+_MAX_STALLED = 3
+
+
+@register
+class LocalSearch(Optimizer):
+    """BFGS with finite differences, bounds by projection, and restarts.
+
+    A run starts with central differences, whose second differences give the diagonal of the
+    Hessian; the following gradients take forward differences, corrected by the curvature that the
+    model knows, and central ones again where these stop making progress. The points of a gradient
+    are one batch. Coordinates at a bound whose derivative points outward are frozen; steps are
+    projected onto the box.
+
+    Parameters
+    ----------
+    bounds, seed, budget, target, x0, history
+        As for every optimizer (:class:`~uaos.optimizers.base.Optimizer`). Runs start from the
+        points of `x0` in turn; without them, the first starts from the centre of the box and the
+        others from uniform random points.
+    boundary : {"project", "none"}
+        Whether points stay inside the box. With "none" the box is only where runs start.
+    restarts : bool
+        Whether to start again when a run has ended. Without, `done` is then true.
+
+    Attributes
+    ----------
+    history : History or None
+        The course of the run, with the columns `gradient` (the length of the gradient in the
+        coordinates that are free to move) and `restarts`.
+
+    References
+    ----------
+    Nocedal & Wright, Numerical Optimization, 2nd ed., 2006, chapters 6 to 8 and 16.7.
+    """
+
+    name: ClassVar[str] = "BFGS"
+    reference: ClassVar[str] = "Nocedal & Wright 2006"
+    state_names: ClassVar[tuple[str, ...]] = (
+        "_phase", "_ended", "_runs", "_x", "_f", "_gradient", "_hessian", "_offsets", "_central",
+        "_old_x", "_old_gradient", "_direction", "_length", "_trials", "_trial_x", "_trial_f",
+        "_trial_length", "_stalled", "_steepness",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        bounds: Any,
+        *,
+        seed: int | np.random.Generator | None = None,
+        budget: int | None = None,
+        target: float | None = None,
+        x0: Any = None,
+        history: bool = True,
+        boundary: str = "project",
+        restarts: bool = True,
+    ) -> None:
+        super().__init__(bounds, seed=seed, budget=budget, target=target, history=history)
+        if boundary not in ("project", "none"):
+            raise InvalidParameter("boundary", boundary, '"project" or "none"')
+        self.boundary = boundary
+        self.x0 = start_points(x0, self.low, self.high, boundary)
+        self.restarting = true_or_false(restarts, "restarts")
+        D = self.dimension
+        self._width = self.high - self.low
+        bounded = boundary == "project"
+        self._lowest = self.low if bounded else np.full(D, -np.inf)
+        self._highest = self.high if bounded else np.full(D, np.inf)
+        self.history = History(columns=("gradient", "restarts")) if history else None
+        self._runs = 0
+        self._x: Array
+        self._begin()
+
+    # A run
+
+    def _begin(self) -> None:
+        """Start a run from the next starting point."""
+        D = self.dimension
+        if self.x0 is not None and self._runs < len(self.x0):
+            self._x = self.x0[self._runs].copy()
+        elif self._runs == 0:
+            self._x = 0.5 * (self.low + self.high)
+        else:
+            self._x = self.rng.uniform(self.low, self.high)
+        self._runs += 1
+        self.restarts = self._runs - 1
+        self._phase = "start"
+        self._ended = False
+        self._f = float("nan")
+        self._gradient = np.zeros(D)
+        self._hessian = np.zeros((D, D))
+        self._central = True
+        self._offsets = np.zeros((0, D))
+        self._old_x: Array | None = None
+        self._old_gradient: Array | None = None
+        self._direction = np.zeros(D)
+        self._length = 1.0
+        self._trials = 0
+        self._trial_x: Array | None = None
+        self._trial_f = float("nan")
+        self._trial_length = 0.0
+        self._stalled = 0
+        self._steepness = float("nan")
+
+    @property
+    def converged(self) -> bool:
+        """Whether the run has ended: no direction leads down any more."""
+        return self._ended
+
+    @property
+    def done(self) -> bool:
+        """Whether the budget is spent, the target reached, or the only run has ended."""
+        return super().done or (self._ended and not self.restarting)
+
+    def _propose(self) -> Array:
+        if self._ended:
+            if not self.restarting:
+                raise RunFinished("the run has converged; read the result, or set restarts=True")
+            self._begin()
+        if self._phase == "start":
+            return np.array([self._x])
+        if self._phase == "gradient":
+            return self._difference_points()
+        return np.array([self._inside(self._x + self._length * self._direction)])
+
+    def _learn(self, points: Array, values: Array) -> None:
+        with np.errstate(all="ignore"):  # huge values may overflow; what comes of it is checked
+            if self._phase == "start":
+                self._learn_start(values)
+            elif self._phase == "gradient":
+                self._learn_gradient(points, values)
+            else:
+                self._learn_trial(points, values)
+        self._record()
+
+    def _record(self) -> None:
+        """Add a row to the history."""
+        if self.history is not None:
+            self.history.record(
+                evaluations=self.evaluations, best=self.best_fitness, iteration=self.iterations,
+                gradient=self._steepness, restarts=self.restarts,
+            )  # fmt: skip
+
+    def _learn_start(self, values: Array) -> None:
+        if len(values) == 0 or np.isnan(values[0]):
+            self._ended = True
+            return
+        self._f = float(values[0])
+        self._phase = "gradient"
+        self._central = True
+
+    # Gradient
+
+    def _noise(self) -> float:
+        """The size of rounding errors in the objective around here."""
+        return max(4.0 * _EPSILON * abs(self._f), 1e-300)
+
+    def _difference_points(self) -> Array:
+        """The points of a gradient; `_offsets` has one row of differences, or two if central."""
+        D = self.dimension
+        if self._old_x is None:
+            step = _FIRST_STEP * self._width
+        else:
+            curvature = np.abs(np.diagonal(self._hessian))
+            least = 1e-9 * np.maximum(np.abs(self._x), 1e-3 * self._width)
+            power = 1 / 3 if self._central else 1 / 2
+            with np.errstate(divide="ignore", over="ignore"):
+                scale = np.sqrt(np.maximum(abs(self._f), 1e-12) / curvature)
+                step = 2.0 * scale * (self._noise() / max(abs(self._f), 1e-12)) ** power
+            step = np.clip(step, least, _FIRST_STEP * self._width)
+        room_up = self._highest - self._x
+        room_down = self._x - self._lowest
+        if not self._central:
+            # Towards lower values, or to where there is room.
+            first = np.where(self._gradient > 0, -step, step)
+            first = np.where((first > 0) & (room_up < step), -step, first)
+            first = np.where((first < 0) & (room_down < step), step, first)
+            self._offsets = first[None]
+        else:
+            second = np.where(room_down < step, 2 * step, -step)
+            first = np.where(room_up < step, -step, step)
+            second = np.where(room_up < step, -2 * step, second)
+            self._offsets = np.stack([first, second])
+        rows = len(self._offsets)
+        points = np.repeat(self._x[None], rows * D, axis=0)
+        for row in range(rows):
+            each = np.arange(D)
+            points[row * D + each, each] += self._offsets[row]
+        return self._inside(points)
+
+    def _learn_gradient(self, points: Array, values: Array) -> None:
+        D = self.dimension
+        rows = len(self._offsets)
+        if len(values) < rows * D:
+            return
+        each = np.arange(D)
+        offsets = np.stack([points[r * D + each, each] - self._x for r in range(rows)])
+        change = values.reshape(rows, D) - self._f
+        slopes = change / offsets
+        curvature = None
+        if rows == 1:
+            gradient = slopes[0] - 0.5 * offsets[0] * np.diagonal(self._hessian)
+        else:
+            a, b = offsets
+            gradient = (slopes[0] * b - slopes[1] * a) / (b - a)
+            curvature = 2.0 * (slopes[0] - slopes[1]) / (a - b)
+            known = np.where(np.isfinite(slopes[0]), slopes[0], slopes[1])
+            gradient = np.where(np.isfinite(gradient), gradient, known)
+        # A failed evaluation says nothing about its coordinate, which then stays where it is.
+        self._gradient = np.where(np.isfinite(gradient), gradient, 0.0)
+        self._update_model(curvature)
+        self._old_x = self._x.copy()
+        self._old_gradient = self._gradient.copy()
+        self._choose_direction()
+
+    def _update_model(self, curvature: Array | None) -> None:
+        gradient = self._gradient
+        if self._old_x is None or self._old_gradient is None:
+            self._reset_model(curvature)
+            return
+        s = self._x - self._old_x
+        y = gradient - self._old_gradient
+        Bs = self._hessian @ s
+        sBs = float(s @ Bs)
+        if sBs > 0:
+            sy = float(s @ y)
+            if sy < 0.2 * sBs:  # Powell's damping keeps the model positive definite
+                share = 0.8 * sBs / (sBs - sy)
+                y = share * y + (1 - share) * Bs
+                sy = float(s @ y)
+            hessian = self._hessian + np.outer(y, y / sy) - np.outer(Bs, Bs / sBs)
+            if np.isfinite(hessian).all():
+                self._hessian = hessian
+
+    def _reset_model(self, curvature: Array | None) -> None:
+        """A diagonal model, from second differences where they are known."""
+        least = np.abs(self._gradient) / self._width  # no step beyond the box
+        diagonal = least if curvature is None else np.fmax(np.abs(curvature), least)
+        diagonal = np.where(diagonal > 0, diagonal, 1.0)
+        self._hessian = np.diag(diagonal)
+
+    def _choose_direction(self) -> None:
+        g = self._gradient
+        free = ~(((self._x <= self._lowest) & (g > 0)) | ((self._x >= self._highest) & (g < 0)))
+        free &= g != 0
+        self._steepness = float(np.sqrt(np.sum(g[free] ** 2)))
+        if not free.any():
+            self._no_progress()
+            return
+        d = np.zeros(self.dimension)
+        try:
+            d[free] = np.linalg.solve(self._hessian[np.ix_(free, free)], -g[free])
+        except np.linalg.LinAlgError:
+            d[free] = np.nan
+        if not (np.isfinite(d).all() and g @ d < 0):
+            self._reset_model(None)
+            d[free] = -g[free] / np.diagonal(self._hessian)[free]
+        longest = float(np.max(np.abs(d) / self._width))
+        if longest > 1.0:
+            d /= longest
+        self._direction = d
+        self._length = 1.0
+        self._trials = 0
+        self._trial_x = None
+        self._phase = "line"
+
+    # Line search
+
+    def _learn_trial(self, points: Array, values: Array) -> None:
+        if len(values) == 0:
+            return
+        x, f = points[0], float(values[0])
+        self._trials += 1
+        slope = float(self._gradient @ (x - self._x)) / self._length
+        gain = self._f - f
+        # The minimum of the parabola through both values and the slope, as a share of the step.
+        bend = -gain - slope * self._length
+        vertex = -0.5 * slope * self._length / bend if bend > 0 else np.inf
+        better = f < (self._trial_f if self._trial_x is not None else self._f)
+        enough = gain >= -_DECREASE * slope * self._length and slope < 0 and gain > 0
+        if better and enough:
+            first = self._trial_x is None
+            self._trial_x, self._trial_f, self._trial_length = x.copy(), f, self._length
+            if vertex > 1.5 and self._trials < _MAX_TRIALS:
+                self._length *= min(vertex, 4.0)
+                if not np.array_equal(self._inside(self._x + self._length * self._direction), x):
+                    return
+            elif vertex < 0.6 and first and self._trials < _MAX_TRIALS:
+                self._length *= max(vertex, 0.1)
+                return
+            self._accept()
+            return
+        if self._trial_x is not None:
+            self._accept()
+            return
+        if self._trials >= _MAX_TRIALS:
+            self._no_progress()
+            return
+        self._length *= 0.25 if np.isnan(f) else min(0.5, max(0.1, vertex))
+        if np.array_equal(self._inside(self._x + self._length * self._direction), self._x):
+            self._no_progress()
+
+    def _accept(self) -> None:
+        assert self._trial_x is not None
+        gain = self._f - self._trial_f
+        self._stalled = self._stalled + 1 if gain <= self._noise() else 0
+        self._x, self._f = self._trial_x, self._trial_f
+        self._trial_x = None
+        if self._stalled >= _MAX_STALLED:
+            self._ended = True
+            return
+        self._central = False
+        self._phase = "gradient"
+
+    def _no_progress(self) -> None:
+        """Try again with central differences; with these already in use, the run has ended."""
+        if self._central:
+            self._ended = True
+            return
+        self._central = True
+        self._phase = "gradient"
+
+    def _inside(self, points: Array) -> Array:
+        return np.minimum(np.maximum(points, self._lowest), self._highest)

@@ -1,0 +1,238 @@
+"""Local search: quasi-Newton behaviour, bounds, failures, restarts, exact resume, BBOB."""
+
+import numpy as np
+import pytest
+
+from uaos.errors import InvalidParameter
+from uaos.optimizers.base import RunFinished
+from uaos.optimizers.local import LocalSearch
+
+
+def sphere(x):
+    return ((x - 0.3) ** 2).sum(axis=1)
+
+
+def rosenbrock(x):
+    return (100 * (x[:, 1:] - x[:, :-1] ** 2) ** 2 + (1 - x[:, :-1]) ** 2).sum(axis=1)
+
+
+def run(optimizer, fun, batches=10**6, *, until_converged=False):
+    for _ in range(batches):
+        if optimizer.done or (until_converged and optimizer.converged):
+            break
+        optimizer.tell(fun(optimizer.ask()))
+    return optimizer
+
+
+def test_a_sphere_takes_one_gradient_and_one_step():
+    """1 + 2·D + 1 evaluations: central differences are exact, and so is their curvature."""
+    found = run(LocalSearch([(-5, 5)] * 10, target=1e-12), sphere)
+    assert found.evaluations == 1 + 2 * 10 + 1
+    assert np.allclose(found.best_x, 0.3, atol=1e-6)
+
+
+def test_a_badly_scaled_quadratic_is_solved_by_the_second_differences():
+    scales = 10.0 ** np.arange(-3, 4)
+    found = run(LocalSearch([(-5, 5)] * 7, target=1e-10), lambda x: (scales * (x - 1) ** 2).sum(1))
+    assert found.on_target
+    assert found.evaluations < 60
+
+
+def test_a_rotated_quadratic_is_solved():
+    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(6, 6)))[0]
+    scales = 10.0 ** np.arange(6)
+    found = run(
+        LocalSearch([(-5, 5)] * 6, target=1e-10, budget=3000),
+        lambda x: (scales * ((x - 1) @ rotation) ** 2).sum(1),
+    )
+    assert found.on_target
+
+
+def test_rosenbrock_is_solved_in_10_d():
+    found = run(LocalSearch([(-5, 10)] * 10, target=1e-10, budget=5000, seed=1), rosenbrock)
+    assert found.on_target
+    assert np.allclose(found.best_x, 1, atol=1e-4)
+
+
+def test_an_optimum_in_a_corner_is_met_exactly():
+    """A linear function: one gradient, then the step to the corner (5, -5, 5)."""
+    found = run(LocalSearch([(-5, 5)] * 3, restarts=False), lambda x: x @ [-1.0, 2.0, -0.01])
+    assert found.best_x.tolist() == [5, -5, 5]
+    assert found.converged
+    assert found.done
+    assert found.evaluations < 25
+    with pytest.raises(RunFinished, match="converged"):
+        found.ask()
+
+
+def test_an_optimum_on_a_face_is_found_by_freezing_its_coordinate():
+    """(x0 - 9)² has its minimum outside; the others are coupled: x1 + x2 = 1, x1 - x2 = 1."""
+
+    def fun(x):
+        return (x[:, 0] - 9) ** 2 + 50 * (x[:, 1] + x[:, 2] - 1) ** 2 + (x[:, 1] - x[:, 2] - 1) ** 2
+
+    found = run(LocalSearch([(-5, 5)] * 3, restarts=False), fun)
+    assert found.best_x[0] == 5
+    assert np.allclose(found.best_x[1:], [1, 0], atol=1e-6)
+
+
+@pytest.mark.parametrize("start", [None, [5, 5, 5], [-5, 5, -5]])
+def test_points_stay_inside_the_box(start):
+    def fun(x):
+        assert (x >= -5).all()
+        assert (x <= 5).all()
+        return rosenbrock(x) - 50 * x[:, 0]
+
+    run(LocalSearch([(-5, 5)] * 3, seed=2, x0=start, budget=3000), fun)
+
+
+def test_without_bounds_the_search_leaves_the_box():
+    found = run(
+        LocalSearch([(-1, 1)] * 3, boundary="none", target=1e-10), lambda x: ((x - 4) ** 2).sum(1)
+    )
+    assert found.on_target
+    assert np.allclose(found.best_x, 4, atol=1e-4)
+
+
+def test_one_dimension():
+    found = run(LocalSearch([(-4, 4)], target=-1 + 1e-12), lambda x: -np.cos(x[:, 0] - 1))
+    assert found.on_target
+    assert found.best_x == pytest.approx(1, abs=1e-5)
+
+
+def test_a_flat_function_ends_after_its_first_gradient():
+    found = run(LocalSearch([(-5, 5)] * 4, restarts=False), lambda x: np.ones(len(x)))
+    assert found.converged
+    assert found.evaluations == 1 + 2 * 4
+
+
+def test_failed_evaluations_are_avoided():
+    """NaN beyond x0 = 0.5 stops the way from 0 to the minimum of the sphere at 1, 1, 1."""
+
+    def fun(x):
+        return np.where(x[:, 0] > 0.5, np.nan, ((x - 1) ** 2).sum(axis=1))
+
+    found = run(LocalSearch([(-5, 5)] * 3, restarts=False), fun)
+    assert found.converged
+    assert found.best_fitness < 0.7501  # 3 · 0.5² where the way ends
+    assert found.best_x[0] <= 0.5
+
+
+def test_a_run_that_starts_at_a_failure_ends_and_the_next_starts_elsewhere():
+    def fun(x):
+        return np.where(np.abs(x).max(axis=1) < 0.1, np.nan, sphere(x))
+
+    found = LocalSearch([(-5, 5)] * 2, seed=1, target=1e-10)
+    found.tell(fun(found.ask()))
+    assert found.converged
+    run(found, fun)
+    assert found.on_target
+    assert found.restarts >= 1
+
+
+@pytest.mark.parametrize(
+    "fun",
+    [
+        lambda x: np.abs(x - 0.1).sum(axis=1),
+        lambda x: np.floor(10 * np.abs(x - 0.1)).sum(axis=1),
+        lambda x: np.full(len(x), np.nan),
+        lambda x: np.where(x[:, 0] > 0, 1e307, -1e307) * np.abs(x).max(axis=1),
+        lambda x: 1e-300 * sphere(x),
+    ],
+    ids=["kinks", "steps", "failures", "huge", "tiny"],
+)
+def test_hard_functions_end_cleanly(fun):
+    found = run(LocalSearch([(-5, 5)] * 3, seed=3, restarts=False, budget=20_000), fun)
+    assert found.converged
+
+
+def test_restarts_from_random_points_find_the_better_of_two_valleys():
+    def fun(x):
+        return np.minimum(((x + 3) ** 2).sum(axis=1) - 5, ((x - 1) ** 2).sum(axis=1))
+
+    found = run(LocalSearch([(-5, 5)] * 2, seed=1, budget=2000, target=-5 + 1e-8), fun)
+    assert found.on_target
+    assert found.restarts >= 1
+
+
+def test_runs_start_from_the_given_points_in_turn():
+    starts = [[1.0, 2.0], [3.0, -4.0]]
+    found = LocalSearch([(-5, 5)] * 2, x0=starts, seed=1)
+    assert found.ask().tolist() == [starts[0]]
+    run(found, sphere, until_converged=True)
+    assert found.ask().tolist() == [starts[1]]
+    assert not found.converged
+    assert found.restarts == 1
+
+
+@pytest.mark.parametrize("budget", [1, 2, 11, 22, 57])
+def test_the_budget_is_exact(budget):
+    found = run(LocalSearch([(-5, 5)] * 5, seed=1, budget=budget), rosenbrock)
+    assert found.evaluations == budget
+
+
+def test_a_restored_run_continues_to_the_last_bit():
+    """Saved after ask and after tell, at many batches, restart included."""
+
+    def settings():
+        return LocalSearch([(-2, 3)] * 4, seed=7, budget=2500)
+
+    def course(optimizer):
+        points = []
+        while not optimizer.done:
+            points.append(optimizer.ask().copy())
+            optimizer.tell(rosenbrock(points[-1]))
+        return np.concatenate(points), optimizer
+
+    whole = settings()
+    states, told = [], [0]
+    while not whole.done:
+        states.append(whole.state())
+        x = whole.ask()
+        states.append(whole.state())
+        whole.tell(rosenbrock(x))
+        told.append(whole.evaluations)
+    assert whole.restarts > 0
+    everything, _ = course(settings())
+    for k in range(0, len(states), 37):
+        resumed = settings()
+        resumed.restore(states[k])
+        points, resumed = course(resumed)
+        assert np.array_equal(points, everything[told[k // 2] :])
+        assert resumed.best_fitness == whole.best_fitness
+        assert np.array_equal(resumed.history.best, whole.history.best)
+
+
+def test_a_saved_file_continues_the_run(tmp_path):
+    found = run(LocalSearch([(-5, 5)] * 3, seed=1, boundary="none", x0=[7, 0, 0]), rosenbrock, 9)
+    found.save(tmp_path / "run")
+    loaded = LocalSearch.load(tmp_path / "run")
+    assert loaded.boundary == "none"
+    assert np.array_equal(run(loaded, rosenbrock, 9).ask(), run(found, rosenbrock, 9).ask())
+
+
+def test_the_history_has_a_row_per_batch():
+    found = run(LocalSearch([(-5, 5)] * 2, seed=1), rosenbrock, 20)
+    assert len(found.history) == 20
+    assert found.history.evaluations[-1] == found.evaluations
+    assert LocalSearch([(-5, 5)], history=False).history is None
+
+
+@pytest.mark.parametrize(("argument", "value"), [("boundary", "mirror"), ("restarts", "no")])
+def test_wrong_arguments_are_named(argument, value):
+    with pytest.raises(InvalidParameter, match=argument):
+        LocalSearch([(-5, 5)] * 2, **{argument: value})
+
+
+@pytest.mark.parametrize("boundary", ["project", "none"])
+@pytest.mark.parametrize(("function", "most"), [(1, 12), (2, 400), (5, 12), (8, 2000)])
+def test_bbob_functions_in_5_d_are_solved(function, most, boundary):
+    cocoex = pytest.importorskip("cocoex")
+    for instance in (41, 42, 43):
+        problem = cocoex.BareProblem("bbob", function, 5, instance)
+        found = LocalSearch(
+            [(-5, 5)] * 5, seed=1, budget=most, target=problem.best_value() + 1e-8,
+            boundary=boundary,
+        )  # fmt: skip
+        run(found, lambda x: [problem(row) for row in x])  # noqa: B023
+        assert found.on_target
