@@ -12,9 +12,9 @@ from uaos.experiments.records import Outcome, derived_seed
 from uaos.experiments.targets import TARGETS
 from uaos.optimizers.configuration import Configuration
 from uaos.tuning.design import design
-from uaos.tuning.events import Event, Step
 from uaos.tuning.instances import Instance, instances
 from uaos.tuning.irace import irace_version
+from uaos.tuning.racer import Event, Step
 from uaos.tuning.tune import Plan, tune
 
 TITLE = "tuning"
@@ -57,7 +57,7 @@ def _measured(tuner: str, runs: int) -> Row:
         if isinstance(event, Step) and not first:
             first.append((perf_counter(), event.used))
 
-    plan = Plan(design("paper"), instances("train"), runs=runs, budget=20_000, tuner=tuner)
+    plan = Plan(design(), instances("train"), runs=runs, budget=20_000, tuner=tuner)
     with tempfile.TemporaryDirectory() as folder:
         done = tune(plan, Path(folder) / "tuning.db", jobs=JOBS, work=free_run, on_event=watch)
     start, used = first[0]

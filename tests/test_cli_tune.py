@@ -27,7 +27,7 @@ from uaos.problems import BBOB
 from uaos.tuning import Plan as TuningPlan
 from uaos.tuning import TuningStore, design_for, evaluator, narrow
 from uaos.tuning import instances as training_problems
-from uaos.tuning.events import IterationStarted, Step
+from uaos.tuning.racer import IterationStarted, Step
 
 # One free parameter, max_gen: 42 runs are enough.
 PROBLEMS = ["--dim=2", "--budget=50D", "--functions=1-3", "--instances=16-18"]

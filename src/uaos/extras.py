@@ -5,13 +5,33 @@ from typing import Any
 
 from uaos.errors import UaosError
 
+# Module → (its library, the extra that brings it).
+_EXTRAS = {
+    "cocoex": ("coco-experiment", "experiments"),
+    "scipy": ("SciPy", "experiments"),
+    "matplotlib": ("matplotlib", "plot"),
+    "plotly": ("plotly", "report"),
+    "dask": ("dask", "cluster"),
+    "distributed": ("distributed", "cluster"),
+    "cocopp": ("cocopp", "coco"),
+    "pyarrow": ("pyarrow", "parquet"),
+    "ConfigSpace": ("ConfigSpace", "configspace"),
+    "cma": ("pycma", "peers"),
+    "pymoo": ("pymoo", "pymoo"),
+    "alns": ("alns", "alns"),
+    "deap": ("deap", "deap"),
+}
+
 
 class MissingExtra(UaosError, ImportError):
     """An optional library is not installed; the message names the extra that brings it."""
 
     def __init__(self, what: str, library: str, extra: str) -> None:
         self.library, self.extra = library, extra
-        super().__init__(f"{what} needs {library}: pip install 'uaos[{extra}]'")
+        super().__init__(
+            f"{what} needs {library}, which is not installed; install it in the folder of uaos: "
+            f'pip install -e ".[{extra}]"'
+        )
 
 
 def optional(module: str, what: str, library: str, extra: str) -> Any:
@@ -20,3 +40,9 @@ def optional(module: str, what: str, library: str, extra: str) -> Any:
         return import_module(module)
     except ImportError:
         raise MissingExtra(what, library, extra) from None
+
+
+def missing_extra(error: ImportError, what: str) -> MissingExtra | None:
+    """The error for `what` if an import failed because an optional library is not installed."""
+    known = _EXTRAS.get((error.name or "").partition(".")[0])
+    return MissingExtra(what, *known) if known else None

@@ -146,9 +146,9 @@ class Study:
     # What the stages run
 
     def tuning_plan(self) -> TuningPlan:
-        """The search in the paper's space on the training problems."""
+        """The search in the extended space on the training problems."""
         size = self.preset
-        space = design("paper", dimension=size.dimension)
+        space = design(dimension=size.dimension)
         start, _ = initial_candidates(space)
         return TuningPlan(
             space, instances("train", dimension=size.dimension), runs=size.tuning_runs,

@@ -11,8 +11,7 @@ from uaos.extras import MissingExtra
 from uaos.params import Value
 from uaos.tuning.configspace import from_configspace, to_configspace
 from uaos.tuning.design import PRESETS, design
-from uaos.tuning.models import uniform_candidates
-from uaos.tuning.space import Comparison, Forbidden, ForbiddenCandidate, Space
+from uaos.tuning.space import Comparison, Forbidden, ForbiddenCandidate, Space, uniform_candidates
 
 ConfigSpace = pytest.importorskip("ConfigSpace", reason="pip install 'uaos[configspace]'")
 

@@ -18,12 +18,21 @@ from uaos.optimizers.de.rules import Jade, SuccessHistory
 from uaos.params import Choice, Integer, Real, parameters
 from uaos.selection.components import FAMILIES, components, registry
 from uaos.selection.method import Method
-from uaos.tuning.design import INITIAL, PRESETS, SETTINGS, Design, design, design_for
-from uaos.tuning.operator_pools import pools
+from uaos.tuning.design import (
+    INITIAL,
+    PRESETS,
+    SETTINGS,
+    Design,
+    design,
+    design_for,
+    narrow,
+    pools,
+)
 from uaos.tuning.space import ForbiddenCandidate
 
 STEADY = settings(deadline=None, derandomize=True, max_examples=60)
 DESIGNS = {preset: design(preset) for preset in PRESETS}
+DECLARING = ("extended", "wide")  # the presets whose ranges are the declared ones
 
 DECLARED = [
     (family, component, name)
@@ -52,7 +61,7 @@ def drawn(of: Design, seed: int) -> dict[str, Any]:
 # The declarations
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", DECLARING)
 @pytest.mark.parametrize(("family", "component", "name"), DECLARED)
 def test_every_tuned_parameter_is_a_variable_that_exists_with_its_component(
     preset: str, family: str, component: str, name: str
@@ -89,20 +98,26 @@ def test_there_is_nothing_else_and_nothing_twice(preset: str) -> None:
         assert made.space[family].domain.choices == searched
 
 
-def test_the_paper_s_space_has_33_variables_with_its_ranges() -> None:
-    # Numbers: low and high; ℓ marks a log scale. p_min is below 1/9; gamma is below 1.
-    table: dict[str, Any] = {
-        "metric": 7, "reward": 12, "quality": 5, "probability": 3, "selection": 5,
-        "fix_appl": (10, 150), "max_gen": (1, 50), "theta": [36, 45, 54, 90], "W": (20, 150),
-        "D": (0, 1), "power": [1, 2], "frac": (0, 1), "noise": (0, 1), "normalise": [0, 1],
-        "reward_C": (0.001, 1), "alpha": [0, 1], "beta": [0, 1], "rho": [1, 2, 3],
-        "delta": (0, 1), "quality_C": (0.01, 100, "ℓ"), "q_min": (0, 1), "c1": (0, 1),
-        "c2": (0, 1), "gamma": (0.01, 0.99), "p_min": (0, 0.11), "error": (0, 1), "mu": (0, 1),
-        "p_max": (0, 1), "eps": (0, 1),
-        "F": (0.1, 2), "CR": (0.1, 1), "NP": (50, 400), "top_NP": (0.02, 1),
-    }  # fmt: skip
+# Numbers: low and high; ℓ marks a log scale. p_min is below 1/9; gamma is below 1.
+EXTENDED: dict[str, Any] = {
+    "metric": 7, "reward": 12, "quality": 5, "probability": 3, "selection": 5,
+    "fix_appl": (10, 150), "max_gen": (1, 50), "theta": [36, 45, 54, 90], "W": (20, 150),
+    "D": (0, 1), "power": [1, 2], "frac": (0, 1), "noise": (0, 1), "normalise": [0, 1],
+    "reward_C": (0.001, 1), "alpha": [0, 1], "beta": [0, 1], "rho": [1, 2, 3],
+    "delta": (0, 1), "quality_C": (0.01, 100, "ℓ"), "q_min": (0, 1), "c1": (0, 1),
+    "c2": (0, 1), "gamma": (0.01, 0.99), "p_min": (0, 0.11), "error": (0, 1), "mu": (0, 1),
+    "p_max": (0, 1), "eps": (0, 1),
+    "F": (0.1, 2), "CR": (0.1, 1), "NP": (50, 400), "top_NP": (0.02, 1),
+}  # fmt: skip
+PRINTED = EXTENDED | {"fix_appl": (10, 50), "quality_C": (0, 1), "q_min": (0.01, 1)}
+
+
+@pytest.mark.parametrize(("preset", "table"), [("paper", PRINTED), ("extended", EXTENDED)])
+def test_paper_and_extended_have_33_variables_with_their_ranges(
+    preset: str, table: dict[str, Any]
+) -> None:
     found: dict[str, Any] = {}
-    for variable in DESIGNS["paper"].space:
+    for variable in DESIGNS[preset].space:
         domain = variable.domain
         if isinstance(domain, Choice):
             count = len(domain.choices)
@@ -110,9 +125,13 @@ def test_the_paper_s_space_has_33_variables_with_its_ranges() -> None:
         else:
             found[variable.name] = (domain.low, domain.high, *(["ℓ"] if domain.log else []))
     assert found == table
-    assert len(found) == DESIGNS["paper"].space.free == 33
-    whole = {v.name for v in DESIGNS["paper"].space if isinstance(v.domain, Integer)}
+    assert len(found) == DESIGNS[preset].space.free == 33
+    whole = {v.name for v in DESIGNS[preset].space if isinstance(v.domain, Integer)}
     assert whole == {"fix_appl", "max_gen", "W", "NP"}
+
+
+def test_extended_is_the_default() -> None:
+    assert design() == DESIGNS["extended"]
 
 
 def test_the_wide_space_adds_what_a_run_can_vary() -> None:
@@ -128,7 +147,7 @@ def test_the_wide_space_adds_what_a_run_can_vary() -> None:
 
 
 @pytest.mark.usefixtures("_families_as_before")
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", DECLARING)
 def test_a_registered_component_is_in_the_space_at_once(preset: str) -> None:
     @uaos.register
     @dataclass(frozen=True, repr=False)
@@ -160,6 +179,7 @@ def test_a_registered_component_is_in_the_space_at_once(preset: str) -> None:
         candidate["reward_F"], candidate["reward_H"], candidate["daring_rho"],
     )  # fmt: skip
     assert made.values(made.configuration(candidate)) == candidate
+    assert design("paper") == DESIGNS["paper"]  # the printed space stays as printed
 
 
 @pytest.mark.usefixtures("_families_as_before")
@@ -242,7 +262,7 @@ def test_a_candidate_runs_and_is_found_again_in_its_configuration(preset: str, s
 
 @pytest.mark.parametrize("name", [n for n, c in methods().items() if c.kind == "tuned"])
 def test_the_tuned_configurations_of_the_paper_are_candidates(name: str) -> None:
-    made = DESIGNS["paper"]
+    made = DESIGNS["extended"]
     entry = configuration(name)
     values = made.values(entry)
     again = made.configuration(values, name)
@@ -250,6 +270,17 @@ def test_the_tuned_configurations_of_the_paper_are_candidates(name: str) -> None
     assert again.settings == entry.settings
     assert not made.differences(entry)
     assert (values["F"], values["NP"]) == (entry.settings.F.value, entry.settings.NP)
+
+
+def test_of_the_paper_s_configurations_only_compass_is_outside_the_printed_ranges() -> None:
+    for name, entry in methods().items():
+        if entry.kind != "tuned":
+            continue
+        if name == "Compass-tuned":  # fix_appl 66, printed 10 to 50
+            with pytest.raises(InvalidParameter, match="fix_appl of Compass-tuned is 66"):
+                DESIGNS["paper"].values(entry)
+        else:
+            assert not DESIGNS["paper"].differences(entry)
 
 
 def test_the_first_race_starts_from_what_was_tuned_by_others() -> None:
@@ -354,8 +385,9 @@ def test_schedule_and_restart_are_switched() -> None:
     assert wide_with(scale_rewards=0).method.scale_rewards is False
 
 
-def test_the_paper_s_space_keeps_the_authors_settings() -> None:
-    made = DESIGNS["paper"]
+@pytest.mark.parametrize("preset", ["paper", "extended"])
+def test_the_paper_s_spaces_keep_the_authors_settings(preset: str) -> None:
+    made = DESIGNS[preset]
     of = made.configuration(drawn(made.narrowed(lambda s: s.fix("selection", "greedy")), 1))
     assert of.method.selection.ties == "first"
     assert of.method.scale_rewards
@@ -371,7 +403,7 @@ def test_the_paper_s_space_keeps_the_authors_settings() -> None:
 
 
 def test_unknown_presets_and_pools_are_errors_with_near_misses() -> None:
-    with pytest.raises(UnknownName, match="preset of the search space 'papper'; did you mean 'pap"):
+    with pytest.raises(UnknownName, match="search space 'papper'; did you mean 'pap"):
         design("papper")
     with pytest.raises(UnknownName, match="unknown pool or strategy 'best/3'; did you mean"):
         design(pool="rand/1,best/3")
@@ -407,16 +439,19 @@ def test_the_space_of_a_method_is_its_own_hyper_parameters(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SELECTING)
-def test_a_method_is_a_candidate_of_its_own_space_unless_set_by_hand_beyond_it(name: str) -> None:
+def test_a_method_is_a_candidate_of_its_own_space(name: str) -> None:
     made, entry = design_for(name), configuration(name)
-    if name in ("Hybrid", "Dyn-GEPv1", "Dyn-GEPv2"):
-        with pytest.raises(InvalidParameter, match="gamma of .* is 0.0; allowed: 0.01 to 0.99"):
-            made.values(entry)
-        return
     again = made.configuration(made.values(entry))
     K = len(entry.settings.members)
     assert again.method == entry.method.for_operators(K)  # PDP's p_min is a share, here a number
     assert again.settings == entry.settings
+
+
+@pytest.mark.parametrize("name", ["Hybrid", "Dyn-GEPv1", "Dyn-GEPv2"])
+def test_a_discount_of_zero_extends_the_range_of_a_method_s_own_space(name: str) -> None:
+    made = design_for(name)
+    assert made.space["gamma"].domain.range == "0 to 0.99"
+    assert made.configuration(drawn(made, 1)).method.quality.softmax is False
 
 
 def test_settings_are_freed_on_request() -> None:
@@ -436,3 +471,21 @@ def test_settings_are_freed_on_request() -> None:
 def test_a_share_is_a_number_in_the_space() -> None:
     values = design_for("PDP").values(configuration("PDP"))
     assert math.isclose(values["p_min"], 0.2 / 9)
+
+
+# What shaped a space
+
+
+def test_a_design_says_which_options_shaped_it(tmp_path: Any) -> None:
+    assert design("wide", pool="mix").options == {"space": "wide", "pool": "mix"}
+    assert design(pool=["rand/1", "best/1"]).options["pool"] == "rand/1,best/1"
+    assert design_for("SaDE", ["F"]).options == {"method": "SaDE", "free": ["F"]}
+    (tmp_path / "limits.toml").write_text("[fix]\nF = 0.5\n[range]\nNP = [60, 90]\n")
+    made = narrow(
+        design(), fix=["CR=1"], ranges=["reward=success_sum|success_rate"],
+        file=tmp_path / "limits.toml",
+    )  # fmt: skip
+    assert made.options == {
+        "space": "extended", "fix": {"CR": "1", "F": "0.5"},
+        "range": {"NP": "60..90", "reward": "success_sum|success_rate"},
+    }  # fmt: skip

@@ -18,21 +18,22 @@ from irace_spaces import SMALL, TINY, choice, needs_irace, variable
 from uaos.errors import InvalidParameter, UaosError
 from uaos.params import Value
 from uaos.tuning.design import PRESETS, design
-from uaos.tuning.events import (
+from uaos.tuning.irace import IraceFailed, IraceMissing, check_irace, irace_version, run_irace
+from uaos.tuning.irace_files import Dialect
+from uaos.tuning.irace_link import Link, Request
+from uaos.tuning.irace_output import Run, Transcript
+from uaos.tuning.racer import (
     Dropped,
     Elite,
     Event,
     IterationEnded,
     IterationStarted,
+    Rules,
     Sampled,
     Step,
+    Task,
+    Winners,
 )
-from uaos.tuning.irace import IraceFailed, IraceMissing, check_irace, irace_version, run_irace
-from uaos.tuning.irace_files import Dialect
-from uaos.tuning.irace_link import Link, Request
-from uaos.tuning.irace_output import Run, Transcript
-from uaos.tuning.race import Rules, Task
-from uaos.tuning.racer import Winners
 from uaos.tuning.space import Space
 from uaos.tuning.tune import initial_candidates
 

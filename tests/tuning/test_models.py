@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from spaces import choice, cooking, flat, real, when, whole
 
-from uaos.tuning.models import (
+from uaos.tuning.racer import (
     Model,
     children,
     nearly_equal,

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from uaos.errors import InvalidParameter, UnknownName
-from uaos.tuning.events import Step
-from uaos.tuning.race import NobodyLeft, Race, Rules, Stream, Task
+from uaos.tuning.racer import NobodyLeft, Race, Rules, Step, Stream, Task
 
 Cost = Callable[[int, int], float]
 

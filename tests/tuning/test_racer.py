@@ -14,10 +14,24 @@ from hypothesis import strategies as st
 from spaces import choice, flat, real, when, whole
 
 from uaos.errors import InvalidParameter
-from uaos.tuning.events import Elite, Event, IterationEnded, IterationStarted, Sampled, Step
-from uaos.tuning.models import Model
-from uaos.tuning.race import NobodyLeft, Rules, Task
-from uaos.tuning.racer import Winners, _Fresh, _Search, iterated_racing, least_budget, races_planned
+from uaos.tuning.racer import (
+    Elite,
+    Event,
+    IterationEnded,
+    IterationStarted,
+    Model,
+    NobodyLeft,
+    Rules,
+    Sampled,
+    Step,
+    Task,
+    Winners,
+    _Fresh,
+    _Search,
+    iterated_racing,
+    least_budget,
+    races_planned,
+)
 from uaos.tuning.space import Candidate, Comparison, Forbidden, ForbiddenCandidate, Space
 
 STEADY = settings(deadline=None, derandomize=True, max_examples=12)

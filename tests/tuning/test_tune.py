@@ -12,8 +12,8 @@ import uaos
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.optimizers.catalogue import configuration
 from uaos.tuning.design import INITIAL, design
-from uaos.tuning.events import IterationEnded, IterationStarted, Sampled, Step
 from uaos.tuning.instances import Instance
+from uaos.tuning.racer import IterationEnded, IterationStarted, Sampled, Step
 from uaos.tuning.store import TuningStore
 from uaos.tuning.tune import Plan, Tuned, candidate_words, initial_candidates, tune
 

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from uaos import __version__
 from uaos.errors import InvalidParameter, UaosError
+from uaos.extras import missing_extra
 
 app = typer.Typer(
     name="uaos",
@@ -47,6 +48,11 @@ def main() -> None:
             code = _failed(f"{error.format_message()} (--help shows what there is)", 2)
     except UaosError as error:
         code = _failed(str(error), 2)
+    except ImportError as error:
+        missing = missing_extra(error, "this command")
+        if missing is None:
+            raise
+        code = _failed(str(missing), 2)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         code = _failed(f"{place}{error.strerror or error}", 2)

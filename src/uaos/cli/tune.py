@@ -24,8 +24,9 @@ def tune_command(
     space: Annotated[
         str | None,
         typer.Option(
-            help="paper (components, hyper-parameters, F, CR, NP, top_NP; the default) or wide "
-            "(also the pool, the rules for F and CR, bounds, restarts, …)."
+            help="Search this space: extended (components, hyper-parameters, F, CR, NP, top_NP; "
+            "the default), paper (the same in its printed ranges) or wide (also the pool, the "
+            "rules for F and CR, bounds, restarts, …)."
         ),
     ] = None,
     method: Annotated[
@@ -134,9 +135,9 @@ def tune_command(
     """
     # Here, as a tuner would slow down the start of every other command.
     from uaos.cli import tune_job as job
+    from uaos.tuning.design import narrow
     from uaos.tuning.instances import instances as problems
-    from uaos.tuning.limits import narrow
-    from uaos.tuning.race import Rules
+    from uaos.tuning.racer import Rules
     from uaos.tuning.tune import Plan
 
     if plot is not None:

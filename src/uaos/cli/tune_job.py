@@ -18,11 +18,18 @@ from uaos.experiments.pools import check_pool
 from uaos.experiments.storefile import check_folder
 from uaos.optimizers.configuration import Configuration
 from uaos.params import Value
-from uaos.tuning.design import INITIAL, Design, design, design_for
-from uaos.tuning.race import NobodyLeft
-from uaos.tuning.racer import check_search
+from uaos.tuning.design import DEFAULT_PRESET, INITIAL, Design, design, design_for
+from uaos.tuning.racer import NobodyLeft, check_search
 from uaos.tuning.store import TuningStore
-from uaos.tuning.tune import Plan, Tuned, finished, initial_candidates, plan_key, tune
+from uaos.tuning.tune import (
+    Plan,
+    Tuned,
+    finished,
+    initial_candidates,
+    plan_key,
+    seconds_so_far,
+    tune,
+)
 
 # What the winner is compared with in the command that is suggested at the end.
 _RIVAL = "U-AOS-FW"
@@ -37,7 +44,7 @@ def wanted_design(
     if method is None:
         if free is not None:
             raise InvalidParameter("--free", free, "settings to free of a --method")
-        return design("paper" if space is None else space, dimension=dim, pool=pool)
+        return design(DEFAULT_PRESET if space is None else space, dimension=dim, pool=pool)
     for name, given in (("--space", space), ("--pool", pool)):
         if given is not None:
             raise InvalidParameter(name, given, "nothing, as --method brings its own")
@@ -134,7 +141,7 @@ def run(plan: Plan, store: Path, jobs: int | None, dask: str | None, retry: bool
         if count:
             console.print(Text(f"{count:,} runs found in the store; they are not run again"))
     try:
-        with View(plan, console) as view:
+        with View(plan, console, seconds_so_far(plan, store)) as view:
             return tune(
                 plan, store, jobs=jobs, dask=dask, retry_failed=retry, on_event=view.on_event,
                 on_run=view.on_run,
@@ -162,7 +169,7 @@ def report(plan: Plan, store: Path, tuned: Tuned, output: Path, imported: Path |
     dimensions = sorted({i.dimension for i in plan.instances})
     command = ["uaos", *(["--import", str(imported)] if imported else []), "bench", "test.db",
                "--methods", f"{output},{_RIVAL}", "--dim", str(dimensions[-1]),
-               "--instances", "test"]  # fmt: skip
+               "--instances", "test", "--budget", str(plan.budget)]  # fmt: skip
     console.print(Text.assemble("next: ", (shlex.join(command), "bold")), soft_wrap=True)
     if any(instance.test for instance in plan.instances):
         console.print(Text(

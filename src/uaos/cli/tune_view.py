@@ -13,7 +13,7 @@ from rich.text import Text
 
 from uaos.params import Value
 from uaos.tuning.evaluator import Result
-from uaos.tuning.events import Event, IterationEnded, IterationStarted, Sampled, Step
+from uaos.tuning.racer import Event, IterationEnded, IterationStarted, Sampled, Step
 from uaos.tuning.space import Space
 from uaos.tuning.tune import Plan, candidate_words
 
@@ -28,8 +28,8 @@ _HEAD = ("race", "left", "instances", "runs", "time", "mean cost", "best configu
 class Watch:
     """What is known of a tuning so far, and how long it may still take."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
+    def __init__(self, plan: Plan, earlier: float = 0.0) -> None:
+        self.plan, self._earlier = plan, earlier
         self.iteration = self.planned = 0
         self.candidates = self.alive = 0
         self.step: Step | None = None
@@ -46,8 +46,8 @@ class Watch:
 
     @property
     def seconds(self) -> float:
-        """Since the start of this session."""
-        return time.perf_counter() - self._start
+        """Since the start, earlier sessions included."""
+        return self._earlier + time.perf_counter() - self._start
 
     @property
     def seconds_left(self) -> float | None:
@@ -87,8 +87,8 @@ class Watch:
 class View:
     """Shows a tuning while it runs: `on_event` and `on_run` are for :func:`~uaos.tuning.tune`."""
 
-    def __init__(self, plan: Plan, console: Console) -> None:
-        self.watch = Watch(plan)
+    def __init__(self, plan: Plan, console: Console, earlier: float = 0.0) -> None:
+        self.watch = Watch(plan, earlier)
         self._console = console
         self._live: Live | None = None
         self._told = 0

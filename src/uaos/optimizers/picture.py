@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from uaos.extras import optional
+
 Array = np.ndarray[Any, Any]
 
 if TYPE_CHECKING:
@@ -26,16 +28,16 @@ _COLUMNS = 100
 def draw(history: "History", path: Any, f_opt: float | None) -> "Figure":
     """Shares of the operators, if there are any, above the best fitness and further columns."""
     # A figure of its own: pyplot's would be shared with whatever else the user is drawing.
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
+    made = optional("matplotlib.figure", "a figure", "matplotlib", "plot")
+    layout = optional("matplotlib.layout_engine", "a figure", "matplotlib", "plot")
 
     # Generations are of equal size, or nearly; the batches of other optimizers need not be.
     along = "generation" if "population" in history.columns else "evaluations"
     further = [] if history.operators else _further(history)
     heights = [3, 2] if history.operators else [3, *(1.5 for _ in further)]
     # matplotlib is an external library without types.
-    room: Any = ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.1)
-    figure: Figure = Figure(figsize=(10, 7), dpi=100, layout=room)
+    room: Any = layout.ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.1)
+    figure: Figure = made.Figure(figsize=(10, 7), dpi=100, layout=room)
     panels = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False)
     rows = list(panels[:, 0])
     fitness = rows[1] if history.operators else rows[0]

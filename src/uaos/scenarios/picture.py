@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from uaos.extras import optional
 from uaos.scenarios.kinds import Floats, Ranks, Scenario
 from uaos.scenarios.measures import regrets
 
@@ -29,11 +30,10 @@ _MARKS = 60
 def draw(comparison: "Comparison", path: Any) -> "Figure":
     """Share of best choices above, regret so far below, over the applications."""
     # A figure of its own: pyplot's would be shared with whatever else the user is drawing.
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    room: Any = ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.1)
-    figure: Figure = Figure(figsize=(10, 7), dpi=100, layout=room)
+    made = optional("matplotlib.figure", "a figure", "matplotlib", "plot")
+    layout = optional("matplotlib.layout_engine", "a figure", "matplotlib", "plot")
+    room: Any = layout.ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.1)
+    figure: Figure = made.Figure(figsize=(10, 7), dpi=100, layout=room)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     scenario = comparison.scenario
     for axes in (upper, lower):

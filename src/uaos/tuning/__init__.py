@@ -3,17 +3,16 @@
     from uaos.tuning import Plan, design, instances, tune
 
     if __name__ == "__main__":
-        plan = Plan(design("paper", dimension=5), instances("train", dimension=5), budget="200D")
+        plan = Plan(design(dimension=5), instances("train", dimension=5), budget="200D")
         tune(plan, "first.db", jobs=2).best.to_toml("first.toml")
 
 The plan decides what is found: neither the workers nor interruptions do. `uaos tune` is the same
 from a terminal.
 """
 
-from uaos.tuning.design import Design, design, design_for
+from uaos.tuning.design import Design, design, design_for, narrow
 from uaos.tuning.instances import Instance, TestInstances, instances
-from uaos.tuning.limits import narrow
-from uaos.tuning.race import Rules
+from uaos.tuning.racer import Rules
 from uaos.tuning.space import Space
 from uaos.tuning.store import TuningStore
 from uaos.tuning.tune import Found, Plan, Tuned, initial_candidates, tune

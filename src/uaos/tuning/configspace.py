@@ -17,8 +17,7 @@ import numpy as np
 
 from uaos.extras import optional
 from uaos.params import Choice, Integer, Real, Value
-from uaos.tuning.models import uniform_candidates
-from uaos.tuning.space import Comparison, Space, Variable
+from uaos.tuning.space import Comparison, Space, Variable, uniform_candidates
 
 if TYPE_CHECKING:
     from ConfigSpace import ConfigurationSpace

@@ -1,35 +1,70 @@
 """The design space of adaptive operator selection: what a tuner may choose, and what it then runs.
 
-The variables are read off the declarations on the components and on the settings of the
-differential evolution; there is no second list. A component that a user registers is in the space
-at once. Two presets:
+The variables are read off the declarations on the components and on the settings of differential
+evolution; there is no second list. A component that a user registers is in the space at once. Three
+presets:
 
-- `paper`: the five components, their hyper-parameters, F, CR, NP and top_NP. Everything else is as
-  in the experiments of the framework's authors (nine strategies, no bounds, x_best "latest", …).
+- `paper`: the space that the framework's paper prints: its 32 components, their hyper-parameters,
+  F, CR, NP and top_NP in the printed ranges. Only p_min is cut below 1/K, as the printed [0, 1]
+  cannot be used, and the discount γ below 1. Everything else is as in the experiments of the
+  paper's authors (nine strategies, no bounds, x_best "latest", …).
+- `extended`, the default: the same with the ranges that the components declare (the C of
+  upper_confidence_bound up to 100 on a log scale, fix_appl up to 150, q_min from 0), and with
+  registered components. The configurations that the paper tuned all lie in it.
 - `wide`: also the pool of operators, the rules for F and CR, who x_best is, the archive's policy,
-  the repair of bounds, the population's schedule, restarts, and the scaling of rewards.
+  the repair of bounds, the population schedule, restarts, and the scaling of rewards.
+
+A user narrows a space with :func:`narrow`, by limits as they are typed or kept in a file:
+
+    reward=immediate_success            held at a value
+    NP=50..150                          a number narrowed to an interval
+    reward=success_sum|success_rate     a choice narrowed to some of its values
 """
 
 import dataclasses
+import functools
+import math
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
-from uaos.errors import InvalidParameter, UaosError, UnknownName
+import numpy as np
+
+from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
 from uaos.optimizers.catalogue import configuration, methods
 from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, Rule, SuccessHistory
 from uaos.optimizers.de.schedule import Linear, Stagnation
 from uaos.optimizers.de.settings import Settings
-from uaos.params import Choice, Integer, Real, Value, parameters, per_operator
+from uaos.optimizers.de.strategies import STRATEGIES
+from uaos.params import Choice, Integer, Real, Value, known_only, parameters, per_operator
 from uaos.selection.components import FAMILIES, components
-from uaos.selection.method import Method
-from uaos.tuning.operator_pools import is_open, is_pool, pool_called, pools
-from uaos.tuning.space import Candidate, Comparison, Condition, Forbidden, Space, Variable, searched
+from uaos.selection.method import Method, read_toml
+from uaos.tuning.space import (
+    Candidate,
+    Comparison,
+    Condition,
+    Forbidden,
+    Space,
+    Variable,
+    searched,
+    uniform_candidates,
+)
 
-PRESETS = ("paper", "wide")
+PRESETS = ("paper", "extended", "wide")
+DEFAULT_PRESET = "extended"
 
-#: What is searched of the differential evolution in both presets: the declared ranges.
+# Where the paper prints another range than the component declares.
+_PRINTED: dict[tuple[str, str], dict[str, Any]] = {
+    ("reward", "fix_appl"): {"high": 50},
+    ("quality", "C"): {"low": 0.0, "high": 1.0, "log": False},
+    ("quality", "q_min"): {"low": 0.01},
+}
+
+#: What is searched of differential evolution in every preset: the declared ranges.
 SETTINGS = tuple(name for name, p in parameters(Settings).items() if p.tuned)
 
 #: The configurations that a race starts from unless told otherwise: those tuned in the paper.
@@ -46,6 +81,8 @@ class Design:
     """A search space whose candidates are configurations; made by :func:`design`.
 
     `base` holds what is not searched. `slots` says which variable a component's parameter is.
+    `options` are the options that shaped the space: preset or method, pool, fixed values and
+    ranges.
     """
 
     space: Space
@@ -53,6 +90,7 @@ class Design:
     slots: Mapping[tuple[str, str, str], str]
     dimension: int
     constants: Mapping[str, Value] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def narrowed(self, change: Callable[[Space], Space]) -> "Design":
         """The design with its space fixed or narrowed."""
@@ -121,7 +159,7 @@ class Design:
             for parameter in parameters(component):
                 slot = self.slots.get((family, component.name, parameter))
                 if slot is not None:
-                    given[slot] = _number(getattr(component, parameter), len(of.settings.members))
+                    given[slot] = _of_share(getattr(component, parameter), len(of.settings.members))
         given |= self._setting_values(of)
         return self.space.check({k: v for k, v in given.items() if k in self.space.names}, of.name)
 
@@ -165,39 +203,75 @@ class Design:
 
 
 def design(
-    preset: str = "paper",
+    preset: str = DEFAULT_PRESET,
     *,
     dimension: int = 20,
     pool: str | Sequence[str] | None = None,
 ) -> Design:
-    """The design space of a preset, for problems of a dimension.
+    """The design space of a preset.
 
-    `pool`: the operators to select from, a name ("nine", "nine-by-CR", "mix") or strategies.
+    Parameters
+    ----------
+    preset : {"extended", "paper", "wide"}
+        How much is searched.
+    dimension : int
+        The dimension at which population sizes such as "10D" are read; that of the problems, or the
+        largest one.
+    pool : str or sequence of str, optional
+        The operators to select from: "nine", "nine-by-CR", "mix", or names of strategies.
+
+    Returns
+    -------
+    Design
+
+    Examples
+    --------
+    >>> from uaos.tuning import design
+    >>> design("paper").space["fix_appl"].domain.range
+    '10 to 50'
     """
     if preset not in PRESETS:
-        raise UnknownName("preset of the search space", preset, PRESETS)
+        raise UnknownName("search space", preset, PRESETS)
     # The settings of the authors' experiments stand on their tuned configurations.
+    authors = preset != "wide"
     tuned = configuration("U-AOS-FW")
-    base = tuned if preset == "paper" else Configuration("base", Method(), Settings())
-    constants: dict[str, Value] = {"ties": "first"} if preset == "paper" else {}
+    base = tuned if authors else Configuration("base", Method(), Settings())
+    constants: dict[str, Value] = {"ties": "first"} if authors else {}
+    options: dict[str, Any] = {"space": preset}
     if pool is not None:
         base = dataclasses.replace(
             base, settings=dataclasses.replace(base.settings, pool=pool_called(pool))
         )
+        options["pool"] = pool if isinstance(pool, str) else ",".join(pool)
     given = [r for r in ("F", "CR") if not is_open(base.settings.pool, r)]
     extra: list[Variable] = []
     if preset == "wide":
         extra = _wide(given, free_pool=pool is None)
     names = [name for name in SETTINGS if name not in given]
     numbers = _settings_variables(names, [v.name for v in extra])
-    return _made(base, [*extra, *numbers], constants, dimension)
+    made = _made(base, [*extra, *numbers], constants, dimension, printed=preset == "paper")
+    return dataclasses.replace(made, options=options)
 
 
-def design_for(name: str, free: Iterable[str] = (), *, dimension: int = 20) -> Design:
-    """The space of one method of the catalogue (or file): its own hyper-parameters are free.
+def design_for(
+    name: str | os.PathLike[str], free: Iterable[str] = (), *, dimension: int = 20
+) -> Design:
+    """The space of one method: its own hyper-parameters are free, its components stay.
 
-    Its components and its differential evolution stay as they are, but for the settings in `free`
-    (F, CR, NP, top_NP).
+    A range that does not have the method's own value is extended to it.
+
+    Parameters
+    ----------
+    name : str or path
+        A method of the catalogue, or a configuration file.
+    free : iterable of str
+        Settings of differential evolution that are free, too: F, CR, NP, top_NP.
+    dimension : int
+        As for :func:`design`.
+
+    Returns
+    -------
+    Design
     """
     base = configuration(name)
     if base.method is None:
@@ -209,28 +283,42 @@ def design_for(name: str, free: Iterable[str] = (), *, dimension: int = 20) -> D
         if one in ("F", "CR") and not is_open(base.settings.pool, one):
             raise InvalidParameter("setting to free", one, "NP and top_NP, as the pool gives it")
     constants: dict[str, Value] = {}
+    own: dict[tuple[str, str], Value] = {}
     for family in FAMILIES:
         component = getattr(base.method, family)
-        constants |= {
-            k: getattr(component, k) for k, p in parameters(component).items() if not p.tuned
-        }
+        for parameter, declared in parameters(component).items():
+            value = getattr(component, parameter)
+            if declared.tuned:
+                own[family, parameter] = _of_share(value, len(base.settings.members))
+            else:
+                constants[parameter] = value
     made = _made(base, _settings_variables(wanted, ()), constants, dimension)
     space = made.space
     for family in FAMILIES:
         space = space.fix(family, getattr(base.method, family).name)
-    return dataclasses.replace(made, space=space)
+    for (family, parameter), value in own.items():
+        slot = made.slots[family, getattr(base.method, family).name, parameter]
+        domain = space[slot].domain
+        if not isinstance(domain, Choice) and not domain.low <= float(value) <= domain.high:
+            ends = min(domain.low, float(value)), max(domain.high, float(value))
+            space = space.limit(slot, *ends)
+    options = {"method": os.fspath(name)} | ({"free": list(wanted)} if wanted else {})
+    return dataclasses.replace(made, space=space, options=options)
 
 
 def _made(
     base: Configuration, settings: Sequence[Variable], constants: Mapping[str, Value],
-    dimension: int,
+    dimension: int, *, printed: bool = False,
 ) -> Design:  # fmt: skip
+    """The design of all components; `printed`: those of the paper, in its ranges."""
     chosen = []
     for family in FAMILIES:
         used = getattr(base.method, family).name if base.method is not None else None
-        members = tuple(n for n, cls in components(family).items() if cls.searched or n == used)
+        members = tuple(
+            n for n, cls in _components(family, printed).items() if cls.searched or n == used
+        )
         chosen.append(Variable(family, Choice(default=members[0], choices=members)))
-    slots, hyper = _hyper_parameters()
+    slots, hyper = _hyper_parameters(printed)
     sizes = {"": len(base.settings.members)}
     if any(v.name == _POOL for v in settings):
         sizes = {name: len(pool) for name, pool in pools().items()}
@@ -255,15 +343,26 @@ def _made(
     return Design(space, base, slots, dimension, dict(constants))
 
 
-def _hyper_parameters() -> tuple[dict[tuple[str, str, str], str], list[Variable]]:
+def _components(family: str, printed: bool) -> dict[str, Any]:
+    """The components to search; `printed`: without those that users have registered."""
+    return {
+        name: cls for name, cls in components(family).items()
+        if not printed or cls.__module__.startswith("uaos.")
+    }  # fmt: skip
+
+
+def _hyper_parameters(printed: bool) -> tuple[dict[tuple[str, str, str], str], list[Variable]]:
     """A variable for each tuned parameter; components that declare it alike share it."""
-    found: dict[tuple[str, str], dict[Any, list[str]]] = {}
+    found: dict[tuple[str, str], dict[Any, tuple[Real | Integer | Choice, list[str]]]] = {}
     for family in FAMILIES:
-        for component, cls in components(family).items():
+        for component, cls in _components(family, printed).items():
             for name, parameter in parameters(cls).items():
                 if parameter.tuned:
+                    domain = searched(parameter)
+                    if printed and not isinstance(domain, Choice):
+                        domain = dataclasses.replace(domain, **_PRINTED.get((family, name), {}))
                     alike = found.setdefault((family, name), {})
-                    alike.setdefault(_range(searched(parameter)), []).append(component)
+                    alike.setdefault(_range(domain), (domain, []))[1].append(component)
     # A name that several families have, or that the wide preset has, says its family.
     families = [name for _, name in found]
     taken = {*FAMILIES, *SETTINGS, *(v.name for v in _wide((), free_pool=True))}
@@ -272,11 +371,10 @@ def _hyper_parameters() -> tuple[dict[tuple[str, str, str], str], list[Variable]
     for (family, name), groups in found.items():
         own = families.count(name) == 1 and name not in taken
         plain = name if own else f"{family}_{name}"
-        for number, members in enumerate(groups.values()):
+        for number, (domain, members) in enumerate(groups.values()):
             called = plain if number == 0 else f"{members[0]}_{name}"
             for component in members:
                 slots[family, component, name] = called
-            domain = searched(parameters(components(family)[members[0]])[name])
             variables.append(Variable(called, domain, (Condition(family, tuple(members)),)))
     return slots, variables
 
@@ -359,7 +457,248 @@ def _rule(role: str, values: Candidate, memories: dict[str, Rule]) -> Rule | flo
     return memories.setdefault(str(kind), fresh)
 
 
-def _number(value: Value, K: int) -> Value:
+def _of_share(value: Value, K: int) -> Value:
     """A parameter's value; one that is given as a share of the operators, for K of them."""
     share = per_operator(value) if isinstance(value, str) else None
     return value if share is None else share / K
+
+
+# Pools of operators
+
+# Crossover probabilities of the pool that has every strategy with each of them.
+_CROSSOVERS = (0.1, 0.5, 0.9)
+
+
+@functools.cache
+def pools() -> Mapping[str, tuple[Operator, ...]]:
+    """The pools by name."""
+    nine = tuple(Operator(name) for name in STRATEGIES)
+    crossed = tuple(
+        Operator(name, None, CR, f"{name}, CR {CR:g}") for name in STRATEGIES for CR in _CROSSOVERS
+    )
+    mixed = tuple(m for m in configuration("mix").settings.members if isinstance(m, Operator))
+    return MappingProxyType({"nine": nine, "nine-by-CR": crossed, "mix": mixed})
+
+
+def pool_called(wanted: str | Sequence[str]) -> tuple[Operator, ...]:
+    """The pool of a name, or of strategies: a list, or a text with commas."""
+    known = pools()
+    if isinstance(wanted, str) and wanted in known:
+        return known[wanted]
+    names = [n.strip() for n in wanted.split(",")] if isinstance(wanted, str) else list(wanted)
+    for name in names:
+        if name not in STRATEGIES:
+            raise UnknownName("pool or strategy", name, (*known, *STRATEGIES))
+    if len(set(names)) < max(2, len(names)):
+        raise InvalidParameter("pool", names, "two strategies or more, each once")
+    return tuple(Operator(name) for name in names)
+
+
+def is_open(pool: Iterable[Any] | None, role: str) -> bool:
+    """Whether a pool (None: the nine strategies) leaves F or CR to the run's settings."""
+    return pool is None or any(isinstance(m, Operator) and getattr(m, role) is None for m in pool)
+
+
+def is_pool(members: Sequence[Any], pool: Sequence[Operator]) -> bool:
+    """Whether members are a pool's, whatever F and CR fill the gaps it leaves."""
+    return len(pool) == len(members) and all(
+        isinstance(m, Operator) and m.strategy == p.strategy
+        and p.F in (None, m.F) and p.CR in (None, m.CR)
+        for p, m in zip(pool, members, strict=True)
+    )  # fmt: skip
+
+
+# Limits that a user sets
+
+# How many candidates are drawn, each from a hundred attempts, to see whether any can run.
+_ATTEMPTS = 3
+
+#: A limit: "fix" or "range", and what was typed or read from a file.
+Limit = tuple[str, Any]
+
+
+def narrow(
+    of: Design,
+    fix: Iterable[str] = (),
+    ranges: Iterable[str] = (),
+    file: str | os.PathLike[str] | None = None,
+) -> Design:
+    """Fix or narrow parameters of a design.
+
+    Parameters
+    ----------
+    of : Design
+    fix : iterable of str
+        Values such as "F=0.5".
+    ranges : iterable of str
+        Ranges such as "NP=50..150" or "reward=success_sum|success_rate".
+    file : path, optional
+        A TOML file with such limits under [fix] and [range]; `fix` and `ranges` override it.
+
+    Returns
+    -------
+    Design
+
+    Raises
+    ------
+    UaosError
+        If no configuration that is left can run.
+
+    Examples
+    --------
+    >>> from uaos.tuning import design, narrow
+    >>> narrow(design(), fix=["F=0.5"], ranges=["NP=50..150"]).space["NP"].domain.range
+    '50 to 150'
+    """
+    limits = {} if file is None else read_limits(of, file)
+    limits |= _typed(of.space, fix, ranges)
+    made = of.narrowed(lambda space: _applied(space, limits))
+    _check_any_works(made)
+    options = dict(of.options)
+    for kind in ("fix", "range"):
+        kept = {name: _text(given) for name, (which, given) in limits.items() if which == kind}
+        if kept:
+            options[kind] = {**options.get(kind, {}), **dict(sorted(kept.items()))}
+    return dataclasses.replace(made, options=options)
+
+
+def _text(given: Any) -> str:
+    """A limit as it is typed."""
+    if not isinstance(given, list):
+        return str(given)
+    numbers = all(isinstance(one, int | float) for one in given)
+    return (".." if numbers and len(given) == 2 else "|").join(map(str, given))
+
+
+def read_limits(of: Design, file: str | os.PathLike[str]) -> dict[str, Limit]:
+    """The limits in a TOML file, by parameter."""
+    try:
+        data = read_toml(file)
+        known_only(data, {"fix": None, "range": None}, "the file of limits")
+        for table in data.values():
+            if not isinstance(table, Mapping):
+                raise InvalidParameter("limits", table, "tables [fix] and [range]")
+        fixed, ranges = data.get("fix", {}), data.get("range", {})
+        limits: dict[str, Limit] = {name: ("fix", value) for name, value in fixed.items()}
+        for name, value in ranges.items():
+            if name in limits:
+                raise InvalidParameter(name, value, "one limit, in [fix] or in [range]")
+            limits[name] = ("range", value)
+        _applied(of.space, limits)
+    except InvalidFile:
+        raise
+    except UaosError as error:
+        raise InvalidFile(f"{os.fspath(file)}: {error}") from error
+    return limits
+
+
+def _typed(space: Space, fix: Iterable[str], ranges: Iterable[str]) -> dict[str, Limit]:
+    limits: dict[str, Limit] = {}
+    for kind, texts, example in (
+        ("fix", fix, "NAME=VALUE such as F=0.5"),
+        ("range", ranges, 'NAME=LOW..HIGH such as NP=50..150, or "NAME=VALUE|VALUE"'),
+    ):
+        for text in texts:
+            name, equals, value = (part.strip() for part in text.partition("="))
+            if not (name and equals and value):
+                raise InvalidParameter(f"--{kind}", text, example)
+            _variable(space, name)
+            if name in limits:
+                raise InvalidParameter(f"--{kind}", text, f"one limit for {name}")
+            limits[name] = (kind, value)
+    return limits
+
+
+def _applied(space: Space, limits: Mapping[str, Limit]) -> Space:
+    """The space under all limits, those a parameter depends on first."""
+    wanted = {name: _variable(space, name) for name in limits}
+    for name in [n for n in space.names if n in wanted]:
+        kind, given = limits[name]
+        if name not in space.names:
+            needs = " or ".join(map(str, wanted[name].when))
+            raise InvalidParameter(
+                name, given, f"no limit, as other limits take it out: it exists where {needs}"
+            )
+        if kind == "fix":
+            space = space.fix(name, _value(wanted[name], given))
+        else:
+            space = _ranged(space, wanted[name], given)
+    return space
+
+
+def _variable(space: Space, name: str) -> Variable:
+    try:
+        return space[name]
+    except UnknownName as error:
+        wide = name in design("wide").space.names
+        hint = "(the space `wide` has it: --space wide)" if wide else ""
+        raise UnknownName(error.kind, name, space.names, hint=hint) from None
+
+
+def _ranged(space: Space, variable: Variable, given: Any) -> Space:
+    name, domain = variable.name, variable.domain
+    several = _several(given)
+    if isinstance(domain, Choice):
+        if isinstance(given, str) and ".." in given:
+            raise InvalidParameter(name, given, f"some of {'|'.join(map(str, domain.choices))}")
+        return space.only(name, [_value(variable, one) for one in several])
+    example = f"LOW..HIGH such as {domain.low:g}..{domain.high:g}"
+    if isinstance(given, str):
+        low, dots, high = given.partition("..")
+        several = [low, high] if dots else []
+    if len(several) != 2:
+        raise InvalidParameter(name, given, f"{example}; to hold it at a value, fix it")
+    ends = [_finite(end) for end in several]
+    if any(end is None for end in ends):
+        raise InvalidParameter(name, given, example)
+    for end in several:
+        _value(variable, end)  # an end that is not allowed is named in its own words
+    return space.limit(name, *(float(end) for end in ends if end is not None))
+
+
+def _several(given: Any) -> list[Any]:
+    if isinstance(given, str):
+        return [part.strip() for part in given.split("|")]
+    return list(given) if isinstance(given, list) else [given]
+
+
+def _value(variable: Variable, given: Any) -> Value:
+    """What was typed, as one of the parameter's values."""
+    name, domain = variable.name, variable.domain
+    if isinstance(domain, Choice):
+        text = str(int(given) if isinstance(given, bool) else given)
+        for one in domain.choices:
+            if str(one) == text:
+                return one
+        raise UnknownName(f"value of {name}", text, map(str, domain.choices))
+    number = _finite(given)
+    if number is None:
+        raise InvalidParameter(name, given, domain.allowed)
+    whole = isinstance(domain, Integer) and number == int(number)
+    return domain.check(int(number) if whole else number, name)
+
+
+def _finite(given: Any) -> float | None:
+    """A finite number, or None."""
+    if isinstance(given, bool) or not isinstance(given, str | int | float):
+        return None
+    try:
+        number = float(given)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _check_any_works(made: Design) -> None:
+    """Refuse a space of which nothing can run, saying why of one candidate."""
+    rng = np.random.default_rng(1)
+    if uniform_candidates(made.space, _ATTEMPTS, rng, made.works):
+        return
+    drawn = made.space.fill(lambda variable: variable.uniform(rng))
+    why = made.space.why_forbidden(drawn)
+    if not why:
+        try:
+            made.configuration(drawn)
+        except UaosError as error:
+            why = str(error)
+    raise UaosError(f"no configuration of this search space can run: {why}; change its limits")

@@ -19,12 +19,10 @@ from typing import IO, Any
 
 from uaos.errors import InvalidParameter, UaosError
 from uaos.params import Value
-from uaos.tuning.events import Elite, Event
 from uaos.tuning.irace_files import ELITES, EXPERIMENTS, LOG, RUNNER, Dialect, write_files
 from uaos.tuning.irace_link import Link, Request
 from uaos.tuning.irace_output import Run, Transcript, survivors
-from uaos.tuning.race import Evaluate, Rules, Task
-from uaos.tuning.racer import Winners, check_search
+from uaos.tuning.racer import Elite, Evaluate, Event, Rules, Task, Winners, check_search
 from uaos.tuning.space import Candidate, Space
 
 #: What irace prints, errors included, kept in the folder of a run.

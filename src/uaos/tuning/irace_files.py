@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from uaos.errors import InvalidParameter, UaosError
 from uaos.params import Choice, Integer, Real, Value
-from uaos.tuning.race import Rules
+from uaos.tuning.racer import Rules
 from uaos.tuning.space import Candidate, Comparison, Condition, Forbidden, Space, Variable
 
 PARAMETERS, FORBIDDEN, CONFIGURATIONS = "parameters.txt", "forbidden.txt", "configurations.txt"

@@ -13,17 +13,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uaos.params import Value
-from uaos.tuning.events import (
+from uaos.tuning.racer import (
+    TESTS,
+    Costs,
     Dropped,
     Elite,
     Event,
     IterationEnded,
     IterationStarted,
+    Rules,
     Sampled,
     Step,
+    ranks,
 )
-from uaos.tuning.race import Rules
-from uaos.tuning.ranking import TESTS, Costs, ranks
 
 _ITERATION = re.compile(r"^# .*: Iteration (\d+) of (\d+)$")
 _BUDGET = re.compile(r"^# currentBudget: (\d+)$")

@@ -1,26 +1,575 @@
 """Elitist iterated racing: races, survivors, models around them, and races again.
 
-An independent implementation of the algorithm that R's irace made known, for those without R; the
-tests, the sampling and the race stand in `ranking`, `models` and `race`.
+An independent implementation of the algorithm that R's irace made known, for those without R. In
+the order of this file: the events of a search, the statistical tests, the sampling models, one
+race, and the search itself.
 
 López-Ibáñez, M., Dubois-Lacoste, J., Pérez Cáceres, L., Birattari, M. & Stützle, T. (2016), "The
 irace package: iterated racing for automatic algorithm configuration", Operations Research
 Perspectives 3.
 """
 
+import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from uaos.errors import InvalidParameter
-from uaos.params import Value
-from uaos.tuning.events import Elite, Event, IterationEnded, IterationStarted, Sampled
-from uaos.tuning.models import Model, children, nearly_equal, uniform_candidates
-from uaos.tuning.race import Evaluate, Race, Rules, Stream
-from uaos.tuning.space import REDRAWS, Candidate, ForbiddenCandidate, Space
+from uaos.errors import InvalidParameter, UaosError, UnknownName
+from uaos.params import Choice, Integer, Real, Value
+from uaos.tuning.space import (
+    REDRAWS,
+    Candidate,
+    ForbiddenCandidate,
+    Space,
+    Variable,
+    bounds,
+    distinct,
+    rounded,
+    uniform_candidates,
+)
+
+# Events: what happens in a search, as it happens
+
+
+class Sampled(NamedTuple):
+    """A candidate joined the search; `origin` is "initial", "uniform" or "model"."""
+
+    id: int
+    iteration: int
+    parent: int | None
+    values: Mapping[str, Value]
+    origin: str
+
+
+class IterationStarted(NamedTuple):
+    """A race begins: its number, how many are planned, its budget in runs, and who takes part."""
+
+    iteration: int
+    planned: int
+    budget: int
+    candidates: tuple[int, ...]
+
+
+class Dropped(NamedTuple):
+    """A candidate left the race, for good; `reason` says whether by the test or by failing."""
+
+    id: int
+    rank_sum: float
+    reason: str
+
+
+class Step(NamedTuple):
+    """One more instance of a race is over.
+
+    `position` is the instance's place in the stream; `costs` the runs that were new; `alive` counts
+    who is left after the test; `used` the runs of the whole tuning so far. Where no test was made,
+    `statistic` and `p_value` are NaN.
+    """
+
+    iteration: int
+    step: int
+    position: int
+    instance: str
+    seed: int
+    costs: Mapping[int, float]
+    alive: int
+    best: int
+    mean_cost: float
+    statistic: float
+    p_value: float
+    dropped: tuple[Dropped, ...]
+    used: int
+
+
+class Elite(NamedTuple):
+    """A survivor: its rank (1 is best), on how many instances, and how it did on them."""
+
+    id: int
+    rank: int
+    instances: int
+    rank_sum: float
+    mean_cost: float
+
+
+class IterationEnded(NamedTuple):
+    """A race is over; why it ended, and its survivors in order."""
+
+    iteration: int
+    why: str
+    elites: tuple[Elite, ...]
+    used: int
+
+
+Event = Sampled | IterationStarted | Step | IterationEnded
+
+
+# Tests: which candidates are worse than the best one. A test sees the costs of the candidates
+# (columns) on the instances they all have been run on (rows). SciPy is imported where it is used:
+# the processes that make the runs need none.
+
+Costs = NDArray[np.float64]
+
+
+class Verdict(NamedTuple):
+    """The test's statistic and p-value, and which candidates stay."""
+
+    statistic: float
+    p_value: float
+    stays: NDArray[np.bool_]
+
+
+def ranks(costs: Costs) -> NDArray[np.float64]:
+    """The candidates' ranks on each instance, 1 for the smallest cost, ties their mean."""
+    from scipy import stats
+
+    return np.asarray(stats.rankdata(costs, axis=1), dtype=np.float64)
+
+
+def friedman(costs: Costs, alpha: float) -> Verdict:
+    """Friedman's test, and Conover's comparison of each candidate with the best.
+
+    With n instances, k candidates, rank sums R and tie sizes u,
+
+        X = 12 Σ (R - n(k+1)/2)² / (n k (k+1) - Σ (u³ - u)/(k-1))
+
+    is chi-square with k - 1 degrees of freedom where all are alike. If it says they are not, those
+    stay for which R - min R <= t(1 - α/2; (n-1)(k-1)) √(2 (n A - Σ R²) / ((n-1)(k-1))), A the sum
+    of the squared ranks. Two candidates are compared by :func:`wilcoxon`.
+
+    Conover, W. J. (1999), Practical Nonparametric Statistics, 3rd edition, section 5.8.
+    """
+    from scipy.special import chdtrc, stdtrit
+
+    n, k = costs.shape
+    if k == 2:
+        return wilcoxon(costs, alpha)
+    order = ranks(costs)
+    sums = order.sum(axis=0)
+    squares = float((order**2).sum())
+    # A tie of u ranks takes (u³ - u)/12 from the sum of their squares: this is the denominator of
+    # X times (k-1)/12, and exact, as ranks are multiples of 1/2.
+    below = squares - n * k * (k + 1) ** 2 / 4
+    if below <= 0:  # every instance is one tie
+        return Verdict(0.0, 1.0, np.ones(k, bool))
+    statistic = (k - 1) * float(((sums - n * (k + 1) / 2) ** 2).sum()) / below
+    p_value = float(chdtrc(k - 1, statistic))
+    if p_value >= alpha:
+        return Verdict(statistic, p_value, np.ones(k, bool))
+    freedom = (n - 1) * (k - 1)
+    spread = 2 * (n * squares - float((sums**2).sum())) / freedom
+    critical = float(stdtrit(freedom, 1 - alpha / 2)) * math.sqrt(spread)
+    return Verdict(statistic, p_value, sums - sums.min() <= critical)
+
+
+def wilcoxon(costs: Costs, alpha: float) -> Verdict:
+    """Wilcoxon's signed-rank test of two candidates; one that is never worse, and not equal, wins.
+
+    Wilcoxon, F. (1945), "Individual comparisons by ranking methods", Biometrics Bulletin 1.
+    """
+    from scipy import stats
+
+    difference = costs[:, 0] - costs[:, 1]
+    if not difference.any():
+        return Verdict(0.0, 1.0, np.ones(2, bool))
+    if (difference <= 0).all() or (difference >= 0).all():
+        return Verdict(0.0, 0.0, np.array([difference.min() < 0, difference.max() > 0]))
+    unequal = difference[difference != 0]
+    sizes = np.abs(unequal)
+    exact = len(sizes) <= 50 and len(np.unique(sizes)) == len(sizes)
+    method = "exact" if exact else "approx"
+    found = stats.wilcoxon(unequal, correction=not exact, method=method)
+    p_value = float(found.pvalue)
+    signed = float((np.sign(unequal) * stats.rankdata(sizes)).sum())
+    stays = np.array([signed < 0, signed > 0]) | (p_value >= alpha)
+    return Verdict(float(found.statistic), p_value, stays)
+
+
+def t_test(costs: Costs, alpha: float) -> Verdict:
+    """The paired t-test of every candidate against the one of the smallest mean.
+
+    For costs whose size matters, not only their order. The p-value is the smallest one.
+    """
+    from scipy.special import stdtr
+
+    n, _ = costs.shape
+    best = int(np.argmin(costs.mean(axis=0)))
+    difference = costs - costs[:, [best]]
+    mean = difference.mean(axis=0)
+    error = difference.std(axis=0, ddof=1) / math.sqrt(n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(mean == 0, 0.0, mean / error)  # a constant difference is an infinite t
+    p_values = 2 * stdtr(n - 1, -t)
+    return Verdict(float(t.max()), float(p_values.min()), p_values >= alpha)
+
+
+#: The tests by name.
+TESTS: dict[str, Callable[[Costs, float], Verdict]] = {"friedman": friedman, "t-test": t_test}
+
+
+# Models: where new candidates come from. Every survivor carries a model of its own: a spread for
+# each number, which shrinks from race to race, and a distribution for each choice, which moves
+# towards the survivor's value. A child inherits the model of its parent.
+
+
+@dataclass(frozen=True)
+class Model:
+    """Spreads of the numbers (in log space for a log scale) and distributions of the choices."""
+
+    spreads: dict[str, float]
+    chances: dict[str, NDArray[np.float64]]
+
+    @classmethod
+    def first(cls, space: Space) -> "Model":
+        """Half of each range, and equal chances."""
+        spreads = {v.name: v.width / 2 for v in space if not isinstance(v.domain, Choice)}
+        chances = {
+            v.name: np.full(len(v.domain.choices), 1 / len(v.domain.choices))
+            for v in space
+            if isinstance(v.domain, Choice)
+        }
+        return cls(spreads, chances)
+
+    def updated(
+        self, space: Space, values: Candidate, *, iteration: int, planned: int, new: int
+    ) -> "Model":
+        """The model of a survivor for iteration j of J in which `new` candidates are drawn.
+
+        With N free variables, spreads shrink by (1/new)^(1/N); chances become p (1 - (j-1)/J), plus
+        (j-1)/J for the survivor's own value, at most 0.2^(1/N), and are normalised.
+        """
+        N = max(1, space.free)
+        shrink = (1 / new) ** (1 / N)
+        share = (iteration - 1) / planned
+        chances = {}
+        for name, p in self.chances.items():
+            if name in values:
+                p = p * (1 - share)
+                p[_index(space[name], values[name])] += share
+                p = np.minimum(p, 0.2 ** (1 / N))
+            chances[name] = p / p.sum()
+        spreads = {name: s * shrink for name, s in self.spreads.items()}
+        return Model(spreads, chances)
+
+    def widened(self, space: Space, new: int) -> "Model":
+        """Softly restarted, for an iteration in which `new` candidates are drawn.
+
+        Spreads go back by two iterations, times new^(2/N), to that of the second iteration at most;
+        chances become 0.9 p + 0.1 max p, and are normalised.
+        """
+        shrink = (1 / new) ** (1 / max(1, space.free))
+        spreads = {
+            name: min(s / shrink**2, space[name].width / 2 * shrink)
+            for name, s in self.spreads.items()
+        }
+        flatter = {name: 0.9 * p + 0.1 * p.max() for name, p in self.chances.items()}
+        return Model(spreads, {name: p / p.sum() for name, p in flatter.items()})
+
+    def draw(self, variable: Variable, parent: Candidate, rng: np.random.Generator) -> Value:
+        """A value near the parent's; uniform where the parent has none."""
+        domain = variable.domain
+        if isinstance(domain, Choice):
+            return domain.choices[_pick(np.cumsum(self.chances[variable.name]), rng)]
+        if variable.name not in parent:
+            return variable.uniform(rng)
+        return _near(domain, float(parent[variable.name]), self.spreads[variable.name], rng)
+
+
+def _near(domain: Real | Integer, centre: float, spread: float, rng: np.random.Generator) -> Value:
+    """Truncated normal around a value, by inversion of the distribution function."""
+    from scipy.special import ndtr, ndtri
+
+    low, high = bounds(domain)
+    centre += 0.5 * isinstance(domain, Integer)  # the middle of [n, n + 1)
+    if domain.log:
+        centre = math.log(centre)
+    if spread <= 0:
+        return rounded(domain, centre)
+    least, most = ndtr((low - centre) / spread), ndtr((high - centre) / spread)
+    drawn = centre + spread * float(ndtri(least + (most - least) * rng.random()))
+    return rounded(domain, min(max(drawn, low), high))
+
+
+def _pick(steps: NDArray[np.float64], rng: np.random.Generator) -> int:
+    """The step of a cumulated distribution into which a draw falls; the last may miss 1."""
+    return min(int(np.searchsorted(steps, rng.random(), side="right")), len(steps) - 1)
+
+
+def _index(variable: Variable, value: Value) -> int:
+    assert isinstance(variable.domain, Choice)
+    return variable.domain.choices.index(value)
+
+
+def children(
+    space: Space, parents: Sequence[Candidate], models: Sequence[Model], weights: Sequence[float],
+    count: int, rng: np.random.Generator, works: Callable[[Candidate], bool],
+    besides: Iterable[Candidate] = (),
+) -> list[tuple[int, dict[str, Value]]]:  # fmt: skip
+    """`count` new candidates, each with the index of its parent, who is drawn by weight.
+
+    None is forbidden, none comes twice, none is a parent or one of `besides`.
+    """
+    steps = np.cumsum(weights) / np.sum(weights)
+
+    def draw() -> tuple[int, dict[str, Value]]:
+        index = _pick(steps, rng)
+        return index, space.draw(lambda variable: models[index].draw(variable, parents[index], rng))
+
+    return distinct(space, count, draw, works, (*parents, *besides))
+
+
+def nearly_equal(space: Space, candidates: Sequence[Candidate]) -> NDArray[np.bool_]:
+    """Which candidates have a near twin: the same choices, numbers within 10^-digits of the range.
+
+    An integer counts as a real number of the usual two digits.
+    """
+    count = len(candidates)
+    alike = ~np.eye(count, dtype=bool)
+    for variable in space:
+        column = np.array([_coordinate(variable, c.get(variable.name)) for c in candidates])
+        apart = np.abs(column[:, None] - column[None, :])
+        near = 10.0 ** -getattr(variable.domain, "digits", 2) + 1e-9  # not decided by rounding
+        alike &= apart <= (0.5 if isinstance(variable.domain, Choice) else near)
+    return np.asarray(alike.any(axis=1))
+
+
+def _coordinate(variable: Variable, value: Value | None) -> float:
+    """A value on a scale where different choices are 1 apart, a range is 1 wide, absent is far."""
+    if value is None:
+        return -1e9
+    if isinstance(variable.domain, Choice):
+        return float(_index(variable, value))
+    number = math.log(float(value)) if variable.domain.log else float(value)
+    low = bounds(variable.domain)[0]
+    return (number - low) / (variable.width or 1.0)
+
+
+# One race: candidates run on instance after instance, and those that are worse leave. A survivor of
+# earlier races (an elite) brings its results along, and the test cannot drop it before the race has
+# covered every instance that it brings a result of.
+
+
+class Task(NamedTuple):
+    """A run that a race wants: a candidate on the instance at a place of the stream."""
+
+    id: int
+    values: Mapping[str, Value]
+    instance: Any
+    seed: int
+
+
+#: Gives the cost of each task, in order; smaller is better, infinity rejects the candidate.
+Evaluate = Callable[[Sequence[Task]], Sequence[float]]
+
+
+class NobodyLeft(UaosError):
+    """Every candidate of a race failed."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How races are run; the names are those of the literature on iterated racing.
+
+    `first_test`: instances before the first test. `each_test`: instances between tests. `alpha`:
+    the tests' level. `new_instances`: how many each later race begins with. `elitist_limit`: tests
+    in a row without a loser that end a race. `mu`: least instances that the size of a race is
+    computed for.
+    """
+
+    test: str = "friedman"
+    first_test: int = 5
+    each_test: int = 1
+    alpha: float = 0.05
+    new_instances: int = 1
+    elitist_limit: int = 2
+    mu: int = 5
+
+    def __post_init__(self) -> None:
+        if self.test not in TESTS:
+            raise UnknownName("test", self.test, TESTS)
+        least = {"first_test": 2, "each_test": 1, "new_instances": 0, "elitist_limit": 1, "mu": 1}
+        for name, low in least.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= 1000:
+                raise InvalidParameter(name, value, f"a whole number {low} to 1000")
+        if not 0 < self.alpha < 1:
+            raise InvalidParameter("alpha", self.alpha, "a level between 0 and 1")
+
+    @property
+    def least(self) -> int:
+        """Instances that every new candidate of a race should see."""
+        return max(self.mu, self.first_test)
+
+
+class Stream:
+    """The instances in the order in which races come to them: shuffled passes, each with a seed."""
+
+    def __init__(self, instances: Sequence[Any], seed: int) -> None:
+        if not instances:
+            raise InvalidParameter("instances", [], "at least one")
+        self._instances = list(instances)
+        self._rng = np.random.default_rng([seed, 1])
+        self._drawn: list[tuple[Any, int]] = []
+
+    def __getitem__(self, position: int) -> tuple[Any, int]:
+        while len(self._drawn) <= position:
+            for index in self._rng.permutation(len(self._instances)):
+                seed = int(self._rng.integers(2**31 - 1))
+                self._drawn.append((self._instances[index], seed))
+        return self._drawn[position]
+
+
+@dataclass
+class Race:
+    """The state of one race; :meth:`run` yields its steps.
+
+    `results` maps a candidate to its costs by place in the stream, and is added to. `seen` is the
+    number of places that earlier races have used. `budget` are the runs that the race may make; it
+    comes to its first test whatever that takes.
+    """
+
+    iteration: int
+    candidates: Mapping[int, Mapping[str, Value]]
+    elites: Sequence[int]
+    results: dict[int, dict[int, float]]
+    seen: int
+    budget: int
+    survivors: int
+    stream: Stream
+    evaluate: Evaluate
+    rules: Rules
+    rng: np.random.Generator
+    used_before: int = 0
+    used: int = 0
+    why: str = ""
+    covered: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.alive = list(self.candidates)
+        # What an elite brings and the race has not covered: as long as there is any, it stays.
+        self._uncovered = {e: set(self.results[e]) for e in self.elites}
+        self._idle_tests = 0
+
+    def run(self) -> Iterator[Step]:
+        """Race until few are left, the budget does not allow one more step, or nobody leaves."""
+        places = self._places()
+        while not self.why:
+            # No test comes before the first: until then the steps can be run as one batch.
+            count = 1 if self.covered else self.rules.first_test
+            block = [next(places) for _ in range(count)]
+            tasks = [(c, p) for p in block for c in self.alive if p not in self.results[c]]
+            if self.covered and self.used + len(tasks) > self.budget:
+                self.why = "the next step does not fit the budget"
+                break
+            new = self._run(tasks)
+            for place in block:
+                yield self._step(place, new.get(place, {}))
+            if len(self.alive) <= self.survivors and len(self.covered) >= self._due:
+                self.why = "1 is left" if len(self.alive) == 1 else f"{len(self.alive)} are left"
+            elif self._idle_tests >= self.rules.elitist_limit:
+                self.why = f"{self._idle_tests} tests in a row dropped nobody"
+
+    @property
+    def _due(self) -> int:
+        """How many instances a later race is to cover: the new ones and those of earlier races."""
+        return self.seen + self.rules.new_instances if self.seen else 0
+
+    def _places(self) -> Iterator[int]:
+        """New instances first, then those of earlier races, shuffled, then the ones to come."""
+        yield from range(self.seen, self._due)
+        yield from (int(place) for place in self.rng.permutation(self.seen))
+        yield from itertools.count(self._due)
+
+    def _run(self, tasks: Sequence[tuple[int, int]]) -> dict[int, dict[int, float]]:
+        """Run (candidate, place) pairs; their costs by place."""
+        asked = [Task(c, self.candidates[c], *self.stream[p]) for c, p in tasks]
+        found = self.evaluate(asked) if asked else []
+        costs: dict[int, dict[int, float]] = {}
+        for (candidate, place), cost in zip(tasks, found, strict=True):
+            value = float("inf") if math.isnan(cost) else float(cost)
+            self.results[candidate][place] = value
+            costs.setdefault(place, {})[candidate] = value
+        return costs
+
+    def _step(self, place: int, new: Mapping[int, float]) -> Step:
+        """Cover one more place: those that failed leave, and then those that the test tells to."""
+        self.used += len(new)
+        self.covered.append(place)
+        for left in self._uncovered.values():
+            left.discard(place)
+        failures = [c for c in self.alive if self.results[c][place] == float("inf")]
+        dropped = [Dropped(c, float("nan"), "failed") for c in failures]
+        self._drop(dropped)
+        if not self.alive:
+            raise NobodyLeft(
+                f"every candidate of race {self.iteration} has failed on some instance; the last "
+                f"was {self.stream[place][0]}"
+            )
+        statistic = p_value = float("nan")
+        since = len(self.covered) - self.rules.first_test
+        if since >= 0 and since % self.rules.each_test == 0 and len(self.alive) > 1:
+            statistic, p_value, losers = self._test()
+            self._drop(losers)
+            dropped += losers
+            protected = any(self._uncovered.get(c) for c in self.alive)
+            self._idle_tests = 0 if losers or protected else self._idle_tests + 1
+        best, mean = self._best()
+        instance, seed = self.stream[place]
+        return Step(
+            self.iteration, len(self.covered), place, str(instance), seed, new, len(self.alive),
+            best, mean, statistic, p_value, tuple(dropped), self.used_before + self.used,
+        )  # fmt: skip
+
+    def _test(self) -> tuple[float, float, list[Dropped]]:
+        table = self._table(self.alive, self.covered)
+        verdict = TESTS[self.rules.test](table, self.rules.alpha)
+        sums = ranks(table).sum(axis=0)
+        losers = [
+            Dropped(c, float(sums[i]), f"{self.rules.test}, p = {verdict.p_value:.3g}")
+            for i, c in enumerate(self.alive)
+            if not (verdict.stays[i] or self._uncovered.get(c))
+        ]
+        return verdict.statistic, verdict.p_value, losers
+
+    def _drop(self, losers: Sequence[Dropped]) -> None:
+        gone = {one.id for one in losers}
+        self.alive = [c for c in self.alive if c not in gone]
+
+    def _table(self, candidates: Sequence[int], places: Iterable[int]) -> Costs:
+        """The costs of candidates (columns) on instances (rows)."""
+        columns = [self.results[c] for c in candidates]
+        return np.array([[column[p] for column in columns] for p in places])
+
+    def _scores(self, table: Costs) -> Costs:
+        """By what candidates are ordered: rank sums, or means where the test looks at means."""
+        means = self.rules.test == "t-test"
+        return np.asarray(table.mean(axis=0) if means else ranks(table).sum(axis=0))
+
+    def _best(self) -> tuple[int, float]:
+        """Who leads, and its mean cost on the instances covered."""
+        table = self._table(self.alive, self.covered)
+        leader = int(np.argmin(self._scores(table)))
+        return self.alive[leader], float(table[:, leader].mean())
+
+    def survived(self) -> tuple[Elite, ...]:
+        """Those alive, best first, at most the wanted number: more instances, then the score."""
+        elites: list[Elite] = []
+        counts = {c: len(self.results[c]) for c in self.alive}
+        for count in sorted(set(counts.values()), reverse=True):
+            equals = [c for c in self.alive if counts[c] == count]
+            common = set.intersection(*(set(self.results[c]) for c in equals))
+            table = self._table(equals, sorted(common))
+            sums = ranks(table).sum(axis=0)
+            for i in np.argsort(self._scores(table), kind="stable"):
+                mean = float(np.mean(list(self.results[equals[i]].values())))
+                elites.append(Elite(equals[i], len(elites) + 1, count, float(sums[i]), mean))
+        return tuple(elites[: self.survivors])
+
+
+# The search
 
 
 @dataclass(frozen=True)

@@ -367,3 +367,41 @@ def _decimals(number: float) -> int:
 
 def _words(choices: Iterable[Value]) -> str:
     return ", ".join(map(str, choices))
+
+
+# Sampling
+
+
+def uniform_candidates(
+    space: Space, count: int, rng: np.random.Generator, works: Callable[[Candidate], bool],
+    besides: Iterable[Candidate] = (),
+) -> list[dict[str, Value]]:  # fmt: skip
+    """`count` candidates drawn uniformly, none forbidden, none twice, none of `besides`."""
+
+    def draw() -> tuple[int, dict[str, Value]]:
+        return 0, space.draw(lambda variable: variable.uniform(rng))
+
+    return [values for _, values in distinct(space, count, draw, works, besides)]
+
+
+def distinct(
+    space: Space, count: int, draw: Callable[[], tuple[int, dict[str, Value]]],
+    works: Callable[[Candidate], bool], besides: Iterable[Candidate],
+) -> list[tuple[int, dict[str, Value]]]:  # fmt: skip
+    """So many draws that are new and not forbidden; fewer if a hundred in a row were not."""
+    taken = {identity(candidate) for candidate in besides}
+    made: list[tuple[int, dict[str, Value]]] = []
+    for _ in range(count):
+        for _ in range(REDRAWS):
+            parent, values = draw()
+            key = identity(values)
+            if key not in taken and not space.why_forbidden(values) and works(values):
+                taken.add(key)
+                made.append((parent, values))
+                break
+    return made
+
+
+def identity(candidate: Candidate) -> tuple[tuple[str, Value], ...]:
+    """What two equal candidates share."""
+    return tuple(sorted(candidate.items()))

@@ -19,11 +19,21 @@ from uaos.params import Value
 from uaos.tuning import records
 from uaos.tuning.design import INITIAL, Design
 from uaos.tuning.evaluator import Evaluator, Result, Work, run_one
-from uaos.tuning.events import Elite, Event, IterationEnded, IterationStarted, Sampled, Step
 from uaos.tuning.instances import Instance
 from uaos.tuning.objective import objective as check_objective
-from uaos.tuning.race import Rules, Task
-from uaos.tuning.racer import Winners, check_search, iterated_racing
+from uaos.tuning.racer import (
+    Elite,
+    Event,
+    IterationEnded,
+    IterationStarted,
+    Rules,
+    Sampled,
+    Step,
+    Task,
+    Winners,
+    check_search,
+    iterated_racing,
+)
 from uaos.tuning.space import Candidate
 from uaos.tuning.store import TuningStore
 
@@ -107,6 +117,7 @@ class Plan:
             "forbidden": [str(f) for f in self.design.space.forbidden],
             "base": {part: base[part] for part in ("method", "de")},
             "constants": dict(self.design.constants),
+            "options": dict(self.design.options),
             "initial": [dict(c) for c in self.initial],
             "rules": dataclasses.asdict(self.rules),
         }
@@ -161,11 +172,12 @@ def tune(
     `executor`; `work` does one of them. Stopped or killed, the same call goes on where it was: the
     search is decided by the plan alone, and what was run is not run again.
     """
-    started = time.perf_counter()
     check_search(plan.design.space, plan.runs, plan.seed, plan.rules)
     with TuningStore.create_or_resume(path) as store:
         if retry_failed:
             store.forget_failures()
+        # What earlier sessions of this tuning took counts, too.
+        started = time.perf_counter() - _seconds_so_far(plan, store)
         number = store.begin(plan.to_dict())
         recorder = _Recorder(store, number, plan, started)
 
@@ -220,6 +232,21 @@ def finished(plan: Plan, path: str | os.PathLike[str]) -> Tuned | None:
             Found(_named(plan, store.configuration(made[e.id]), e, used), e) for e in survivors[1:]
         ]
     return Tuned((best, *others), entry.id, used, seconds)
+
+
+def seconds_so_far(plan: Plan, path: str | os.PathLike[str]) -> float:
+    """The seconds that a tuning of this plan has taken so far, according to its store."""
+    if not os.path.exists(path):
+        return 0.0
+    with TuningStore.open(path) as store:
+        return _seconds_so_far(plan, store)
+
+
+def _seconds_so_far(plan: Plan, store: TuningStore) -> float:
+    for entry in store.tunings():
+        if plan_key(entry.setup) == plan.key:
+            return max((s.elapsed for s in store.steps(entry.id)), default=0.0)
+    return 0.0
 
 
 def _search(
@@ -298,7 +325,8 @@ def _named(plan: Plan, made: Configuration, elite: Elite, used: int) -> Configur
         "dimension": plan.design.dimension, "objective": plan.objective, "runs": plan.runs,
         "runs_used": used, "evaluations_of_a_run": limits if len(limits) > 1 else limits[0],
         "seed": plan.seed, "rank": elite.rank, "mean_cost": elite.mean_cost,
-        "on_instances": elite.instances, "plan": plan.key, "versions": versions(),
+        "on_instances": elite.instances, **plan.design.options, "plan": plan.key,
+        "versions": versions(),
     }  # fmt: skip
     name = "tuned" if elite.rank == 1 else f"tuned-{elite.rank}"
     return dataclasses.replace(made, name=name, tuning=tuning)

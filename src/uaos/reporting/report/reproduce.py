@@ -101,7 +101,7 @@ def tune_command(entry: TuningEntry) -> tuple[str, str]:
         words += [f"--{option}", str(value)]
     if setup["tuner"] != "racer":
         words += ["--tuner", str(setup["tuner"])]
-    for name in ("paper", "wide"):
+    for name in ("extended", "paper", "wide"):
         if plain(design(name, dimension=dimensions[0]).space.to_dict()) == setup["space"]:
             return shlex.join([*words, "--space", name]), ""
     return shlex.join(words), "and the options that shaped its search space"
