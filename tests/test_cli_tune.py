@@ -27,7 +27,7 @@ from uaos.problems import BBOB
 from uaos.tuning import Plan as TuningPlan
 from uaos.tuning import TuningStore, design_for, evaluator, narrow
 from uaos.tuning import instances as training_problems
-from uaos.tuning.racer import IterationStarted, Step
+from uaos.tuning.racer import IterationStarted, Sampled, Step
 
 # One free parameter, max_gen: 42 runs are enough.
 PROBLEMS = ["--dim=2", "--budget=50D", "--functions=1-3", "--instances=16-18"]
@@ -108,6 +108,20 @@ def test_runs_are_counted_within_a_step_that_takes_long() -> None:
     assert view.watch.used == 8
 
 
+def test_a_panel_leaves_room_for_an_echoed_ctrl_c() -> None:
+    """In a full line "^C" would wrap, and the panel would be erased a line too low."""
+    design = design_for("SaDE", ["F", "CR", "NP", "top_NP"], dimension=2)
+    problems = training_problems("16-18", functions="1", dimension=2)
+    console = Console(file=io.StringIO(), width=60, force_terminal=True, color_system=None)
+    view = View(TuningPlan(design, problems, runs=500), console)
+    values = design.values(uaos.configuration("SaDE"))
+    view.watch.see(Sampled(1, 1, None, values, "initial"))
+    view.watch.see(IterationStarted(1, 2, 25, (1,)))
+    view.watch.see(Step(1, 1, 0, "f1 2-D i16", 7, {}, 3, 1, 1.0, 0.5, 0.5, (), 8))
+    lines = console.render_lines(view.drawn())
+    assert max(len("".join(s.text for s in line).rstrip()) for line in lines) == 52
+
+
 def test_the_survivors_are_shown_with_their_statistics(first: tuple[Path, Done]) -> None:
     folder, done = first
     with TuningStore.open(folder / "a.db") as store:
@@ -125,11 +139,15 @@ def test_the_winner_is_a_file_for_every_command_and_for_minimize(
 ) -> None:
     folder, done = first
     assert "written: a.toml, the winner" in done.stdout
-    suggested = "uaos bench test.db --methods a.toml,U-AOS-FW --dim 2 --instances test"
+    suggested = "uaos bench test.db --methods a.toml,U-AOS-FW --dim 2 --instances test --budget 50D"
     assert f"next: {suggested}" in done.stdout
     found = uaos.configuration(folder / "a.toml")
     assert found.name == "a"
     assert found.tuning["training_set"] == "16-18"
+    assert found.tuning["method"] == "SaDE"
+    assert found.tuning["fix"] == {
+        "frac": "0", "noise": "0", "error": "0", "p_min": "0", "power": "1",
+    }  # fmt: skip
     assert f"max_gen = {found.method.reward.max_gen}" in done.stdout
     assert "in a differential evolution of 9 operators with F 0.5, CR 0.9" in done.stdout
     problem = BBOB(1, 2, 1)

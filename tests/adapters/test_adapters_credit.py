@@ -191,5 +191,5 @@ def test_a_missing_host_is_named_with_its_extra(
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.delitem(sys.modules, f"uaos.adapters.{host}", raising=False)
-    with pytest.raises(MissingExtra, match=rf"needs {host}: pip install 'uaos\[{host}\]'"):
+    with pytest.raises(MissingExtra, match=rf'needs {host}.*"\.\[{host}\]"'):
         importlib.import_module(f"uaos.adapters.{host}")

@@ -85,5 +85,5 @@ def test_without_dask_the_error_names_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'uaos\[cluster\]'"):
+    with pytest.raises(MissingExtra, match=r'pip install -e "\.\[cluster\]"'):
         run(small_plan(), tmp_path / "a.db", dask="127.0.0.1:8786")

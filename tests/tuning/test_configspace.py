@@ -122,5 +122,5 @@ def test_without_the_library_one_line_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "ConfigSpace", None)
-    with pytest.raises(MissingExtra, match=r"needs ConfigSpace: pip install 'uaos\[configspace\]'"):
+    with pytest.raises(MissingExtra, match=r'pip install -e "\.\[configspace\]"'):
         to_configspace(SMALL)

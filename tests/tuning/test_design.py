@@ -454,6 +454,10 @@ def test_a_discount_of_zero_extends_the_range_of_a_method_s_own_space(name: str)
     assert made.configuration(drawn(made, 1)).method.quality.softmax is False
 
 
+def test_a_freed_population_size_has_the_method_s_own() -> None:
+    assert design_for("mix", ["NP"], dimension=2).space["NP"].domain.range == "20 to 400"  # 10·D
+
+
 def test_settings_are_freed_on_request() -> None:
     made = design_for("SaDE", ["F", "NP"])
     assert {"F", "NP"} == set(made.space.names) & set(SETTINGS)

@@ -1,8 +1,11 @@
 """A tuning from its plan to files: the same however it is run, stopped and begun again."""
 
 import functools
+import itertools
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +18,7 @@ from uaos.tuning.design import INITIAL, design
 from uaos.tuning.instances import Instance
 from uaos.tuning.racer import IterationEnded, IterationStarted, Sampled, Step
 from uaos.tuning.store import TuningStore
-from uaos.tuning.tune import Plan, Tuned, candidate_words, initial_candidates, tune
+from uaos.tuning.tune import Plan, Tuned, candidate_words, initial_candidates, seconds_so_far, tune
 
 PROBLEMS = tuple(Instance(f, 2, 16) for f in (1, 2, 8))
 
@@ -112,6 +115,28 @@ def test_a_killed_tuning_goes_on_and_ends_as_if_nothing_had_happened(
     assert record(path) == told
     assert files(found) == files(whole)
     assert len(ran) == found.used - finished  # nothing was run twice
+
+
+def test_the_time_of_earlier_sessions_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, steps, ticks = tmp_path / "tuning.db", [], itertools.count()
+    clock = SimpleNamespace(perf_counter=lambda: float(next(ticks)))
+    monkeypatch.setattr(sys.modules["uaos.tuning.tune"], "time", clock)
+
+    def kill(event: Any) -> None:
+        if isinstance(event, Step):
+            steps.append(event)
+            if len(steps) == 6:
+                raise Killed
+
+    whole = tune(plan(), tmp_path / "whole.db", AtOnce())
+    with pytest.raises(Killed):
+        tune(plan(), path, AtOnce(), on_event=kill)
+    assert seconds_so_far(plan(), path) == 6  # the clock is read once a step
+    assert tune(plan(), path, AtOnce()).seconds == whole.seconds + 6
+    assert seconds_so_far(plan(seed=4), path) == 0
+    assert seconds_so_far(plan(), tmp_path / "none.db") == 0
 
 
 def test_a_finished_tuning_is_told_again_without_a_run(

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from types import TracebackType
 
 from rich.console import Console, Group, RenderableType
+from rich.constrain import Constrain
 from rich.live import Live
 from rich.panel import Panel
 from rich.progress_bar import ProgressBar
@@ -186,7 +187,10 @@ class View:
         time_left = "" if left is None else f", about {clock(left)} left"
         table.add_row("time", f"{clock(watch.seconds)}{time_left}")
         bar = ProgressBar(total=runs, completed=watch.used, width=48)
-        return Panel(Group(table, bar), title="tuning", expand=False)
+        panel = Panel(Group(table, bar), title="tuning", expand=False)
+        # Room for a "^C" at the end of the last line: one that wraps would move the panel away from
+        # where it is erased.
+        return Constrain(panel, max(20, self._console.width - 8))
 
 
 def clock(seconds: float) -> str:

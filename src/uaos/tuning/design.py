@@ -148,6 +148,11 @@ class Design:
 
     def values(self, of: Configuration) -> dict[str, Value]:
         """The candidate that a configuration is; an error if the space does not have it."""
+        given = self._given(of)
+        return self.space.check({k: v for k, v in given.items() if k in self.space.names}, of.name)
+
+    def _given(self, of: Configuration) -> dict[str, Value]:
+        """The values of a configuration, whether the space has them or not."""
         if of.method is None:
             raise InvalidParameter(
                 "initial configuration", of.name, "one that selects among several operators"
@@ -160,8 +165,7 @@ class Design:
                 slot = self.slots.get((family, component.name, parameter))
                 if slot is not None:
                     given[slot] = _of_share(getattr(component, parameter), len(of.settings.members))
-        given |= self._setting_values(of)
-        return self.space.check({k: v for k, v in given.items() if k in self.space.names}, of.name)
+        return given | self._setting_values(of)
 
     def differences(self, of: Configuration) -> list[str]:
         """What a configuration has that the space holds at other values, as "name: a, here b"."""
@@ -283,23 +287,18 @@ def design_for(
         if one in ("F", "CR") and not is_open(base.settings.pool, one):
             raise InvalidParameter("setting to free", one, "NP and top_NP, as the pool gives it")
     constants: dict[str, Value] = {}
-    own: dict[tuple[str, str], Value] = {}
     for family in FAMILIES:
         component = getattr(base.method, family)
-        for parameter, declared in parameters(component).items():
-            value = getattr(component, parameter)
-            if declared.tuned:
-                own[family, parameter] = _of_share(value, len(base.settings.members))
-            else:
-                constants[parameter] = value
+        constants |= {
+            k: getattr(component, k) for k, p in parameters(component).items() if not p.tuned
+        }
     made = _made(base, _settings_variables(wanted, ()), constants, dimension)
     space = made.space
     for family in FAMILIES:
         space = space.fix(family, getattr(base.method, family).name)
-    for (family, parameter), value in own.items():
-        slot = made.slots[family, getattr(base.method, family).name, parameter]
-        domain = space[slot].domain
-        if not isinstance(domain, Choice) and not domain.low <= float(value) <= domain.high:
+    for slot, value in made._given(base).items():
+        domain = space[slot].domain if slot in space.names else None
+        if isinstance(domain, Real | Integer) and not domain.low <= float(value) <= domain.high:
             ends = min(domain.low, float(value)), max(domain.high, float(value))
             space = space.limit(slot, *ends)
     options = {"method": os.fspath(name)} | ({"free": list(wanted)} if wanted else {})
