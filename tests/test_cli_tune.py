@@ -259,7 +259,7 @@ def test_a_file_of_something_else_is_replaced_only_if_told(
         ("new.db --space-file note.txt", "note.txt: not readable as TOML"),
         (
             "new.db --space narrow",
-            "unknown preset of the search space 'narrow'; known: paper, wide",
+            "unknown search space 'narrow'; known: paper, extended, wide",
         ),
         ("new.db --pool rand/9,best/1", "unknown pool or strategy 'rand/9'"),
         ("new.db --method SaED", "unknown method 'SaED'; did you mean 'SaDE'"),
