@@ -32,8 +32,7 @@ from uaos.optimizers.base import Array, Optimizer, register
 from uaos.optimizers.history import History
 
 RESTARTS = ("none", "IPOP", "BIPOP", "NBIPOP")
-_NONE, _MIRROR, _PENALTY = range(3)
-BOUNDARIES = {"none": _NONE, "mirror": _MIRROR, "penalty": _PENALTY}
+BOUNDARIES = ("penalty", "none")
 
 #: Restarts of NBIPOP: how often more evaluations the better regime gets, and what a large run
 #: divides the initial step size by.
@@ -45,6 +44,10 @@ TOL_FUN = 1e-12
 TOL_X, TOL_X_UP = 1e-12, 1e4
 #: ... or when the covariance matrix has a larger condition number.
 MAX_CONDITION = 1e14
+#: A coordinate's standard deviations outside the box that are not penalized, which keeps an optimum
+#: on a bound there: this many as its deviation goes to 0, none where that is above this share of
+#: the box, for the search would lose sight of the inside.
+FREE_DISTANCE, FREE_BELOW = 4.0, 0.01
 #: Stagnation is looked for every so many generations, over at most so many of them.
 _STAGNATION_INTERVAL, _STAGNATION_WINDOW = 10, 20_000
 
@@ -67,7 +70,8 @@ class Constants:
     c_1: float
     c_mu: float
     expected_norm: float
-    #: Generations from one decomposition of the covariance matrix to the next.
+    #: Generations from one decomposition of the covariance matrix to the next; meanwhile less than
+    #: a tenth of the matrix is replaced, less than 1/D if D > 10.
     lazy_gap: int
     #: Generations: at most, looked at for TolFun, looked at for stagnation at least and at most.
     max_generations: int
@@ -108,7 +112,7 @@ def constants(D: int, popsize: int) -> Constants:
         c_1=c_1,
         c_mu=c_mu,
         expected_norm=math.sqrt(D) * (1 - 1 / (4 * D) + 1 / (21 * D * D)),
-        lazy_gap=max(1, round(0.5 / (D * (c_1 + c_mu)))),
+        lazy_gap=max(1, int(1 / (max(D, 10) * (c_1 + c_mu)))),
         max_generations=max_generations,
         fun_window=10 + math.ceil(30 * D / popsize),
         stagnation_least=least,
@@ -126,15 +130,15 @@ def _sample(
     C: Array,
     low: Array,
     high: Array,
-    boundary: int,
+    enforced: bool,
     steps: Array,
     points: Array,
     excess: Array,
 ) -> bool:
-    """Write the steps y = B D z, the points and, for a penalty, how far they had left the box.
+    """Write the steps y = B D z, the points and, if the box is enforced, how far they had left it.
 
     `factor[j]` is the j-th axis: eigenvector times square root of the eigenvalue. `excess` is the
-    squared distance from the box in standard deviations. Returns whether any of it is positive.
+    squared distance that is penalized. Returns whether any of it is positive.
     """
     n, D = z.shape
     left = False
@@ -147,19 +151,15 @@ def _sample(
         excess[k] = 0.0
         for i in range(D):
             v = mean[i] + sigma * width[i] * steps[k, i]
-            if boundary != _NONE and not (low[i] <= v <= high[i]):
-                if boundary == _MIRROR:
-                    away = v - low[i]
-                    away -= 2.0 * width[i] * np.floor(away / (2.0 * width[i]))
-                    if away > width[i]:
-                        away = 2.0 * width[i] - away
-                    v = min(max(low[i] + away, low[i]), high[i])
-                else:
-                    inside = min(max(v, low[i]), high[i])
-                    away = (v - inside) / (sigma * width[i] * np.sqrt(C[i, i]))
+            if enforced and not (low[i] <= v <= high[i]):
+                inside = min(max(v, low[i]), high[i])
+                deviation = sigma * np.sqrt(C[i, i])
+                free = FREE_DISTANCE * max(0.0, 1.0 - deviation / FREE_BELOW)
+                away = abs(v - inside) / (width[i] * deviation) - free
+                if away > 0.0:
                     excess[k] += away * away
                     left = True
-                    v = inside
+                v = inside
             points[k, i] = v
     return left
 
@@ -310,12 +310,12 @@ class CMAES(Optimizer):
         The initial step size, as a share of the box's width in each coordinate.
     popsize : int, optional
         The first run's population size; default 4 + floor(3 ln D).
-    boundary : {"penalty", "mirror", "none"}
+    boundary : {"penalty", "none"}
         With "penalty" a coordinate that leaves the box is moved to the nearest bound before the
         point is evaluated, and the point is ranked by its value plus a penalty: 2/D times the
-        interquartile range of the generation's values for each squared standard deviation of
-        distance from the box. With "mirror" it is reflected at the bound. With "none" it is
-        evaluated where it is.
+        interquartile range of the generation's values times the squared distance from the box, in
+        standard deviations and without a free distance that grows from 0 to 4 deviations as these
+        shrink below a hundredth of the box. With "none" it is evaluated where it is.
 
     Attributes
     ----------
@@ -485,7 +485,7 @@ class CMAES(Optimizer):
         points = np.empty(shape)
         self._has_left = _sample(
             self._z, self._factor, self.mean, self._width, self.sigma, self._C,
-            self.low, self.high, BOUNDARIES[self.boundary], self._steps, points, self._excess,
+            self.low, self.high, self.boundary != "none", self._steps, points, self._excess,
         )  # fmt: skip
         return points
 
