@@ -301,6 +301,19 @@ def test_a_run_restored_at_any_moment_equals_the_uninterrupted_one(restarts, bou
     assert same(whole.state(), part.state())
 
 
+def test_a_saved_run_continues_from_its_file(tmp_path):
+    settings = {"restarts": "BIPOP", "popsize": 9, "sigma0": 0.3, "budget": 4000}
+    bounds = [(-1.0, 5.0)] * 4
+    whole = run(CMAES(bounds, seed=8, **settings), rugged, 100)
+    whole.ask()
+    whole.save(tmp_path / "run")
+    part = CMAES.load(tmp_path / "run")
+    run(whole, rugged, 10**6)
+    run(part, rugged, 10**6)
+    assert whole.evaluations == 4000
+    assert same(whole.state(), part.state())
+
+
 def test_the_state_names_everything_that_changes():
     """Whatever attribute differs after a run is in the state, or follows from it."""
     optimizer = CMAES(BOX, seed=1, boundary="penalty")
@@ -401,6 +414,12 @@ def test_scales_of_values_and_variables_do_not_matter(scale, width):
     with np.errstate(over="ignore", under="ignore"):
         run(optimizer, lambda x: ((x / width - 0.3) ** 2).sum(axis=1) * scale, 10**6)
     np.testing.assert_allclose(optimizer.best_x / width, 0.3, atol=1e-4)
+
+
+def test_values_at_the_ends_of_the_floating_point_range_do_no_harm():
+    optimizer = CMAES(BOX, seed=2, budget=3000)
+    run(optimizer, lambda x: np.where(x[:, 0] > 3, -1.7e308, 1.7e308), 10**6)
+    assert optimizer.best_fitness == -1.7e308
 
 
 @pytest.mark.parametrize("boundary", ["none", "penalty"])

@@ -19,6 +19,7 @@ PPSN XII (NBIPOP).
 
 import math
 import numbers
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -348,6 +349,7 @@ class CMAES(Optimizer):
     """
 
     name: ClassVar[str] = "CMA-ES"
+    reference: ClassVar[str] = "Hansen 2016; Loshchilov, Schoenauer & Sebag 2012"
     state_names: ClassVar[tuple[str, ...]] = (
         "popsize", "mean", "sigma", "condition", "ended_by",
         "_C", "_basis", "_factor", "_path_sigma", "_path_c",
@@ -533,9 +535,13 @@ class CMAES(Optimizer):
         ranked = values[by_value]
         ranked = ranked[np.isfinite(ranked)]
         n = len(ranked)
-        # Where most values are equal, any scale that keeps their order serves.
-        spread = ranked[3 * n // 4] - ranked[n // 4] or ranked[-1] - ranked[0] or 1.0 if n else 1.0
-        penalized: Array = values + (2 * spread / self.dimension) * self._excess
+        with np.errstate(over="ignore"):
+            spread = float(ranked[3 * n // 4] - ranked[n // 4]) if n else 0.0
+            if spread == 0:
+                # Where most values are equal, any scale that keeps their order serves.
+                spread = float(ranked[-1] - ranked[0] if n else 0.0) or 1.0
+            scale = min(spread, sys.float_info.max) / self.dimension
+            penalized: Array = values + 2 * scale * self._excess
         return penalized
 
     def _decompose(self) -> None:
