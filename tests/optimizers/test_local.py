@@ -48,6 +48,17 @@ def test_a_rotated_quadratic_is_solved():
     assert found.on_target
 
 
+def test_rounding_errors_do_not_stop_it_on_a_badly_conditioned_function():
+    """Condition 1e8, rotated, on top of 1000, where values are rounded to 1e-13."""
+    rotation = np.linalg.qr(np.random.default_rng(1).normal(size=(8, 8)))[0]
+    scales = 10.0 ** np.linspace(0, 8, 8)
+    found = run(
+        LocalSearch([(-5, 5)] * 8, target=1000 + 1e-9, budget=5000, restarts=False),
+        lambda x: 1000 + (scales * ((x - 1) @ rotation) ** 2).sum(1),
+    )
+    assert found.on_target
+
+
 def test_rosenbrock_is_solved_in_10_d():
     found = run(LocalSearch([(-5, 10)] * 10, target=1e-10, budget=5000, seed=1), rosenbrock)
     assert found.on_target
@@ -225,7 +236,7 @@ def test_wrong_arguments_are_named(argument, value):
 
 
 @pytest.mark.parametrize("boundary", ["project", "none"])
-@pytest.mark.parametrize(("function", "most"), [(1, 12), (2, 400), (5, 12), (8, 2000)])
+@pytest.mark.parametrize(("function", "most"), [(1, 12), (2, 400), (5, 12), (8, 2000), (14, 600)])
 def test_bbob_functions_in_5_d_are_solved(function, most, boundary):
     cocoex = pytest.importorskip("cocoex")
     for instance in (41, 42, 43):

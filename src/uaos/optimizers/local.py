@@ -13,6 +13,8 @@ _EPSILON = float(np.finfo(float).eps)
 # The first differences are taken this far apart, as a share of the box: far enough to see the
 # shape of a function through its roughness, and exact on quadratic functions.
 _FIRST_STEP = 1e-3
+# Later ones are at least this far apart, as a share of the coordinate.
+_LEAST_STEP = 1e-12
 # Sufficient decrease (Armijo), as a share of what the slope promises.
 _DECREASE = 1e-4
 # Step lengths that a line search tries before it gives up.
@@ -26,10 +28,11 @@ class LocalSearch(Optimizer):
     """BFGS with finite differences, bounds by projection, and restarts.
 
     A run starts with central differences, whose second differences give the diagonal of the
-    Hessian; the following gradients take forward differences, corrected by the curvature that the
-    model knows, and central ones again where these stop making progress. The points of a gradient
-    are one batch. Coordinates at a bound whose derivative points outward are frozen; steps are
-    projected onto the box.
+    Hessian. The following gradients take forward differences along the axes of the model, scaled
+    to the same curvature and corrected by it: rounding errors then weigh the same in each, however
+    badly conditioned the function is. Where these stop making progress, central ones are tried.
+    The points of a gradient are one batch. Coordinates at a bound whose derivative points outward
+    are frozen; steps are projected onto the box.
 
     Parameters
     ----------
@@ -56,7 +59,8 @@ class LocalSearch(Optimizer):
     name: ClassVar[str] = "BFGS"
     reference: ClassVar[str] = "Nocedal & Wright 2006"
     state_names: ClassVar[tuple[str, ...]] = (
-        "_phase", "_ended", "_runs", "_x", "_f", "_gradient", "_hessian", "_offsets", "_central",
+        "_phase", "_ended", "_runs", "_x", "_f", "_gradient", "_hessian", "_offsets",
+        "_directions", "_inner", "_central",
         "_old_x", "_old_gradient", "_direction", "_length", "_trials", "_trial_x", "_trial_f",
         "_trial_length", "_stalled", "_steepness",
     )  # fmt: skip
@@ -109,6 +113,8 @@ class LocalSearch(Optimizer):
         self._hessian = np.zeros((D, D))
         self._central = True
         self._offsets = np.zeros((0, D))
+        self._directions = np.zeros((D, D))
+        self._inner = np.zeros(D, bool)
         self._old_x: Array | None = None
         self._old_gradient: Array | None = None
         self._direction = np.zeros(D)
@@ -138,7 +144,8 @@ class LocalSearch(Optimizer):
         if self._phase == "start":
             return np.array([self._x])
         if self._phase == "gradient":
-            return self._difference_points()
+            with np.errstate(all="ignore"):
+                return self._difference_points()
         return np.array([self._inside(self._x + self._length * self._direction)])
 
     def _learn(self, points: Array, values: Array) -> None:
@@ -146,7 +153,7 @@ class LocalSearch(Optimizer):
             if self._phase == "start":
                 self._learn_start(values)
             elif self._phase == "gradient":
-                self._learn_gradient(points, values)
+                self._learn_gradient(values)
             else:
                 self._learn_trial(points, values)
         self._record()
@@ -174,70 +181,108 @@ class LocalSearch(Optimizer):
         return max(4.0 * _EPSILON * abs(self._f), 1e-300)
 
     def _difference_points(self) -> Array:
-        """The points of a gradient; `_offsets` has one row of differences, or two if central."""
-        D = self.dimension
+        """The points of a gradient: one along each direction, or two if differences are central."""
         if self._old_x is None:
-            step = _FIRST_STEP * self._width
+            self._inner = np.zeros(self.dimension, bool)
+            self._directions = np.diag(_FIRST_STEP * self._width)
+            length = np.ones(self.dimension)
         else:
-            curvature = np.abs(np.diagonal(self._hessian))
-            least = 1e-9 * np.maximum(np.abs(self._x), 1e-3 * self._width)
-            power = 1 / 3 if self._central else 1 / 2
-            with np.errstate(divide="ignore", over="ignore"):
-                scale = np.sqrt(np.maximum(abs(self._f), 1e-12) / curvature)
-                step = 2.0 * scale * (self._noise() / max(abs(self._f), 1e-12)) ** power
-            step = np.clip(step, least, _FIRST_STEP * self._width)
-        room_up = self._highest - self._x
-        room_down = self._x - self._lowest
-        if not self._central:
-            # Towards lower values, or to where there is room.
-            first = np.where(self._gradient > 0, -step, step)
-            first = np.where((first > 0) & (room_up < step), -step, first)
-            first = np.where((first < 0) & (room_down < step), step, first)
-            self._offsets = first[None]
-        else:
-            second = np.where(room_down < step, 2 * step, -step)
-            first = np.where(room_up < step, -step, step)
-            second = np.where(room_up < step, -2 * step, second)
-            self._offsets = np.stack([first, second])
-        rows = len(self._offsets)
-        points = np.repeat(self._x[None], rows * D, axis=0)
-        for row in range(rows):
-            each = np.arange(D)
-            points[row * D + each, each] += self._offsets[row]
+            length = self._choose_differences()
+        # Towards lower values, or to where there is room.
+        ahead = np.where(self._directions @ self._gradient > 0, -length, length)
+        blocked = ~self._fit(ahead)
+        ahead[blocked] *= -1
+        points = self._x + ahead[:, None] * self._directions
+        self._offsets = ahead[None]
+        if self._central:
+            behind = np.where(self._fit(-ahead), -ahead, 2 * ahead)
+            points = np.concatenate([points, self._x + behind[:, None] * self._directions])
+            self._offsets = np.stack([ahead, behind])
         return self._inside(points)
 
-    def _learn_gradient(self, points: Array, values: Array) -> None:
+    def _choose_differences(self) -> Array:
+        """Choose directions in which the model's curvature is 1, and how far to go along them.
+
+        Then rounding errors weigh the same in each, however badly conditioned the function is.
+        They are the axes of the model, and the coordinates themselves close to a bound.
+        """
         D = self.dimension
-        rows = len(self._offsets)
+        nearest = np.minimum(self._x - self._lowest, self._highest - self._x)
+        self._inner = nearest > 0
+        diagonal = np.sqrt(np.diagonal(self._hessian))
+        spacing = np.maximum(np.abs(self._x), 1e-3 * self._width)
+        while True:
+            inner = self._inner
+            self._directions = np.diag(1.0 / diagonal)
+            axes = self._axes()
+            if axes is None:
+                self._inner = inner = np.zeros(D, bool)
+            else:
+                self._directions[np.ix_(inner, inner)] = axes
+            length: Array = np.full(D, 2.0 * np.sqrt(self._noise()))
+            if self._central:
+                # A share of the way to the minimum of the model, if that is more.
+                way = np.sqrt(np.mean((self._directions @ self._gradient) ** 2))
+                length = np.maximum(length, 0.3 * way)
+            reach = np.abs(self._directions)
+            length = np.maximum(length, _LEAST_STEP / np.max(reach / spacing, axis=1))
+            length = np.minimum(length, _FIRST_STEP / np.max(reach / self._width, axis=1))
+            close = inner & (np.max(length[:, None] * reach * inner[:, None], axis=0) > nearest)
+            if not close.any():
+                return length
+            self._inner = inner & ~close
+
+    def _axes(self) -> Array | None:
+        """The axes of the model in the inner coordinates, as rows; None if it is degenerate."""
+        block = self._hessian[np.ix_(self._inner, self._inner)]
+        try:
+            eigenvalues, vectors = np.linalg.eigh(block)
+        except np.linalg.LinAlgError:
+            return None
+        if not (eigenvalues > 0).all():
+            return None
+        axes: Array = (vectors / np.sqrt(eigenvalues)).T
+        return axes
+
+    def _fit(self, lengths: Array) -> Array:
+        """Whether the points so far along their directions are inside the box."""
+        points = self._x + lengths[:, None] * self._directions
+        return np.asarray(((points >= self._lowest) & (points <= self._highest)).all(axis=1))
+
+    def _learn_gradient(self, values: Array) -> None:
+        rows, D = self._offsets.shape
         if len(values) < rows * D:
             return
-        each = np.arange(D)
-        offsets = np.stack([points[r * D + each, each] - self._x for r in range(rows)])
-        change = values.reshape(rows, D) - self._f
-        slopes = change / offsets
+        slopes = (values.reshape(rows, D) - self._f) / self._offsets
         curvature = None
         if rows == 1:
-            gradient = slopes[0] - 0.5 * offsets[0] * np.diagonal(self._hessian)
+            along = slopes[0] - 0.5 * self._offsets[0]  # the model's curvature is 1
         else:
-            a, b = offsets
-            gradient = (slopes[0] * b - slopes[1] * a) / (b - a)
+            a, b = self._offsets
+            along = (slopes[0] * b - slopes[1] * a) / (b - a)
             curvature = 2.0 * (slopes[0] - slopes[1]) / (a - b)
             known = np.where(np.isfinite(slopes[0]), slopes[0], slopes[1])
-            gradient = np.where(np.isfinite(gradient), gradient, known)
-        # A failed evaluation says nothing about its coordinate, which then stays where it is.
-        self._gradient = np.where(np.isfinite(gradient), gradient, 0.0)
-        self._update_model(curvature)
+            along = np.where(np.isfinite(along), along, known)
+        # A failed evaluation says nothing about its direction, which is then left out.
+        along = np.where(np.isfinite(along), along, 0.0)
+        steps = np.diagonal(self._directions)
+        self._gradient = along / np.where(self._inner, 1.0, steps)
+        if self._inner.any():
+            # The inverse of the directions: U' B U = I.
+            block = np.ix_(self._inner, self._inner)
+            self._gradient[self._inner] = self._hessian[block] @ (
+                self._directions[block].T @ along[self._inner]
+            )
+        if self._old_x is None or self._old_gradient is None:
+            self._reset_model(None if curvature is None else curvature / steps**2)
+        else:
+            self._update_model(self._x - self._old_x, self._gradient - self._old_gradient)
         self._old_x = self._x.copy()
         self._old_gradient = self._gradient.copy()
         self._choose_direction()
 
-    def _update_model(self, curvature: Array | None) -> None:
-        gradient = self._gradient
-        if self._old_x is None or self._old_gradient is None:
-            self._reset_model(curvature)
-            return
-        s = self._x - self._old_x
-        y = gradient - self._old_gradient
+    def _update_model(self, s: Array, y: Array) -> None:
+        """BFGS: the step s changed the gradient by y."""
         Bs = self._hessian @ s
         sBs = float(s @ Bs)
         if sBs > 0:
@@ -254,7 +299,7 @@ class LocalSearch(Optimizer):
         """A diagonal model, from second differences where they are known."""
         least = np.abs(self._gradient) / self._width  # no step beyond the box
         diagonal = least if curvature is None else np.fmax(np.abs(curvature), least)
-        diagonal = np.where(diagonal > 0, diagonal, 1.0)
+        diagonal = np.where(diagonal > 0, np.clip(diagonal, 1e-150, 1e150), 1.0)
         self._hessian = np.diag(diagonal)
 
     def _choose_direction(self) -> None:
