@@ -214,16 +214,17 @@ class Optimizer(ABC):
                 "point of ask(). Nothing was changed"
             )
         finite = np.isfinite(told)
-        if not finite.all():
+        if finite.all():
+            best = int(told.argmin())
+        else:
             told[~finite] = np.nan
+            best = int(np.where(finite, told, np.inf).argmin())
         self._asked = self._single_values = self._single_told = None
         self.evaluations += len(told)
         self.iterations += 1
-        if finite.any():
-            best = int(np.where(finite, told, np.inf).argmin())
-            if told[best] < self.best_fitness:
-                self.best_fitness = float(told[best])
-                self.best_x = points[best].copy()
+        if told[best] < self.best_fitness:
+            self.best_fitness = float(told[best])
+            self.best_x = points[best].copy()
         self._learn(points, told)
         if self.history is not None and self.history is self._plain_history:
             self.history.record(

@@ -495,21 +495,22 @@ class CMAES(Optimizer):
         n, regime = len(values), self._regime
         self._run_evaluations += n
         self._spent[regime] += n
-        values = np.where(np.isnan(values), np.inf, values)
-        self._found[regime] = min(self._found[regime], float(values.min(initial=np.inf)))
+        order = values.argsort(kind="stable")  # NaN last
+        if math.isnan(values[order[-1]]):
+            values = np.where(np.isnan(values), np.inf, values)
+        self._found[regime] = min(self._found[regime], float(values[order[0]]))
         # A batch that was cut to the budget is the last, and a run without restarts ends for good.
         if n == self.popsize and not self.ended_by:
-            self._move(values)
+            self._move(values, order)
         self._record()
 
-    def _move(self, values: Array) -> None:
-        """One generation: ranking, update, and whether the run ends."""
+    def _move(self, values: Array, by_value: Array) -> None:
+        """One generation: update, and whether the run ends."""
         c = self._constants
         D = self.dimension
-        by_value = np.argsort(values, kind="stable")
         order = by_value
         if self._has_left:
-            order = np.argsort(self._penalized(values, by_value), kind="stable")
+            order = self._penalized(values, by_value).argsort(kind="stable")
         g = self._generation
         self._bests[g % c.stagnation_most] = best = float(values[by_value[0]])
         self._medians[g % c.stagnation_most] = values[by_value[self.popsize // 2]]
