@@ -8,7 +8,6 @@ from table import Row, Section
 from timing import Contender, interleaved
 
 import uaos
-from uaos.selection.compiled import has_twin
 
 TITLE = "one offspring at a time"
 FEW, MANY = 5, 9
@@ -55,8 +54,8 @@ def run(quick: bool) -> Section:
 
 
 def _compiled(method: uaos.Method) -> bool:
-    learning = (method.reward, method.quality, method.probability)
-    return method.reward.name != "area_under_curve" and all(map(has_twin, learning))
+    """Whether reward, quality and probability are one kernel each, and rank no window."""
+    return method.reward.name in REWARDS and method.quality.name != "weighted_normalised_sum"
 
 
 def _feedback(share: float) -> list[tuple[list[float], list[float]]]:

@@ -20,8 +20,8 @@ class RecentBest(uaos.GenerationReward):
     max_gen: int = uaos.integer(1, 50, default=10, doc="how many generations are looked at")
     decay: float = uaos.real(0, 1, default=0.8, doc="weight of a generation, to the power of age")
 
-    def compute(self, memory, xp):
-        age = xp.arange(memory.bests.shape[0])[:, None]
+    def compute(self, memory):
+        age = np.arange(memory.bests.shape[0])[:, None]
         return (self.decay**age * memory.bests).sum(axis=0)
 
 

@@ -1,8 +1,4 @@
-"""The fast implementation computes what the plain transcription of the equations computes.
-
-What a selector runs is judged beside what defines it: a component's compiled twin where it has one,
-and the compiled steps between the components.
-"""
+"""The fast implementation computes what the plain transcription of the equations computes."""
 
 import math
 
@@ -36,12 +32,15 @@ from strategies import (
 
 import uaos
 from uaos.params import Integer, parameters
-from uaos.selection.compiled import compiled
-from uaos.selection.components import Draws, Evidence, build, probabilities, qualities
-from uaos.selection.components.metrics import comparable, measure
-from uaos.selection.components.rewards import scaled
+from uaos.selection.components import Draws, Evidence, build
+from uaos.selection.kernels import (
+    mask_failures,
+    normalise_probabilities,
+    normalise_qualities,
+    repair_fitness,
+    scale_rewards,
+)
 from uaos.selection.memory import memory_for
-from uaos.selection.steps import judge, settled_probabilities, settled_qualities, settled_rewards
 
 OPERATORS = st.integers(2, 6)
 #: The largest float below 1, and other draws at the edges of a share.
@@ -53,11 +52,6 @@ HARD = (0.0, 1e100, -1e100, 1e-300, 5e-324, 3.0)
 
 def agree(found, expected, rtol=1e-9, atol=1e-12):
     np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)
-
-
-def ways(component):
-    """The component as it is defined, and as a selector runs it."""
-    return (lambda *inputs: component.compute(*inputs, np), compiled(component))
 
 
 # 1. Metric
@@ -85,12 +79,12 @@ def test_a_metric_agrees_for_any_fitness(
     metrics, successes = reference.measure(name, parents, offspring, best_so_far)
     metric = build("metric", name)
     with np.errstate(all="ignore"):
-        ready = comparable(np.array(parents), np.array(offspring), np)
-        values = metric.compute(*ready, best_so_far, np)
-        defined = measure(metric, *ready, best_so_far, np)
-    for found in (defined, judge(values, *ready, metric.by_reference)):
-        np.testing.assert_array_equal(found[1], successes)
-        agree(found[0], metrics, rtol=1e-14, atol=1e-300)
+        ready = repair_fitness(np.array(parents), np.array(offspring))
+        values = metric.compute(*ready, best_so_far)
+        found = mask_failures(values, *ready, metric.by_reference)
+    np.testing.assert_array_equal(found[1], successes)
+    assert found[2] == sum(successes)
+    agree(found[0], metrics, rtol=1e-14, atol=1e-300)
 
 
 # 2. Memory
@@ -109,7 +103,7 @@ def remembered(reward, generations, n_operators):
     for generation in generations:
         fast.record(*generation.arrays())
         slow.record(*generation, generation.offspring)
-    return fast.view(), slow
+    return fast, slow
 
 
 @settings(STEADY, max_examples=200)
@@ -120,11 +114,11 @@ def test_the_window_keeps_the_entries_of_the_insertion_rule(
     """The same operators and metrics remain, oldest first, under many ties."""
     generations = data.draw(histories(recorded(k, METRICS["coarse"])))
     fast, slow = remembered(build("reward", {"name": "sum_of_ranks", "W": window}), generations, k)
-    entries = slow.window_entries
+    view, entries = fast.view(), slow.window_entries
     unfilled = window - len(entries)
-    assert fast.size == len(entries)
-    np.testing.assert_array_equal(fast.operators, [op for op, _ in entries] + [-1] * unfilled)
-    np.testing.assert_array_equal(fast.metrics, [x for _, x in entries] + [-math.inf] * unfilled)
+    assert view.size == len(entries)
+    np.testing.assert_array_equal(view.operators, [op for op, _ in entries] + [-1] * unfilled)
+    np.testing.assert_array_equal(view.metrics, [x for _, x in entries] + [-math.inf] * unfilled)
 
 
 @settings(STEADY, max_examples=100)
@@ -136,9 +130,10 @@ def test_the_success_memory_keeps_each_operators_last_successes(
     generations = data.draw(histories(recorded(k)))
     reward = build("reward", {"name": "pareto_rank", "fix_appl": fix_appl})
     fast, slow = remembered(reward, generations, k)
+    view = fast.view()
     for op in range(k):
-        count = int(fast.counts[op])
-        assert sorted(fast.metrics[op, :count]) == sorted(slow.recent[op])
+        count = int(view.counts[op])
+        assert sorted(view.metrics[op, :count]) == sorted(slow.recent[op])
 
 
 @settings(STEADY, max_examples=100)
@@ -150,8 +145,9 @@ def test_the_generation_memory_keeps_the_last_generations(
     generations = data.draw(histories(recorded(k)))
     reward = build("reward", {"name": "success_sum", "max_gen": max_gen})
     fast, slow = remembered(reward, generations, k)
-    assert fast.count == len(slow.generations)
-    for rows, letter in zip(fast[:4], "snSB", strict=True):
+    view = fast.view()
+    assert view.count == len(slow.generations)
+    for rows, letter in zip(view[:4], "snSB", strict=True):
         kept = [generation[letter] for generation in slow.generations]
         unfilled = [[0.0] * k] * (max_gen - len(kept))
         np.testing.assert_array_equal(rows, kept + unfilled)
@@ -171,10 +167,9 @@ def test_a_reward_agrees(name: str, data: st.DataObject, k: int, kind: str) -> N
         assume(not dominance_decided_by_rounding(slow.recent))
     params = parameters_of(reward, k)
     expected = reference.reward(name, params, slow, k)
-    for compute in ways(reward):
-        with np.errstate(all="ignore"):
-            agree(settled_rewards(compute(fast), False), expected)
-    np.testing.assert_array_equal(fast.observations(np), reference.looked_at(name, params, slow, k))
+    with np.errstate(all="ignore"):
+        agree(scale_rewards(reward.compute(fast.view()), False), expected)
+    np.testing.assert_array_equal(fast.observations(), reference.looked_at(name, params, slow, k))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -195,8 +190,7 @@ def test_a_reward_agrees_at_the_size_of_a_run(name: str, seed: int) -> None:
         generations.append(Recorded(operators.tolist(), metrics.tolist(), successes.tolist()))
     fast, slow = remembered(reward, generations, 9)
     expected = reference.reward(name, parameters_of(reward, 9), slow, 9)
-    for compute in ways(reward):
-        agree(compute(fast), expected)
+    agree(reward.compute(fast.view()), expected)
 
 
 @settings(STEADY, max_examples=100)
@@ -204,8 +198,7 @@ def test_a_reward_agrees_at_the_size_of_a_run(name: str, seed: int) -> None:
 def test_scaling_agrees(data: st.DataObject, k: int) -> None:
     """The rewards are mapped linearly onto [0, 1]; all equal: all 0."""
     rewards = data.draw(vectors(k, QUARTERS) | vectors(k, HARD))
-    for found in (scaled(np.array(rewards)), settled_rewards(np.array(rewards), True)):
-        agree(found, reference.scaled(rewards))
+    agree(scale_rewards(np.array(rewards), True), reference.scaled(rewards))
 
 
 # 4. Quality
@@ -227,11 +220,8 @@ def test_a_quality_agrees(name: str, data: st.DataObject, k: int) -> None:
     assume(not quality_decided_by_rounding(name, params, r_old, p, (r, q_old, n)))
     now = Evidence(*(np.array(x, dtype=float) for x in (r, r_old, q_old, p, n)))
     expected = reference.quality(name, params, r, r_old, q_old, p, n)
-    for compute in ways(quality):
-        with np.errstate(all="ignore"):
-            raw = compute(now)
-        for normalised in (qualities.normalised(raw, np), settled_qualities(raw)):
-            agree(normalised, expected)
+    with np.errstate(all="ignore"):
+        agree(normalise_qualities(quality.compute(now)), expected)
 
 
 # 5. Probability
@@ -245,10 +235,7 @@ def test_a_probability_agrees(name: str, data: st.DataObject, k: int) -> None:
     rule = data.draw(instances("probability", name, k)).for_operators(k)
     q, p_old = data.draw(shares(k)), data.draw(shares(k))
     expected = reference.probability(name, parameters_of(rule, k), q, p_old)
-    for compute in ways(rule):
-        raw = compute(np.array(q), np.array(p_old))
-        for normalised in (probabilities.normalised(raw), settled_probabilities(raw)):
-            agree(normalised, expected)
+    agree(normalise_probabilities(rule.compute(np.array(q), np.array(p_old))), expected)
 
 
 # 6. Selection
@@ -268,11 +255,10 @@ def test_a_selection_agrees(
     parents = data.draw(st.lists(st.tuples(DRAWS, DRAWS), min_size=1, max_size=8))
     pick, explore = (list(column) for column in zip(*parents, strict=True))
     applied = data.draw(vectors(k, range(9)))
-    draws = Draws(np.array(pick), np.array(explore), np.array(tie), np.array(applied))
+    draws = Draws(np.array(pick), np.array(explore), tie, np.array(applied))
     params = parameters_of(selection, k)
     expected = reference.choose(name, params, p.tolist(), pick, explore, tie, progress, applied)
-    for compute in ways(selection):
-        np.testing.assert_array_equal(compute(p, draws, progress), expected)
+    np.testing.assert_array_equal(selection.compute(p, draws, progress), expected)
 
 
 @pytest.mark.parametrize("name", registered("selection"))

@@ -114,7 +114,7 @@ import uaos
 @uaos.register
 @dataclass(frozen=True)
 class ShareOfBest(uaos.GenerationReward):
-    def compute(self, memory, xp):
+    def compute(self, memory):
         return memory.bests[0]
 """
 

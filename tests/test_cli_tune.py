@@ -366,7 +366,7 @@ def register_reward(limit: int) -> None:
     class Fragile(uaos.GenerationReward):
         max_gen: int = uaos.integer(1, 50, default=5)
 
-        def compute(self, memory: Any, xp: Any) -> Any:
+        def compute(self, memory: Any) -> Any:
             if self.max_gen > limit:
                 raise ArithmeticError("too many generations")
             return memory.bests.max(axis=0)

@@ -24,7 +24,8 @@ from strategies import (
 
 import uaos
 from uaos.errors import InvalidParameter
-from uaos.selection.components import Evidence, probabilities, qualities
+from uaos.selection.components import Evidence
+from uaos.selection.kernels import normalise_probabilities, normalise_qualities
 from uaos.selection.memory import memory_for
 
 OPERATORS = st.integers(2, 6)
@@ -68,7 +69,7 @@ def rewards_of(reward, k, generations):
     for generation in generations:
         memory.record(*generation.arrays())
     with np.errstate(all="ignore"):
-        return reward.compute(memory.view(), np)
+        return reward.compute(memory.view())
 
 
 def reading(memory):
@@ -198,8 +199,8 @@ def test_renumbered_operators_have_renumbered_qualities(
     number = data.draw(st.permutations(range(k)))
     place = np.argsort(number)
     renamed = Evidence(*(array[place] for array in now))
-    found = qualities.normalised(quality.compute(now, np), np)
-    other = qualities.normalised(quality.compute(renamed, np), np)
+    found = normalise_qualities(quality.compute(now))
+    other = normalise_qualities(quality.compute(renamed))
     np.testing.assert_allclose(other[number], found, rtol=1e-9, atol=1e-12)
 
 
@@ -216,8 +217,8 @@ def test_renumbered_operators_have_renumbered_probabilities(
         assume(lead(q.tolist()) > 0)
     number = data.draw(st.permutations(range(k)))
     place = np.argsort(number)
-    found = probabilities.normalised(rule.compute(q, p, np))
-    other = probabilities.normalised(rule.compute(q[place], p[place], np))
+    found = normalise_probabilities(rule.compute(q, p))
+    other = normalise_probabilities(rule.compute(q[place], p[place]))
     np.testing.assert_allclose(other[number], found, rtol=1e-12)
 
 

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from uaos.errors import InvalidParameter
-from uaos.selection.components import components
-from uaos.selection.components.probabilities import normalised as unit
-from uaos.selection.components.qualities import Evidence, normalised
-from uaos.selection.components.selections import Draws
+from uaos.selection.components import Draws, Evidence, components
+from uaos.selection.kernels import normalise_probabilities, normalise_qualities
 
 
 def quality(name: str, rewards, before=None, q=None, p=None, seen=None, **values) -> list[float]:
@@ -18,7 +16,7 @@ def quality(name: str, rewards, before=None, q=None, p=None, seen=None, **values
     parts = (rewards, before or [0] * k, q or equal, p or equal, seen or [1] * k)
     evidence = Evidence(*(np.array(part, dtype=float) for part in parts))
     component = components("quality")[name](**values)
-    return normalised(component.compute(evidence, np), np).tolist()
+    return normalise_qualities(component.compute(evidence)).tolist()
 
 
 def test_weighted_sum_moves_towards_the_reward() -> None:
@@ -82,14 +80,16 @@ def test_bellman_without_discount_and_softmax_is_a_weighted_sum_of_rewards() -> 
 
 def test_negative_qualities_are_shifted_and_none_at_all_are_equal() -> None:
     # (-1, 0, 1) becomes (0, 1, 2) / 3
-    assert normalised(np.array([-1.0, 0.0, 1.0]), np).tolist() == pytest.approx([0, 1 / 3, 2 / 3])
-    assert normalised(np.zeros(4), np).tolist() == [0.25] * 4
+    assert normalise_qualities(np.array([-1.0, 0.0, 1.0])).tolist() == pytest.approx(
+        [0, 1 / 3, 2 / 3]
+    )
+    assert normalise_qualities(np.zeros(4)).tolist() == [0.25] * 4
 
 
 def probability(name: str, q, p=None, **values) -> list[float]:
     old = np.array(p or [1 / len(q)] * len(q))
     component = components("probability")[name](**values).for_operators(len(q))
-    return unit(component.compute(np.array(q, dtype=float), old, np)).tolist()
+    return normalise_probabilities(component.compute(np.array(q, dtype=float), old)).tolist()
 
 
 def test_probability_matching_keeps_everybody_above_the_floor() -> None:
@@ -143,9 +143,9 @@ def choose(
 ) -> list[int]:
     applied = np.array(applications or [0] * len(p))
     explore = np.array(explore or [0.0] * len(pick))
-    draws = Draws(np.array(pick), explore, np.float64(tie), applied)
+    draws = Draws(np.array(pick), explore, tie, applied)
     component = components("selection")[name](**values)
-    return np.asarray(component.compute(np.array(p), draws, progress, np)).tolist()
+    return np.asarray(component.compute(np.array(p), draws, progress)).tolist()
 
 
 def test_proportional_divides_the_unit_interval() -> None:

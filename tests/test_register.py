@@ -31,7 +31,7 @@ def best_ratio() -> type[uaos.GenerationReward]:
 
         max_gen: int = uaos.integer(1, 50, default=5)
 
-        def compute(self, memory, xp):
+        def compute(self, memory):
             best = memory.bests.max(axis=0)
             return best / max(best.max(), 1e-12)
 
@@ -54,32 +54,32 @@ def test_a_registered_reward_works_by_name_everywhere(tmp_path: Path) -> None:
 def test_every_family_takes_a_users_component() -> None:
     @uaos.register
     class Halved(uaos.Metric):
-        def compute(self, parents, offspring, best_so_far, xp):
+        def compute(self, parents, offspring, best_so_far):
             return (parents - offspring) / 2
 
     @uaos.register
     class Constant(uaos.Quality):
-        def compute(self, now, xp):
+        def compute(self, now):
             return np.ones(len(now.rewards))
 
     @uaos.register
     class Flat(uaos.Probability):
-        def compute(self, qualities, probabilities, xp):
+        def compute(self, qualities, probabilities):
             return np.ones(len(qualities))
 
     @uaos.register
     class Second(uaos.Selection):
-        def compute(self, probabilities, draws, progress, xp):
+        def compute(self, probabilities, draws, progress):
             return np.ones(len(draws.pick), dtype=int)
 
     @uaos.register
     class Newest(uaos.WindowReward):
-        def compute(self, memory, xp):
-            return memory.membership(xp).sum(axis=1)
+        def compute(self, memory):
+            return memory.membership().sum(axis=1)
 
     @uaos.register
     class Many(uaos.SuccessReward):
-        def compute(self, memory, xp):
+        def compute(self, memory):
             return memory.counts
 
     for reward in ("newest", "many"):
@@ -98,7 +98,7 @@ def test_registering_the_same_definition_again_replaces_it() -> None:
 
 def test_a_taken_name_is_refused() -> None:
     class SuccessSum(uaos.GenerationReward):
-        def compute(self, memory, xp):
+        def compute(self, memory):
             return memory.successes[0]
 
     with pytest.raises(NameClash, match="the reward 'success_sum' exists already"):
@@ -132,7 +132,7 @@ def test_a_reward_that_does_not_say_what_it_reads_is_refused() -> None:
     from uaos.selection.components import Reward
 
     class Vague(Reward):
-        def compute(self, memory, xp):
+        def compute(self, memory):
             return memory
 
     with pytest.raises(InvalidComponent, match="derives from uaos.GenerationReward"):
@@ -144,7 +144,7 @@ def test_a_field_that_is_not_declared_is_refused() -> None:
     class Undeclared(uaos.Quality):
         weight: float = 0.5
 
-        def compute(self, now, xp):
+        def compute(self, now):
             return now.rewards
 
     with pytest.raises(InvalidComponent, match="the field weight is not declared"):
@@ -155,8 +155,31 @@ def test_a_declared_field_without_dataclass_is_refused() -> None:
     class Forgotten(uaos.Quality):
         weight: float = uaos.real(0, 1, default=0.5)
 
-        def compute(self, now, xp):
+        def compute(self, now):
             return now.rewards
 
     with pytest.raises(InvalidComponent, match="decorate the class with @dataclass"):
         uaos.register(Forgotten)
+
+
+class Wrong(uaos.Selection):
+    """Returns what it is told to."""
+
+    answer: object = None
+
+    def compute(self, probabilities, draws, progress):
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (np.array([0, 3]), "returned operator 3; expected 0 to 2"),
+        (np.array([0]), r"shape \(1,\).*expected \(2,\) integers"),
+        (np.array([0.0, 1.0]), r"type float64; expected \(2,\) integers"),
+    ],
+)
+def test_a_selection_that_returns_no_operators_is_refused(answer: object, message: str) -> None:
+    Wrong.answer = answer
+    with pytest.raises(InvalidComponent, match=message):
+        Method(selection=Wrong()).selector(3, seed=1).select(2)

@@ -7,7 +7,7 @@ import pytest
 from test_memory import record
 
 from uaos.selection.components import components
-from uaos.selection.components.rewards import scaled
+from uaos.selection.kernels import scale_rewards
 from uaos.selection.memory import memory_for
 
 
@@ -16,7 +16,7 @@ def reward(name: str, n_operators: int, *generations, **values) -> list[float]:
     memory = memory_for(component, n_operators)
     for entries in generations:
         record(memory, entries)
-    return component.compute(memory.view(), np).tolist()
+    return component.compute(memory.view()).tolist()
 
 
 # Two generations. Operator 0: successes 2 of 3, then 1 of 1; operator 1: 0 of 1, then 1 of 3;
@@ -182,5 +182,5 @@ def test_without_any_success_every_reward_is_zero(name: str) -> None:
 
 
 def test_scaling_maps_onto_zero_to_one() -> None:
-    assert scaled(np.array([-1.0, 1.0, 3.0])).tolist() == [0, 0.5, 1]
-    assert scaled(np.array([7.0, 7.0])).tolist() == [0, 0]
+    assert scale_rewards(np.array([-1.0, 1.0, 3.0]), True).tolist() == [0, 0.5, 1]
+    assert scale_rewards(np.array([7.0, 7.0]), True).tolist() == [0, 0]

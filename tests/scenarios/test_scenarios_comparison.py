@@ -109,7 +109,7 @@ def test_a_component_of_ones_own_takes_part_by_name_and_by_file(tmp_path: Path) 
     @uaos.register
     @dataclass(frozen=True)
     class Newest(uaos.GenerationReward):
-        def compute(self, memory, xp):
+        def compute(self, memory):
             return memory.sums[0]
 
     mine = uaos.method("Ex-AP", reward="newest")

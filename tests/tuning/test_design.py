@@ -159,7 +159,7 @@ def test_a_registered_component_is_in_the_space_at_once(preset: str) -> None:
         H: int = uaos.integer(1, 5, default=2)  # and one that the wide space has
         mood: str = uaos.choice("good", "bad", default="good", tuned=False)
 
-        def compute(self, memory, xp):
+        def compute(self, memory):
             return memory.bests.max(axis=0)
 
     made = design(preset)
@@ -189,7 +189,7 @@ def test_a_parameter_of_two_families_says_its_family() -> None:
     class Doubting(uaos.Selection):
         delta: float = uaos.real(0, 1, default=0.5)
 
-        def compute(self, probabilities, draws, progress, xp):
+        def compute(self, probabilities, draws, progress):
             return np.zeros(len(draws.pick), dtype=int)
 
     made = design()

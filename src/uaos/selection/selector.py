@@ -4,9 +4,7 @@ select → (vary, evaluate) → update: metric → memory → reward → quality
 """
 
 import os
-from contextlib import nullcontext
-from functools import partial
-from math import inf
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,34 +13,30 @@ from rich.table import Table
 
 from uaos import statefile
 from uaos.errors import InvalidComponent, InvalidFeedback, InvalidFile, InvalidParameter
-from uaos.selection.compiled import Compute, compiled, has_twin
-from uaos.selection.components import Component
-from uaos.selection.components.metrics import comparable
-from uaos.selection.components.qualities import Evidence
-from uaos.selection.components.selections import Draws
+from uaos.selection.components import Component, Draws, Evidence, Selection
+from uaos.selection.kernels import (
+    count_applications,
+    first_outside,
+    fitness_summary,
+    mask_failures,
+    normalise_probabilities,
+    normalise_qualities,
+    repair_fitness,
+    scale_rewards,
+)
 from uaos.selection.memory import BestMemory, Floats, Integers, memory_for
 from uaos.selection.method import Method
-from uaos.selection.steps import (
-    JudgeOfOne,
-    first_outside,
-    judge,
-    judge_of_one,
-    own,
-    settled_probabilities,
-    settled_qualities,
-    settled_rewards,
-    survey,
-)
 
 #: Version of the file that :meth:`Selector.save` writes.
 FORMAT = 2
 
-_WHOLE = (int, np.integer)
+#: What a component computes, given what its family sees.
+Compute = Callable[..., Any]
 
-# What a generation of one is taken as without a closer look: exact types, for True is an int.
-_ROW = frozenset((list, tuple, np.ndarray))
-_OPERATOR = frozenset((int, np.int64))
-_FITNESS = frozenset((float, np.float64, int))
+# Types that an update with one offspring takes without a closer look: exact, for True is an int.
+_SEQUENCES = frozenset((list, tuple, np.ndarray))
+_OPERATORS = frozenset((int, np.int64))
+_NUMBERS = frozenset((float, np.float64, int))
 
 
 class Selector:
@@ -68,30 +62,29 @@ class Selector:
         budget: int | None = None,
         bests: ArrayLike | None = None,
     ) -> None:
-        if not _whole(n_operators) or n_operators < 2:
+        if not _is_integer(n_operators) or n_operators < 2:
             allowed = "a whole number, 2 or more (among fewer there is nothing to select)"
             raise InvalidParameter("n_operators", n_operators, allowed, owner="a selector")
-        at_work = method.for_operators(int(n_operators))
+        fitted = method.for_operators(int(n_operators))
         if budget is None and method.selection.needs_budget:
             allowed = "a number of offspring: the selection follows the share of it that is spent"
             raise InvalidParameter("budget", budget, allowed, owner=method.selection.name)
-        if budget is not None and not (_whole(budget) and budget > 0):
+        if budget is not None and not (_is_integer(budget) and budget > 0):
             raise InvalidParameter("budget", budget, "a positive number of offspring, or None")
         self.method = method
-        self._at_work = at_work
+        self._fitted = fitted
         self.n_operators = int(n_operators)
-        learning = (at_work.reward, at_work.quality, at_work.probability)
+        self._metric = _checked_compute(fitted.metric)
         self._reward, self._quality, self._probability = (
-            _computing(component, self.n_operators) for component in learning
+            _checked_compute(component, self.n_operators)
+            for component in (fitted.reward, fitted.quality, fitted.probability)
         )
-        self._selection = compiled(at_work.selection)
-        self._judge_of_one = judge_of_one(at_work.metric)
-        self._one = (np.zeros(1, dtype=np.int64), np.zeros(1), np.zeros(1, dtype=bool), np.zeros(1))
-        calm = all(map(has_twin, learning))
-        self._quiet = nullcontext if calm else partial(np.errstate, all="ignore")
-        self._reads_successes = own(at_work.reward) and at_work.reward.memory in (
-            "successes", "window",
-        )  # fmt: skip
+        self._selection = _checked_selection(fitted.selection, self.n_operators)
+        self._single = (np.zeros(1, dtype=np.int64), np.zeros(1), np.zeros(1))
+        # Without a success such a memory stays as it is, and so do the rewards read from it.
+        self._reads_successes = _is_builtin(fitted.reward) and (
+            fitted.reward.memory in ("successes", "window")
+        )
         self.budget = budget
         self.rng = np.random.default_rng(_checked_seed(seed))
         self._restart()
@@ -114,7 +107,7 @@ class Selector:
 
     def _restart(self) -> None:
         k = self.n_operators
-        self._memory = memory_for(self._at_work.reward, k)
+        self._memory = memory_for(self._fitted.reward, k)
         self._rewards = np.zeros(k)
         self._qualities = np.full(k, 1.0 / k)
         self._probabilities = np.full(k, 1.0 / k)
@@ -145,18 +138,17 @@ class Selector:
         Until every operator has been applied once, the first parents get those that have not, in
         random order (`largest_deficit` needs no such rule, and has none).
         """
-        if not _whole(n) or n < 0:
+        if not _is_integer(n) or n < 0:
             raise InvalidParameter("n", n, "a whole number, 0 or more", owner="select")
         numbers = self.rng.random(2 * n + 1)
         draws = Draws(numbers[:n], numbers[n : 2 * n], numbers[2 * n], self._applications)
         progress = min(1.0, self._reported / self.budget) if self.budget else 0.0
-        chosen = self._selection(self._probabilities, draws, progress)
+        operators: Integers = self._selection(self._probabilities, draws, progress)
         if self._all_applied:
-            return np.ascontiguousarray(chosen, dtype=np.int64)
-        operators = np.array(chosen, dtype=np.int64)
+            return operators
         first = self.rng.permutation(np.flatnonzero(self._unapplied))[:n]
         operators[: len(first)] = first
-        self._note_applied(operators)
+        self._note_selected(operators)
         return operators
 
     def update(
@@ -164,66 +156,50 @@ class Selector:
     ) -> None:
         """Learn from one generation: the operator, the parent's and the offspring's fitness.
 
-        NaN and infinite offspring are failed applications; see
-        :func:`uaos.selection.components.metrics.comparable` for parents.
+        NaN and infinite offspring are failed applications. A parent that is not finite is read as
+        the worst finite one; where there is none, nothing improves.
         """
-        # Overflow, 0/0 and the like are masked or saturated where they can arise: no warnings.
-        one = _lone(operators, parent_fitness, offspring_fitness, self.n_operators)
-        if one is not None and self._judge_of_one is not None:
-            self._note_applied(one[0])
-            self._applications[one[0]] += 1
-            with self._quiet():
-                self._learn_from_one(*one, self._judge_of_one)
-            return
-        applied, parents, offspring = self._checked(operators, parent_fitness, offspring_fitness)
-        if len(applied) == 0:
-            return
-        self._note_applied(applied)
-        self._applications += np.bincount(applied, minlength=self.n_operators)
-        with np.errstate(all="ignore"):
-            self._learn(applied, parents, offspring)
+        single = _single_application(operators, parent_fitness, offspring_fitness, self.n_operators)
+        if single is not None:
+            applied, parents, offspring = self._single
+            applied[0], parents[0], offspring[0] = single
+        else:
+            applied, parents, offspring = self._checked(
+                operators, parent_fitness, offspring_fitness
+            )
+            if len(applied) == 0:
+                return
+        self._note_selected(applied)
+        if self._fitted.selection.counts_applications:
+            count_applications(self._applications, applied)
+        self._learn(applied, parents, offspring)
 
+    # Overflow, 0/0 and the like are masked or saturated where they can arise: no warnings.
+    @np.errstate(all="ignore")
     def _learn(self, operators: Integers, parents: Floats, offspring: Floats) -> None:
-        """Metric → memory, of a generation."""
-        metric = self._at_work.metric
-        least_parent, least_offspring, failed = survey(parents, offspring)
-        if failed:
-            parents, offspring = comparable(parents, offspring, np)
+        """Metric → memory → reward → quality → probability."""
+        method, p, q = self._fitted, self._probabilities, self._qualities
+        least_parent, least_offspring, all_finite = fitness_summary(parents, offspring)
+        if not all_finite:
+            parents, offspring = repair_fitness(parents, offspring)
         best_so_far = min(self._best_so_far, least_parent)
-        values = metric.compute(parents, offspring, best_so_far, np)
-        values = _floats(values, len(operators), metric)
-        metrics, successes = judge(values, parents, offspring, metric.by_reference)
+        values = self._metric(parents, offspring, best_so_far)
+        metrics, successes, n_successes = mask_failures(
+            values, parents, offspring, method.metric.by_reference
+        )
         self._memory.record(operators, metrics, successes, offspring)
-        self._adapt()
+        if self._reads_successes and n_successes == 0:
+            rewards = self._rewards
+        else:
+            rewards = scale_rewards(self._reward(self._memory.view()), method.scale_rewards)
+        seen = self._memory.observations() if method.quality.counts_observations else p
+        q = normalise_qualities(self._quality(Evidence(rewards, self._rewards, q, p, seen)))
+        p = normalise_probabilities(self._probability(q, p))
+        self._rewards, self._qualities, self._probabilities = rewards, q, p
         self._best_so_far = min(best_so_far, least_offspring)
         self._reported += len(operators)
 
-    def _learn_from_one(
-        self, operator: int, parent: float, offspring: float, judge_of_one: JudgeOfOne
-    ) -> None:
-        """Metric → memory, of a generation of one: in plain numbers, which is faster."""
-        best_so_far = min(self._best_so_far, parent) if parent > -inf else self._best_so_far
-        metric, success = judge_of_one(parent, offspring, best_so_far)
-        operators, metrics, successes, made = self._one
-        operators[0], metrics[0], successes[0], made[0] = operator, metric, success, offspring
-        self._memory.record(operators, metrics, successes, made)
-        # A failure leaves a memory of successes as it was, and so the rewards read from it.
-        same = self._reads_successes and not success
-        self._adapt(self._rewards if same else None)
-        self._best_so_far = min(best_so_far, offspring) if offspring > -inf else best_so_far
-        self._reported += 1
-
-    def _adapt(self, rewards: Floats | None = None) -> None:
-        """Memory → reward → quality → probability; `rewards` are those already known."""
-        method, p, q = self._at_work, self._probabilities, self._qualities
-        if rewards is None:
-            rewards = settled_rewards(self._reward(self._memory.view()), method.scale_rewards)
-        seen = self._memory.observations() if method.quality.counts_observations else p
-        q = settled_qualities(self._quality(Evidence(rewards, self._rewards, q, p, seen)))
-        p = settled_probabilities(self._probability(q, p))
-        self._rewards, self._qualities, self._probabilities = rewards, q, p
-
-    def _note_applied(self, operators: Integers | int) -> None:
+    def _note_selected(self, operators: Integers) -> None:
         if self._all_applied:
             return
         self._unapplied[operators] = False
@@ -341,17 +317,17 @@ class Selector:
         return table
 
 
-def _lone(
+def _single_application(
     operator: Any, parent: Any, offspring: Any, n_operators: int
 ) -> tuple[int, float, float] | None:
-    """The numbers of a generation of one; None if it is another, or needs the full check."""
-    if type(operator) in _ROW:
-        if type(parent) not in _ROW or type(offspring) not in _ROW:
+    """The numbers of an update with one offspring; None for any that needs the full check."""
+    if type(operator) in _SEQUENCES:
+        if type(parent) not in _SEQUENCES or type(offspring) not in _SEQUENCES:
             return None
         operator, parent, offspring = _only(operator), _only(parent), _only(offspring)
-    if type(parent) not in _FITNESS or type(offspring) not in _FITNESS:
+    if type(parent) not in _NUMBERS or type(offspring) not in _NUMBERS:
         return None
-    if type(operator) not in _OPERATOR or not 0 <= operator < n_operators:
+    if type(operator) not in _OPERATORS or not 0 <= operator < n_operators:
         return None
     try:
         return operator, float(parent), float(offspring)
@@ -359,39 +335,69 @@ def _lone(
         return None
 
 
-def _only(row: Any) -> Any:
-    """The number in a row of one."""
-    if type(row) is np.ndarray:
-        return row.item() if row.shape == (1,) and row.dtype.kind in "iuf" else None
-    return row[0] if len(row) == 1 else None
+def _only(sequence: Any) -> Any:
+    """The number in a sequence of one, or None."""
+    if type(sequence) is np.ndarray:
+        return sequence.item() if sequence.shape == (1,) and sequence.dtype.kind in "iuf" else None
+    return sequence[0] if len(sequence) == 1 else None
 
 
-def _computing(component: Component, length: int) -> Compute:
-    """The component as the selector runs it, giving `length` floats."""
-    compute = compiled(component)
-    if has_twin(component):
+def _is_builtin(component: Component) -> bool:
+    """Whether it is of this package; a subclass of a user's is not."""
+    return type(component).__module__.startswith("uaos.selection.components.")
+
+
+def _checked_compute(component: Component, length: int | None = None) -> Compute:
+    """The component's `compute`; a custom one is held to a float for each operator or offspring."""
+    compute: Compute = component.compute  # type: ignore[attr-defined]
+    if _is_builtin(component):
         return compute
-    return lambda *inputs: _floats(compute(*inputs), length, component)
+
+    def checked(*inputs: Any) -> Floats:
+        values = np.ascontiguousarray(compute(*inputs), dtype=np.float64)
+        expected = len(inputs[0]) if length is None else length
+        if values.shape != (expected,):
+            raise InvalidComponent(
+                f"compute of the {component.family} {component.name!r} returned an array of shape "
+                f"{values.shape}; expected ({expected},)"
+            )
+        return values
+
+    return checked
 
 
-def _floats(values: Any, length: int, component: Component) -> Floats:
-    """What a component computed, as the steps after it need it."""
-    array = np.ascontiguousarray(values, dtype=np.float64)
-    if array.shape != (length,):
-        raise InvalidComponent(
-            f"compute of the {component.family} {component.name!r} returned an array of shape "
-            f"{array.shape}; expected ({length},)"
-        )
-    return array
+def _checked_selection(selection: Selection, n_operators: int) -> Compute:
+    """The selection's `compute`; a custom one is held to an existing operator for each parent."""
+    if _is_builtin(selection):
+        return selection.compute
+
+    def checked(probabilities: Floats, draws: Draws, progress: float) -> Integers:
+        chosen = np.asarray(selection.compute(probabilities, draws, progress))
+        n = len(draws.pick)
+        if chosen.shape != (n,) or chosen.dtype.kind not in "iu":
+            raise InvalidComponent(
+                f"compute of the selection {selection.name!r} returned an array of shape "
+                f"{chosen.shape} and type {chosen.dtype}; expected ({n},) integers"
+            )
+        operators = np.array(chosen, dtype=np.int64)
+        wrong = first_outside(operators, n_operators)
+        if wrong >= 0:
+            raise InvalidComponent(
+                f"compute of the selection {selection.name!r} returned operator "
+                f"{operators[wrong]}; expected 0 to {n_operators - 1}"
+            )
+        return operators
+
+    return checked
 
 
-def _whole(value: object) -> bool:
-    return isinstance(value, _WHOLE) and not isinstance(value, bool)
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def _checked_seed(seed: int | np.random.Generator | None) -> int | np.random.Generator | None:
     if seed is None or isinstance(seed, np.random.Generator):
         return seed
-    if _whole(seed) and seed >= 0:
+    if _is_integer(seed) and seed >= 0:
         return int(seed)
     raise InvalidParameter("seed", seed, "a whole number >= 0, a numpy Generator, or None")

@@ -12,7 +12,6 @@ from uaos.selection.components.probabilities import Probability
 from uaos.selection.components.qualities import Evidence, Quality
 from uaos.selection.components.registry import FAMILIES, build, components, register
 from uaos.selection.components.rewards import GenerationReward, Reward, SuccessReward, WindowReward
-from uaos.selection.components.rewards_ranked import AreaUnderCurve as _  # noqa: F401 (registers the family)
 from uaos.selection.components.selections import Draws, Selection
 
 __all__ = [

@@ -1,20 +1,23 @@
 """What every component is: a frozen dataclass with a name, declared parameters and one method.
 
 A component's fields are its hyper-parameters (declared with :mod:`uaos.params`), its docstring
-holds the equation and the reference, and its one method `compute` evaluates the equation. Built-in
-components write it in array-namespace style: `xp` is NumPy, or `jax.numpy` inside `jit` and `vmap`;
-no in-place writes, no data-dependent shapes, no Python branches on array values.
+holds the equation and the reference, and its one method `compute` evaluates the equation: in NumPy,
+or by a numba kernel beside the class where NumPy's calls would cost more than the equation. Sums
+of a kernel run in the order of the index and its functions are those of the C library, or both are
+left to NumPy, so that compiled and interpreted kernels agree to the last bit.
 """
 
 import re
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
+from uaos.jit import njit
 from uaos.params import check_fields, known_only, parameters
 
-#: An array of whatever library the namespace `xp` belongs to.
+#: A NumPy array; what numba returns has no type.
 Array = Any
-Namespace = Any
 
 #: Metrics, rewards and qualities saturate at ±LIMIT, so that their squares, cubes and sums over a
 #: memory stay finite even for fitness values near the end of the floating-point range.
@@ -53,19 +56,15 @@ class Component:
         return f"{self.name}({values})" if values else self.name
 
 
-def ratio(numerator: Array, denominator: Array, xp: Namespace) -> Array:
+def ratio(numerator: Array, denominator: Array) -> Array:
     """`numerator / denominator`, and 0 where the denominator is 0."""
     zero = denominator == 0
-    return xp.where(zero, 0.0, numerator / xp.where(zero, 1.0, denominator))
+    return np.where(zero, 0.0, numerator / np.where(zero, 1.0, denominator))
 
 
-def saturate(values: Array, xp: Namespace) -> Array:
-    """The values cut to ±LIMIT; NaN (an undefined quantity) becomes 0."""
-    return xp.where(values == values, xp.minimum(xp.maximum(values, -LIMIT), LIMIT), 0.0)
-
-
-def unit_sum(values: Array) -> Array:
-    """Non-negative values divided by their sum; 1/K each if the sum is 0."""
-    total = values.sum()
-    nothing = 1.0 * (total == 0)
-    return (values + nothing) / (total + nothing * values.shape[0])
+@njit(cache=True)
+def saturate(value: float) -> float:
+    """The value cut to ±LIMIT; NaN, an undefined quantity, is 0."""
+    if np.isnan(value):
+        return 0.0
+    return min(max(value, -LIMIT), LIMIT)

@@ -16,43 +16,36 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from uaos.selection.components.base import Array, Component, Namespace, saturate
+import numpy as np
+
+from uaos.jit import njit
+from uaos.selection.components.base import Array, Component
 from uaos.selection.components.registry import register
+
+#: The smallest positive normal number.
+SMALLEST = sys.float_info.min
 
 
 class Metric(Component):
-    """A metric computes one value an offspring; :func:`measure` masks those that do not improve."""
+    """A metric computes one value for each offspring; the selector masks those not improving."""
 
     family: ClassVar[str] = "metric"
     #: Whether a success needs a metric above 0, beyond improving on the parent.
     by_reference: ClassVar[bool] = False
 
     @abstractmethod
-    def compute(self, parents: Array, offspring: Array, best_so_far: Array, xp: Namespace) -> Array:
+    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:
         """The metric of every offspring, were it improving; a failed one has `u_i` = inf."""
         raise NotImplementedError
 
 
-def measure(
-    metric: Metric, parents: Array, offspring: Array, best_so_far: Array, xp: Namespace
-) -> tuple[Array, Array]:
-    """The metrics and the successes of one generation, of fitness made :func:`comparable`."""
-    improves = offspring < parents
-    values = metric.compute(parents, offspring, best_so_far, xp)
-    values = xp.where(improves, saturate(values, xp), 0.0)
-    return values, improves & (values > 0) if metric.by_reference else improves
-
-
-def comparable(parents: Array, offspring: Array, xp: Namespace) -> tuple[Array, Array]:
-    """The fitness values as a metric takes them, where some evaluations failed.
-
-    A fitness that is not finite is a failed evaluation. Such an offspring becomes inf, which never
-    improves. Such a parent (the specification is silent) is read as the worst finite parent, so
-    that improving on it has a finite size; where no parent is finite, nothing improves.
-    """
-    known = xp.isfinite(parents)
-    worst = xp.where(known, parents, -xp.inf).max()
-    return xp.where(known, parents, worst), xp.where(xp.isfinite(offspring), offspring, xp.inf)
+@njit(cache=True)
+def improvement_on(reference: float, offspring: Array) -> Array:
+    """How much better each offspring is than a reference, 0 if it is not."""
+    values = np.empty(len(offspring))
+    for i in range(len(offspring)):
+        values[i] = max(0.0, reference - offspring[i])
+    return values
 
 
 @register
@@ -67,9 +60,7 @@ class OffspringFitness(Metric):
     algorithm", IEEE International Conference on Evolutionary Computation.
     """
 
-    def compute(  # noqa: D102 (see Metric)
-        self, parents: Array, offspring: Array, best_so_far: Array, xp: Namespace
-    ) -> Array:
+    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:  # noqa: D102
         return -offspring
 
 
@@ -88,10 +79,8 @@ class ExpOffspringFitness(Metric):
     adaptive operator selection of discrete parameters", arXiv 2005.05613.
     """
 
-    def compute(  # noqa: D102
-        self, parents: Array, offspring: Array, best_so_far: Array, xp: Namespace
-    ) -> Array:
-        return xp.exp(offspring.min() - offspring)
+    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:  # noqa: D102
+        return np.exp(offspring.min() - offspring)
 
 
 @register
@@ -106,9 +95,7 @@ class ParentImprovement(Metric):
     coded genetic algorithms", Workshop on Advances and Trends in AI for Problem Solving.
     """
 
-    def compute(  # noqa: D102
-        self, parents: Array, offspring: Array, best_so_far: Array, xp: Namespace
-    ) -> Array:
+    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:  # noqa: D102
         return parents - offspring
 
 
@@ -125,10 +112,8 @@ class BestParentImprovement(Metric):
 
     by_reference: ClassVar[bool] = True
 
-    def compute(  # noqa: D102
-        self, parents: Array, offspring: Array, best_so_far: Array, xp: Namespace
-    ) -> Array:
-        return xp.maximum(0.0, parents.min() - offspring)
+    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:  # noqa: D102
+        return improvement_on(parents.min(), offspring)
 
 
 @register
@@ -145,10 +130,8 @@ class BestSoFarImprovement(Metric):
 
     by_reference: ClassVar[bool] = True
 
-    def compute(  # noqa: D102
-        self, parents: Array, offspring: Array, best_so_far: Array, xp: Namespace
-    ) -> Array:
-        return xp.maximum(0.0, best_so_far - offspring)
+    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:  # noqa: D102
+        return improvement_on(best_so_far, offspring)
 
 
 @register
@@ -165,10 +148,18 @@ class MedianImprovement(Metric):
 
     by_reference: ClassVar[bool] = True
 
-    def compute(  # noqa: D102
-        self, parents: Array, offspring: Array, best_so_far: Array, xp: Namespace
-    ) -> Array:
-        return xp.maximum(0.0, xp.median(parents) - offspring)
+    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:  # noqa: D102
+        return improvement_on(_median(parents), offspring)
+
+
+@njit(cache=True)
+def _median(values: Array) -> float:
+    ordered = np.sort(values)
+    middle = len(ordered) // 2
+    median: float = ordered[middle]
+    if len(ordered) % 2 == 0:
+        median = (ordered[middle - 1] + ordered[middle]) / 2.0
+    return median
 
 
 @register
@@ -185,8 +176,14 @@ class RelativeImprovement(Metric):
     IEEE Transactions on Evolutionary Computation 8(2).
     """
 
-    def compute(  # noqa: D102
-        self, parents: Array, offspring: Array, best_so_far: Array, xp: Namespace
-    ) -> Array:
-        divisor = xp.where(offspring == 0, sys.float_info.min, offspring)
-        return best_so_far / divisor * (parents - offspring)
+    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:  # noqa: D102
+        return _relative_improvement(parents, offspring, best_so_far)
+
+
+@njit(cache=True)
+def _relative_improvement(parents: Array, offspring: Array, best_so_far: float) -> Array:
+    values = np.empty(len(offspring))
+    for i in range(len(offspring)):
+        divisor = offspring[i] if offspring[i] != 0.0 else SMALLEST
+        values[i] = best_so_far / divisor * (parents[i] - offspring[i])
+    return values

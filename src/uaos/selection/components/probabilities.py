@@ -7,9 +7,12 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
+import numpy as np
+
 from uaos.errors import InvalidParameter
+from uaos.jit import njit
 from uaos.params import parameters, per_operator, real
-from uaos.selection.components.base import Array, Component, Namespace, unit_sum
+from uaos.selection.components.base import Array, Component
 from uaos.selection.components.registry import register
 
 
@@ -36,13 +39,8 @@ class Probability(Component):
         return self
 
     @abstractmethod
-    def compute(self, qualities: Array, probabilities: Array, xp: Namespace) -> Array:
+    def compute(self, qualities: Array, probabilities: Array) -> Array:
         """The K new probabilities from the qualities (sum 1) and the old probabilities."""
-
-
-def normalised(probabilities: Array) -> Array:
-    """The probabilities divided by their sum; 1/K each if the sum is 0."""
-    return unit_sum(probabilities)
 
 
 def least_parameter() -> float:
@@ -72,10 +70,21 @@ class ProbabilityMatching(Probability):
     p_min: float = least_parameter()
     error: float = real(0, 1, default=0, symbol="ε", doc="added to every quality")
 
-    def compute(self, qualities: Array, probabilities: Array, xp: Namespace) -> Array:  # noqa: D102
-        share = qualities + self.error
-        free = 1.0 - qualities.shape[0] * self.p_min
-        return self.p_min + free * share / share.sum()
+    def compute(self, qualities: Array, probabilities: Array) -> Array:  # noqa: D102
+        return _probability_matching(qualities, self.p_min, self.error)
+
+
+@njit(cache=True)
+def _probability_matching(qualities: Array, p_min: float, error: float) -> Array:
+    K = len(qualities)
+    total = 0.0
+    for op in range(K):
+        total += qualities[op] + error
+    free = 1.0 - K * p_min
+    probabilities = np.empty(K)
+    for op in range(K):
+        probabilities[op] = p_min + free * (qualities[op] + error) / total
+    return probabilities
 
 
 @register
@@ -104,10 +113,22 @@ class AdaptivePursuit(Probability):
                 "p_max", self.p_max, f"at least p_min = {self.p_min:g}", owner=self.name
             )
 
-    def compute(self, qualities: Array, probabilities: Array, xp: Namespace) -> Array:  # noqa: D102
-        best = xp.arange(qualities.shape[0]) == qualities.argmax()
-        goal = xp.where(best, self.p_max, self.p_min)
-        return self.mu * goal + (1.0 - self.mu) * probabilities
+    def compute(self, qualities: Array, probabilities: Array) -> Array:  # noqa: D102
+        return _adaptive_pursuit(qualities, probabilities, self.p_min, self.p_max, self.mu)
+
+
+@njit(cache=True)
+def _adaptive_pursuit(qualities: Array, old: Array, p_min: float, p_max: float, mu: float) -> Array:
+    K = len(qualities)
+    best = 0
+    for op in range(K):
+        if qualities[op] > qualities[best]:
+            best = op
+    probabilities = np.empty(K)
+    for op in range(K):
+        goal = p_max if op == best else p_min
+        probabilities[op] = mu * goal + (1.0 - mu) * old[op]
+    return probabilities
 
 
 @register
@@ -122,5 +143,5 @@ class Identity(Probability):
     of learning structures", Congress on Evolutionary Computation.
     """
 
-    def compute(self, qualities: Array, probabilities: Array, xp: Namespace) -> Array:  # noqa: D102
+    def compute(self, qualities: Array, probabilities: Array) -> Array:  # noqa: D102
         return qualities

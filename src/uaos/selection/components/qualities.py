@@ -1,15 +1,19 @@
 """Qualities: the running estimate of each operator's worth, from its rewards.
 
-Whatever the component, :func:`normalised` follows: negative values are shifted so that the smallest
+Whatever the component, normalisation follows: negative values are shifted so that the smallest
 is 0, and the qualities are divided by their sum (sum 0: 1/K each).
 """
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+import numpy as np
+
+from uaos.jit import njit
 from uaos.params import choice, real
-from uaos.selection.components.base import Array, Component, Namespace, saturate, unit_sum
+from uaos.selection.components.base import Array, Component, saturate
 from uaos.selection.components.registry import register
 
 
@@ -36,15 +40,8 @@ class Quality(Component):
     counts_observations: ClassVar[bool] = True
 
     @abstractmethod
-    def compute(self, now: Evidence, xp: Namespace) -> Array:
+    def compute(self, now: Evidence) -> Array:
         """The K qualities, before normalisation."""
-
-
-def normalised(qualities: Array, xp: Namespace) -> Array:
-    """The qualities shifted so that none is negative, and divided by their sum."""
-    finite = saturate(qualities, xp)
-    low = finite.min()
-    return unit_sum(finite - low * (low < 0))
 
 
 def decay_parameter(default: float) -> float:
@@ -69,8 +66,17 @@ class WeightedSum(Quality):
 
     delta: float = decay_parameter(default=0.6)
 
-    def compute(self, now: Evidence, xp: Namespace) -> Array:  # noqa: D102 (see base)
-        return self.delta * now.rewards + (1.0 - self.delta) * now.qualities
+    def compute(self, now: Evidence) -> Array:  # noqa: D102 (see base)
+        return _weighted_sum(now.rewards, now.qualities, self.delta)
+
+
+@njit(cache=True)
+def _weighted_sum(rewards: Array, old: Array, delta: float) -> Array:
+    K = len(rewards)
+    qualities = np.empty(K)
+    for op in range(K):
+        qualities[op] = delta * rewards[op] + (1.0 - delta) * old[op]
+    return qualities
 
 
 @register
@@ -94,9 +100,27 @@ class UpperConfidenceBound(Quality):
         0.01, 100, default=0.5, allowed=(0, 1e6), log=True, symbol="C", doc="weight of the bonus"
     )
 
-    def compute(self, now: Evidence, xp: Namespace) -> Array:  # noqa: D102
-        seen = xp.maximum(1.0, now.observations)
-        return now.rewards + self.C * xp.sqrt(xp.log(seen.sum()) / seen)
+    def compute(self, now: Evidence) -> Array:  # noqa: D102
+        # NumPy's logarithm and that of the C library need not agree in the last bit.
+        log = np.log(_all_observations(now.observations))
+        return _upper_confidence_bound(now.rewards, now.observations, self.C, log)
+
+
+@njit(cache=True)
+def _all_observations(observations: Array) -> float:
+    total = 0.0
+    for seen in observations:
+        total += max(1.0, seen)
+    return total
+
+
+@njit(cache=True)
+def _upper_confidence_bound(rewards: Array, observations: Array, C: float, log: float) -> Array:
+    K = len(rewards)
+    qualities = np.empty(K)
+    for op in range(K):
+        qualities[op] = rewards[op] + C * math.sqrt(log / max(1.0, observations[op]))
+    return qualities
 
 
 @register
@@ -113,7 +137,7 @@ class Identity(Quality):
 
     counts_observations: ClassVar[bool] = False
 
-    def compute(self, now: Evidence, xp: Namespace) -> Array:  # noqa: D102
+    def compute(self, now: Evidence) -> Array:  # noqa: D102
         return now.rewards
 
 
@@ -136,12 +160,21 @@ class WeightedNormalisedSum(Quality):
     delta: float = decay_parameter(default=0.3)
     q_min: float = real(0, 1, default=0.1, symbol="q_min", doc="least share of an operator")
 
-    def compute(self, now: Evidence, xp: Namespace) -> Array:  # noqa: D102
-        r = now.rewards
-        total = r.sum()
-        share = xp.where(total == 0, 1.0 / r.shape[0], r / xp.where(total == 0, 1.0, total))
-        floored = xp.maximum(self.q_min, saturate(share, xp))
-        return self.delta * floored + (1.0 - self.delta) * now.qualities
+    def compute(self, now: Evidence) -> Array:  # noqa: D102
+        total = now.rewards.sum()
+        return _weighted_normalised_sum(now.rewards, now.qualities, total, self.delta, self.q_min)
+
+
+@njit(cache=True)
+def _weighted_normalised_sum(
+    rewards: Array, old: Array, total: float, delta: float, q_min: float
+) -> Array:
+    K = len(rewards)
+    qualities = np.empty(K)
+    for op in range(K):
+        share = saturate(rewards[op] / total) if total != 0.0 else 1.0 / K
+        qualities[op] = delta * max(q_min, share) + (1.0 - delta) * old[op]
+    return qualities
 
 
 @register
@@ -180,18 +213,35 @@ class Bellman(Quality):
         True, False, default=True, tuned=False, doc="whether the solution passes through a softmax"
     )
 
-    def compute(self, now: Evidence, xp: Namespace) -> Array:  # noqa: D102
-        p, gamma, k = now.probabilities, self.gamma, now.probabilities.shape[0]
-        immediate = self.c1 * now.rewards + self.c2 * now.previous_rewards
-        row = k * p + 1.0
-        s = (p / row).sum()
-        own, other = 1.0 - gamma * s, gamma * (1.0 - s)
-        total, weighted = immediate.sum(), (p * immediate).sum()
-        determinant = (1.0 - gamma) * (1.0 + gamma - 2.0 * gamma * s)
-        a = (own * total + k * other * weighted) / determinant
-        b = (other / k * total + own * weighted) / determinant
-        value = immediate + gamma * (a * p + b) / row
-        if not self.softmax:
-            return value
-        # The softmax divides by the sum: so does the normalisation that follows every quality.
-        return xp.exp(value - value.max())
+    def compute(self, now: Evidence) -> Array:  # noqa: D102
+        return _bellman(
+            now.rewards, now.previous_rewards, now.probabilities,
+            self.c1, self.c2, self.gamma, self.softmax,
+        )  # fmt: skip
+
+
+@njit(cache=True)
+def _bellman(
+    rewards: Array, previous: Array, p: Array, c1: float, c2: float, gamma: float, softmax: bool
+) -> Array:
+    K = len(rewards)
+    value = np.empty(K)
+    s = total = weighted = 0.0
+    for op in range(K):
+        value[op] = c1 * rewards[op] + c2 * previous[op]
+        s += p[op] / (K * p[op] + 1.0)
+        total += value[op]
+        weighted += p[op] * value[op]
+    own, other = 1.0 - gamma * s, gamma * (1.0 - s)
+    determinant = (1.0 - gamma) * (1.0 + gamma - 2.0 * gamma * s)
+    a = (own * total + K * other * weighted) / determinant
+    b = (other / K * total + own * weighted) / determinant
+    largest = -math.inf
+    for op in range(K):
+        value[op] += gamma * (a * p[op] + b) / (K * p[op] + 1.0)
+        largest = max(largest, value[op])
+    if softmax:
+        # It divides by the sum: so does the normalisation that follows every quality.
+        for op in range(K):
+            value[op] = math.exp(value[op] - largest)
+    return value

@@ -7,16 +7,20 @@ quotient whose denominator is 0 is 0 unless said otherwise.
 
 Three base classes say which memory a reward reads: :class:`GenerationReward` (the last `max_gen`
 generations), :class:`SuccessReward` (each operator's last `fix_appl` successes) and
-:class:`WindowReward` (the last `W` successes of all operators). Those of the second and third kind
-stand in :mod:`uaos.selection.components.rewards_ranked`.
+:class:`WindowReward` (the last `W` successes of all operators).
 """
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
+import numpy as np
+
+from uaos.jit import njit
 from uaos.params import choice, integer, real
-from uaos.selection.components.base import Array, Component, Namespace, ratio
+from uaos.selection.components.base import Array, Component, ratio, saturate
 from uaos.selection.components.registry import register
 from uaos.selection.components.views import Bests, Generations, Successes, Window
 
@@ -26,6 +30,23 @@ def generations_parameter(default: int = 10) -> Any:
     return integer(
         1, 50, default=default, allowed=(1, 10_000), doc="how many generations are looked at"
     )
+
+
+def successes_parameter() -> Any:
+    """Declare `fix_appl`; the paper prints 10 to 50, yet one of its tuned values is 66."""
+    return integer(
+        10, 150, default=50, allowed=(1, 100_000), doc="how many successes of each operator count"
+    )
+
+
+def window_parameter() -> Any:
+    """Declare `W`."""
+    return integer(20, 150, default=50, allowed=(1, 100_000), doc="size of the window")
+
+
+def decay_parameter() -> Any:
+    """Declare `D`."""
+    return real(0, 1, default=0.4, symbol="D", doc="decay factor of the ranks")
 
 
 class Reward(Component):
@@ -41,7 +62,7 @@ class Reward(Component):
         raise NotImplementedError
 
     @abstractmethod
-    def compute(self, memory: Any, xp: Namespace) -> Array:
+    def compute(self, memory: Any) -> Array:
         """The K rewards, before scaling."""
 
 
@@ -56,7 +77,7 @@ class GenerationReward(Reward):
         return self.max_gen
 
     @abstractmethod
-    def compute(self, memory: Generations, xp: Namespace) -> Array:
+    def compute(self, memory: Generations) -> Array:
         """The K rewards from the generations, newest first."""
 
 
@@ -71,7 +92,7 @@ class SuccessReward(Reward):
         return self.fix_appl
 
     @abstractmethod
-    def compute(self, memory: Successes, xp: Namespace) -> Array:
+    def compute(self, memory: Successes) -> Array:
         """The K rewards from each operator's successes."""
 
 
@@ -86,15 +107,8 @@ class WindowReward(Reward):
         return self.W
 
     @abstractmethod
-    def compute(self, memory: Window, xp: Namespace) -> Array:
+    def compute(self, memory: Window) -> Array:
         """The K rewards from the window."""
-
-
-def scaled(rewards: Array) -> Array:
-    """The rewards mapped linearly onto [0, 1]; all equal: all 0."""
-    low = rewards.min()
-    span = rewards.max() - low
-    return (rewards - low) / (span + (span == 0))
 
 
 @register
@@ -119,11 +133,29 @@ class SuccessRate(GenerationReward):
     frac: float = real(0, 1, default=0.01, doc="share of everybody's successes given to each")
     noise: float = real(0, 1, default=0, symbol="ε", doc="added to every reward")
 
-    def compute(self, memory: Generations, xp: Namespace) -> Array:  # noqa: D102 (see base)
-        s = memory.successes
-        everybody = s.sum(axis=1)[:, None]
-        rates = (s**self.power + self.frac * everybody) / xp.maximum(1.0, memory.applications)
-        return rates.sum(axis=0) + self.noise
+    def compute(self, memory: Generations) -> Array:  # noqa: D102 (see base)
+        return _success_rate(
+            memory.successes, memory.applications, self.power, self.frac, self.noise
+        )
+
+
+@njit(cache=True)
+def _success_rate(
+    successes: Array, applications: Array, power: int, frac: float, noise: float
+) -> Array:
+    T, K = successes.shape
+    rewards = np.zeros(K)
+    for t in range(T):
+        everybody = 0.0
+        for op in range(K):
+            everybody += successes[t, op]
+        for op in range(K):
+            s = successes[t, op]
+            gained = s * s if power == 2 else s
+            rewards[op] += (gained + frac * everybody) / max(1.0, applications[t, op])
+    for op in range(K):
+        rewards[op] += noise
+    return rewards
 
 
 @register
@@ -141,8 +173,20 @@ class ImmediateSuccess(GenerationReward):
     PPSN XV.
     """
 
-    def compute(self, memory: Generations, xp: Namespace) -> Array:  # noqa: D102
-        return memory.successes[0] / memory.applications[0].sum()
+    def compute(self, memory: Generations) -> Array:  # noqa: D102
+        return _immediate_success(memory.successes, memory.applications)
+
+
+@njit(cache=True)
+def _immediate_success(successes: Array, applications: Array) -> Array:
+    K = successes.shape[1]
+    NP = 0.0
+    for op in range(K):
+        NP += applications[0, op]
+    rewards = np.empty(K)
+    for op in range(K):
+        rewards[op] = successes[0, op] / NP
+    return rewards
 
 
 @register
@@ -159,8 +203,22 @@ class SuccessSum(GenerationReward):
 
     max_gen: int = generations_parameter()
 
-    def compute(self, memory: Generations, xp: Namespace) -> Array:  # noqa: D102
-        return ratio(memory.sums.sum(axis=0), memory.applications.sum(axis=0), xp)
+    def compute(self, memory: Generations) -> Array:  # noqa: D102
+        return _success_sum(memory.sums, memory.applications)
+
+
+@njit(cache=True)
+def _success_sum(sums: Array, applications: Array) -> Array:
+    T, K = sums.shape
+    rewards = np.zeros(K)
+    for op in range(K):
+        total = applied = 0.0
+        for t in range(T):
+            total += sums[t, op]
+            applied += applications[t, op]
+        if applied > 0.0:
+            rewards[op] = total / applied
+    return rewards
 
 
 @register
@@ -177,8 +235,8 @@ class GenerationSuccessSum(GenerationReward):
 
     max_gen: int = generations_parameter()
 
-    def compute(self, memory: Generations, xp: Namespace) -> Array:  # noqa: D102
-        return ratio(memory.sums, memory.applications, xp).sum(axis=0)
+    def compute(self, memory: Generations) -> Array:  # noqa: D102
+        return ratio(memory.sums, memory.applications).sum(axis=0)
 
 
 @register
@@ -200,12 +258,301 @@ class Best2Generations(GenerationReward):
     beta: int = choice(0, 1, default=1, symbol="β", doc="1: per change of applications")
     max_gen = 2
 
-    def compute(self, memory: Generations, xp: Namespace) -> Array:  # noqa: D102
+    def compute(self, memory: Generations) -> Array:  # noqa: D102
         now, before = memory.bests[0], memory.bests[1]
         relative = before**self.alpha
-        change = xp.abs(memory.applications[0] - memory.applications[1]) ** self.beta
+        change = np.abs(memory.applications[0] - memory.applications[1]) ** self.beta
         gain = self.C * (now - before)
-        return gain / xp.where(relative == 0, 1.0, relative) / xp.where(change == 0, 1.0, change)
+        return gain / np.where(relative == 0, 1.0, relative) / np.where(change == 0, 1.0, change)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class NormalisedBestSum(GenerationReward):
+    """The mean of the best metrics of the last generations (extreme values).
+
+    Equation:
+        r[op] = (1/T) Σ_t B[t,op]^ρ / (max_j Σ_t B[t,j])^α
+
+    Reference: Fialho, Á., Schoenauer, M. & Sebag, M. (2009), "Analysis of adaptive operator
+    selection techniques on the royal road and long k-path problems", GECCO.
+    """
+
+    max_gen: int = generations_parameter()
+    rho: int = choice(1, 2, 3, default=1, symbol="ρ", doc="intensity")
+    alpha: int = choice(0, 1, default=0, symbol="α", doc="1: relative to the best operator")
+
+    def compute(self, memory: Generations) -> Array:  # noqa: D102
+        largest = memory.bests.sum(axis=0).max() ** self.alpha
+        mean = (memory.bests**self.rho).sum(axis=0) / memory.count
+        return ratio(mean, largest)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class ParetoDominance(SuccessReward):
+    """How many operators it dominates in diversity and mean of its successes.
+
+    Each operator is the point (std, mean) of its last fix_appl success metrics, both maximised. An
+    operator without a success has no point: reward 0, and it takes no part.
+
+    Equation:
+        PD(op) = #{j : op dominates j}
+        r[op] = PD(op) / Σ_j PD(j)
+
+    Reference: Maturana, J., Lardeux, F. & Saubion, F. (2010), "Autonomous operator management for
+    evolutionary algorithms", Journal of Heuristics 16(6).
+    """
+
+    fix_appl: int = successes_parameter()
+
+    def compute(self, memory: Successes) -> Array:  # noqa: D102 (see base)
+        wins, _ = _dominance_counts(*memory.points())
+        return ratio(wins, wins.sum())
+
+
+@njit(cache=True)
+def _dominance_counts(std: Array, mean: Array, present: Array) -> tuple[Array, Array]:
+    """How many operators each one dominates, and how many dominate it.
+
+    The point (std, mean) of a dominates that of b if it is >= in both and > in one: diversity and
+    mean of what an operator makes are both maximised (⚑ as the paper says; its authors' script
+    minimises the deviation).
+    """
+    K = len(std)
+    wins, losses = np.zeros(K), np.zeros(K)
+    for a in range(K):
+        for b in range(K):
+            at_least = std[a] >= std[b] and mean[a] >= mean[b]
+            better = std[a] > std[b] or mean[a] > mean[b]
+            if at_least and better and present[a] and present[b]:
+                wins[a] += 1.0
+                losses[b] += 1.0
+    return wins, losses
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class ParetoRank(SuccessReward):
+    """How few operators dominate it in diversity and mean of its successes.
+
+    Points as in pareto_dominance; an operator without a point has reward 0. (The paper's PR / ΣPR
+    rewards the dominated; it is subtracted from 1, so that larger is better.)
+
+    Equation:
+        PR(op) = #{j : j dominates op}
+        r[op] = 1 − PR(op) / Σ_j PR(j)
+
+    Reference: Maturana, J., Lardeux, F. & Saubion, F. (2010), "Autonomous operator management for
+    evolutionary algorithms", Journal of Heuristics 16(6).
+    """
+
+    fix_appl: int = successes_parameter()
+
+    def compute(self, memory: Successes) -> Array:  # noqa: D102
+        _, losses = _dominance_counts(*memory.points())
+        return np.where(memory.counts > 0, 1.0 - ratio(losses, losses.sum()), 0.0)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class CompassProjection(SuccessReward):
+    """Diversity and mean of its successes, projected on the direction θ.
+
+    σ and μ are the operator's std and mean, each divided by its maximum over the operators; an
+    operator without a success is the point (0, 0). (The paper's minimum keeps the wrong index.)
+
+    Equation:
+        v[op] = hypot(σ, μ) · cos(atan2(μ, σ) − θ) = σ cos θ + μ sin θ
+        r[op] = v[op] − min_j v[j]
+
+    Reference: Maturana, J. & Saubion, F. (2008), "A compass to guide genetic algorithms", PPSN X.
+    """
+
+    fix_appl: int = successes_parameter()
+    theta: int = choice(36, 45, 54, 90, default=45, symbol="θ", unit="°", doc="direction")
+
+    def compute(self, memory: Successes) -> Array:  # noqa: D102
+        std, mean, present = memory.points()
+        angle = math.radians(self.theta)
+        return _project(std, mean, present, math.cos(angle), math.sin(angle))
+
+
+@njit(cache=True)
+def _project(std: Array, mean: Array, present: Array, cosine: float, sine: float) -> Array:
+    K = len(std)
+    most_diverse = best = -math.inf
+    for op in range(K):
+        most_diverse = max(most_diverse, std[op] if present[op] else 0.0)
+        best = max(best, mean[op] if present[op] else 0.0)
+    v = np.zeros(K)
+    smallest = math.inf
+    for op in range(K):
+        if present[op]:
+            x = saturate(std[op] / most_diverse) if most_diverse != 0.0 else 0.0
+            y = saturate(mean[op] / best) if best != 0.0 else 0.0
+            v[op] = x * cosine + y * sine
+        smallest = min(smallest, v[op])
+    for op in range(K):
+        v[op] -= smallest
+    return v
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class AreaUnderCurve(WindowReward):
+    """Area under the operator's curve through the ranking of the window, best first.
+
+    An entry of op raises y by its step, an entry of another operator adds y · step to the area and
+    moves x by its step. Entries with equal metric share the mean of their steps and are walked
+    along the diagonal. y > 0 and x = 0: 1; y = 0: 0.
+
+    Equation:
+        step(q) = D^q (m − q), q = 0..m−1 the rank, m the number of entries; D = 0: step 1
+        r[op] = area / (final x · final y)
+
+    Reference: Fialho, Á., Schoenauer, M. & Sebag, M. (2010), "Toward comparison-based adaptive
+    operator selection", GECCO.
+    """
+
+    W: int = window_parameter()
+    D: float = decay_parameter()
+
+    def compute(self, memory: Window) -> Array:  # noqa: D102
+        order = (-memory.metrics).argsort()
+        weights = _rank_weights(self.D, self.W)
+        size, K = int(memory.size), len(memory.labels)
+        terms, heights = _curves(memory.operators, memory.metrics, size, order, weights, K)
+        return _normalised_areas(terms.sum(axis=2), heights)
+
+
+@lru_cache(maxsize=64)
+def _rank_weights(D: float, W: int) -> Array:
+    """D^q of the ranks q = 0..W-1. 0^q would leave a single entry: every rank weighs the same."""
+    return D ** np.arange(W) if D > 0 else np.empty(0)
+
+
+@njit(cache=True)
+def _curves(
+    operators: Array, metrics: Array, size: int, order: Array, weights: Array, K: int
+) -> tuple[Array, Array]:
+    """What to sum: each operator's steps in x, and the areas below them; and its final y.
+
+    `order` ranks the entries, best first. `weights` are D^q, or none where every step is 1.
+    """
+    W = len(operators)
+    below = np.zeros(W + 1)
+    for q in range(W):
+        step = 0.0
+        if q < size:
+            step = weights[q] * (size - q) if len(weights) > 0 else 1.0
+        below[q + 1] = below[q] + step
+    terms, heights = np.zeros((2, K, W)), np.zeros(K)
+    y = np.zeros(W + 1)
+    for op in range(K):
+        first = 0
+        while first < W:
+            # Equal metrics stand side by side, from `first` to before `last`: they share steps.
+            last = first + 1
+            while last < W and metrics[order[last]] == metrics[order[first]]:
+                last += 1
+            step = (below[last] - below[first]) / (last - first)
+            for q in range(first, last):
+                mine = operators[order[q]] == op
+                y[q + 1] = y[q] + step if mine else y[q]
+                terms[0, op, q] = 0.0 if mine else step
+            # Along the diagonal of a tie the mean height is that of its two ends.
+            for q in range(first, last):
+                terms[1, op, q] = terms[0, op, q] * (y[first] + y[last])
+            first = last
+        heights[op] = y[W]
+    return terms, heights
+
+
+@njit(cache=True)
+def _normalised_areas(sums: Array, heights: Array) -> Array:
+    K = len(heights)
+    rewards = np.zeros(K)
+    for op in range(K):
+        x, area, y = sums[0, op], sums[1, op] / 2.0, heights[op]
+        if y > 0.0:
+            rewards[op] = area / x / y if x > 0.0 else 1.0
+    return rewards
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class SumOfRanks(WindowReward):
+    """The operator's share of the rank weights in the window.
+
+    Ties get the smallest rank of the tie. D = 0 gives every rank the weight 0, hence every operator
+    the reward 0.
+
+    Equation:
+        r[op] = Σ_{op's entries} D^q (W − q) / Σ_{all entries} D^q (W − q), q = 1..m the rank
+
+    Reference: Fialho, Á., Schoenauer, M. & Sebag, M. (2010), "Toward comparison-based adaptive
+    operator selection", GECCO.
+    """
+
+    W: int = window_parameter()
+    D: float = decay_parameter()
+
+    def compute(self, memory: Window) -> Array:  # noqa: D102
+        falling = np.sort(-memory.metrics)
+        rank = np.searchsorted(falling, -memory.metrics, side="left") + 1.0
+        weight = self.D**rank * (self.W - rank)
+        per_operator = np.where(memory.membership(), weight, 0.0).sum(axis=1)
+        return ratio(per_operator, per_operator.sum())
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class WindowSuccessSum(WindowReward):
+    """The mean metric of the operator's entries in the window.
+
+    Equation:
+        r[op] = mean of op's metrics; normalise = 1: divided by the largest such mean
+
+    Reference: Fialho, Á., Schoenauer, M. & Sebag, M. (2009), "Analysis of adaptive operator
+    selection techniques on the royal road and long k-path problems", GECCO.
+    """
+
+    W: int = window_parameter()
+    normalise: int = choice(0, 1, default=1, symbol="ω", doc="1: relative to the best operator")
+
+    def compute(self, memory: Window) -> Array:  # noqa: D102
+        entries = _entries(memory.operators, memory.metrics, len(memory.labels))
+        return _means(entries.sum(axis=1), memory.operators, self.normalise == 1)
+
+
+@njit(cache=True)
+def _entries(operators: Array, metrics: Array, K: int) -> Array:
+    """K rows: the metrics of each operator's entries in the window, 0 at the others' places."""
+    rows = np.zeros((K, len(operators)))
+    for e in range(len(operators)):
+        if operators[e] >= 0:
+            rows[operators[e], e] = metrics[e]
+    return rows
+
+
+@njit(cache=True)
+def _means(totals: Array, operators: Array, normalise: bool) -> Array:
+    K = len(totals)
+    counts = np.zeros(K)
+    for op in operators:
+        if op >= 0:
+            counts[op] += 1.0
+    largest = -math.inf
+    means = np.zeros(K)
+    for op in range(K):
+        if counts[op] > 0.0:
+            means[op] = totals[op] / counts[op]
+        largest = max(largest, means[op])
+    if normalise:
+        for op in range(K):
+            means[op] = means[op] / largest if largest != 0.0 else 0.0
+    return means
 
 
 @register
@@ -229,28 +576,6 @@ class Leader(Reward):
     def capacity(self) -> int:  # noqa: D102
         return 1
 
-    def compute(self, memory: Bests, xp: Namespace) -> Array:  # noqa: D102
+    def compute(self, memory: Bests) -> Array:  # noqa: D102
         lowest = memory.values == memory.values.min()
         return 1.0 * (lowest & (lowest.sum() == 1))
-
-
-@register
-@dataclass(frozen=True, repr=False)
-class NormalisedBestSum(GenerationReward):
-    """The mean of the best metrics of the last generations (extreme values).
-
-    Equation:
-        r[op] = (1/T) Σ_t B[t,op]^ρ / (max_j Σ_t B[t,j])^α
-
-    Reference: Fialho, Á., Schoenauer, M. & Sebag, M. (2009), "Analysis of adaptive operator
-    selection techniques on the royal road and long k-path problems", GECCO.
-    """
-
-    max_gen: int = generations_parameter()
-    rho: int = choice(1, 2, 3, default=1, symbol="ρ", doc="intensity")
-    alpha: int = choice(0, 1, default=0, symbol="α", doc="1: relative to the best operator")
-
-    def compute(self, memory: Generations, xp: Namespace) -> Array:  # noqa: D102
-        largest = memory.bests.sum(axis=0).max() ** self.alpha
-        mean = (memory.bests**self.rho).sum(axis=0) / memory.count
-        return ratio(mean, largest, xp)

@@ -1,9 +1,10 @@
 """Selections: which operator does each parent get?
 
 A selection is a function of the probabilities and of random numbers that are drawn beforehand
-(:class:`Draws`), so that the same draws give the same operators under any array library.
+(:class:`Draws`), so that the same draws give the same operators, compiled or not.
 """
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -12,7 +13,7 @@ import numpy as np
 
 from uaos.jit import njit
 from uaos.params import choice, real
-from uaos.selection.components.base import Array, Component, Namespace
+from uaos.selection.components.base import Array, Component
 from uaos.selection.components.registry import register
 
 
@@ -26,7 +27,7 @@ class Draws(NamedTuple):
     tie: Array
     """One a generation: which of the operators tied for the best."""
     applications: Array = ()
-    """One an operator: its applications reported so far."""
+    """One an operator: its applications reported so far, if the rule counts them."""
 
 
 class Selection(Component):
@@ -35,32 +36,62 @@ class Selection(Component):
     family: ClassVar[str] = "selection"
     #: Whether the rule depends on the share of the budget that is spent.
     needs_budget: ClassVar[bool] = False
+    #: Whether the rule reads `draws.applications`; counting takes time, so say False if not.
+    counts_applications: ClassVar[bool] = True
     #: Whether operators that were never applied come first, whatever the rule says.
     unapplied_first: ClassVar[bool] = True
 
     @abstractmethod
-    def compute(self, probabilities: Array, draws: Draws, progress: Array, xp: Namespace) -> Array:
+    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:
         """One operator number a parent; `progress` is the share of the budget spent, 0 to 1."""
 
 
-def proportionally(probabilities: Array, pick: Array, xp: Namespace) -> Array:
+@njit(cache=True)
+def draw_proportionally(probabilities: Array, pick: Array) -> Array:
     """The operator into whose share of [0, 1) each pick falls."""
-    edges = probabilities.cumsum()
-    # The last edge may miss 1 by rounding: scaling the pick keeps it below the last edge, and so
-    # within the operators of positive probability.
-    return edges.searchsorted(pick * edges[-1], side="right")
+    K, n = len(probabilities), len(pick)
+    edges = np.empty(K)
+    total = 0.0
+    for op in range(K):
+        total += probabilities[op]
+        edges[op] = total
+    operators = np.empty(n, np.int64)
+    for i in range(n):
+        # The last edge may miss 1 by rounding: scaling the pick keeps it within the operators of
+        # positive probability.
+        x = pick[i] * total
+        op = 0
+        while op < K - 1 and edges[op] <= x:
+            op += 1
+        operators[i] = op
+    return operators
 
 
-def greedily(probabilities: Array, tie: Array, xp: Namespace) -> Array:
+@njit(cache=True)
+def most_probable(probabilities: Array, tie: float) -> int:
     """The operator of largest probability; `tie` decides between equals."""
-    best = probabilities == probabilities.max()
-    rank = best.cumsum()
-    return (rank > xp.floor(tie * rank[-1])).argmax()
+    K = len(probabilities)
+    largest = probabilities[0]
+    equals = 0
+    for op in range(K):
+        if probabilities[op] > largest:
+            largest, equals = probabilities[op], 0
+        if probabilities[op] == largest:
+            equals += 1
+    left = math.floor(tie * equals)
+    best = 0
+    for op in range(K):
+        if probabilities[op] == largest:
+            best = op
+            if left == 0:
+                break
+            left -= 1
+    return best
 
 
-def uniformly(probabilities: Array, pick: Array, xp: Namespace) -> Array:
+def draw_uniformly(n_operators: int, pick: Array) -> Array:
     """Any operator, all with equal chances."""
-    return xp.floor(pick * probabilities.shape[0]).astype(int)
+    return np.floor(pick * n_operators).astype(np.int64)
 
 
 @register
@@ -75,10 +106,10 @@ class Proportional(Selection):
     probabilities", GECCO.
     """
 
-    def compute(  # noqa: D102 (see base)
-        self, probabilities: Array, draws: Draws, progress: Array, xp: Namespace
-    ) -> Array:
-        return proportionally(probabilities, draws.pick, xp)
+    counts_applications: ClassVar[bool] = False
+
+    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:  # noqa: D102
+        return draw_proportionally(probabilities, draws.pick)
 
 
 @register
@@ -96,13 +127,13 @@ class Greedy(Selection):
     operator selection", GECCO.
     """
 
+    counts_applications: ClassVar[bool] = False
+
     ties: str = choice("random", "first", default="random", tuned=False, doc="between equals")
 
-    def compute(  # noqa: D102
-        self, probabilities: Array, draws: Draws, progress: Array, xp: Namespace
-    ) -> Array:
-        tie = draws.tie if self.ties == "random" else xp.zeros(())
-        return xp.broadcast_to(greedily(probabilities, tie, xp), draws.pick.shape)
+    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:  # noqa: D102
+        tie = draws.tie if self.ties == "random" else 0.0
+        return np.full(len(draws.pick), most_probable(probabilities, tie))
 
 
 @register
@@ -118,14 +149,14 @@ class EpsilonGreedy(Selection):
     for the adaptive operator selection of discrete parameters", arXiv 2005.05613.
     """
 
+    counts_applications: ClassVar[bool] = False
+
     eps: float = real(0, 1, default=0.1, symbol="ε", doc="chance of exploring")
 
-    def compute(  # noqa: D102
-        self, probabilities: Array, draws: Draws, progress: Array, xp: Namespace
-    ) -> Array:
-        anyone = uniformly(probabilities, draws.pick, xp)
-        best = greedily(probabilities, draws.tie, xp)
-        return xp.where(draws.explore < self.eps, anyone, best)
+    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:  # noqa: D102
+        anyone = draw_uniformly(len(probabilities), draws.pick)
+        best = most_probable(probabilities, draws.tie)
+        return np.where(draws.explore < self.eps, anyone, best)
 
 
 @register
@@ -141,14 +172,13 @@ class LinearAnnealed(Selection):
     adaptive operator selection of discrete parameters", arXiv 2005.05613.
     """
 
+    counts_applications: ClassVar[bool] = False
     needs_budget: ClassVar[bool] = True
 
-    def compute(  # noqa: D102
-        self, probabilities: Array, draws: Draws, progress: Array, xp: Namespace
-    ) -> Array:
-        anyone = uniformly(probabilities, draws.pick, xp)
-        best = greedily(probabilities, draws.tie, xp)
-        return xp.where(draws.explore < 1.0 - progress, anyone, best)
+    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:  # noqa: D102
+        anyone = draw_uniformly(len(probabilities), draws.pick)
+        best = most_probable(probabilities, draws.tie)
+        return np.where(draws.explore < 1.0 - progress, anyone, best)
 
 
 @register
@@ -163,14 +193,14 @@ class ProportionalGreedy(Selection):
     adaptive operator selection of discrete parameters", arXiv 2005.05613.
     """
 
+    counts_applications: ClassVar[bool] = False
+
     eps: float = real(0, 1, default=0.1, symbol="ε", doc="chance of following the probabilities")
 
-    def compute(  # noqa: D102
-        self, probabilities: Array, draws: Draws, progress: Array, xp: Namespace
-    ) -> Array:
-        drawn = proportionally(probabilities, draws.pick, xp)
-        best = greedily(probabilities, draws.tie, xp)
-        return xp.where(draws.explore < self.eps, drawn, best)
+    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:  # noqa: D102
+        drawn = draw_proportionally(probabilities, draws.pick)
+        best = most_probable(probabilities, draws.tie)
+        return np.where(draws.explore < self.eps, drawn, best)
 
 
 @register
@@ -190,14 +220,12 @@ class LargestDeficit(Selection):
     unapplied_first: ClassVar[bool] = False
     searched: ClassVar[bool] = False
 
-    def compute(  # noqa: D102
-        self, probabilities: Array, draws: Draws, progress: Array, xp: Namespace
-    ) -> Array:
+    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:  # noqa: D102
         return _by_deficit(probabilities, np.array(draws.applications), len(draws.pick))
 
 
 @njit(cache=True)
-def _by_deficit(probabilities, applications, n):  # type: ignore[no-untyped-def]
+def _by_deficit(probabilities: Array, applications: Array, n: int) -> Array:
     total = 0
     for op in range(len(applications)):
         total += applications[op]

@@ -1,12 +1,15 @@
 """What a reward sees: the kinds of memory, as plain arrays.
 
-They are named tuples, so that JAX can trace through them. In all of them K operators are numbered
-0..K-1, and the arrays have a fixed size from the first generation on; what is not filled is 0.
+K operators are numbered 0..K-1. The arrays have a fixed size from the first generation on; what is
+not filled is 0 unless said otherwise. They are live: a component reads them and does not write.
 """
 
 from typing import NamedTuple
 
-from uaos.selection.components.base import Array, Namespace
+import numpy as np
+
+from uaos.jit import njit
+from uaos.selection.components.base import Array
 
 
 class Generations(NamedTuple):
@@ -23,10 +26,6 @@ class Generations(NamedTuple):
     count: Array
     """`T`: how many rows are filled."""
 
-    def observations(self, xp: Namespace) -> Array:
-        """How many successes of each operator there are in these generations."""
-        return self.successes.sum(axis=0)
-
 
 class Successes(NamedTuple):
     """The metrics of each operator's last successes."""
@@ -34,38 +33,46 @@ class Successes(NamedTuple):
     metrics: Array
     """K rows; the first `counts[op]` entries of a row are filled, in no particular order."""
     counts: Array
+    """How many successes of each operator are remembered."""
 
-    def observations(self, xp: Namespace) -> Array:
-        """How many successes of each operator are remembered."""
-        return self.counts
-
-    def points(self, xp: Namespace) -> tuple[Array, Array, Array]:
+    def points(self) -> tuple[Array, Array, Array]:
         """Standard deviation and mean of each operator's metrics, and whether it has any.
 
         Both are taken relative to the smallest metric, so that equal metrics give a deviation of
         exactly 0 and a mean of exactly that metric, whatever their number; and in order, so that
         operators with the same metrics have the same point to the last bit.
         """
-        filled = xp.arange(self.metrics.shape[1]) < self.counts[:, None]
-        n = xp.maximum(self.counts, 1.0)
-        ordered = xp.sort(xp.where(filled, self.metrics, xp.inf), axis=1)
-        first = xp.where(self.counts > 0, ordered[:, 0], 0.0)
-        relative = xp.where(filled, ordered - first[:, None], 0.0)
+        n = np.maximum(self.counts, 1.0)
+        relative, smallest = _above_smallest(self.metrics, self.counts)
         shift = relative.sum(axis=1) / n
-        spread = xp.where(filled, relative - shift[:, None], 0.0)
-        deviation = xp.sqrt((spread * spread).sum(axis=1) / n)
-        return deviation, first + shift, self.counts > 0
+        squares = _squared_deviations(relative, shift, self.counts)
+        return np.sqrt(squares.sum(axis=1) / n), smallest + shift, self.counts > 0
 
 
-class Bests(NamedTuple):
-    """The best fitness that each operator has reached."""
+@njit(cache=True)
+def _above_smallest(metrics: Array, counts: Array) -> tuple[Array, Array]:
+    """Each row in order and relative to its smallest metric, and that metric."""
+    K, size = metrics.shape
+    relative, smallest = np.zeros((K, size)), np.zeros(K)
+    for op in range(K):
+        count = int(counts[op])
+        if count > 0:
+            ordered = np.sort(metrics[op, :count])
+            smallest[op] = ordered[0]
+            for e in range(count):
+                relative[op, e] = ordered[e] - ordered[0]
+    return relative, smallest
 
-    values: Array
-    """`best[op]`: smaller is better; inf before the first value."""
 
-    def observations(self, xp: Namespace) -> Array:
-        """One of each operator: its best value."""
-        return xp.ones(self.values.shape)
+@njit(cache=True)
+def _squared_deviations(relative: Array, shift: Array, counts: Array) -> Array:
+    K, size = relative.shape
+    squares = np.zeros((K, size))
+    for op in range(K):
+        for e in range(int(counts[op])):
+            deviation = relative[op, e] - shift[op]
+            squares[op, e] = deviation * deviation
+    return squares
 
 
 class Window(NamedTuple):
@@ -80,10 +87,13 @@ class Window(NamedTuple):
     labels: Array
     """0..K-1."""
 
-    def membership(self, xp: Namespace) -> Array:
+    def membership(self) -> Array:
         """K rows of W flags: does the entry belong to the operator?"""
         return self.labels[:, None] == self.operators
 
-    def observations(self, xp: Namespace) -> Array:
-        """How many entries each operator has."""
-        return self.membership(xp).sum(axis=1)
+
+class Bests(NamedTuple):
+    """The best fitness that each operator has reached."""
+
+    values: Array
+    """`best[op]`: smaller is better; inf before the first value."""

@@ -1,0 +1,126 @@
+"""The steps between the components of a method: checks, success, scaling and normalisation.
+
+Sums run in the order of the index, so that compiled and interpreted kernels agree to the last bit.
+"""
+
+import numpy as np
+
+from uaos.jit import njit
+from uaos.selection.components.base import Array, saturate
+
+
+@njit(cache=True)
+def first_outside(operators: Array, n_operators: int) -> int:
+    """The first place whose operator is not one of 0..K-1, or -1."""
+    for i in range(len(operators)):
+        if operators[i] < 0 or operators[i] >= n_operators:
+            return i
+    return -1
+
+
+@njit(cache=True)
+def count_applications(applications: Array, operators: Array) -> None:
+    """Add each operator's number of occurrences to its applications."""
+    for i in range(len(operators)):
+        applications[operators[i]] += 1
+
+
+@njit(cache=True)
+def fitness_summary(parents: Array, offspring: Array) -> tuple[float, float, bool]:
+    """The least finite fitness of parents and of offspring, and whether all are finite."""
+    least_parent = np.inf
+    least_offspring = np.inf
+    all_finite = True
+    for i in range(len(parents)):
+        if not np.isfinite(parents[i]):
+            all_finite = False
+        elif parents[i] < least_parent:
+            least_parent = parents[i]
+        if not np.isfinite(offspring[i]):
+            all_finite = False
+        elif offspring[i] < least_offspring:
+            least_offspring = offspring[i]
+    return least_parent, least_offspring, all_finite
+
+
+@njit(cache=True)
+def repair_fitness(parents: Array, offspring: Array) -> tuple[Array, Array]:
+    """The fitness values as a metric takes them, where some evaluations failed.
+
+    A fitness that is not finite is a failed evaluation. Such an offspring becomes inf, which never
+    improves. Such a parent (the specification is silent) is read as the worst finite parent, so
+    that improving on it has a finite size; where no parent is finite, nothing improves.
+    """
+    n = len(parents)
+    worst = -np.inf
+    for i in range(n):
+        if np.isfinite(parents[i]) and parents[i] > worst:
+            worst = parents[i]
+    repaired, compared = np.empty(n), np.empty(n)
+    for i in range(n):
+        repaired[i] = parents[i] if np.isfinite(parents[i]) else worst
+        compared[i] = offspring[i] if np.isfinite(offspring[i]) else np.inf
+    return repaired, compared
+
+
+@njit(cache=True)
+def mask_failures(
+    values: Array, parents: Array, offspring: Array, by_reference: bool
+) -> tuple[Array, Array, int]:
+    """Metrics and successes, and how many there are: an offspring that does not improve has 0.
+
+    An improving offspring is a success; `by_reference`, only if its metric is above 0.
+    """
+    n = len(values)
+    metrics = np.zeros(n)
+    successes = np.zeros(n, np.bool_)
+    n_successes = 0
+    for i in range(n):
+        if offspring[i] < parents[i]:
+            metrics[i] = saturate(values[i])
+            successes[i] = metrics[i] > 0.0 or not by_reference
+            n_successes += successes[i]
+    return metrics, successes, n_successes
+
+
+@njit(cache=True)
+def scale_rewards(values: Array, scale: bool) -> Array:
+    """Finite rewards; with `scale`, mapped linearly onto [0, 1] (all equal: all 0)."""
+    k = len(values)
+    rewards = np.empty(k)
+    low, high = np.inf, -np.inf
+    for op in range(k):
+        rewards[op] = saturate(values[op])
+        low, high = min(low, rewards[op]), max(high, rewards[op])
+    if scale:
+        span = high - low
+        for op in range(k):
+            rewards[op] = (rewards[op] - low) / span if span > 0.0 else 0.0
+    return rewards
+
+
+@njit(cache=True)
+def normalise_qualities(values: Array) -> Array:
+    """Finite qualities, shifted so that none is negative, and divided by their sum."""
+    k = len(values)
+    finite = np.empty(k)
+    low = 0.0
+    for op in range(k):
+        finite[op] = saturate(values[op])
+        low = min(low, finite[op])
+    for op in range(k):
+        finite[op] = finite[op] - low
+    return normalise_probabilities(finite)
+
+
+@njit(cache=True)
+def normalise_probabilities(values: Array) -> Array:
+    """Non-negative values divided by their sum; 1/K each if the sum is 0."""
+    k = len(values)
+    total = 0.0
+    for op in range(k):
+        total += values[op]
+    shares = np.empty(k)
+    for op in range(k):
+        shares[op] = values[op] / total if total > 0.0 else 1.0 / k
+    return shares
