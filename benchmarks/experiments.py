@@ -10,7 +10,7 @@ from table import Row, Section
 from uaos.experiments import Plan, Progress, Store
 from uaos.experiments import run as run_experiment
 from uaos.experiments.records import Unit
-from uaos.experiments.units import _evolve
+from uaos.experiments.units import _optimize
 from uaos.optimizers.de.optimizer import DifferentialEvolution
 from uaos.problems import BBOB
 
@@ -78,7 +78,7 @@ def _counting(units: list[Unit]) -> float:
             while not de.done:
                 de.tell([problem._evaluate(x) for x in de.ask()])
             middle = perf_counter()
-            _evolve(chosen, problem, Hits(problem.f_opt), unit)
+            _optimize(chosen, problem, Hits(problem.f_opt), unit)
             times["bare"].append(middle - start)
             times["unit"].append(perf_counter() - middle)
         ratios.append(min(times["unit"]) / min(times["bare"]))

@@ -13,7 +13,7 @@ from uaos.experiments.plan import Plan
 from uaos.experiments.records import Finished
 from uaos.experiments.store import Outcome, Store
 from uaos.experiments.targets import TARGETS
-from uaos.optimizers.de.engine import COLUMNS
+from uaos.optimizers.de.optimizer import COLUMNS
 from uaos.optimizers.history import History
 from uaos.tuning.records import Candidate, Cost, Elimination, Elite, Step
 from uaos.tuning.store import TuningStore

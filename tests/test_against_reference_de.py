@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 from reference_de import DRAWN, Jade, ReferenceDE, SuccessHistory
 from strategies import STEADY
 
+from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de import rules
-from uaos.optimizers.de.engine import Engine
 from uaos.optimizers.de.operators import Operator
+from uaos.optimizers.de.optimizer import DifferentialEvolution, SingleOperator
 from uaos.optimizers.de.schedule import linear, stagnation
 from uaos.optimizers.de.settings import Settings
+from uaos.selection.method import Method
 
 NINE = tuple(DRAWN)
 ARCHIVED = "curr-to-pbest/1 (archived)"
@@ -140,16 +142,28 @@ def follow(
     members = [
         Operator(name, rule_of_engine(F, known), rule_of_engine(CR, known)) for name, F, CR in pool
     ]
-    fast = Engine(
-        Settings(
-            pool=members, NP=NP, top_NP=f"U(2/NP,{top_NP})" if top_drawn else top_NP,
-            boundary=boundary, best_rule=best_rule, archive=archive, archive_size=archive_size,
-            centre=centre,
-            schedule=None if NP_end is None else linear(NP_end),
-            restart=None if restart is None else stagnation(**restart),
-        ),
-        np.array(low), np.array(high), make_selector=make_selector, rng=source(), budget=budget,
-        horizon=horizon, x0=np.array(x0) if len(x0) else None,
+    settings = Settings(
+        pool=members, NP=NP, top_NP=f"U(2/NP,{top_NP})" if top_drawn else top_NP,
+        boundary=boundary, best_rule=best_rule, archive=archive, archive_size=archive_size,
+        centre=centre,
+        schedule=None if NP_end is None else linear(NP_end),
+        restart=None if restart is None else stagnation(**restart),
+    )  # fmt: skip
+
+    class Stubbed(DifferentialEvolution):
+        def _begin(self, *epoch):
+            if self.evaluations == 0:
+                self.rng, self._horizon = source(), horizon
+            super()._begin(*epoch)
+
+        def _new_selector(self, left):
+            if len(self.pool.members) == 1:
+                return SingleOperator()
+            return make_selector(len(self.pool.members), left, self.rng)
+
+    fast = Stubbed(
+        np.column_stack([low, high]), method=Configuration("stub", Method(), settings),
+        budget=budget, x0=np.array(x0) if len(x0) else None,
     )  # fmt: skip
     seen = {"archive": 0, "repairs": 0, "asked": [], "restarted": []}
     told = []
@@ -180,7 +194,8 @@ def follow(
         fast.tell(values)
         slow.tell(values)
         if varied and len(pool) > 1:
-            told.append((slow.operators, parents, np.array(values)))
+            failed = ~np.isfinite(values)  # told as NaN, whatever they were
+            told.append((slow.operators, parents, np.where(failed, np.nan, values)))
         seen["asked"].append(len(found))
         seen["archive"] = max(seen["archive"], len(slow.archive))
         assert_equal_states(fast, slow)

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import uaos
-from uaos.errors import InvalidFile, InvalidParameter, UnknownName
+from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
+from uaos.optimizers.de.settings import Settings
+from uaos.optimizers.de.strategies import STRATEGIES, Strategy
 
 DATA = Path(__file__).parent / "data"
 
@@ -124,10 +126,55 @@ def test_the_catalogue_names_the_published_the_tuned_and_uniform_choice() -> Non
 
 
 def test_the_catalogue_names_the_baselines() -> None:
-    singles = [n for n, c in uaos.methods().items() if c.method is None]
+    baselines = {n: c for n, c in uaos.methods().items() if c.kind == "baseline"}
+    singles = [n for n, c in baselines.items() if c.method is None]
     assert singles[:4] == ["JADE", "SHADE", "R-SHADE", "L-SHADE"]
     assert len(singles[4:]) == 9
-    assert list(uaos.methods())[-2:] == ["mix", "mix-uniform"]
+    assert list(baselines)[-2:] == ["mix", "mix-uniform"]
+
+
+def test_the_catalogue_lists_the_optimizers() -> None:
+    others = {n: c for n, c in uaos.methods().items() if c.kind == "optimizer"}
+    assert {"CMA-ES", "BFGS", "STEP", "BIPOP-CMA-ES"} <= set(others)
+    assert "DE" not in others  # it has entries of its own
+    assert all(entry.optimizer == name and entry.note for name, entry in others.items())
+
+
+def test_a_configuration_of_another_optimizer_makes_the_round_trip(tmp_path: Path) -> None:
+    small = uaos.Configuration("small", optimizer="CMA-ES", settings={"popsize": 6})
+    text = small.to_toml(tmp_path / "small.toml")
+    assert '[optimizer]\nname = "CMA-ES"\npopsize = 6' in text
+    read = uaos.configuration(tmp_path / "small.toml")
+    assert read == small
+    made = read.build([(-5, 5)] * 2, seed=1, budget=100)
+    assert isinstance(made, uaos.CMAES)
+    assert made.ask().shape == (6, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[optimizer]\nname = "CMA"\n', "unknown optimizer 'CMA'; did you mean 'CMA-ES'"),
+        ("[optimizer]\npopsize = 6\n", "unknown optimizer None"),
+        ('[optimizer]\nname = "CMA-ES"\npopsiz = 6\n', "did you mean 'popsize'"),
+        ('[de]\nNP = 20\n[optimizer]\nname = "CMA-ES"\n', "one of .de. and .optimizer."),
+    ],
+)
+def test_a_file_of_another_optimizer_that_does_not_fit_is_refused(text: str, message: str) -> None:
+    with pytest.raises(UaosError, match=message):
+        uaos.Configuration.from_toml(text)
+
+
+def test_the_default_pool_is_the_paper_s_and_not_all_strategies(monkeypatch) -> None:
+    tenth = Strategy("rand-to-best/1", "r1 best r1 r2 r3")
+    monkeypatch.setitem(STRATEGIES, tenth.name, tenth)
+    assert len(Settings().members) == 9
+    assert Settings(pool="paper") == Settings()
+    result = uaos.minimize(
+        lambda x: float(x @ x), [(-5, 5)] * 3, operators=["rand-to-best/1"], seed=1, budget=3000
+    )
+    assert result.fun < 1e-6
+    assert tenth.formula == "x_r1 + F (x_best - x_r1 + x_r2 - x_r3)"
 
 
 def test_uniform_choice_from_the_pool_of_mix_differs_in_the_method_only() -> None:
@@ -138,7 +185,7 @@ def test_uniform_choice_from_the_pool_of_mix_differs_in_the_method_only() -> Non
 
 def test_every_entry_but_our_own_has_a_reference() -> None:
     for name, entry in uaos.methods().items():
-        assert entry.reference or name in ("mix", "mix-uniform")
+        assert entry.reference or name in ("mix", "mix-uniform") or entry.kind == "optimizer"
 
 
 def test_uniform_choice_stays_uniform() -> None:
@@ -217,8 +264,8 @@ def test_the_file_of_a_bare_method_is_a_configuration_too(tmp_path: Path) -> Non
     [
         ("version = 9\nname = 'x'\n", "newer uaos"),
         ("nme = 'x'\n", "parameter of the configuration 'nme'.*'name'"),
-        ("method = 3\n", "method of the configuration is 3; allowed: a table"),
-        ("name = 3\n", "name of the configuration is 3; allowed: a text"),
+        ("method = 3\n", "method of the configuration is 3; allowed: a mapping"),
+        ("name = 3\n", "name of the configuration is 3; allowed: a string"),
         ("[de]\nNPP = 3\n", "NPP"),
         ("[method]\nreward = 'nothing'\n", "unknown reward"),
     ],

@@ -160,7 +160,7 @@ def test_a_run_that_does_not_solve_the_problem_says_so() -> None:
     done = run("run", "--function", "15", "--dim", "10", "--budget", "500", "--seed", "1")
     assert done.returncode == 0
     assert "not solved: best - f_opt" in done.stdout
-    assert "the budget of 500 evaluations was spent" in done.stdout
+    assert "the budget of 500 evaluations is spent" in done.stdout
 
 
 def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:

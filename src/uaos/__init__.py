@@ -20,6 +20,7 @@ from uaos.optimizers.de.operators import Operator, product
 from uaos.optimizers.de.optimizer import DifferentialEvolution
 from uaos.optimizers.history import History
 from uaos.optimizers.local import LocalSearch
+from uaos.optimizers.pycma import PyCMA
 from uaos.optimizers.result import Result
 from uaos.params import choice, integer, real
 from uaos.selection.components import (
@@ -56,6 +57,7 @@ __all__ = [
     "Operator",
     "Optimizer",
     "Probability",
+    "PyCMA",
     "Quality",
     "Result",
     "Selection",

@@ -1,100 +1,429 @@
-"""Minimise a black box in one call."""
+"""Minimize a black box in one call."""
 
 import dataclasses
-from collections.abc import Callable
+import inspect
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from uaos.errors import InvalidParameter
-from uaos.optimizers.arguments import box
-from uaos.optimizers.de.optimizer import (
-    DEFAULT_BUDGET,
-    DifferentialEvolution,
-    MethodLike,
-    known_arguments,
-)
-from uaos.optimizers.de.view import EngineView
+from uaos.optimizers.arguments import Array, box, evaluation_count, real_number, true_or_false
+from uaos.optimizers.base import Optimizer, RunView, optimizer, settings_of
+from uaos.optimizers.catalogue import RECOMMENDED, configuration
+from uaos.optimizers.configuration import DE, Configuration
+from uaos.optimizers.de.optimizer import DEFAULT_BUDGET, DifferentialEvolution, MethodLike
 from uaos.optimizers.evaluation import Evaluator, Interrupted, Objective, Workers
 from uaos.optimizers.result import Result
+from uaos.selection.method import Method
+
+#: The message of a result after Ctrl-C.
+INTERRUPTED = "interrupted; this is the best so far"
 
 
 def minimize(
     fun: Objective,
     bounds: Any,
     *,
+    args: tuple[Any, ...] = (),
     method: MethodLike = None,
     budget: int | None = None,
     seed: int | np.random.Generator | None = None,
+    rng: int | np.random.Generator | None = None,
     x0: Any = None,
     popsize: int | str | None = None,
     vectorized: bool = False,
     workers: Workers = 1,
-    callback: Callable[[EngineView], Any] | None = None,
+    callback: Callable[..., Any] | None = None,
     target: float | None = None,
-    boundary: str | None = None,
+    tol: float | None = None,
+    atol: float | None = None,
+    maxiter: int | None = None,
+    maxfun: int | None = None,
+    max_time: float | None = None,
+    disp: bool = False,
+    polish: bool = False,
     history: bool = True,
     on_error: str = "raise",
-    **settings: Any,
+    F: Any = None,
+    CR: Any = None,
+    top_NP: float | str | None = None,
+    boundary: str | None = None,
+    operators: Sequence[Any] | str | None = None,
+    centre: bool | None = None,
+    best_rule: str | None = None,
+    archive: str | None = None,
+    archive_size: float | None = None,
+    schedule: Any = None,
+    restart: Any = None,
 ) -> Result:
-    """Minimise `fun` over a box.
+    """Minimize a function over a box.
 
-    `fun` gets a point, an array of length D, and returns a number; with `vectorized` it gets a
-    whole generation, (n, D), and returns n numbers. `workers` evaluates a generation in parallel: a
-    number of processes (-1: one for each processor; `fun` must then be importable), any
-    `concurrent.futures.Executor`, or a function like `map`. The same seed gives the same result in
-    every mode, so whatever ends a run does so after a whole generation: the `target` (a fitness at
-    or below which the run ends), the `callback`, which gets the state of the run and ends it by
-    returning True or raising StopIteration. Only the `budget` is exact to the evaluation (default:
-    10 000 for each dimension).
+    Parameters
+    ----------
+    fun : callable
+        ``fun(x, *args) -> float`` of a point, an array of length D; with `vectorized` of many
+        points, (n, D), returning n values. NaN and infinite values are failed evaluations.
+    bounds : sequence of pairs, array of shape (D, 2), or scipy.optimize.Bounds
+        The box. A coordinate with low = high is held there.
+    args : tuple
+        Further arguments of `fun`.
+    method : str, path, Method or Configuration, optional
+        A name that `uaos methods` lists, a TOML file, a method or a configuration. None is the
+        recommended default.
+    budget : int, optional
+        The largest number of evaluations, kept exactly; default 10 000·D.
+    seed, rng : int or numpy.random.Generator, optional
+        Make the run repeatable; two names for the same thing.
+    x0 : array_like, optional
+        A point to start from, or several, (m, D).
+    popsize : int or str, optional
+        Population size, or a multiple of the dimension such as "18D".
+    vectorized : bool
+        Whether `fun` takes all points of a batch at once.
+    workers : int, Executor or map-like callable
+        Evaluates a batch in parallel: a number of processes (-1: one for each processor), any
+        ``concurrent.futures.Executor``, or a function like ``map``.
+    callback : callable, optional
+        Called after each batch as ``callback(intermediate_result)`` with the state of the run
+        (`x`, `fun`, `nfev`, `nit`, and more: :class:`uaos.optimizers.base.RunView`), or, if it
+        takes two arguments, as ``callback(x, convergence)``. The run ends if it returns a true
+        value or raises StopIteration.
+    target : float, optional
+        The run ends once a value at or below it has been found.
+    tol, atol : float, optional
+        The run ends when it has converged: for a population when
+        ``std f <= atol + tol * |mean f|``, for other methods by their own criterion, or when
+        nothing improves any more. Also in force when neither `budget` nor `target` is given.
+        Otherwise the run restarts until its budget is spent or its target reached.
+    maxiter, maxfun, max_time : optional
+        Further limits: iterations, evaluations (the same as `budget`), seconds.
+    disp : bool
+        Whether to print evaluations, best value and operators in use while the run goes on.
+    polish : bool
+        Whether to improve the best point with SciPy's L-BFGS-B at the end.
+    history : bool
+        Whether the result has a history.
+    on_error : {"raise", "fail"}
+        What an exception in `fun` does: end the run, or count as a failed evaluation.
+    F, CR, top_NP, boundary, operators, centre, best_rule, archive, archive_size, schedule, restart
+        Settings of :class:`uaos.DifferentialEvolution`.
 
-    `boundary=None` means the configuration's own rule, which is "midpoint" by default. NaN and
-    infinite values are failures, which never survive; with `on_error="fail"`, exceptions of `fun`
-    are too. Ctrl-C returns the best so far. `method=None` is the recommended configuration with its
-    population fitted to a short budget; given by its name, it keeps its own population size. For
-    `method`, `popsize` and further settings (`F`, `CR`, `top_NP`, `operators`, …) see
-    :class:`DifferentialEvolution`, for `success` and `message` :class:`Result`.
+    Returns
+    -------
+    Result
+        `x`, `fun`, `nfev`, `nit`, `success`, `message`, `seed`, `history`. `success` is True if
+        the target was reached, the run converged or the callback ended it; a spent budget is no
+        success.
+
+    Notes
+    -----
+    The same seed gives the same result with any number of workers, so that everything but the
+    budget ends a run after a whole batch. Ctrl-C returns the best so far.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> result = uaos.minimize(lambda x: (x[0] - 1) ** 2 + x[1] ** 2, [(-5, 5)] * 2, seed=1)
+    >>> result.success, bool(result.fun < 1e-12)
+    (True, True)
     """
-    known_arguments(settings, "minimize", minimize, DifferentialEvolution.__init__)
-    low, _ = box(bounds)
+    if seed is not None and rng is not None:
+        raise InvalidParameter("rng", rng, "None where seed is given: it is the same argument")
     if not (isinstance(on_error, str) and on_error in ("raise", "fail")):
         raise InvalidParameter("on_error", on_error, '"raise" or "fail"')
     if callback is not None and not callable(callback):
         raise InvalidParameter("callback", callback, "a function of the run's state, or None")
-    de = DifferentialEvolution(
-        bounds, method=method, popsize=popsize, boundary=boundary, seed=seed, x0=x0, target=target,
-        budget=DEFAULT_BUDGET * len(low) if budget is None else budget, history=history, **settings,
+    limit = _limit(budget, maxfun)
+    iterations = evaluation_count(maxiter, "maxiter", "iterations")
+    seconds = None if max_time is None else real_number(max_time, "max_time", 0.0)
+    tolerances = {
+        name: None if value is None else real_number(value, name, 0.0)
+        for name, value in (("tol", tol), ("atol", atol))
+    }
+    stops = (limit is None and target is None) or any(v is not None for v in tolerances.values())
+    space = _Space(bounds)
+    evaluator = Evaluator(
+        space.function(fun, args), vectorized=vectorized, workers=workers,
+        tolerate=on_error == "fail",
     )  # fmt: skip
-    evaluator = Evaluator(fun, vectorized=vectorized, workers=workers, tolerate=on_error == "fail")
+    settings = {
+        "popsize": popsize, "F": F, "CR": CR, "top_NP": top_NP, "boundary": boundary,
+        "operators": operators, "centre": centre, "best_rule": best_rule, "archive": archive,
+        "archive_size": archive_size, "schedule": schedule, "restart": restart,
+    }  # fmt: skip
+    run = _optimizer(
+        method, space, stops, {k: v for k, v in settings.items() if v is not None},
+        seed=rng if seed is None else seed, target=target, x0=space.reduced(x0), history=history,
+        budget=DEFAULT_BUDGET * max(1, space.dimension) if limit is None else limit,
+    )  # fmt: skip
+    for name, value in tolerances.items():
+        if value is not None:
+            setattr(run, name, value)
+    if tolerances["tol"] is not None and tolerances["atol"] is None:
+        run.atol = 0.0
+    live = _Live(run) if true_or_false(disp, "disp") else None
+    tells = _told(callback) if callback is not None else None
+    started = time.monotonic()
+
+    def ending() -> tuple[bool, str] | None:
+        """Why the run ends here, before its budget is spent or its target reached."""
+        if live is not None:
+            live.show()
+        if run.best_x is None:
+            return run.result.success, run.result.message
+        if tells is not None and tells(space.view(run.view)):
+            return True, "the callback ended the run"
+        if run.done:
+            return None
+        if stops and run.converged:
+            return True, "converged"
+        if iterations is not None and run.iterations >= iterations:
+            return False, f"the limit of {iterations} iterations is reached"
+        if seconds is not None and time.monotonic() - started >= seconds:
+            return False, f"the time limit of {seconds:g} seconds is reached"
+        return None
+
     with evaluator as evaluate:
         try:
-            while not de.done:
-                de.tell(evaluate(de.ask()))
-                if de.state.x is None:
-                    break
-                if callback is not None and _says_stop(callback, de.state):
-                    return de._result(True, "the callback ended the run")
+            verdict = None
+            while verdict is None and not run.done:
+                run.tell(evaluate(run.ask()))
+                verdict = ending()
+            result = run.result
+            if verdict is not None:
+                result = dataclasses.replace(result, success=verdict[0], message=verdict[1])
         except Interrupted as interrupt:
-            return _interrupted(de, interrupt.ready)
+            result = _interrupted(run, interrupt.ready)
         except KeyboardInterrupt:
-            return _interrupted(de, [])
-    return de.result
+            result = _interrupted(run, [])
+        else:
+            if true_or_false(polish, "polish") and result.x is not None:
+                result = _polished(result, evaluate, run)
+    if live is not None:
+        live.end(result)
+    return dataclasses.replace(result, x=space.full(result.x))
 
 
-def _says_stop(callback: Callable[[EngineView], Any], state: EngineView) -> bool:
+def default_method(dimension: int, budget: int | None, settings: dict[str, Any]) -> str:
+    """The name of the method that is used where none is given."""
+    return RECOMMENDED
+
+
+def _optimizer(
+    method: MethodLike, space: "_Space", stops: bool, settings: dict[str, Any], **run: Any
+) -> Optimizer:
+    """The optimizer that `method` stands for."""
+    if method is not None and not isinstance(method, str | os.PathLike | Configuration | Method):
+        raise InvalidParameter(
+            "method", method, "None, a name, a TOML file, a uaos.Method or a uaos.Configuration"
+        )
+    if not isinstance(method, Method):
+        name = default_method(space.dimension, run["budget"], settings)
+        chosen = configuration(name if method is None else method)
+        if chosen.optimizer != DE:
+            known = settings_of(optimizer(chosen.optimizer))
+            for name, value in settings.items():
+                if name not in known:
+                    raise InvalidParameter(
+                        name, value, f"nothing here: {chosen.name} has no such setting. It has: "
+                        f"{', '.join(known)}",
+                    )  # fmt: skip
+            return chosen.build(space.bounds, **settings, **run)
+        method = None if method is None and name == RECOMMENDED else chosen
+    if stops:
+        settings.setdefault("restart", "none")  # it ends where it would restart
+    return DifferentialEvolution(space.bounds, method=method, **settings, **run)
+
+
+def _limit(budget: Any, maxfun: Any) -> int | None:
+    limits = [
+        evaluation_count(value, name) for name, value in (("budget", budget), ("maxfun", maxfun))
+    ]
+    given = [limit for limit in limits if limit is not None]
+    return min(given) if given else None
+
+
+class _Space:
+    """The box without the coordinates that are held at low = high."""
+
+    def __init__(self, bounds: Any) -> None:
+        self.low, self.high = box(bounds, held=True)
+        self.free = self.low < self.high
+        self.dimension = int(self.free.sum())
+        if self.dimension == 0:
+            raise InvalidParameter(
+                "bounds", "low = high in every coordinate", "at least one with low < high"
+            )
+        self.whole = bool(self.free.all())
+
+    @property
+    def bounds(self) -> Array:
+        """The bounds of the free coordinates."""
+        return np.column_stack([self.low[self.free], self.high[self.free]])
+
+    def function(self, fun: Any, args: Any) -> Any:
+        """The objective as a function of the free coordinates alone."""
+        if not isinstance(args, tuple):
+            raise InvalidParameter("args", args, "a tuple of further arguments of fun")
+        if not callable(fun) or (self.whole and not args):
+            return fun
+        return _Applied(fun, args, None if self.whole else (self.low, self.free))
+
+    def full(self, x: Array | None) -> Array | None:
+        """A point, or several, with the held coordinates."""
+        if x is None or self.whole:
+            return x
+        return _filled(x, self.low, self.free)
+
+    def reduced(self, x0: Any) -> Any:
+        """Starting points without the held coordinates."""
+        if x0 is None or self.whole:
+            return x0
+        try:
+            points = np.atleast_2d(np.array(x0, dtype=float))
+        except (TypeError, ValueError):
+            return x0  # the optimizer says what is wrong
+        if points.shape[-1] != len(self.low):
+            raise InvalidParameter(
+                "x0", x0, f"one point of length {len(self.low)}, or several, (m, {len(self.low)})"
+            )
+        return points[:, self.free]
+
+    def view(self, view: RunView) -> Any:
+        """What a callback sees, with the held coordinates."""
+        return view if self.whole else _FullView(view, self)
+
+
+def _filled(x: Array, low: Array, free: Array) -> Array:
+    full = np.broadcast_to(low, (*x.shape[:-1], len(low))).copy()
+    full[..., free] = x
+    return full
+
+
+class _Applied:
+    """An objective with its further arguments and held coordinates; can be sent to workers."""
+
+    def __init__(self, fun: Any, args: tuple[Any, ...], held: tuple[Array, Array] | None) -> None:
+        self._fun, self._args, self._held = fun, args, held
+
+    def __call__(self, x: Array) -> Any:
+        return self._fun(x if self._held is None else _filled(x, *self._held), *self._args)
+
+
+class _FullView:
+    """The view of a run over the free coordinates, with the held ones filled in."""
+
+    def __init__(self, view: RunView, space: _Space) -> None:
+        self._view, self._space = view, space
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._view, name)
+        if name in ("x", "best", "population", "archive"):
+            return self._space.full(value)
+        return getattr(self._space, name) if name in ("low", "high") else value
+
+
+def _told(callback: Callable[..., Any]) -> Callable[[Any], bool]:
+    """The callback as a function of the run's state that says whether to stop."""
     try:
-        verdict = callback(state)
-    except StopIteration:
-        return True
-    return isinstance(verdict, bool | np.bool_) and bool(verdict)
+        given = list(inspect.signature(callback).parameters.values())
+    except (TypeError, ValueError):  # of some built-in functions
+        given = []
+    names = [p.name for p in given]
+    positional = [p for p in given if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    two = "intermediate_result" not in names and (
+        "convergence" in names or sum(p.default is p.empty for p in positional) == 2
+    )
+
+    def stop(view: Any) -> bool:
+        try:
+            if "intermediate_result" in names:
+                return bool(callback(intermediate_result=view))
+            if two:
+                return bool(callback(np.array(view.x), convergence=view.convergence)
+                            if "convergence" in names
+                            else callback(np.array(view.x), view.convergence))  # fmt: skip
+            return bool(callback(view))
+        except StopIteration:
+            return True
+
+    return stop
 
 
-def _interrupted(de: DifferentialEvolution, ready: list[tuple[int, float]]) -> Result:
-    """The best so far, with what was ready of the generation that Ctrl-C cut short."""
-    result = de._result(False, "interrupted; this is the best so far")
+def _interrupted(optimizer: Optimizer, ready: list[tuple[int, float]]) -> Result:
+    """The best so far, with what was ready of the batch that Ctrl-C cut short."""
+    result = dataclasses.replace(optimizer.result, success=False, message=INTERRUPTED)
     result = dataclasses.replace(result, nfev=result.nfev + len(ready))
     finite = [(value, row) for row, value in ready if np.isfinite(value)]
     if finite and not min(finite)[0] >= result.fun:  # which may be NaN
         value, row = min(finite)
-        return dataclasses.replace(result, x=de.ask()[row], fun=value)
+        return dataclasses.replace(result, x=optimizer.ask()[row], fun=value)
     return result
+
+
+def _polished(result: Result, evaluate: Evaluator, run: Optimizer) -> Result:
+    """The result after a local search from its point, if that found a better one."""
+    assert result.x is not None
+    from uaos.extras import optional
+
+    scipy = optional("scipy.optimize", "polish=True", "scipy", "experiments")
+    low, high = run.low, run.high
+    counted = 0
+
+    def fun(x: Array) -> float:
+        nonlocal counted
+        counted += 1
+        return float(evaluate(np.clip(x, low, high)[None])[0])
+
+    found = scipy.minimize(
+        fun,
+        np.clip(result.x, low, high),
+        method="L-BFGS-B",
+        bounds=list(zip(low, high, strict=True)),
+    )
+    result = dataclasses.replace(result, nfev=result.nfev + counted)
+    if np.isfinite(found.fun) and found.fun < result.fun:
+        point = np.clip(found.x, low, high)
+        return dataclasses.replace(result, x=point, fun=float(found.fun))
+    return result
+
+
+class _Live:
+    """One line on the terminal that shows how far a run is."""
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        self._optimizer = optimizer
+        self._next = 0.0
+        self._width = 0
+
+    def show(self) -> None:
+        """Print the state of the run, ten times a second at most."""
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + 0.1
+            self._write(self._line())
+
+    def _line(self) -> str:
+        run = self._optimizer
+        parts = [f"{run.evaluations:,} evaluations", f"best {run.best_fitness:.6g}"]
+        order = np.argsort(-np.asarray(run.probabilities), kind="stable")[:3]
+        if len(run.operators) > 1:
+            parts += [f"{run.operators[k]} {run.probabilities[k]:.0%}" for k in order]
+        return ", ".join(parts)
+
+    def _write(self, line: str) -> None:
+        if sys.stdout.isatty() or "ipykernel" in sys.modules:
+            print("\r" + line.ljust(self._width), end="", flush=True)
+            self._width = len(line)
+        else:
+            print(line, flush=True)
+
+    def end(self, result: Result) -> None:
+        """Print how the run ended."""
+        self._write(f"{result.nfev:,} evaluations, best {result.fun:.6g}: {result.message}")
+        if self._width:
+            print(flush=True)

@@ -9,8 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from uaos.cli.app import app, console
+from uaos.optimizers.base import optimizer, settings_of
 from uaos.optimizers.catalogue import configuration, methods
-from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import Rule
 from uaos.optimizers.de.settings import Settings
@@ -48,9 +49,13 @@ def show_methods(
 def _catalogue() -> RenderableType:
     table = _plain_table("method", *FAMILIES, "reference")
     alone = _plain_table("one operator", "settings", "reference")
+    others = _plain_table("optimizer", "what it is")
     group = ""
     for entry in methods().values():
         cite = short(entry.reference)
+        if entry.optimizer != DE:
+            others.add_row(entry.name, entry.note)
+            continue
         if entry.method is None:
             alone.add_row(entry.name, _in_short(entry), cite)
             continue
@@ -60,7 +65,7 @@ def _catalogue() -> RenderableType:
         # Spaces, where names have underscores, let a narrow terminal break them between words.
         parts = [getattr(entry.method, f).name.replace("_", " ") for f in FAMILIES]
         table.add_row(entry.name, *parts, cite)
-    return Group(table, Text(""), alone)
+    return Group(table, Text(""), alone, Text(""), others)
 
 
 def _plain_table(*columns: str) -> Table:
@@ -99,6 +104,9 @@ def _recipe(entry: Configuration) -> RenderableType:
     head = Text(entry.name, style="bold")
     parts: list[RenderableType] = [head]
     parts += [Text(line, style="dim") for line in (entry.reference, entry.note) if line]
+    if entry.optimizer != DE:
+        parts += [Text(f"\nsettings of {entry.optimizer}", style="bold"), _keywords(entry)]
+        return Group(*parts)
     if entry.method is None:
         parts.append(Text("\nA single operator: there is nothing to select."))
     else:
@@ -118,6 +126,14 @@ def _recipe(entry: Configuration) -> RenderableType:
     parts.append(Text("\ndifferential evolution", style="bold"))
     parts.append(Padding(_settings(entry), (0, 0, 0, 3)))
     return Group(*parts)
+
+
+def _keywords(entry: Configuration) -> RenderableType:
+    """The settings of an optimizer, as its constructor takes them."""
+    table = Table.grid(padding=(0, 2))
+    for name, default in (settings_of(optimizer(entry.optimizer)) | entry.settings).items():
+        table.add_row(name, Text(str(default)))
+    return Padding(table, (0, 0, 0, 3))
 
 
 def _settings(entry: Configuration) -> RenderableType:

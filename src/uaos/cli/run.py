@@ -17,8 +17,9 @@ from rich.text import Text
 from uaos.cli.app import INTERRUPTED, app, console
 from uaos.cli.options import Dimension
 from uaos.errors import InvalidParameter
+from uaos.minimize import INTERRUPTED as INTERRUPTED_RUN
 from uaos.minimize import minimize
-from uaos.optimizers.de.view import EngineView
+from uaos.optimizers.base import RunView
 from uaos.optimizers.result import Result
 from uaos.problems import BBOB
 
@@ -59,7 +60,7 @@ def run(
     # A file or a pipe gets the summary alone.
     with Live(console=console, refresh_per_second=10, transient=True, auto_refresh=False) as live:
 
-        def show(state: EngineView) -> None:
+        def show(state: RunView) -> None:
             if console.is_terminal and panel.is_due():
                 live.update(panel.drawn(state), refresh=True)
 
@@ -71,7 +72,7 @@ def run(
     if plot is not None and result.history is not None:
         result.history.plot(plot, f_opt=problem.f_opt)
         console.print(f"drawn: {plot}")
-    if not result.success:
+    if result.message == INTERRUPTED_RUN:
         sys.exit(INTERRUPTED)
 
 
@@ -104,8 +105,8 @@ class _Panel:
             self._next = self.seconds + 0.1
         return due
 
-    def drawn(self, state: EngineView) -> RenderableType:
-        done = state.evaluations
+    def drawn(self, state: RunView) -> RenderableType:
+        done = state.nfev
         left = self.seconds * (self.budget - done) / max(done, 1)
         head = Table.grid(padding=(0, 2))
         head.add_row("evaluations", f"{done:,} of {self.budget:,}", f"{left:.0f} s left at most")
@@ -114,7 +115,8 @@ class _Panel:
         for name, p in zip(state.operators, state.probabilities, strict=True):
             bars.add_row(name, _bar(p, 24), f"{p:.2f}")
         progress = ProgressBar(total=self.budget, completed=done, width=48)
-        return Panel(Group(head, progress, Text(""), bars), title=self.title, expand=False)
+        parts = (head, progress, Text(""), bars) if state.operators else (head, progress)
+        return Panel(Group(*parts), title=self.title, expand=False)
 
 
 def _bar(share: float, width: int) -> Text:
@@ -133,9 +135,9 @@ def _summary(problem: BBOB, method: str, result: Result, seconds: float) -> Rend
     table.add_row("outcome", Text.assemble(verdict, f": best - f_opt = {error:.3e}"))
     if error > SOLVED:
         table.add_row("why it ended", result.message)
-    table.add_row("evaluations", f"{result.nfev:,} in {result.nit:,} generations, {seconds:.1f} s")
+    table.add_row("evaluations", f"{result.nfev:,} in {result.nit:,} iterations, {seconds:.1f} s")
     table.add_row("seed", str(result.seed))
-    if result.history is None:
+    if result.history is None or not result.history.operators:
         return table
     use = Table.grid(padding=(0, 2))
     counts = result.history.counts.sum(axis=0)

@@ -107,7 +107,7 @@ class Plan:
             if isinstance(competitor, Peer):
                 competitor.check()
             else:
-                competitor.settings.population_size(self.dimension, self.budget)
+                competitor.check(self.dimension, self.budget)
 
 
 def competitor(name: str | os.PathLike[str] | Competitor) -> Competitor:

@@ -9,7 +9,6 @@ from uaos.experiments.hits import Hits
 from uaos.experiments.peers import Peer
 from uaos.experiments.records import Finished, Outcome, Unit
 from uaos.optimizers.configuration import Configuration
-from uaos.optimizers.de.optimizer import DifferentialEvolution
 from uaos.problems import BBOB
 
 #: What an experiment can run: a configuration of our own, or another library's algorithm.
@@ -26,7 +25,7 @@ def run_unit(unit: Unit, competitor: Competitor) -> Finished:
         if isinstance(competitor, Peer):
             competitor.run(problem, hits, unit.seed, unit.budget)
         else:
-            packed = _evolve(competitor, problem, hits, unit)
+            packed = _optimize(competitor, problem, hits, unit)
     except Exception as error:  # whatever it is: the rest of the experiment goes on
         status, reason = "failed", f"{type(error).__name__}: {error}"[:1000]
     outcome = Outcome(
@@ -36,18 +35,15 @@ def run_unit(unit: Unit, competitor: Competitor) -> Finished:
     return Finished(outcome, packed)
 
 
-def _evolve(configuration: Configuration, problem: BBOB, hits: Hits, unit: Unit) -> bytes:
-    de = DifferentialEvolution(
-        problem.bounds, method=configuration, seed=unit.seed, budget=unit.budget
-    )
+def _optimize(configuration: Configuration, problem: BBOB, hits: Hits, unit: Unit) -> bytes:
+    optimizer = configuration.build(problem.bounds, seed=unit.seed, budget=unit.budget)
     evaluate = problem._evaluate  # COCO's own function: one call less for each evaluation
-    while not (hits.solved or de.done):
-        values = np.array([evaluate(x) for x in de.ask()])
+    while not (hits.solved or optimizer.done):
+        values = np.array([evaluate(x) for x in optimizer.ask()])
         hits.see(values)
-        de.tell(values)
-    history = de.result.history
-    assert history is not None
-    return course.pack(history)
+        optimizer.tell(values)
+    assert optimizer.history is not None
+    return course.pack(optimizer.history)
 
 
 def _number(error: float) -> float:

@@ -10,9 +10,13 @@ from uaos.errors import InvalidParameter
 Array = np.ndarray[Any, Any]
 
 
-def box(bounds: Any) -> tuple[Array, Array]:
-    """Lower and upper bounds from pairs, an array (D, 2), or an object with `lb` and `ub`."""
-    allowed = "a pair (low, high) of finite numbers, low < high, for each coordinate"
+def box(bounds: Any, *, held: bool = False) -> tuple[Array, Array]:
+    """Lower and upper bounds from pairs, an array (D, 2), or an object with `lb` and `ub`.
+
+    `held` allows low = high.
+    """
+    order = "low <= high" if held else "low < high"
+    allowed = f"a pair (low, high) of finite numbers, {order}, for each coordinate"
     try:
         if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
             lb, ub = np.broadcast_arrays(np.atleast_1d(bounds.lb), np.atleast_1d(bounds.ub))
@@ -24,7 +28,7 @@ def box(bounds: Any) -> tuple[Array, Array]:
     if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) == 0:
         raise InvalidParameter("bounds", f"of shape {pairs.shape}", allowed)
     for j, (a, b) in enumerate(pairs.tolist()):
-        if not (np.isfinite(a) and np.isfinite(b) and a < b):
+        if not (np.isfinite(a) and np.isfinite(b) and (a < b or (held and a == b))):
             raise InvalidParameter(f"bounds[{j}]", (a, b), allowed)
         if not (np.isfinite(b - a) and np.isfinite(a + b)):
             raise InvalidParameter(
@@ -56,15 +60,24 @@ def start_points(x0: Any, low: Array, high: Array, boundary: str) -> Array | Non
     return points
 
 
-def whole_budget(budget: Any) -> int | None:
-    """A budget as a whole number of evaluations; 1e5 will do."""
-    if budget is None:
+def evaluation_count(value: Any, name: str = "budget", unit: str = "evaluations") -> int | None:
+    """A limit as an integer; 1e5 will do."""
+    if value is None:
         return None
-    if isinstance(budget, numbers.Real) and not isinstance(budget, bool):
-        number = float(budget)
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        number = float(value)
         if number.is_integer() and number >= 1:
             return int(number)
-    raise InvalidParameter("budget", budget, "a whole number of evaluations >= 1, or None")
+    raise InvalidParameter(name, value, f"a whole number of {unit} >= 1, or None")
+
+
+def real_number(value: Any, name: str, low: float) -> float:
+    """A finite number of at least `low`."""
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        number = float(value)
+        if low <= number < np.inf:
+            return number
+    raise InvalidParameter(name, value, f"a number >= {low:g}")
 
 
 def real_target(target: Any) -> float | None:

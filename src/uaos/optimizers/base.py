@@ -27,12 +27,12 @@ from uaos.errors import (
 from uaos.optimizers.arguments import Array as Array
 from uaos.optimizers.arguments import (
     box,
+    evaluation_count,
     generator,
     real_numbers,
     real_target,
     start_points,
     true_or_false,
-    whole_budget,
 )
 from uaos.optimizers.history import History
 from uaos.optimizers.result import Result
@@ -120,7 +120,7 @@ class Optimizer(ABC):
         self.low, self.high = box(bounds)
         self.dimension = len(self.low)
         self.seed, self.rng = generator(seed)
-        self.budget = whole_budget(budget)
+        self.budget = evaluation_count(budget)
         self.target = real_target(target)
         self.x0 = start_points(x0, self.low, self.high, "enforced")
         self.history = History() if true_or_false(history, "history") else None

@@ -6,6 +6,7 @@ compare with (`baseline`): uniform choice, JADE, SHADE, R-SHADE, L-SHADE, each s
 `mix`, the recommended default, also with uniform choice from its pool.
 """
 
+import inspect
 import os
 from collections.abc import Mapping
 from functools import cache
@@ -13,12 +14,13 @@ from types import MappingProxyType
 from typing import Any
 
 from uaos.errors import InvalidParameter, UnknownName
-from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.base import optimizers
+from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import Cauchy, Jade, SuccessHistory
 from uaos.optimizers.de.schedule import Linear, Stagnation
 from uaos.optimizers.de.settings import Settings
-from uaos.optimizers.de.strategies import STRATEGIES
+from uaos.optimizers.de.strategies import POOLS
 from uaos.selection import bibliography as bib
 from uaos.selection.method import Method
 
@@ -161,7 +163,7 @@ def _baselines() -> list[Configuration]:
         ("L-SHADE", _shade(6, NP="18D", top_NP=0.11, archive_size=2.6, schedule=Linear(4)),
          bib.TANABE_2014, ""),
         *((name, Settings(pool=(Operator(name),), NP=None), bib.STORN_1997 if "pbest" not in name
-           else bib.ZHANG_2009, "A single strategy.") for name in STRATEGIES),
+           else bib.ZHANG_2009, "A single strategy.") for name in POOLS["paper"]),
     )  # fmt: skip
     uniform = Configuration(
         "uniform", _uniform(), Settings(NP=None), str(bib.FRAMEWORK),
@@ -204,18 +206,40 @@ def _mix() -> tuple[Configuration, Configuration]:
 
 
 @cache
-def _all() -> dict[str, Configuration]:
+def _of_this_package() -> dict[str, Configuration]:
     return {c.name: c for c in (*_literature(), *_tuned(), *_baselines())}
 
 
+def _optimizers() -> dict[str, Configuration]:
+    """The registered optimizers with default settings; differential evolution has its entries."""
+    made = {}
+    for name, cls in optimizers().items():
+        if name != DE:
+            summary = (inspect.getdoc(cls) or "").split("\n\n")[0].replace("\n", " ")
+            kind = "optimizer" if cls.__module__.startswith("uaos.") else "custom"
+            made[name] = Configuration(
+                name, reference=cls.reference, note=summary, kind=kind, optimizer=name
+            )
+    return made
+
+
 def methods() -> Mapping[str, Configuration]:
-    """The catalogue by name."""
-    return MappingProxyType(_all())
+    """The catalogue by name: methods, tuned configurations, baselines, registered optimizers."""
+    return MappingProxyType({**_of_this_package(), **_optimizers()})
 
 
-def configuration(name: str | os.PathLike[str]) -> Configuration:
-    """The entry of the catalogue called `name`, or the configuration in a TOML file."""
-    known = _all()
+def configuration(name: str | os.PathLike[str] | Configuration) -> Configuration:
+    """The entry of the catalogue called `name`, or the configuration in a TOML file.
+
+    Parameters
+    ----------
+    name : str, path-like or Configuration
+        A name that :func:`methods` lists, the path of a file that ends in .toml, or a configuration
+        itself, which is returned as it is.
+    """
+    if isinstance(name, Configuration):
+        return name
+    known = methods()
     if isinstance(name, str) and name in known:
         return known[name]
     if isinstance(name, os.PathLike) or (isinstance(name, str) and name.endswith(".toml")):
@@ -233,7 +257,7 @@ def method(name: str, **changes: Any) -> Method:
     found = configuration(name).method
     if found is None:
         raise InvalidParameter(
-            "method", name, "a method that selects among operators; this configuration has a "
-            "single one, use it with uaos.minimize or uaos.optimizers.configuration",
+            "method", name, "a method that selects among operators; this configuration selects "
+            "nothing, use it with uaos.minimize or uaos.configuration",
         )  # fmt: skip
     return found.replace(**changes)

@@ -1,44 +1,114 @@
-"""Configuration: a method together with the differential evolution it runs in."""
+"""Configuration: an optimizer with its settings and, where it selects, its method."""
 
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from uaos.errors import InvalidFile, InvalidParameter, UaosError
+from uaos.optimizers.base import Optimizer, optimizer, settings_of
+from uaos.optimizers.de.operators import CustomOperator
 from uaos.optimizers.de.settings import Settings
 from uaos.params import known_only
 from uaos.selection.components import FAMILIES
 from uaos.selection.method import FORMAT, Method, check_format, read_toml, write_toml
 
+#: The optimizer whose settings have a class of their own.
+DE = "DE"
+
 
 @dataclass(frozen=True)
 class Configuration:
-    """A method plus the settings of the differential evolution it was made for.
+    """An optimizer with all its settings, under a name.
 
-    `method` is None where the pool has a single operator, so that there is nothing to select.
-    `kind` is "method" for a method of the literature (its settings are the defaults), "tuned" or
-    "baseline" for the others, "own" for a user's. `tuning` says how a configuration was found by a
-    tuner (training set, seed, budget, versions); it does not change what is run.
+    Parameters
+    ----------
+    name : str
+        What it is called in tables and figures.
+    method : Method, optional
+        Selects among operators (or members). None where there is nothing to select.
+    settings : Settings or mapping
+        For differential evolution its :class:`~uaos.optimizers.de.settings.Settings`, for any other
+        optimizer the keyword arguments of its constructor.
+    reference, note : str
+        A publication, and what else there is to know.
+    kind : str
+        "method" for a method of the literature (its settings are the defaults), "tuned",
+        "baseline", "optimizer", or "custom" for a user's.
+    tuning : mapping
+        How the configuration was found by a tuner (training set, seed, budget, versions); it does
+        not change what is run.
+    optimizer : str
+        The name of the optimizer.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> small = uaos.Configuration("small", optimizer="CMA-ES", settings={"popsize": 6})
+    >>> small.build([(-5, 5)] * 2, seed=1).ask().shape
+    (6, 2)
     """
 
     name: str
-    method: Method | None
-    settings: Settings
+    method: Method | None = None
+    settings: Any = None
     reference: str = ""
     note: str = ""
-    kind: str = "own"
+    kind: str = "custom"
     tuning: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    optimizer: str = DE
 
     def __post_init__(self) -> None:
+        if self.settings is None:
+            object.__setattr__(self, "settings", Settings() if self.optimizer == DE else {})
+        if self.optimizer != DE:
+            return
+        if not isinstance(self.settings, Settings):
+            raise InvalidParameter("settings", self.settings, "Settings of uaos.optimizers.de")
         if self.method is None and len(self.settings.members) > 1:
             raise InvalidParameter(
                 "method", None, "a method, as the pool has several operators", owner=self.name
             )
+
+    def build(
+        self,
+        bounds: Any,
+        *,
+        seed: int | np.random.Generator | None = None,
+        budget: int | None = None,
+        target: float | None = None,
+        x0: Any = None,
+        history: bool = True,
+        **settings: Any,
+    ) -> Optimizer:
+        """Return the optimizer, ready to run on a box.
+
+        Parameters
+        ----------
+        bounds, seed, budget, target, x0, history
+            As for every :class:`uaos.Optimizer`.
+        **settings
+            Settings of the optimizer that replace those of the configuration.
+        """
+        made: Any = optimizer(self.optimizer)
+        given: dict[str, Any] = {"seed": seed, "budget": budget, "target": target, "x0": x0}
+        given["history"] = history
+        if self.optimizer == DE:
+            return cast(Optimizer, made(bounds, method=self, **given, **settings))
+        chosen = {**self.settings, **settings}
+        if self.method is not None:
+            chosen.setdefault("method", self.method)
+        known_only(chosen, settings_of(made), self.optimizer)
+        return cast(Optimizer, made(bounds, **given, **chosen))
+
+    def check(self, dimension: int, budget: int) -> None:
+        """Raise if the configuration cannot run at all in this dimension and with this budget."""
+        self.build([(-1.0, 1.0)] * dimension, seed=0, budget=budget, history=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The configuration as plain data, which :meth:`from_dict` reads back."""
@@ -46,32 +116,49 @@ class Configuration:
         data |= {"reference": self.reference, "note": self.note}
         if self.method is not None:
             data["method"] = self.method.to_dict()
-        data["de"] = self.settings.to_dict()
+        if self.optimizer == DE:
+            data["de"] = self.settings.to_dict()
+        else:
+            data["optimizer"] = {"name": self.optimizer, **self.settings}
         if self.tuning:
             data["tuning"] = dict(self.tuning)
         return data
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Configuration":
-        """The configuration that :meth:`to_dict` described; what is left out takes its default."""
+    def from_dict(
+        cls, data: Mapping[str, Any], custom: Mapping[str, CustomOperator] | None = None
+    ) -> "Configuration":
+        """The configuration that :meth:`to_dict` described; what is left out takes its default.
+
+        `custom` gives the custom operators of a pool, by name.
+        """
         if not isinstance(data, Mapping):
-            raise InvalidParameter("configuration", data, "a table, as to_dict gives it")
+            raise InvalidParameter("configuration", data, "a mapping, as to_dict gives it")
         values = dict(data)
         check_format(values.pop("version", FORMAT))
-        known = ("name", "reference", "note", "method", "de", "tuning")
+        known = ("name", "reference", "note", "method", "de", "optimizer", "tuning")
         known_only(values, dict.fromkeys(known), "the configuration")
-        for part in ("method", "de", "tuning"):
+        for part in ("method", "de", "optimizer", "tuning"):
             if not isinstance(values.get(part, {}), Mapping):
-                raise InvalidParameter(part, values[part], "a table", owner="the configuration")
+                raise InvalidParameter(part, values[part], "a mapping", owner="the configuration")
         for part in ("name", "reference", "note"):
             if not isinstance(values.get(part, ""), str):
-                raise InvalidParameter(part, values[part], "a text", owner="the configuration")
-        settings = Settings.from_dict(values.pop("de", {}))
+                raise InvalidParameter(part, values[part], "a string", owner="the configuration")
         recipe = values.pop("method", None)
-        if recipe is None and len(settings.members) > 1:
-            recipe = {}
+        if "optimizer" in values:
+            if "de" in values:
+                raise InvalidParameter(
+                    "de", "given", "one of [de] and [optimizer]", owner="the configuration"
+                )
+            settings: Any = dict(values.pop("optimizer"))
+            kind = settings.pop("name", None)
+            known_only(settings, settings_of(optimizer(kind)), str(kind))
+        else:
+            kind, settings = DE, Settings.from_dict(values.pop("de", {}), custom)
+            if recipe is None and len(settings.members) > 1:
+                recipe = {}
         method = None if recipe is None else Method.from_dict(recipe)
-        return cls(values.pop("name", "unnamed"), method, settings, **values)
+        return cls(values.pop("name", "unnamed"), method, settings, optimizer=kind, **values)
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
         """The configuration as TOML text, written to `path` if one is given."""

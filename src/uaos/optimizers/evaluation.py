@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from uaos.errors import InvalidFeedback, InvalidParameter
-from uaos.optimizers.arguments import real_numbers, true_or_false
-from uaos.optimizers.de.protocols import Array
+from uaos.optimizers.arguments import Array, real_numbers, true_or_false
 
 Objective = Callable[[Array], Any]
 #: `workers`: a number of processes (-1: one for each processor), an Executor, or a map.

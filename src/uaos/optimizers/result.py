@@ -1,22 +1,41 @@
 """The outcome of a run."""
 
+import html
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from uaos.errors import Missing
 from uaos.optimizers.arguments import Array
 from uaos.optimizers.history import History
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
 class Result:
     """The best point found and how the run went; fields by attribute or, as in SciPy, by key.
 
-    `success` is True when the target was reached, the budget was spent as planned, or the callback
-    ended the run; False after Ctrl-C, when no evaluation gave a finite value, and while a run that
-    is driven by ask and tell is still under way. `message` says which. `x` is None if no evaluation
-    succeeded. `nfev` counts evaluations, `nit` generations. `seed` makes the same run again (None
-    if the run was given a generator). `history` is None if it was switched off.
+    Attributes
+    ----------
+    x : ndarray or None
+        The best point, None if no evaluation succeeded.
+    fun : float
+        Its value.
+    nfev, nit : int
+        Evaluations, and iterations (of differential evolution: generations).
+    success : bool
+        True if the target was reached, the run converged, or the callback ended it. False if the
+        budget is spent, after Ctrl-C, and while a run driven by ask and tell is under way.
+    message : str
+        Which of these it was.
+    seed : int or None
+        Makes the same run again; None if the run was given a generator.
+    history : History or None
+        The course of the run, None if it was switched off.
     """
 
     x: Array | None
@@ -43,7 +62,51 @@ class Result:
         """The names of the fields."""
         return [f.name for f in fields(self)]
 
+    def plot(self, path: Any = None, *, f_opt: float | None = None) -> "Figure":
+        """Draw the course of the run, see :meth:`History.plot`."""
+        if self.history is None:
+            raise Missing("the run has no history to plot; run it with history=True")
+        return self.history.plot(path, f_opt=f_opt)
+
+    def _shown(self) -> dict[str, str]:
+        """The fields as text that fits a screen."""
+        shown = {name: str(getattr(self, name)) for name in self.keys()}
+        if self.x is not None:
+            with np.printoptions(threshold=12, edgeitems=4, linewidth=88):
+                shown["x"] = str(self.x)
+        return shown
+
     def __repr__(self) -> str:
-        shown = {name: getattr(self, name) for name in self.keys()}
+        shown = self._shown()
         width = max(len(name) for name in shown)
-        return "\n".join(f"{name:>{width}}: {value}" for name, value in shown.items())
+        indent = "\n" + " " * (width + 2)
+        return "\n".join(
+            f"{name:>{width}}: {value.replace(chr(10), indent)}" for name, value in shown.items()
+        )
+
+    def _repr_html_(self) -> str:
+        """A table, for notebooks; with a bar for each operator, if the run selected among some."""
+        name_cell = "<th style='text-align:right'>"
+        cell = "<td style='text-align:left'><pre style='margin:0'>"
+        rows = "".join(
+            f"<tr>{name_cell}{name}</th>{cell}{html.escape(value)}</pre></td></tr>"
+            for name, value in self._shown().items()
+            if name != "history"
+        )
+        return f"<table>{rows}{self._operator_rows()}</table>"
+
+    def _operator_rows(self) -> str:
+        if self.history is None or not self.history.operators:
+            return ""
+        counts = self.history.counts.sum(axis=0)
+        shares = counts / max(1, counts.sum())
+        bar = "display:inline-block;height:0.7em;background:#0072B2;width"
+        rows = "".join(
+            f"<tr><td>{html.escape(name)}</td><td style='text-align:left'>"
+            f"<span style='{bar}:{100 * share:.0f}px'></span> {share:.1%}</td></tr>"
+            for name, share in zip(self.history.operators, shares, strict=True)
+        )
+        return (
+            "<tr><th style='text-align:right'>operators</th>"
+            f"<td style='text-align:left'><table>{rows}</table></td></tr>"
+        )

@@ -39,7 +39,7 @@ from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, Rule, SuccessHistory
 from uaos.optimizers.de.schedule import Linear, Stagnation
 from uaos.optimizers.de.settings import Settings
-from uaos.optimizers.de.strategies import STRATEGIES
+from uaos.optimizers.de.strategies import POOLS, STRATEGIES
 from uaos.params import Choice, Integer, Real, Value, known_only, parameters, per_operator
 from uaos.selection.components import FAMILIES, components
 from uaos.selection.method import Method, read_toml
@@ -142,7 +142,8 @@ class Design:
         if "restart" in values:
             restart = values["restart"] == "stagnation"
             changes["restart"] = Stagnation(int(values["patience"])) if restart else None
-        return dataclasses.replace(self.base.settings, **changes)
+        settings: Settings = dataclasses.replace(self.base.settings, **changes)
+        return settings
 
     # And back
 
@@ -471,9 +472,11 @@ _CROSSOVERS = (0.1, 0.5, 0.9)
 @functools.cache
 def pools() -> Mapping[str, tuple[Operator, ...]]:
     """The pools by name."""
-    nine = tuple(Operator(name) for name in STRATEGIES)
+    nine = tuple(Operator(name) for name in POOLS["paper"])
     crossed = tuple(
-        Operator(name, None, CR, f"{name}, CR {CR:g}") for name in STRATEGIES for CR in _CROSSOVERS
+        Operator(name, None, CR, f"{name}, CR {CR:g}")
+        for name in POOLS["paper"]
+        for CR in _CROSSOVERS
     )
     mixed = tuple(m for m in configuration("mix").settings.members if isinstance(m, Operator))
     return MappingProxyType({"nine": nine, "nine-by-CR": crossed, "mix": mixed})

@@ -18,25 +18,8 @@ from uaos.optimizers.de.sampling import draw
 
 Array = np.ndarray[Any, Any]
 
-# Who can stand in a formula, by the place in `cast` that `propose` puts it in.
-_I, _BEST, _PBEST, _ARCH, _R1, _R2, _R3, _R4, _R5 = range(9)
-
-# Every strategy is  base + F (p1 - m1 [+ p2 - m2 [+ p3 - m3]]): base, p1, m1, p2, m2, p3, m3 by
-# strategy code. A table and not a chain of branches, since the strategy of the next offspring
-# cannot be predicted, and mispredicted branches were what `propose` spent most of its time on.
-_ROLES = np.array(
-    [
-        [_R1, _R2, _R3, -1, -1, -1, -1],  # rand/1
-        [_R1, _R2, _R3, _R4, _R5, -1, -1],  # rand/2
-        [_R1, _BEST, _R1, _R2, _R3, _R4, _R5],  # rand-to-best/2
-        [_I, _R1, _I, _R2, _R3, -1, -1],  # curr-to-rand/1
-        [_I, _PBEST, _I, _R1, _R2, -1, -1],  # curr-to-pbest/1
-        [_I, _PBEST, _I, _R1, _ARCH, -1, -1],  # curr-to-pbest/1 (archived)
-        [_BEST, _R1, _R2, -1, -1, -1, -1],  # best/1
-        [_I, _BEST, _I, _R1, _R2, -1, -1],  # curr-to-best/1
-        [_BEST, _R1, _R2, _R3, _R4, -1, -1],  # best/2
-    ]
-)
+# Who can stand in a formula, by the place in `cast` that `propose` puts it in (`strategies.CAST`).
+_I, _BEST, _PBEST, _ARCH, _R1 = range(5)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -87,6 +70,7 @@ def propose(
     best: int,
     operators: Array,
     table: Array,
+    role_table: Array,
     means: Array,
     lengths: Array,
     uniforms: Array,
@@ -101,7 +85,10 @@ def propose(
 ) -> int:
     """Make the offspring of parents 0..n-1 and note their F and CR; return how many were repaired.
 
-    Rows of operators that are not one of the nine strategies are left as they are.
+    Every strategy is  base + F (p1 - m1 [+ p2 - m2 [+ p3 - m3]]); `role_table` has them by code. A
+    table and not a chain of branches, since the strategy of the next offspring cannot be predicted,
+    and mispredicted branches were what this took most of its time for. Rows of operators without a
+    strategy are left as they are.
     """
     n, D = offspring.shape
     used = np.empty(6, np.int64)
@@ -149,7 +136,7 @@ def propose(
 
         # Mutation and binomial crossover. Few arrays to a loop and no branches, so that the
         # compiler makes vector instructions of them.
-        roles = _ROLES[code]
+        roles = role_table[code]
         base, p1, m1 = rows[cast[roles[0]]], rows[cast[roles[1]]], rows[cast[roles[2]]]
         for j in range(D):
             step[j] = p1[j] - m1[j]

@@ -6,13 +6,18 @@ strategies also chooses among "discrete parameters".
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from uaos.errors import InvalidParameter, NameClash, UnknownName
-from uaos.optimizers.de.protocols import OwnOperator
+import numpy as np
+
+from uaos.errors import InvalidParameter, NameClash
+from uaos.optimizers.base import Array, MissingOperator
 from uaos.optimizers.de.rules import Rule, as_rule, rule_from_data, rule_to_data
-from uaos.optimizers.de.strategies import STRATEGIES, strategy
+from uaos.optimizers.de.strategies import POOLS, strategy
 from uaos.params import known_only
+
+if TYPE_CHECKING:
+    from uaos.optimizers.de.optimizer import PopulationView
 
 
 @dataclass(frozen=True)
@@ -52,15 +57,27 @@ class Operator:
         return data | ({"name": self.name} if self.name else {})
 
 
-Member = Operator | OwnOperator
+@runtime_checkable
+class CustomOperator(Protocol):
+    """A user's own operator: any object with a `name` and a method `propose`.
 
-#: What an operator is called that the pool of a file names and nobody has passed.
-OWN = "operator of your own"
+    It may also have `learn(state, parents, offspring, fitness, improved)`, called with the outcome
+    before the parents are replaced, and, if it remembers anything between generations, `state()`
+    and `restore(state)` (plain values and arrays), so that a saved run continues exactly.
+    """
+
+    name: str
+
+    def propose(self, state: "PopulationView", parents: Array, rng: np.random.Generator) -> Array:
+        """One offspring for each of `parents` (indices into the population): (len(parents), D)."""
+
+
+Member = Operator | CustomOperator
 
 
 def default_pool() -> tuple[Operator, ...]:
-    """The nine strategies, all with the run's F and CR."""
-    return tuple(Operator(name) for name in STRATEGIES)
+    """The pool `paper`: its nine strategies, all with the run's F and CR."""
+    return tuple(Operator(name) for name in POOLS["paper"])
 
 
 def product(
@@ -77,7 +94,7 @@ def product(
 
 
 def as_members(pool: object) -> tuple[Member, ...]:
-    """Check a pool: names of strategies, operators, and users' own operators."""
+    """Check a pool: names of strategies, operators, and custom operators."""
     if isinstance(pool, str | bytes | Mapping) or not isinstance(pool, Iterable):
         raise InvalidParameter(
             "operators", pool, 'a list of operators or strategy names, such as ["rand/1"]'
@@ -88,7 +105,7 @@ def as_members(pool: object) -> tuple[Member, ...]:
             members.append(Operator(one))
         elif isinstance(one, Operator):
             members.append(one)
-        elif isinstance(one, OwnOperator) and not isinstance(one, type):
+        elif isinstance(one, CustomOperator) and not isinstance(one, type):
             if not (isinstance(one.name, str) and callable(one.propose)):
                 raise InvalidParameter("name", one.name, "a text", owner=type(one).__name__)
             members.append(one)
@@ -120,7 +137,7 @@ def unique_names(pool: Sequence[Member]) -> tuple[str, ...]:
 
 
 def member_from_data(
-    data: object, shared: dict[str, Rule], own: Mapping[str, OwnOperator]
+    data: object, shared: dict[str, Rule], own: Mapping[str, CustomOperator]
 ) -> Member:
     """An operator from plain data: a strategy's name or a table; `own` holds users' operators."""
     if isinstance(data, str):
@@ -130,12 +147,8 @@ def member_from_data(
     if "own" in data:
         name = data["own"]
         if not isinstance(name, str) or name not in own:
-            raise UnknownName(
-                OWN,
-                name,
-                own,
-                hint="(the pool has it, but code is not saved: pass it in operators=)",
-            )
+            hint = "(the pool has it, but code is not saved: pass it in operators=)"
+            raise MissingOperator("custom operator", name, own, hint=hint)
         return own[name]
     known_only(data, dict.fromkeys(("strategy", "F", "CR", "name")), "an operator")
     if "strategy" not in data:

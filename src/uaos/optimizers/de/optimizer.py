@@ -1,33 +1,35 @@
-"""Differential evolution as an optimizer: methods and configurations meet the engine."""
+"""Differential evolution whose operators are chosen by a selector.
+
+An *epoch* is what lies between two restarts; its first batch is the initial population, each later
+one the offspring of a generation.
+"""
 
 import dataclasses
-import inspect
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from uaos import statefile
-from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
-from uaos.optimizers.arguments import (
-    box,
-    generator,
-    real_target,
-    start_points,
-    true_or_false,
-    whole_budget,
-)
+from uaos.errors import InvalidFeedback, InvalidFile, InvalidParameter
+from uaos.optimizers.arguments import real_numbers, start_points
+from uaos.optimizers.base import Array, Optimizer, RunView, read_only, register
 from uaos.optimizers.catalogue import RECOMMENDED, configuration
 from uaos.optimizers.configuration import Configuration
-from uaos.optimizers.de.engine import Engine
-from uaos.optimizers.de.operators import OWN, Operator, as_members
-from uaos.optimizers.de.protocols import Array, OwnOperator, Selector
-from uaos.optimizers.de.saved import new_generator
-from uaos.optimizers.de.settings import Settings
-from uaos.optimizers.de.view import EngineView
-from uaos.optimizers.result import Result
+from uaos.optimizers.de import kernels, layout, sampling
+from uaos.optimizers.de.compilation import announce
+from uaos.optimizers.de.operators import CustomOperator, Operator, as_members
+from uaos.optimizers.de.pool import Pool, RuleMemory
+from uaos.optimizers.de.schedule import (
+    MOST_PARENTS,
+    Linear,
+    Stagnation,
+    check_population,
+    least_population,
+)
+from uaos.optimizers.de.settings import BOUNDARIES, Settings
+from uaos.optimizers.history import History
 from uaos.selection.method import Method
 
 #: What `method` may be: None for the recommended configuration, a name of the catalogue, the path
@@ -37,37 +39,78 @@ MethodLike = None | str | os.PathLike[str] | Method | Configuration
 #: Evaluations for each dimension where no budget is given.
 DEFAULT_BUDGET = 10_000
 
-# The settings that have no argument of their own.
-_FURTHER = ("centre", "best_rule", "archive", "archive_size", "schedule", "restart")
+#: What the history has beside the columns of every history.
+COLUMNS = ("population", "restarts", "repairs")
 
-#: Version of the file that :meth:`DifferentialEvolution.save` writes.
-FORMAT = 1
+# Above this size the order of the parents is sorted anew; below it, insertion is faster.
+_INSERTION = 1024
 
 
-class DifferentialEvolution:
-    """Differential evolution with adaptive operators, driven from outside::
+@register
+class DifferentialEvolution(Optimizer):
+    """Differential evolution with adaptive operators.
 
-        de = DifferentialEvolution([(-5, 5)] * 10, seed=1, budget=50_000)
-        while not de.done:
-            X = de.ask()          # points to evaluate, (n, D); the number may change
-            de.tell(values)       # one value for each, NaN for a failure
-        print(de.result)
+    A generation makes one offspring for each parent: the selector chooses an operator, the operator
+    makes a mutant, crossover mixes it with the parent, and the better of parent and offspring
+    survives. All random numbers come from one generator, which the selector shares.
 
-    `method`: None for the recommended configuration, the name of one (`uaos methods` lists them), a
-    TOML file, a :class:`uaos.Method` or a :class:`uaos.Configuration`. A configuration brings all
-    its settings along; arguments that are given win. None also fits the population to a short
-    budget, while the recommended configuration given by its name keeps its own size. `operators`:
-    strategy names, :class:`uaos.Operator` or own objects with `name` and
-    `propose(state, parents, rng)`. `F` and `CR` are for the operators that do not set their own.
-    `popsize`: a number, or a multiple of the dimension such as "18D". `boundary`: none, clip,
-    reflect, midpoint or resample; if not given, the configuration's, which is midpoint unless it
-    says otherwise. `settings`: further fields of
-    :class:`uaos.optimizers.de.settings.Settings`: centre, best_rule, archive, archive_size,
-    schedule, restart.
+    Parameters
+    ----------
+    bounds, seed, target, x0, history
+        As for every :class:`uaos.Optimizer`.
+    method : str, path, Method or Configuration, optional
+        The name of a configuration (`uaos methods` lists them), a TOML file, a method or a whole
+        configuration, which brings all its settings along; arguments that are given win. None is
+        the recommended configuration, with a population that fits a short budget; given by its
+        name, it keeps its own size.
+    F, CR : float or rule, optional
+        Scale of differences and crossover rate of the operators that do not set their own.
+    popsize : int or str, optional
+        The population size NP, or a multiple of the dimension such as "18D".
+    top_NP : float or str, optional
+        The share of best parents that x_pbest is one of, or "U(2/NP,0.2)" to draw it for each
+        offspring.
+    boundary : {"none", "clip", "reflect", "midpoint", "resample"}, optional
+        What happens to a coordinate that leaves the box.
+    operators : sequence, optional
+        Strategy names, :class:`uaos.Operator`, or objects with a `name` and a method
+        `propose(state, parents, rng)`; or "paper", the nine strategies of the framework's paper.
+    centre : bool, optional
+        Whether the middle of the box is in the first population.
+    best_rule : {"population", "latest"}, optional
+        Who x_best is: the best parent, or the individual that now stands where the last
+        generation's best offspring was made.
+    archive : {"recent", "history"}, optional
+        Which of the parents that lost to their offspring stay in a full archive: the newest, in
+        place of a random one, or a random sample of all that ever lost.
+    archive_size : float, optional
+        The size of the archive in multiples of NP.
+    schedule : Linear, mapping or str, optional
+        How the population shrinks: "constant", or :func:`uaos.optimizers.de.schedule.linear`.
+    restart : Stagnation, mapping or str, optional
+        When to start afresh: "none", "stagnation", or
+        :func:`uaos.optimizers.de.schedule.stagnation`.
+    budget : int, optional
+        The largest number of evaluations. Without one, a population schedule runs over 10 000·D
+        evaluations.
 
-    `budget` is exact to the evaluation; None means no limit, and 10 000·D evaluations for a
-    population schedule to run over. `done` also becomes true once `target` is reached.
+    Examples
+    --------
+    >>> import uaos
+    >>> de = uaos.DifferentialEvolution([(-5, 5)] * 2, method="JADE", popsize=20, seed=1, budget=99)
+    >>> while not de.done:
+    ...     X = de.ask()                      # points to evaluate, (n, D); n may change
+    ...     de.tell((X**2).sum(axis=1))       # one value for each, NaN for a failure
+    >>> de.result.nfev
+    99
     """
+
+    name: ClassVar[str] = "DE"
+    state_names: ClassVar[tuple[str, ...]] = (
+        "NP", "NP_start", "_capacity", "_latest", "_epoch_start", "_epoch_best", "_since_better",
+        "_started", "_rows", "_fitness", "_order", "_counters", "_operators", "_F", "_CR",
+        "_uniforms", "_repairs", "_asked_probabilities",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -79,181 +122,456 @@ class DifferentialEvolution:
         popsize: int | str | None = None,
         top_NP: float | str | None = None,
         boundary: str | None = None,
+        operators: Sequence[Any] | str | None = None,
+        centre: bool | None = None,
+        best_rule: str | None = None,
+        archive: str | None = None,
+        archive_size: float | None = None,
+        schedule: Any = None,
+        restart: Any = None,
         seed: int | np.random.Generator | None = None,
-        operators: Sequence[Any] | None = None,
         budget: int | None = None,
-        x0: Any = None,
         target: float | None = None,
+        x0: Any = None,
         history: bool = True,
-        **settings: Any,
     ) -> None:
-        known_arguments(settings, "DifferentialEvolution", DifferentialEvolution.__init__)
-        low, high = box(bounds)
-        budget = whole_budget(budget)
+        super().__init__(bounds, seed=seed, budget=budget, target=target, history=history)
         chosen = _configuration(method)
-        if method is None and popsize is None and budget is not None:
+        if method is None and popsize is None and self.budget is not None:
             # The recommended NP is 10·D; over few generations a smaller population does better.
-            chosen = _fitted(chosen, len(low), budget)
-        given = {"F": F, "CR": CR, "NP": popsize, "top_NP": top_NP, "boundary": boundary}
-        given["pool"] = operators
-        changes = {name: value for name, value in given.items() if value is not None}
+            chosen = _fitted(chosen, self.dimension, self.budget)
+        changes = {
+            "F": F, "CR": CR, "NP": popsize, "top_NP": top_NP, "boundary": boundary,
+            "pool": operators, "centre": centre, "best_rule": best_rule, "archive": archive,
+            "archive_size": archive_size, "schedule": schedule, "restart": restart,
+        }  # fmt: skip
         with _called_popsize(popsize):
-            final = _changed(chosen, changes | settings)
-            self._build(
-                name=chosen.name, method=chosen.method, settings=final, low=low, high=high,
-                seed=seed, budget=budget, target=real_target(target),
-                history=true_or_false(history, "history"),
-                x0=start_points(x0, low, high, final.boundary),
-            )  # fmt: skip
+            settings = _changed(chosen, {k: v for k, v in changes.items() if v is not None})
+            self.configuration = dataclasses.replace(chosen, settings=settings)
+            self.settings = settings
+            self.pool = Pool(settings)
+            NP = settings.population_size(self.dimension, self.budget)
+            check_population(NP, self.pool.members)
+        self.x0 = start_points(x0, self.low, self.high, settings.boundary)
+        self.history = History(self.pool.names, COLUMNS) if history else None
+        self._horizon = DEFAULT_BUDGET * self.dimension
+        self._NP_end: int | None = None
+        if isinstance(settings.schedule, Linear):
+            self._NP_end = settings.schedule.end(self.dimension, self.pool.members)
+        self._boundary = BOUNDARIES[settings.boundary]
+        self._resample = settings.boundary == "resample"
+        self._top, self._top_drawn = settings.top, settings.top_drawn
+        self._columns = layout.columns(self.dimension, self._top_drawn, self._resample)
+        self._view = PopulationView(self)
+        self._begin(NP, self.x0, settings.centre)
 
-    def _build(
-        self, *, name: str, method: Method | None, settings: Settings, low: Array, high: Array,
-        seed: int | np.random.Generator | None, budget: int | None, target: float | None,
-        history: bool, x0: Array | None,
-    ) -> None:  # fmt: skip
-        self.name = name
-        self.method = method
-        self.settings = settings
-        self.target = target
-        self.seed, rng = generator(seed)
-        horizon = DEFAULT_BUDGET * len(low)
+    # An epoch
 
-        def make_selector(K: int, left: int | None, shared: np.random.Generator) -> Selector:
-            assert method is not None
-            return method.selector(K, seed=shared, budget=horizon if left is None else left)
+    def _begin(self, NP: int, x0: Array | None, centre: bool) -> None:
+        """Start with a new population, archive, rules and selector."""
+        self.NP = self.NP_start = NP
+        self._capacity = self._archive_capacity(NP)
+        # Rows 0..NP-1 are the population, the archive follows.
+        self._rows = np.empty((NP + self._capacity, self.dimension))
+        points = self.low + self.rng.random((NP, self.dimension)) * (self.high - self.low)
+        self._rows[:NP] = np.clip(points, self.low, self.high)  # rounding may step outside
+        if x0 is not None:
+            if len(x0) > NP:
+                raise InvalidParameter("x0", f"{len(x0)} points", f"at most NP = {NP} points")
+            self._rows[: len(x0)] = x0
+        elif centre:
+            self._rows[0] = (self.low + self.high) / 2.0
+        self._fitness = np.full(NP, np.inf)
+        self._order = np.arange(NP)
+        self._counters = np.zeros(2, np.int64)
+        self._latest = -1
+        self._rules = RuleMemory(self.pool.rules)
+        self._epoch_start = self.evaluations
+        self._epoch_best = np.inf
+        self._since_better = 0
+        self._started = False
+        # Of the generation that has been asked for.
+        self._operators = np.zeros(0, np.int64)
+        self._F, self._CR = np.zeros(0), np.zeros(0)
+        self._uniforms = np.zeros((0, self._columns))
+        self._repairs = 0
+        self._asked_probabilities = np.zeros(len(self.pool.members))
+        left = None if self.budget is None else max(1, self.budget - self.evaluations - NP)
+        self._selector = self._new_selector(left)
 
-        self._engine = Engine(
-            settings, low, high, make_selector=None if method is None else make_selector, rng=rng,
-            budget=budget, horizon=horizon, x0=x0, history=history,
-        )  # fmt: skip
+    def _new_selector(self, budget: int | None) -> Any:
+        """The selector of an epoch; `budget`: evaluations after its first population."""
+        if len(self.pool.members) == 1:
+            return SingleOperator()
+        method = self.configuration.method
+        assert method is not None  # a configuration of several operators has one
+        horizon = self._horizon if budget is None else budget
+        return method.selector(len(self.pool.members), seed=self.rng, budget=horizon)
 
-    # The loop
-
-    def ask(self) -> Array:
-        """The points to evaluate next, (n, D); the same again until they are told."""
-        return self._engine.ask()
-
-    def tell(self, values: Any) -> None:
-        """The objective at the points of :meth:`ask`; NaN and infinite values are failures."""
-        self._engine.tell(values)
+    def _archive_capacity(self, NP: int) -> int:
+        return round(self.settings.archive_size * NP) if self.pool.uses_archive else 0
 
     @property
-    def done(self) -> bool:
-        """Whether the budget is spent or the target reached."""
-        return self._engine.done or self._on_target
-
-    @property
-    def _on_target(self) -> bool:
-        return self.target is not None and self._engine.best_fitness <= self.target
-
-    @property
-    def state(self) -> EngineView:
-        """The run as it is now: population, fitness, probabilities, …; not to be written to."""
-        return self._engine.view
+    def generation(self) -> int:
+        """Generations so far; the evaluation of an initial population is none."""
+        return self.iterations
 
     @property
     def operators(self) -> tuple[str, ...]:
         """The names of the operators."""
-        return self._engine.pool.names
+        return self.pool.names
 
     @property
-    def result(self) -> Result:
-        """The best so far; see :class:`Result`."""
-        engine = self._engine
-        if engine.evaluations and engine.best_x is None:
-            success, message = False, (
-                f"none of {engine.evaluations} evaluations gave a finite value; check what the "
-                "function returns inside the bounds"
-            )  # fmt: skip
-        elif self._on_target:
-            success, message = True, f"the target {self.target:g} was reached"
-        elif engine.done:
-            success, message = True, f"the budget of {engine.budget} evaluations was spent"
-        else:
-            success, message = False, "the run is not finished"
-        return self._result(success, message)
+    def probabilities(self) -> Array:
+        """The operators' current probabilities."""
+        probabilities: Array = self._selector.probabilities
+        return probabilities
 
-    def _result(self, success: bool, message: str) -> Result:
-        engine = self._engine
-        return Result(
-            x=None if engine.best_x is None else engine.best_x.copy(),
-            fun=engine.best_fitness if engine.best_x is not None else float("nan"),
-            nfev=engine.evaluations, nit=engine.generation, success=success, message=message,
-            seed=self.seed, history=engine.history,
+    @property
+    def view(self) -> "PopulationView":
+        """The run as it is now, as callbacks and custom operators see it."""
+        return self._view
+
+    @property
+    def best_index(self) -> int:
+        """Where x_best stands: the best parent, or by `best_rule="latest"`."""
+        if self._latest >= 0 and self.settings.best_rule == "latest":
+            return self._latest
+        return int(self._order[0])
+
+    # A generation
+
+    def _propose(self) -> Array:
+        announce()
+        if self._started:
+            self._resize()
+            self._restart_if_stagnant()
+        # The budget is exact: in the last generation only the first parents have offspring.
+        n = self.NP if self.budget is None else min(self.NP, self.budget - self.evaluations)
+        return self._vary(n) if self._started else self._rows[:n].copy()
+
+    def _vary(self, n: int) -> Array:
+        """Select an operator for each parent, and make its offspring."""
+        if self.history is not None:
+            self._asked_probabilities = np.array(self._selector.probabilities)
+        self._operators = np.ascontiguousarray(self._selector.select(n), np.int64)
+        if len(self._uniforms) != n:
+            self._uniforms = np.empty((n, self._columns))
+        uniforms = self.rng.random(out=self._uniforms)
+        offspring = np.empty((n, self.dimension))
+        self._F, self._CR = np.empty(n), np.empty(n)
+        pool, rules = self.pool, self._rules
+        self._repairs = kernels.propose(
+            self._rows, self.NP, self.NP_start, int(self._counters[layout.ARCHIVED]), self._order,
+            self.best_index, self._operators, pool.table, pool.role_table, rules.means,
+            rules.lengths, uniforms, self._top, self._top_drawn, self.low, self.high,
+            self._boundary, offspring, self._F, self._CR,
         )  # fmt: skip
+        for k, operator in pool.custom.items():
+            parents = np.flatnonzero(self._operators == k)
+            if len(parents):
+                offspring[parents] = self._custom_offspring(operator, parents)
+                shape = (len(parents), self.dimension)
+                spare = self.rng.random(shape) if self._resample else np.zeros(shape)
+                self._repairs += kernels.enforce(
+                    offspring, parents, self._rows, spare, self.low, self.high, self._boundary
+                )
+        return offspring
+
+    def _custom_offspring(self, operator: CustomOperator, parents: Array) -> Array:
+        wanted = (len(parents), self.dimension)
+        expected = f"expected finite numbers, one row for each parent: {wanted}"
+        proposed = operator.propose(self.view, parents, self.rng)
+        try:
+            made = real_numbers(proposed)
+        except (TypeError, ValueError) as error:
+            raise InvalidFeedback(
+                f"operator {operator.name!r} proposed no array of real numbers: {error}; {expected}"
+            ) from error
+        if made.shape != wanted or not np.isfinite(made).all():
+            raise InvalidFeedback(
+                f"operator {operator.name!r} proposed an array of shape {made.shape}"
+                f"{'' if made.shape != wanted else ' with values that are not finite'}; {expected}"
+            )
+        return made
+
+    def _learn(self, points: Array, values: Array) -> None:
+        if not self._started:
+            self._enter(values)
+            return
+        parents = self._fitness[: len(values)]
+        self._selector.update(self._operators, parents, values)
+        rules = self._rules
+        if len(rules.lengths):
+            sampling.learn(
+                rules.means, rules.lengths, rules.rates, rules.turns, self.pool.table,
+                self._operators, parents, values, self._F, self._CR,
+            )  # fmt: skip
+        for k, operator in self.pool.custom.items():
+            mine = np.flatnonzero(self._operators == k)
+            if len(mine) and hasattr(operator, "learn"):
+                improved = values[mine] < parents[mine]  # not so for NaN
+                operator.learn(self.view, mine, points[mine], values[mine], improved)
+        counts = np.zeros(len(self.pool.members), np.int64)
+        best: int = kernels.survive(
+            self._rows, self._fitness, self.NP_start, self._capacity,
+            self.settings.archive == "history", self._counters, points, values, self._uniforms,
+            self._operators, counts, self._order, self.NP if self.NP <= _INSERTION else 0,
+        )  # fmt: skip
+        if self.NP > _INSERTION:
+            self._order = np.argsort(self._fitness, kind="stable")
+        if best >= 0:
+            self._latest = best
+        if best >= 0 and values[best] < self._epoch_best:
+            self._epoch_best = float(values[best])
+            self._since_better = 0
+        else:
+            self._since_better += 1
+        if self.history is not None:
+            self.history.record(
+                evaluations=self.evaluations, best=self.best_fitness, iteration=self.iterations,
+                counts=counts, probabilities=self._asked_probabilities, population=self.NP,
+                restarts=self.restarts, repairs=self._repairs,
+            )  # fmt: skip
+
+    def _enter(self, values: Array) -> None:
+        """Take in the initial population. A point that was not evaluated, or failed, has +inf."""
+        self.iterations -= 1  # it is no generation
+        self._fitness[: len(values)] = np.where(np.isnan(values), np.inf, values)
+        self._order = np.argsort(self._fitness, kind="stable")
+        self._epoch_best = float(self._fitness[self._order[0]])
+        self._started = True
+
+    # Population schedule, restart, convergence
+
+    def _resize(self) -> None:
+        """Population schedule: the worst leave, and random members of an archive now too large."""
+        if self._NP_end is None:
+            return
+        limit = self.budget or self._horizon
+        if limit <= self._epoch_start:  # an unlimited run that went on past its horizon
+            limit = self._epoch_start + self._horizon
+        spent, whole = self.evaluations - self._epoch_start, limit - self._epoch_start
+        end = min(self._NP_end, self.NP_start)
+        NP = max(end, round(self.NP_start + (end - self.NP_start) * spent / whole))
+        if NP >= self.NP:
+            return
+        stay = np.sort(self._order[:NP])
+        if self._latest >= 0:
+            found = np.flatnonzero(stay == self._latest)
+            self._latest = int(found[0]) if len(found) else -1
+        self._rows[:NP] = self._rows[stay]
+        self._fitness = self._fitness[stay]
+        self._order = np.argsort(self._fitness, kind="stable")
+        self.NP = NP
+        self._capacity = self._archive_capacity(NP)
+        excess = int(self._counters[layout.ARCHIVED]) - self._capacity
+        for u in self.rng.random(max(0, excess)):
+            last = int(self._counters[layout.ARCHIVED]) - 1
+            gap = self.NP_start + int(u * (last + 1))
+            self._rows[gap] = self._rows[self.NP_start + last]
+            self._counters[layout.ARCHIVED] = last
+
+    def _restart_if_stagnant(self) -> None:
+        rule = self.settings.restart
+        if isinstance(rule, Stagnation) and self._is_stagnating(rule):
+            self.restarts += 1
+            least = max(4, least_population(self.pool.members)[0])
+            NP = min(MOST_PARENTS, max(least, round(self.NP_start * rule.growth)))
+            self._begin(NP, None, False)
+
+    def _is_stagnating(self, rule: Stagnation) -> bool:
+        """Whether there was no better best for too long, or all fitness is alike."""
+        best = float(self._fitness[self._order[0]])
+        worst = float(self._fitness[self._order[-1]])
+        alike = worst < np.inf and worst - best <= rule.spread * (1.0 + abs(best))
+        return alike or self._since_better >= rule.patience
+
+    @property
+    def converged(self) -> bool:
+        """Whether the population has converged or stagnates.
+
+        Converged: std f <= atol + tol·|mean f|. Stagnating: as the restart rule says, or by
+        default after 200 generations without a better best.
+        """
+        if not self._started:
+            return False
+        rule = self.settings.restart
+        patience = rule if isinstance(rule, Stagnation) else Stagnation(spread=0.0)
+        return self._is_stagnating(patience) or self.convergence > 1
+
+    @property
+    def convergence(self) -> float:
+        """(atol + tol·|mean f|) / std f of the population: above 1 once it has converged."""
+        if not self._started or self._fitness[self._order[-1]] == np.inf:
+            return 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            spread, mean = float(np.std(self._fitness)), float(np.mean(self._fitness))
+        tolerated = self.atol + self.tol * abs(mean)
+        if spread <= tolerated:
+            return 2.0 if spread == 0 else max(float(np.nextafter(1, 2)), tolerated / spread)
+        return tolerated / spread if spread < np.inf else 0.0
 
     # Exact resume
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the run to a file, from which :meth:`load` continues it bit for bit."""
-        engine = self._engine
-        content = {
-            "name": self.name,
-            "method": None if self.method is None else self.method.to_dict(),
-            "settings": self.settings.to_dict(),
-            "low": engine.low,
-            "high": engine.high,
-            "budget": engine.budget,
-            "target": self.target,
-            "seed": self.seed,
-            "generator": type(engine.rng.bit_generator).__name__,
-            "engine": engine.state(),
-        }
-        statefile.write(path, "run", FORMAT, content)
+    def state(self) -> dict[str, Any]:  # noqa: D102 (see Optimizer)
+        state = super().state()
+        state["rules"] = self._rules.state()
+        state["selector"] = self._selector.state()
+        state["custom"] = {}
+        for operator in self.pool.custom.values():
+            remembered = getattr(operator, "state", None)
+            if callable(remembered):
+                state["custom"][operator.name] = remembered()
+        return state
+
+    def restore(self, state: Mapping[str, Any]) -> None:  # noqa: D102
+        self._check(state)
+        super().restore(state)
+        self._rules = RuleMemory(self.pool.rules)
+        self._rules.restore(state["rules"])
+        left = None
+        if self.budget is not None:
+            left = max(1, self.budget - self._epoch_start - self.NP_start)
+        self._selector = self._new_selector(left)
+        self._selector.restore(state["selector"])
+        for operator in self.pool.custom.values():
+            if operator.name in state["custom"] and hasattr(operator, "restore"):
+                operator.restore(state["custom"][operator.name])
+        # Last, for the selector has the same generator.
+        self.rng.bit_generator.state = state["rng"]
+
+    def _check(self, state: Mapping[str, Any]) -> None:
+        """Refuse a state whose arrays the kernels cannot work with: they do not look."""
+        NP, start, D = state["NP"], state["NP_start"], self.dimension
+        most = self._archive_capacity(start)
+        n = 0 if state["_asked"] is None or not state["_started"] else len(state["_asked"])
+        used = state["_operators"][:n], state["_uniforms"][:n]
+        shapes = {
+            "_rows": (start + most, D), "_fitness": (NP,), "_order": (NP,), "_counters": (2,),
+        }  # fmt: skip
+        archived, ever = state["_counters"].tolist()
+        fits = (
+            least_population(self.pool.members)[0] <= NP <= start <= MOST_PARENTS
+            and all(state[name].shape == shape for name, shape in shapes.items())
+            and state["_rows"].dtype == state["_fitness"].dtype == np.float64
+            and state["_order"].dtype == state["_counters"].dtype == np.int64
+            and np.array_equal(np.sort(state["_order"]), np.arange(NP))
+            and 0 <= archived <= min(state["_capacity"], self._archive_capacity(NP), ever)
+            and state["_capacity"] <= most
+            and -1 <= state["_latest"] < NP
+            and n <= NP
+            and (n == 0 or state["_asked"].shape == (n, D))
+            and used[0].shape == state["_F"][:n].shape == state["_CR"][:n].shape == (n,)
+            and used[1].shape == (n, self._columns)
+            and bool(((used[0] >= 0) & (used[0] < len(self.pool.members))).all())
+            and bool(((used[1] >= 0) & (used[1] < 1)).all())
+            and state["rules"]["means"].shape == self._rules.means.shape
+            and bool((state["rules"]["turns"] >= 0).all())
+            and bool((state["rules"]["turns"] < self._rules.lengths).all())
+        )
+        if not fits:
+            raise InvalidFile("the state does not fit the settings; it was damaged or altered")
+
+    def settings_data(self) -> dict[str, Any]:  # noqa: D102
+        return {"configuration": self.configuration.to_dict()}
+
+    @classmethod
+    def settings_from_data(  # noqa: D102
+        cls, data: Mapping[str, Any], custom: Mapping[str, CustomOperator] | None = None
+    ) -> dict[str, Any]:
+        return {"method": Configuration.from_dict(data["configuration"], custom)}
 
     @classmethod
     def load(
-        cls, path: str | os.PathLike[str], *, operators: Sequence[OwnOperator] = ()
-    ) -> "DifferentialEvolution":
-        """A run that continues where the saved one stood.
+        cls, path: str | os.PathLike[str], *, operators: Sequence[CustomOperator] = ()
+    ) -> Self:
+        """Return a run that continues where the saved one stood.
 
-        Code is not saved: own operators of the pool are passed again in `operators`.
+        Parameters
+        ----------
+        path : path-like
+            The file that :meth:`save` wrote.
+        operators : sequence, optional
+            The custom operators of the pool, again: code is not saved.
         """
         passed = as_members(operators) if operators else ()
-        own = {one.name: one for one in passed if not isinstance(one, Operator)}
-        content = statefile.read(path, "run", FORMAT)
-        try:
-            recipe = content["method"]
-            low, high = box(np.column_stack([content["low"], content["high"]]))
-            seed = content["seed"]
-            made = cls.__new__(cls)
-            made._build(
-                name=str(content["name"]),
-                method=None if recipe is None else Method.from_dict(recipe),
-                settings=Settings.from_dict(content["settings"], own),
-                low=low, high=high, budget=whole_budget(content["budget"]),
-                target=real_target(content["target"]),
-                history=content["engine"]["history"] is not None,
-                seed=new_generator(content["generator"]), x0=None,
-            )  # fmt: skip
-            made.seed = None if seed is None else generator(seed)[0]
-            made._engine.restore(content["engine"])
-        except UaosError as error:
-            if isinstance(error, UnknownName) and error.kind == OWN:
-                raise
-            raise InvalidFile(f"{path}: damaged, {error}") from error
-        except (LookupError, AttributeError, TypeError, ValueError) as error:
-            raise InvalidFile(f"{path}: damaged, {error!r}") from error
-        return made
+        custom = {one.name: one for one in passed if not isinstance(one, Operator)}
+        return cls._load(path, lambda kind, data: kind.settings_from_data(data, custom))
 
     def __repr__(self) -> str:
-        engine = self._engine
         return (
-            f"<DifferentialEvolution {self.name}: {len(self.operators)} operators, "
-            f"{engine.evaluations} evaluations, best {engine.best_fitness:g}>"
+            f"<DifferentialEvolution {self.configuration.name}: {len(self.operators)} operators, "
+            f"{self.evaluations} evaluations, best {self.best_fitness:g}>"
         )
+
+
+class SingleOperator:
+    """The selector of a pool of one operator: there is nothing to choose, and nothing to learn."""
+
+    probabilities: Array = np.ones(1)
+
+    def select(self, n: int, /) -> Array:
+        """Operator 0, n times."""
+        return np.zeros(n, np.int64)
+
+    def update(self, operators: Array, parent_fitness: Array, offspring_fitness: Array, /) -> None:
+        """Nothing to learn."""
+
+    def state(self) -> dict[str, Any]:
+        """Nothing to keep."""
+        return {}
+
+    def restore(self, state: Mapping[str, Any], /) -> None:
+        """Nothing to continue."""
+
+
+class PopulationView(RunView):
+    """A run of differential evolution as it is now, for callbacks and custom operators."""
+
+    _run: DifferentialEvolution
+
+    @property
+    def population(self) -> Array:
+        """The parents, (NP, D)."""
+        return read_only(self._run._rows[: self._run.NP])
+
+    @property
+    def fitness(self) -> Array:
+        """The parents' fitness, +inf where the evaluation failed."""
+        return read_only(self._run._fitness)
+
+    @property
+    def best(self) -> Array:
+        """The point that the strategies call x_best."""
+        return read_only(self._run._rows[self._run.best_index])
+
+    @property
+    def archive(self) -> Array:
+        """Parents that lost to their offspring, (m, D)."""
+        start = self._run.NP_start
+        return read_only(self._run._rows[start : start + int(self._run._counters[0])])
+
+    @property
+    def generation(self) -> int:
+        """Generations so far, the same as `nit`."""
+        return self._run.generation
 
 
 # What the arguments mean
 
 
 def _configuration(method: MethodLike) -> Configuration:
-    if isinstance(method, Configuration):
-        return method
     if isinstance(method, Method):
-        return Configuration("own method", method, Settings(NP=None))
-    if method is None or isinstance(method, str | os.PathLike):
-        return configuration(RECOMMENDED if method is None else method)
+        return Configuration("custom method", method, Settings(NP=None))
+    if method is None or isinstance(method, str | os.PathLike | Configuration):
+        found = configuration(RECOMMENDED if method is None else method)
+        if found.optimizer != DifferentialEvolution.name:
+            raise InvalidParameter(
+                "method", found.name, f"a configuration of differential evolution; this one is of "
+                f"{found.optimizer}. Use it with uaos.minimize, or its build()",
+            )  # fmt: skip
+        return found
     raise InvalidParameter(
         "method", method, "None, a name, a TOML file, a uaos.Method or a uaos.Configuration"
     )
@@ -265,19 +583,6 @@ def _fitted(chosen: Configuration, dimension: int, budget: int) -> Configuration
     if fitted.population_size(dimension, budget) >= usual:
         return chosen
     return dataclasses.replace(chosen, settings=fitted)
-
-
-def known_arguments(
-    settings: Mapping[str, Any], owner: str, *functions: Callable[..., Any]
-) -> None:
-    """Refuse keywords that are neither further settings nor arguments of one of `functions`."""
-    known = list(_FURTHER)
-    for function in functions:
-        given = inspect.signature(function).parameters.values()
-        known += [p.name for p in given if p.kind is p.KEYWORD_ONLY and p.name not in known]
-    for name in settings:
-        if name not in known:
-            raise UnknownName(f"argument of {owner}", name, known)
 
 
 @contextmanager
@@ -293,7 +598,7 @@ def _called_popsize(popsize: int | str | None) -> Iterator[None]:
 
 def _changed(chosen: Configuration, changes: dict[str, Any]) -> Settings:
     """The configuration's settings with what was given in their place."""
-    settings = dataclasses.replace(chosen.settings, **changes)
+    settings: Settings = dataclasses.replace(chosen.settings, **changes)
     pool = settings.pool or ()
     if chosen.method is None and len(settings.members) > 1:
         raise InvalidParameter(

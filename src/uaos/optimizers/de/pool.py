@@ -4,24 +4,25 @@ from typing import Any
 
 import numpy as np
 
+from uaos.optimizers.base import Array
 from uaos.optimizers.de import layout as at
-from uaos.optimizers.de.operators import Operator
-from uaos.optimizers.de.protocols import Array, OwnOperator
+from uaos.optimizers.de.operators import CustomOperator, Operator
 from uaos.optimizers.de.rules import Jade, Rule, SuccessHistory
 from uaos.optimizers.de.settings import Settings
-from uaos.optimizers.de.strategies import strategy
+from uaos.optimizers.de.strategies import role_table, strategy
 
 _START = 0.5
 
 
 class Pool:
-    """The operators of a run: `table` for the kernels, `own` for the users' own by number."""
+    """The operators of a run: tables for the kernels, and the custom ones by number."""
 
     def __init__(self, settings: Settings) -> None:
         self.members = settings.members
         self.names = settings.names
         self.table = np.full((len(self.members), at.TABLE), -1.0)
-        self.own: dict[int, OwnOperator] = {}
+        self.role_table = role_table()
+        self.custom: dict[int, CustomOperator] = {}
         self.rules: list[Rule] = []
         self.uses_archive = False
         for k, member in enumerate(self.members):
@@ -32,8 +33,8 @@ class Pool:
                 self._enter(k, at.F_KIND, member.F)
                 self._enter(k, at.CR_KIND, member.CR)
             else:
-                # An operator of the user's may look at the archive, so one is kept for it.
-                self.own[k] = member
+                # A custom operator may look at the archive, so one is kept for it.
+                self.custom[k] = member
                 self.uses_archive = True
 
     def _enter(self, k: int, column: int, rule: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from uaos.errors import InvalidParameter, UnknownName
 from uaos.optimizers.de import layout
 from uaos.optimizers.de.operators import (
+    CustomOperator,
     Member,
     Operator,
     as_members,
@@ -16,7 +17,6 @@ from uaos.optimizers.de.operators import (
     member_from_data,
     unique_names,
 )
-from uaos.optimizers.de.protocols import OwnOperator
 from uaos.optimizers.de.rules import Rule, as_rule, rule_from_data, rule_to_data, share_labels
 from uaos.optimizers.de.schedule import (
     MOST_PARENTS,
@@ -45,11 +45,12 @@ _TOPS = 'a real number > 0 and at most 1, or "U(2/NP,0.2)"'
 class Settings:
     """A configuration of the engine. The fields with a range are what a tuner may search.
 
-    `pool`: operators or strategy names, None for the nine strategies; those that leave F or CR open
-    take the ones given here. `NP`: a number, a multiple of the dimension such as "18D", or None
-    (chosen from dimension and budget; "auto" in TOML). `top_NP`: a number, or "U(2/NP,0.2)" to draw
-    it for each offspring (SHADE). `boundary`: see :class:`uaos.DifferentialEvolution`. What follows
-    is written alike in Python and in the table `[de]` of a TOML file, unless it says otherwise:
+    `pool`: operators or strategy names; None is the pool "paper", the nine strategies of the
+    framework's paper. Operators that leave F or CR open take the ones given here. `NP`: a number, a
+    multiple of the dimension such as "18D", or None (chosen from dimension and budget; "auto" in
+    TOML). `top_NP`: a number, or "U(2/NP,0.2)" to draw it for each offspring (SHADE). `boundary`:
+    see :class:`uaos.DifferentialEvolution`. What follows is written alike in Python and in the
+    section `[de]` of a TOML file, unless it says otherwise:
 
     - `centre`: True (TOML: true) puts the middle of the box into the first population.
     - `best_rule`: who x_best is. "population": the best parent. "latest": the individual that now
@@ -64,7 +65,7 @@ class Settings:
       `{rule = "stagnation", patience = 100, spread = 1e-12, growth = 2.0}`.
     """
 
-    pool: tuple[Member | str, ...] | None = None
+    pool: tuple[Member | str, ...] | str | None = None
     F: float | Rule = real(
         0.1, 2, default=0.5, allowed=(0, 2), symbol="F", doc="scale of differences"
     )
@@ -88,6 +89,8 @@ class Settings:
     def __post_init__(self) -> None:
         put = object.__setattr__
         declared = parameters(type(self))
+        if isinstance(self.pool, str) and self.pool == "paper":
+            put(self, "pool", None)
         if self.pool is not None:
             put(self, "pool", as_members(self.pool))
         put(self, "F", as_rule(self.F, "F", "the pool"))
@@ -172,7 +175,7 @@ class Settings:
     # Plain data
 
     def to_dict(self) -> dict[str, Any]:
-        """The settings as plain data that TOML can hold; `pool` is left out if it is the nine."""
+        """The settings as plain data that TOML can hold; `pool` is left out if it is `paper`."""
         pool = () if self.pool is None else self.pool
         named = [r for m in pool if isinstance(m, Operator) for r in (m.F, m.CR)]
         labels = share_labels(r for r in (self.F, self.CR, *named) if isinstance(r, Rule))
@@ -195,11 +198,11 @@ class Settings:
 
     @classmethod
     def from_dict(
-        cls, data: Mapping[str, Any], own: Mapping[str, OwnOperator] | None = None
+        cls, data: Mapping[str, Any], own: Mapping[str, CustomOperator] | None = None
     ) -> "Settings":
         """The inverse of :meth:`to_dict`; what is left out takes its default.
 
-        `own` gives the users' own operators of the pool, by name.
+        `own` gives the custom operators of the pool, by name.
         """
         values = dict(data)
         known_only(values, {f.name: f for f in fields(cls)}, "the differential evolution")
@@ -208,9 +211,11 @@ class Settings:
             if role in values:
                 values[role] = rule_from_data(values[role], shared)
         if "pool" in values:
-            if not isinstance(values["pool"], list | tuple):
-                raise InvalidParameter("pool", values["pool"], "a list of operators")
-            values["pool"] = tuple(member_from_data(m, shared, own or {}) for m in values["pool"])
+            if not isinstance(values["pool"], list | tuple) and values["pool"] != "paper":
+                raise InvalidParameter("pool", values["pool"], 'a list of operators, or "paper"')
+            if values["pool"] != "paper":
+                members = (member_from_data(m, shared, own or {}) for m in values["pool"])
+                values["pool"] = tuple(members)
         if isinstance(values.get("NP"), str) and values["NP"] == "auto":
             values["NP"] = None
         return cls(**values)

@@ -1,4 +1,4 @@
-"""The nine mutation strategies.
+"""The mutation strategies.
 
 Notation: `x_i` the parent, `x_best` the best parent, `x_pbest` one of the
 `max(2, round(top_NP·NP))` best parents drawn afresh, `x_r1` .. `x_r5` parents drawn distinct and
@@ -9,48 +9,84 @@ for curr-to-pbest and its archive; the choice of nine is that of Sharma, López-
 """
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from uaos.errors import UnknownName
+
+#: Who can stand in a formula, in the order of the kernels.
+CAST = ("i", "best", "pbest", "arch", "r1", "r2", "r3", "r4", "r5")
+# A base and at most three differences.
+_TERMS = 7
 
 
 @dataclass(frozen=True)
 class Strategy:
-    """One way to make a mutant: `code` in the kernels, `drawn` of r1..r5, the formula as text."""
+    """One way to make a mutant: base + F (p1 - m1 + p2 - m2 + p3 - m3).
+
+    Parameters
+    ----------
+    name : str
+        What the strategy is called.
+    roles : str
+        Who stands in the formula, from :data:`CAST`: base, p1, m1 and further pairs.
+    """
 
     name: str
-    code: int
-    drawn: int
-    formula: str
-    pbest: bool = False
-    archive: bool = False
+    roles: str
+
+    @property
+    def formula(self) -> str:
+        """The mutant as text."""
+        base, *rest = [f"x_{role}" for role in self.roles.split()]
+        terms = " + ".join(f"{p} - {m}" for p, m in zip(rest[::2], rest[1::2], strict=True))
+        return f"{base} + F ({terms})"
+
+    @property
+    def code(self) -> int:
+        """The strategy's number in the kernels: its row of :func:`role_table`."""
+        return list(STRATEGIES).index(self.name)
+
+    @property
+    def pbest(self) -> bool:
+        """Whether x_pbest takes part."""
+        return "pbest" in self.roles.split()
+
+    @property
+    def archive(self) -> bool:
+        """Whether x_arch takes part."""
+        return "arch" in self.roles.split()
 
     @property
     def least_population(self) -> int:
         """The smallest NP at which i and the drawn indices can be distinct."""
-        return self.drawn + 1
+        return 1 + len({role for role in self.roles.split() if role[0] == "r"})
 
 
 _ALL = (
-    Strategy("rand/1", 0, 3, "x_r1 + F (x_r2 - x_r3)"),
-    Strategy("rand/2", 1, 5, "x_r1 + F (x_r2 - x_r3 + x_r4 - x_r5)"),
-    Strategy("rand-to-best/2", 2, 5, "x_r1 + F (x_best - x_r1 + x_r2 - x_r3 + x_r4 - x_r5)"),
-    Strategy("curr-to-rand/1", 3, 3, "x_i + F (x_r1 - x_i + x_r2 - x_r3)"),
-    Strategy("curr-to-pbest/1", 4, 2, "x_i + F (x_pbest - x_i + x_r1 - x_r2)", pbest=True),
-    Strategy(
-        "curr-to-pbest/1 (archived)",
-        5,
-        1,
-        "x_i + F (x_pbest - x_i + x_r1 - x_arch)",
-        pbest=True,
-        archive=True,
-    ),
-    Strategy("best/1", 6, 2, "x_best + F (x_r1 - x_r2)"),
-    Strategy("curr-to-best/1", 7, 2, "x_i + F (x_best - x_i + x_r1 - x_r2)"),
-    Strategy("best/2", 8, 4, "x_best + F (x_r1 - x_r2 + x_r3 - x_r4)"),
+    Strategy("rand/1", "r1 r2 r3"),
+    Strategy("rand/2", "r1 r2 r3 r4 r5"),
+    Strategy("rand-to-best/2", "r1 best r1 r2 r3 r4 r5"),
+    Strategy("curr-to-rand/1", "i r1 i r2 r3"),
+    Strategy("curr-to-pbest/1", "i pbest i r1 r2"),
+    Strategy("curr-to-pbest/1 (archived)", "i pbest i r1 arch"),
+    Strategy("best/1", "best r1 r2"),
+    Strategy("curr-to-best/1", "i best i r1 r2"),
+    Strategy("best/2", "best r1 r2 r3 r4"),
 )
 
-#: The nine by name, in the order in which the authors of the framework ran them.
+#: All strategies by name.
 STRATEGIES = {s.name: s for s in _ALL}
+
+#: Named pools. `paper`: the nine of the framework's paper, in the order in which its authors ran
+#: them; it is the default.
+POOLS = {
+    "paper": (
+        "rand/1", "rand/2", "rand-to-best/2", "curr-to-rand/1", "curr-to-pbest/1",
+        "curr-to-pbest/1 (archived)", "best/1", "curr-to-best/1", "best/2",
+    ),
+}  # fmt: skip
 
 
 def strategy(name: str) -> Strategy:
@@ -58,3 +94,12 @@ def strategy(name: str) -> Strategy:
     if not isinstance(name, str) or name not in STRATEGIES:
         raise UnknownName("strategy", name, STRATEGIES)
     return STRATEGIES[name]
+
+
+def role_table() -> np.ndarray[Any, Any]:
+    """Who stands in each strategy's formula, as numbers of :data:`CAST`; -1 where nobody does."""
+    table = np.full((len(STRATEGIES), _TERMS), -1)
+    for row, one in enumerate(STRATEGIES.values()):
+        roles = [CAST.index(role) for role in one.roles.split()]
+        table[row, : len(roles)] = roles
+    return table

@@ -6,6 +6,7 @@ from typing import Any
 from uaos.errors import UaosError
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de.operators import Operator
+from uaos.optimizers.de.settings import Settings
 from uaos.params import parameters
 from uaos.reporting.report.html import Markup, joined, tag
 from uaos.reporting.report.looks import Looks
@@ -28,6 +29,10 @@ def recipe(name: str, stored: Mapping[str, Any], looks: Looks, *, opened: bool =
         body = joined([tag("p", said), _file(toml_text(stored))])
         return _folded(name, "", body, looks, opened)
     parts = [tag("p", text) for text in (entry.note, entry.reference) if text]
+    if not isinstance(entry.settings, Settings):
+        shown = ", ".join(f"{k} {v}" for k, v in entry.settings.items()) or "default settings"
+        parts += [tag("p", f"{entry.optimizer}: {shown}."), _file(entry.to_toml())]
+        return _folded(name, entry.optimizer, joined(parts), looks, opened)
     if entry.method is None:
         parts.append(tag("p", "A single operator: there is nothing to select."))
     else:

@@ -49,12 +49,12 @@ def test_one_call_finds_the_minimum():
     assert result.fun < 1e-8
     assert result.x == pytest.approx([1.0] * 4, abs=1e-3)
     assert result.nfev == 8000
-    assert result.success
-    assert result.message == "the budget of 8000 evaluations was spent"
+    assert not result.success
+    assert result.message == "the budget of 8000 evaluations is spent"
     assert result["fun"] == result.fun
     assert "history" in result
     assert set(result) == set(result.keys())
-    assert "success: True" in repr(result)
+    assert "success: False" in repr(result)
     with pytest.raises(KeyError):
         result["jac"]
 
@@ -76,7 +76,8 @@ def test_worker_processes_give_the_same_run_also_when_some_evaluations_fail():
 
 @pytest.mark.parametrize("name", methods())
 def test_every_entry_of_the_catalogue_runs(name):
-    budget = 10 * configuration(name).settings.population_size(4, None) + 7
+    found = configuration(name)
+    budget = 10 * found.settings.population_size(4, None) + 7 if found.optimizer == "DE" else 307
     result = minimize(bowl, BOX, method=name, vectorized=True, seed=1, budget=budget)
     assert result.nfev == budget
     assert np.isfinite(result.fun)
@@ -302,7 +303,7 @@ def test_own_operators_are_passed_again_when_a_run_is_loaded(tmp_path):
     for _ in range(5):
         one.tell(bowl(one.ask()))
     one.save(tmp_path / "run.npz")
-    with pytest.raises(UnknownName, match="unknown operator of your own 'counter'.*operators="):
+    with pytest.raises(UnknownName, match="unknown custom operator 'counter'.*operators="):
         DifferentialEvolution.load(tmp_path / "run.npz")
     other = DifferentialEvolution.load(tmp_path / "run.npz", operators=[Counter()])
     assert (one.ask() == other.ask()).all()
@@ -321,7 +322,7 @@ _SAVES_FOREVER = """
     while not de.done:
         X = de.ask()
         de.save(sys.argv[1])
-        print(de.state.generation, flush=True)
+        print(de.generation, flush=True)
         de.tell(((X - 1.0) ** 2).sum(axis=1))
 """
 _CONTINUES = """

@@ -2,8 +2,10 @@
 
 import numpy as np
 
-from uaos.optimizers.de.engine import Engine
+from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.de.optimizer import DifferentialEvolution, SingleOperator
 from uaos.optimizers.de.settings import Settings
+from uaos.selection.method import Method
 
 
 class Uniform:
@@ -31,15 +33,19 @@ class Uniform:
 
 
 def engine(D=3, budget=None, seed=1, x0=None, history=True, make=Uniform, **settings):
-    """An engine on [-5, 5]^D with uniform choice of operators."""
-    return Engine(
-        Settings(**({"NP": 20} | settings)),
-        np.full(D, -5.0),
-        np.full(D, 5.0),
-        make_selector=make,
-        rng=np.random.default_rng(seed),
+    """Differential evolution on [-5, 5]^D with uniform choice of operators."""
+
+    class Stubbed(DifferentialEvolution):
+        def _new_selector(self, budget):
+            if len(self.pool.members) == 1:
+                return SingleOperator()
+            return make(len(self.pool.members), budget, self.rng)
+
+    return Stubbed(
+        [(-5.0, 5.0)] * D,
+        method=Configuration("stub", Method(), Settings(**({"NP": 20} | settings))),
+        seed=np.random.default_rng(seed),
         budget=budget,
-        horizon=10_000 * D,
         x0=x0,
         history=history,
     )

@@ -1,0 +1,159 @@
+"""BIPOP-CMA-ES as pycma runs it: a reference from outside, behind the same protocol."""
+
+import queue
+import threading
+import weakref
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from uaos.errors import InvalidParameter, UaosError
+from uaos.extras import optional
+from uaos.optimizers.base import Array, Optimizer, register
+
+# pycma draws from NumPy's global generator, which all threads of a process share.
+_global_generator = threading.Lock()
+_STOP = object()
+
+
+@register
+class PyCMA(Optimizer):
+    """BIPOP-CMA-ES of the library pycma: the box is where runs start, points may leave it.
+
+    pycma has its own loop over generations and restarts; it runs in a thread that waits whenever
+    its points are being evaluated. A run cannot be saved.
+
+    Parameters
+    ----------
+    bounds, seed, budget, target, history
+        As for every :class:`uaos.Optimizer`. There is no `x0`.
+    sigma0 : float
+        The initial step size, as a share of the box's width in each coordinate.
+    start : float
+        The share of the box, around its centre, that starting points are drawn from.
+
+    References
+    ----------
+    Hansen, N. (2009), "Benchmarking a BI-population CMA-ES on the BBOB-2009 function testbed",
+    GECCO 2009 Companion, 2389-2396.
+    """
+
+    name: ClassVar[str] = "BIPOP-CMA-ES"
+    reference: ClassVar[str] = (
+        "Hansen, N. (2009). Benchmarking a BI-population CMA-ES on the BBOB-2009 function testbed. "
+        "GECCO 2009 Companion, 2389-2396."
+    )
+
+    def __init__(
+        self,
+        bounds: Any,
+        *,
+        sigma0: float = 0.2,
+        start: float = 0.8,
+        seed: int | np.random.Generator | None = None,
+        budget: int | None = None,
+        target: float | None = None,
+        x0: Any = None,
+        history: bool = True,
+    ) -> None:
+        super().__init__(bounds, seed=seed, budget=budget, target=target, history=history)
+        if x0 is not None:
+            raise InvalidParameter("x0", x0, "None: starts are drawn at random", owner=self.name)
+        cma = optional("cma", self.name, "pycma", "peers")
+        drawn = self.seed if self.seed is not None else int(self.rng.integers(2**62))
+        self._thread = _Thread(cma, self.low, self.high, sigma0, start, drawn)
+        # The thread waits for values; without a run to send them, it has to end.
+        weakref.finalize(self, self._thread.stop)
+        self._values: Any = None
+
+    def _propose(self) -> Array:
+        return self._thread.advance(self._values)
+
+    def _learn(self, points: Array, values: Array) -> None:
+        self._values = np.where(np.isnan(values), np.inf, values).tolist()
+
+    def state(self) -> dict[str, Any]:
+        """Raise: the state of pycma is Python objects, which are not saved."""
+        raise UaosError(
+            f"a run of {self.name} cannot be saved: its state is inside the library pycma. Use "
+            'method="CMA-ES" if runs have to be resumed'
+        )
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Raise, like :meth:`state`."""
+        self.state()
+
+
+class _Thread:
+    """pycma's loop in a thread of its own, stopped wherever it wants values."""
+
+    def __init__(
+        self, cma: Any, low: Array, high: Array, sigma0: float, start: float, seed: int
+    ) -> None:
+        self._points: queue.Queue[Any] = queue.Queue()
+        self._values: queue.Queue[Any] = queue.Queue()
+        self._generator_state: Any = None
+        self._thread: threading.Thread | None = None
+        rng = np.random.default_rng(seed)
+        centre, width = (low + high) / 2, high - low
+        shape = {} if (width == width[0]).all() else {"CMA_stds": width / width.mean()}
+
+        def loop() -> None:
+            # 0 would be a seed from the clock; each restart adds 1, and NumPy takes 32 bits.
+            options = {
+                "seed": seed % 2**31 + 1, "verbose": -9, "verb_log": 0, "verb_disp": 0,
+                "maxfevals": np.inf, **shape,
+            }  # fmt: skip
+            half = start * width / 2
+            cma.fmin2(
+                None, lambda: centre + rng.uniform(-half, half), sigma0 * width.mean(), options,
+                restarts=10_000, bipop=True, parallel_objective=self._evaluate,
+            )  # fmt: skip
+
+        def guarded() -> None:
+            try:
+                loop()
+                self._points.put(UaosError("pycma has used up its restarts"))
+            except _Stopped:
+                pass
+            except BaseException as error:
+                self._points.put(error)
+
+        self._run = guarded
+
+    def _evaluate(self, points: Any) -> Any:
+        self._points.put(np.array(points, float))
+        values = self._values.get()
+        if values is _STOP:
+            raise _Stopped
+        return values
+
+    def advance(self, values: Any) -> Array:
+        """Send the values of the last points, and return the next ones."""
+        with _global_generator:
+            before = np.random.get_state()  # noqa: NPY002
+            if self._generator_state is not None:
+                np.random.set_state(self._generator_state)  # noqa: NPY002
+            try:
+                if self._thread is None:
+                    self._thread = threading.Thread(target=self._run, daemon=True)
+                    self._thread.start()
+                else:
+                    self._values.put(values)
+                points = self._points.get()
+                self._generator_state = np.random.get_state()  # noqa: NPY002
+            finally:
+                np.random.set_state(before)  # noqa: NPY002
+        if isinstance(points, BaseException):
+            raise points
+        made: Array = points
+        return made
+
+    def stop(self) -> None:
+        """End the thread."""
+        self._values.put(_STOP)
+
+
+class _Stopped(Exception):
+    """Nobody wants any more points."""
