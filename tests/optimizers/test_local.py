@@ -59,6 +59,16 @@ def test_rounding_errors_do_not_stop_it_on_a_badly_conditioned_function():
     assert found.on_target
 
 
+def test_curvatures_that_the_model_has_too_high_are_lowered():
+    """A rotated discus: every coordinate has curvature 1e5 or so, but 11 of 12 axes have 2."""
+    axis = np.ones(12) / np.sqrt(12)
+    found = run(
+        LocalSearch([(-5, 5)] * 12, target=1e-8, budget=400, restarts=False, x0=np.arange(12) / 6),
+        lambda x: ((x - 1) ** 2).sum(1) + 1e6 * ((x - 1) @ axis) ** 2,
+    )
+    assert found.on_target
+
+
 def test_rosenbrock_is_solved_in_10_d():
     found = run(LocalSearch([(-5, 10)] * 10, target=1e-10, budget=5000, seed=1), rosenbrock)
     assert found.on_target

@@ -19,6 +19,12 @@ _LEAST_STEP = 1e-12
 _DECREASE = 1e-4
 # Step lengths that a line search tries before it gives up.
 _MAX_TRIALS = 12
+# Central differences lower the model's curvatures at most by this factor.
+_LEAST_FACTOR = 0.01
+# A run ends after this many iterations in a row that leave it further behind the best value of
+# earlier runs than this many times what they promise to gain.
+_MAX_BEHIND = 3
+_HOPELESS = 1e4
 # A run ends after this many iterations in a row whose gain is within rounding errors.
 _MAX_STALLED = 3
 
@@ -30,9 +36,10 @@ class LocalSearch(Optimizer):
     A run starts with central differences, whose second differences give the diagonal of the
     Hessian. The following gradients take forward differences along the axes of the model, scaled
     to the same curvature and corrected by it: rounding errors then weigh the same in each, however
-    badly conditioned the function is. Where these stop making progress, central ones are tried.
-    The points of a gradient are one batch. Coordinates at a bound whose derivative points outward
-    are frozen; steps are projected onto the box.
+    badly conditioned the function is. After 3, 5, 8, 12, 18, … iterations, and where there is no
+    progress, they are central: their second differences lower curvatures that the model has too
+    high. The points of a gradient are one batch. Coordinates at a bound whose derivative points
+    outward are frozen; steps are projected onto the box.
 
     Parameters
     ----------
@@ -62,7 +69,8 @@ class LocalSearch(Optimizer):
         "_phase", "_ended", "_runs", "_x", "_f", "_gradient", "_hessian", "_offsets",
         "_directions", "_inner", "_central",
         "_old_x", "_old_gradient", "_direction", "_length", "_trials", "_trial_x", "_trial_f",
-        "_trial_length", "_stalled", "_steepness",
+        "_trial_length", "_stalled", "_steps", "_next_central", "_retrying",
+        "_behind", "_steepness",
     )  # fmt: skip
 
     def __init__(
@@ -124,6 +132,10 @@ class LocalSearch(Optimizer):
         self._trial_f = float("nan")
         self._trial_length = 0.0
         self._stalled = 0
+        self._steps = 0
+        self._next_central = 3
+        self._retrying = False
+        self._behind = 0
         self._steepness = float("nan")
 
     @property
@@ -277,6 +289,8 @@ class LocalSearch(Optimizer):
             self._reset_model(None if curvature is None else curvature / steps**2)
         else:
             self._update_model(self._x - self._old_x, self._gradient - self._old_gradient)
+            if curvature is not None:
+                self._flatten_model(curvature)
         self._old_x = self._x.copy()
         self._old_gradient = self._gradient.copy()
         self._choose_direction()
@@ -295,6 +309,23 @@ class LocalSearch(Optimizer):
             if np.isfinite(hessian).all():
                 self._hessian = hessian
 
+    def _flatten_model(self, curvature: Array) -> None:
+        """Correct the model along the axes in which the function is less curved than it.
+
+        Updates raise a curvature that is too low at once, but lower one that is too high only in
+        the direction of the step.
+        """
+        block = np.ix_(self._inner, self._inner)
+        axes = self._directions[block]
+        axes = axes / np.sqrt(np.sum(axes**2, axis=1))[:, None]
+        # Not positive: not convex here, or a failed evaluation.
+        factor = np.where(curvature > 0, np.clip(curvature, _LEAST_FACTOR, 1.0), 1.0)
+        scaling = np.eye(self.dimension)
+        scaling[block] = axes.T @ (np.sqrt(factor[self._inner])[:, None] * axes)
+        hessian = scaling @ self._hessian @ scaling
+        if np.isfinite(hessian).all():
+            self._hessian = 0.5 * (hessian + hessian.T)
+
     def _reset_model(self, curvature: Array | None) -> None:
         """A diagonal model, from second differences where they are known."""
         least = np.abs(self._gradient) / self._width  # no step beyond the box
@@ -308,7 +339,10 @@ class LocalSearch(Optimizer):
         free &= g != 0
         self._steepness = float(np.sqrt(np.sum(g[free] ** 2)))
         if not free.any():
-            self._no_progress()
+            if self._central:
+                self._ended = True  # flat
+            else:
+                self._no_progress()
             return
         d = np.zeros(self.dimension)
         try:
@@ -321,6 +355,13 @@ class LocalSearch(Optimizer):
         longest = float(np.max(np.abs(d) / self._width))
         if longest > 1.0:
             d /= longest
+        # Runs that are about to end above the best value of earlier ones end here.
+        promised = -0.5 * float(g @ d)
+        hopeless = self._f - self.best_fitness > _HOPELESS * promised
+        self._behind = self._behind + 1 if hopeless else 0
+        if self._behind >= _MAX_BEHIND:
+            self._ended = True
+            return
         self._direction = d
         self._length = 1.0
         self._trials = 0
@@ -372,15 +413,20 @@ class LocalSearch(Optimizer):
         if self._stalled >= _MAX_STALLED:
             self._ended = True
             return
-        self._central = False
+        self._steps += 1
+        self._central = self._steps == self._next_central
+        if self._central:
+            self._next_central += (self._next_central + 1) // 2
+        self._retrying = False
         self._phase = "gradient"
 
     def _no_progress(self) -> None:
-        """Try again with central differences; with these already in use, the run has ended."""
-        if self._central:
+        """Try again with the other kind of differences; if that was tried, the run has ended."""
+        if self._retrying:
             self._ended = True
             return
-        self._central = True
+        self._retrying = True
+        self._central = not self._central
         self._phase = "gradient"
 
     def _inside(self, points: Array) -> Array:
