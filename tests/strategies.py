@@ -74,7 +74,7 @@ def instances(draw: st.DrawFn, family: str, name: str, n_operators: int) -> Comp
     given = {k: draw(values(p, n_operators)) for k, p in parameters(component).items()}
     if "p_max" in given:
         p_min = given["p_min"]
-        least = per_operator(p_min) / n_operators if isinstance(p_min, str) else p_min
+        least = float(per_operator(p_min) / n_operators) if isinstance(p_min, str) else p_min
         given["p_max"] = max(given["p_max"], least)
     return component(**given)
 

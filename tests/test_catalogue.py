@@ -66,15 +66,18 @@ def test_a_published_method_has_its_components_and_fixed_values(row: dict[str, s
 
 
 @pytest.mark.parametrize("row", PUBLISHED, ids=[row["name"] for row in PUBLISHED])
-def test_what_a_published_method_leaves_open_takes_the_default(row: dict[str, str]) -> None:
+def test_what_a_published_method_leaves_open_takes_its_own_papers_value_or_the_default(
+    row: dict[str, str],
+) -> None:
     method = uaos.method(row["name"])
+    own = OWN_VALUES.get(row["name"], {})
     named = {NAMES.get(p.split("=")[0]) or p.split("=")[0] for p in
              row["fixed_hyperparameters"].split(";")}  # fmt: skip
     for family in FAMILIES:
         component = getattr(method, family)
         default = type(component)()
         for name in method.to_dict()[family].keys() - {"name"} - named - {"c1", "c2", "softmax"}:
-            assert getattr(component, name) == getattr(default, name)
+            assert getattr(component, name) == own.get(name, getattr(default, name))
 
 
 COLUMNS = {
@@ -84,6 +87,8 @@ COLUMNS = {
     "F-AUC-MAB-tuned": "F-AUC-MAB",
     "Compass-tuned": "Compass",
 }
+#: What the framework's paper leaves open and a method's own paper gives.
+OWN_VALUES = {"SaDE": {"max_gen": 50, "noise": 0.01}}
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -98,7 +103,8 @@ def test_a_tuned_configuration_has_its_published_values(name: str) -> None:
     settings = entry.settings.to_dict()
     for key in ("F", "CR", "NP", "top_NP"):
         assert settings[key] == float(published.pop(key))
-    got = values(entry.method)
+    # 0.36/K of nine operators is the printed 0.04 to the last bit
+    got = values(entry.method.for_operators(9))
     assert {k: got[NAMES.get(k, k)] for k in published} == {
         k: float(v) for k, v in published.items()
     }
@@ -120,9 +126,40 @@ def test_a_tuned_configuration_runs_as_its_authors_ran_it(name: str) -> None:
 
 
 def test_the_catalogue_names_the_published_the_tuned_and_uniform_choice() -> None:
-    names = [row["name"] for row in PUBLISHED] + [*COLUMNS, "uniform"]
-    assert len(names) == 33
-    assert list(uaos.methods())[:33] == names
+    names = [row["name"] for row in PUBLISHED] + [*COLUMNS, "U-AOS-FW-inferred", "uniform"]
+    assert len(names) == 34
+    assert list(uaos.methods())[:34] == names
+
+
+def test_the_inferred_configuration_differs_from_the_printed_in_three_numbers() -> None:
+    printed, inferred = (uaos.configuration(n) for n in ("U-AOS-FW", "U-AOS-FW-inferred"))
+    assert inferred.method == printed.method
+    one, other = printed.settings.to_dict(), inferred.settings.to_dict()
+    assert {k: (one[k], other[k]) for k in one if one[k] != other[k]} == {
+        "F": (0.41, 0.51), "CR": (0.91, 0.95), "NP": (262, 226),
+    }  # fmt: skip
+    assert "inferred by this package" in inferred.note
+
+
+@pytest.mark.parametrize(
+    ("name", "own", "p_min"),
+    [("mix", 7, 0.0286), ("U-AOS-FW", 9, 0.04), ("PM-AdapSS-tuned", 9, 0.06)],
+)
+def test_the_least_probability_of_a_recipe_follows_the_number_of_operators(
+    name: str, own: int, p_min: float
+) -> None:
+    method = uaos.method(name)
+    assert method.for_operators(own).probability.p_min == p_min
+    assert method.selector(50).n_operators == 50
+    scaled = method.for_operators(50).probability.p_min
+    assert scaled == pytest.approx(p_min * own / 50)
+
+
+def test_the_catalogue_says_where_hyper_parameters_come_from() -> None:
+    notes = {name: entry.note for name, entry in uaos.methods().items()}
+    assert notes["SaDE"] == "As in Qin et al. (2009): max_gen = 50, noise = 0.01."
+    assert "leaves 1 % of the probability to adapt" in notes["RecPM"]
+    assert notes["MMRDE"] == "Left open, so defaults of this package: p_min = 0.05."
 
 
 def test_the_catalogue_names_the_baselines() -> None:

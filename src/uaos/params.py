@@ -17,6 +17,7 @@ import numbers
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ class Real(Parameter):
         if self.bound and isinstance(value, str):
             share = per_operator(value)
             if share is not None and self.hard_low <= share < self.hard_high:
-                return f"{share!r}/K"
+                return f"{float(share)!r}/K"
         if isinstance(value, numbers.Real) and not isinstance(value, bool):
             try:
                 number = float(value)
@@ -148,10 +149,13 @@ class Choice(Parameter):
         raise InvalidParameter(name, value, self.allowed, owner=owner)
 
 
-def per_operator(text: str) -> float | None:
-    """The share s of a text `s/K`: a value that depends on the number of operators, or None."""
+def per_operator(text: str) -> Fraction | None:
+    """The share s of a string `s/K`: a value that depends on the number of operators, or None.
+
+    It is exact, so that 0.54/K for nine operators is 0.06 to the last bit.
+    """
     match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*/\s*K\s*", text)
-    return float(match[1]) if match else None
+    return Fraction(match[1]) if match else None
 
 
 def real(

@@ -37,7 +37,7 @@ WINNER = "tuned"
 #: What the winner is compared with: the configurations tuned in the paper, two methods that adapt
 #: their settings instead of choosing operators, our default, and uniform choice.
 RIVALS = (
-    *(name for name, entry in methods().items() if entry.kind == "tuned"),
+    *(name for name, c in methods().items() if c.kind == "tuned" and "inferred" not in name),
     "JADE", "R-SHADE", RECOMMENDED, UNIFORM,
 )  # fmt: skip
 

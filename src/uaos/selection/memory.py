@@ -115,7 +115,8 @@ class WindowMemory:
     Successes enter in the order of the population. While the window is not full an entry is
     appended. When it is full the new entry becomes the newest, and what leaves is the oldest entry
     of the same operator; if that operator has none, the entry with the smallest metric (the oldest
-    of equals), provided it is smaller than the new one's; otherwise the new one is not stored.
+    of equals), provided it is smaller than the new one's; otherwise the new one is not stored
+    (⚑ the paper always evicts the worst).
     """
 
     def __init__(self, n_operators: int, W: int) -> None:

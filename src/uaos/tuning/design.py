@@ -68,7 +68,9 @@ _PRINTED: dict[tuple[str, str], dict[str, Any]] = {
 SETTINGS = tuple(name for name, p in parameters(Settings).items() if p.tuned)
 
 #: The configurations that a race starts from unless told otherwise: those tuned in the paper.
-INITIAL = tuple(name for name, c in methods().items() if c.kind == "tuned" and name != "U-AOS-FW")
+INITIAL = tuple(
+    name for name, c in methods().items() if c.kind == "tuned" and "U-AOS-FW" not in name
+)
 
 _POOL, _SCALE = "pool", "scale_rewards"
 _RULES = {"F_rule": ("constant", "cauchy", "jade", "success_history"),
@@ -172,6 +174,8 @@ class Design:
         """What a configuration has that the space holds at other values, as "name: a, here b"."""
         here = self.configuration(self.values(of)).to_dict()
         there = of.to_dict()
+        if of.method is not None:
+            there["method"] = of.method.for_operators(len(of.settings.members)).to_dict()
         return [
             f"{name}: {there[part].get(name)!r}, here {value!r}"
             for part in ("method", "de")
@@ -460,7 +464,7 @@ def _rule(role: str, values: Candidate, memories: dict[str, Rule]) -> Rule | flo
 def _of_share(value: Value, K: int) -> Value:
     """A parameter's value; one that is given as a share of the operators, for K of them."""
     share = per_operator(value) if isinstance(value, str) else None
-    return value if share is None else share / K
+    return value if share is None else float(share / K)
 
 
 # Pools of operators

@@ -7,8 +7,8 @@ parents' fitness.
 
 An offspring *improves* when `u_i < f_i`; one that does not has metric 0 and is a failure. An
 improving offspring is a success, except under the metrics that compare with a reference
-(`by_reference`), where it is a success only if its metric is > 0. (The framework's paper counts
-success by `metric > 0` throughout, which `-u_i` would break.)
+(`by_reference`), where it is a success only if its metric is > 0. ⚑ The framework's paper counts
+success by `metric > 0` throughout, which `-u_i` would break.
 """
 
 import sys
@@ -69,8 +69,8 @@ class OffspringFitness(Metric):
 class ExpOffspringFitness(Metric):
     """The offspring's fitness on an exponential scale, 1 for the generation's best.
 
-    The minimum runs over all offspring with a finite fitness, improving or not. (The paper
-    announces seven metrics and defines six; this is the seventh of its authors' experiments.)
+    The minimum runs over all offspring with a finite fitness, improving or not. ⚑ The paper
+    announces seven metrics and defines six; this is the seventh of its authors' experiments.
 
     Equation:
         metric(i) = exp(−(u_i − min_j u_j))
@@ -138,6 +138,9 @@ class BestSoFarImprovement(Metric):
 @dataclass(frozen=True, repr=False)
 class MedianImprovement(Metric):
     """How much better the offspring is than the median of the current parents.
+
+    ⚑ It must also improve on its own parent, as in the authors' script; the printed equation does
+    not ask for that.
 
     Equation:
         metric(i) = max(0, f_med − u_i)

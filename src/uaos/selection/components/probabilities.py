@@ -26,7 +26,7 @@ class Probability(Component):
         given = getattr(self, "p_min", 0.0)
         p_min = given
         if isinstance(given, str):
-            p_min = (per_operator(given) or 0.0) / n_operators
+            p_min = float((per_operator(given) or 0) / n_operators)
         # At K p_min = 1 nothing is left to distribute.
         if n_operators * p_min >= 1:
             limit = f"below 1/K = {1 / n_operators:.4g} for K = {n_operators} operators"
@@ -56,8 +56,8 @@ def least_parameter() -> float:
 class ProbabilityMatching(Probability):
     """In proportion to the quality, above a floor.
 
-    (The paper adds the error once in the denominator; it is added to every term, so that the
-    probabilities sum to 1.)
+    ⚑ The paper adds the error once in the denominator; it is added to every term, so that the
+    probabilities sum to 1.
 
     Equation:
         p[op] = p_min + (1 − K p_min) (q[op] + error) / Σ_j (q[j] + error)

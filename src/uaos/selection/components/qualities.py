@@ -182,8 +182,8 @@ def _weighted_normalised_sum(
 class Bellman(Quality):
     """The expected discounted return, if operators follow each other as their probabilities say.
 
-    (The paper's 1 is the identity matrix; the softmax is that of the authors' experiments. The
-    paper's remark that γ = 0 reduces to a weighted sum of rewards holds without it.)
+    ⚑ The paper's 1 is the identity matrix; the softmax is that of the authors' experiments. The
+    paper's remark that γ = 0 reduces to a weighted sum of rewards holds without it.
 
     Equation:
         q' = c1 r + c2 r_old

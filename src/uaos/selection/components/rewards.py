@@ -271,6 +271,8 @@ class Best2Generations(GenerationReward):
 class NormalisedBestSum(GenerationReward):
     """The mean of the best metrics of the last generations (extreme values).
 
+    ⚑ Until the memory is full the sum is divided by T, not by max_gen as the paper prints.
+
     Equation:
         r[op] = (1/T) Σ_t B[t,op]^ρ / (max_j Σ_t B[t,j])^α
 
@@ -336,8 +338,8 @@ def _dominance_counts(std: Array, mean: Array, present: Array) -> tuple[Array, A
 class ParetoRank(SuccessReward):
     """How few operators dominate it in diversity and mean of its successes.
 
-    Points as in pareto_dominance; an operator without a point has reward 0. (The paper's PR / ΣPR
-    rewards the dominated; it is subtracted from 1, so that larger is better.)
+    Points as in pareto_dominance; an operator without a point has reward 0. ⚑ The paper's PR / ΣPR
+    rewards the dominated; it is subtracted from 1, so that larger is better.
 
     Equation:
         PR(op) = #{j : j dominates op}
@@ -360,7 +362,8 @@ class CompassProjection(SuccessReward):
     """Diversity and mean of its successes, projected on the direction θ.
 
     σ and μ are the operator's std and mean, each divided by its maximum over the operators; an
-    operator without a success is the point (0, 0). (The paper's minimum keeps the wrong index.)
+    operator without a success is the point (0, 0). ⚑ The division is that of the authors' script,
+    not of the paper, whose minimum keeps the wrong index.
 
     Equation:
         v[op] = hypot(σ, μ) · cos(atan2(μ, σ) − θ) = σ cos θ + μ sin θ
@@ -405,7 +408,8 @@ class AreaUnderCurve(WindowReward):
 
     An entry of op raises y by its step, an entry of another operator adds y · step to the area and
     moves x by its step. Entries with equal metric share the mean of their steps and are walked
-    along the diagonal. y > 0 and x = 0: 1; y = 0: 0.
+    along the diagonal. y > 0 and x = 0: 1; y = 0: 0. ⚑ The paper has no formula; the area is
+    divided by the rectangle x · y. D = 0 gives every rank the same step: 0^q would leave one entry.
 
     Equation:
         step(q) = D^q (m − q), q = 0..m−1 the rank, m the number of entries; D = 0: step 1

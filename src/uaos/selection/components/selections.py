@@ -117,7 +117,7 @@ class Proportional(Selection):
 class Greedy(Selection):
     """The most probable operator, for all parents of the generation.
 
-    Between equals one draw a generation decides, shared by all parents; ties = first takes the
+    ⚑ Between equals one draw a generation decides, shared by all parents; ties = first takes the
     lowest operator number, as the script of the framework's authors did.
 
     Equation:

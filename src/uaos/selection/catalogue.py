@@ -1,0 +1,123 @@
+"""The methods of the literature: 27 that the framework's paper found, with their publications."""
+
+from functools import cache
+from typing import Any, NamedTuple
+
+from uaos.params import parameters
+from uaos.selection import bibliography as bib
+from uaos.selection.components import FAMILIES
+from uaos.selection.method import Method
+
+_PM, _AP = "probability_matching", "adaptive_pursuit"
+_UCB, _WS, _WNS = "upper_confidence_bound", "weighted_sum", "weighted_normalised_sum"
+_BETTER = "parent_improvement"
+_DRAW, _GREEDY = "proportional", "greedy"
+_SR, _AUC, _RANKS = "success_rate", "area_under_curve", "sum_of_ranks"
+_BESTS = "normalised_best_sum"
+_RATE = {"power": 1, "frac": 0.0, "noise": 0.0}
+
+# Name, the five components, the hyper-parameters that the framework's paper fixes, those that it
+# leaves open and the method's own publication gives (the learning period and ε of SaDE), and that
+# publication. What is still open takes the package's default, and the note says so. Scaling of
+# rewards is off: these papers know no such thing.
+_Row = tuple[str, str, str, str, str, str, dict[str, Any], dict[str, Any], bib.Publication]
+_ROWS: tuple[_Row, ...] = (
+    # ⚑ Its weights c1 and c2 sum to 1: c1 at its default of 1 leaves c2 = 0.
+    ("Hybrid", "offspring_fitness", "best_2_generations", "bellman", _PM, _DRAW,
+     {"alpha": 0, "beta": 0, "reward_C": 1.0, "c1": 1.0, "c2": 0.0, "gamma": 0.0, "softmax": False,
+      "p_min": 0.0, "error": 0.0}, {}, bib.LOBO_1997),
+    ("Op-adapt", "best_parent_improvement", "generation_success_sum", _WNS, "identity", _DRAW,
+     {}, {}, bib.IGEL_1999),
+    # Its least probability is a percentage shared by the operators.
+    ("PDP", _BETTER, _SR, "identity", _PM, _DRAW,
+     {"power": 2, "max_gen": 1, "frac": 0.0, "noise": 0.0, "error": 0.0, "p_min": "0.2/K"},
+     {}, bib.NIEHAUS_2001),
+    ("ADOPP", "median_improvement", _SR, "identity", _PM, _DRAW,
+     {**_RATE, "max_gen": 1, "p_min": 0.0, "error": 0.0}, {}, bib.JULSTROM_1995),
+    ("ADOPP-ext", "median_improvement", _SR, "identity", _PM, _DRAW,
+     {"noise": 0.0, "power": 1, "max_gen": 1, "p_min": 0.0, "error": 0.0}, {}, bib.JULSTROM_1997),
+    ("Adapt-NN", _BETTER, "success_sum", _WNS, _PM, _DRAW,
+     {"q_min": 0.0, "error": 0.0}, {}, bib.IGEL_2003),
+    ("Dyn-GEPv1", _BETTER, "success_sum", "bellman", _PM, _DRAW,
+     {"max_gen": 1, "c1": 1.0, "gamma": 0.0, "softmax": False, "p_min": 0.0}, {}, bib.VAFAEE_2008),
+    ("Dyn-GEPv2", _BETTER, _BESTS, "bellman", _PM, _DRAW,
+     {"rho": 3, "alpha": 0, "max_gen": 1, "c1": 1.0, "gamma": 0.0, "softmax": False,
+      "p_min": 0.0}, {}, bib.VAFAEE_2008),
+    ("SaDE", _BETTER, _SR, "identity", _PM, _DRAW,
+     {"power": 1, "frac": 0.0, "p_min": 0.0, "error": 0.0}, {"max_gen": 50, "noise": 0.01},
+     bib.QIN_2009),
+    ("MMRDE", _BETTER, _SR, "identity", _PM, _DRAW,
+     {**_RATE, "max_gen": 1, "error": 0.0}, {}, bib.QIAN_2018),
+    ("Compass", _BETTER, "compass_projection", "identity", _PM, _DRAW,
+     {"p_min": 0.0}, {}, bib.MATURANA_2008),
+    ("PD-PM", _BETTER, "pareto_dominance", _WS, _PM, _DRAW, {"error": 0.0}, {}, bib.MATURANA_2010),
+    ("PR-PM", _BETTER, "pareto_rank", _WS, _PM, _DRAW, {"error": 0.0}, {}, bib.MATURANA_2010),
+    ("Proj-PM", _BETTER, "compass_projection", _WS, _PM, _DRAW,
+     {"error": 0.0}, {}, bib.MATURANA_2010),
+    ("F-AUC-MAB", _BETTER, _AUC, _UCB, _PM, _GREEDY,
+     {"error": 0.0, "p_min": 0.0}, {}, bib.FIALHO_2010),
+    ("F-SR-MAB", _BETTER, _RANKS, _UCB, _PM, _GREEDY,
+     {"error": 0.0, "p_min": 0.0}, {}, bib.FIALHO_2010),
+    ("F-AUC-AP", _BETTER, _AUC, _WS, _AP, _DRAW, {}, {}, bib.FIALHO_2010),
+    ("F-SR-AP", _BETTER, _RANKS, _WS, _AP, _DRAW, {}, {}, bib.FIALHO_2010),
+    ("F-AUC-PM", _BETTER, _AUC, _WS, _PM, _DRAW, {}, {}, bib.FIALHO_2010),
+    ("F-SR-PM", _BETTER, _RANKS, _WS, _PM, _DRAW, {}, {}, bib.FIALHO_2010),
+    ("RecPM", _BETTER, "immediate_success", "bellman", _PM, _DRAW,
+     {"c1": 1.0, "c2": 0.5, "gamma": 0.46, "error": 0.0, "p_min": 0.11}, {}, bib.SHARMA_2018),
+    ("MAENSm", "offspring_fitness", _SR, _UCB, _PM, _DRAW, {**_RATE, "max_gen": 1},
+     {}, bib.CONSOLI_2014),
+    ("PM-AdapSS-AA", "relative_improvement", "window_success_sum", _WS, _PM, _DRAW,
+     {"normalise": 0, "error": 0.0}, {}, bib.GONG_2010),
+    ("PM-AdapSS-N", "relative_improvement", "window_success_sum", _WS, _PM, _DRAW,
+     {"normalise": 1, "error": 0.0}, {}, bib.GONG_2010),
+    ("Ex-PM", _BETTER, _BESTS, _WS, _PM, _DRAW, {"rho": 1, "alpha": 0}, {}, bib.FIALHO_2008),
+    ("Ex-AP", _BETTER, _BESTS, _WS, _AP, _DRAW, {"rho": 1, "alpha": 0}, {}, bib.FIALHO_2008),
+    ("Ex-MAB", _BETTER, _BESTS, _UCB, _PM, _GREEDY,
+     {"rho": 1, "alpha": 0, "error": 0.0, "p_min": 0.0}, {}, bib.FIALHO_2008),
+)  # fmt: skip
+
+_NOTES = {
+    "RecPM": "With nine operators p_min = 0.11 leaves 1 % of the probability to adapt.",
+    "Hybrid": "Its weights sum to 1; c1 = 1 and c2 = 0 are this package's reading.",
+}
+
+
+class Published(NamedTuple):
+    """A method of the literature."""
+
+    name: str
+    method: Method
+    reference: str
+    note: str
+    """Where its hyper-parameters come from, and what else there is to know."""
+
+
+@cache
+def literature() -> tuple[Published, ...]:
+    """The 27 methods, in the order of the framework's paper."""
+    found = []
+    for name, metric, reward, quality, probability, selection, fixed, own, source in _ROWS:
+        bare = Method(metric, reward, quality, probability, selection, scale_rewards=False)
+        method = bare.replace(**fixed, **own)
+        note = _note(name, method, fixed, own, source)
+        found.append(Published(name, method, str(source), note))
+    return tuple(found)
+
+
+def _note(
+    name: str, method: Method, fixed: dict[str, Any], own: dict[str, Any], source: bib.Publication
+) -> str:
+    sentences = [_NOTES[name]] if name in _NOTES else []
+    if own:
+        values = ", ".join(f"{key} = {value}" for key, value in own.items())
+        sentences.append(f"As in {bib.short(str(source))}: {values}.")
+    defaults = []
+    for family in FAMILIES:
+        component = getattr(method, family)
+        for key, parameter in parameters(component).items():
+            given = {key, f"{family}_{key}"} & (fixed.keys() | own.keys())
+            if parameter.tuned and not given:
+                defaults.append(f"{key} = {getattr(component, key)}")
+    if defaults:
+        sentences.append(f"Left open, so defaults of this package: {', '.join(defaults)}.")
+    return " ".join(sentences)
