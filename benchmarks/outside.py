@@ -125,9 +125,10 @@ def _minion(algorithm: str) -> Contender:
         import minionpy
 
         # Values beyond the budget instead of an exception, which would have to pass through C++.
+        # L-SRTDE crashes where `maxevals` is about its population or less, as in a late restart.
         minionpy.Minimizer(
             lambda X: objective.evaluate(X).tolist(), objective.problem.bounds, algo=algorithm,
-            maxevals=max(objective.left, 100), seed=seed,
+            maxevals=max(objective.left, 100 * objective.problem.dimension), seed=seed,
         ).optimize()  # fmt: skip
 
     return run
@@ -285,7 +286,7 @@ def rank(paths: Iterable[Path], suite: str, of: str, by: str, details: bool) -> 
     rows = [row for row in _read(paths) if row["suite"] == suite]
     listed = problems(suite)
     reference = _references(rows, listed)
-    console = Console(width=None if sys.stdout.isatty() else 140)
+    console = Console(width=None if sys.stdout.isatty() else 200)
     for budget in sorted({row["budget"] for row in rows}, key=lambda text: int(text[:-1])):
         of_budget = [row for row in rows if row["budget"] == budget]
         names, errors, missing = _errors(of_budget, listed, reference, by)
