@@ -230,7 +230,7 @@ class LocalSearch(Optimizer):
             if axes is None:
                 self._inner = inner = np.zeros(D, bool)
             else:
-                self._directions[np.ix_(inner, inner)] = axes
+                self._directions[_block(inner)] = axes
             length: Array = np.full(D, 2.0 * np.sqrt(self._noise()))
             if self._central:
                 # A share of the way to the minimum of the model, if that is more.
@@ -246,7 +246,7 @@ class LocalSearch(Optimizer):
 
     def _axes(self) -> Array | None:
         """The axes of the model in the inner coordinates, as rows; None if it is degenerate."""
-        block = self._hessian[np.ix_(self._inner, self._inner)]
+        block = self._hessian[_block(self._inner)]
         try:
             eigenvalues, vectors = np.linalg.eigh(block)
         except np.linalg.LinAlgError:
@@ -281,7 +281,7 @@ class LocalSearch(Optimizer):
         self._gradient = along / np.where(self._inner, 1.0, steps)
         if self._inner.any():
             # The inverse of the directions: U' B U = I.
-            block = np.ix_(self._inner, self._inner)
+            block = _block(self._inner)
             self._gradient[self._inner] = self._hessian[block] @ (
                 self._directions[block].T @ along[self._inner]
             )
@@ -315,7 +315,7 @@ class LocalSearch(Optimizer):
         Updates raise a curvature that is too low at once, but lower one that is too high only in
         the direction of the step.
         """
-        block = np.ix_(self._inner, self._inner)
+        block = _block(self._inner)
         axes = self._directions[block]
         axes = axes / np.sqrt(np.sum(axes**2, axis=1))[:, None]
         # Not positive: not convex here, or a failed evaluation.
@@ -346,7 +346,7 @@ class LocalSearch(Optimizer):
             return
         d = np.zeros(self.dimension)
         try:
-            d[free] = np.linalg.solve(self._hessian[np.ix_(free, free)], -g[free])
+            d[free] = np.linalg.solve(self._hessian[_block(free)], -g[free])
         except np.linalg.LinAlgError:
             d[free] = np.nan
         if not (np.isfinite(d).all() and g @ d < 0):
@@ -431,3 +431,11 @@ class LocalSearch(Optimizer):
 
     def _inside(self, points: Array) -> Array:
         return np.minimum(np.maximum(points, self._lowest), self._highest)
+
+
+def _block(chosen: Array) -> tuple[Any, Any]:
+    """An index of the rows and columns that are chosen; quick if all are."""
+    if chosen.all():
+        return slice(None), slice(None)
+    rows, columns = np.ix_(chosen, chosen)
+    return rows, columns
