@@ -10,6 +10,7 @@ from rich.console import Console
 import uaos
 from uaos import Method, Selector, statefile
 from uaos.errors import InvalidFeedback, InvalidFile, InvalidParameter
+from uaos.selection.selector import FORMAT
 
 METHOD = Method(reward="success_sum", quality="weighted_sum")
 
@@ -250,16 +251,88 @@ def test_a_file_of_another_kind_or_a_newer_version_is_refused(tmp_path: Path) ->
 def test_a_file_with_parts_missing_or_of_the_wrong_shape_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "s"
     selector = METHOD.selector(3, seed=1)
-    statefile.write(path, "selector", 1, {"method": METHOD.to_dict()})
+    statefile.write(path, "selector", FORMAT, {"method": METHOD.to_dict()})
     with pytest.raises(InvalidFile, match="damaged"):
         Selector.load(path)
     state = METHOD.selector(4, seed=1).state()
     before = selector.state()
-    with pytest.raises(InvalidFile, match="another shape"):
+    with pytest.raises(InvalidFile, match="another number of operators"):
         selector.restore(state)
     with pytest.raises(InvalidFile, match="not the state of a selector"):
         selector.restore({**before, "rng": {"nonsense": 1}})
+    wide = METHOD.replace(max_gen=7).selector(3, seed=1).state()
+    with pytest.raises(InvalidFile, match="another memory"):
+        selector.restore(wide)
     assert_equal_states(selector.state(), before)
+
+
+@pytest.mark.parametrize(
+    ("reward", "name", "value"),
+    [
+        ("sum_of_ranks", "operators", 10**6),
+        ("sum_of_ranks", "size", 10**6),
+        ("sum_of_ranks", "size", -1),
+        ("pareto_rank", "next", 10**6),
+        ("pareto_rank", "counts", 10**6),
+        ("pareto_rank", "counts", np.nan),
+    ],
+)
+def test_a_state_with_indices_outside_its_memory_is_refused(
+    reward: str, name: str, value: float
+) -> None:
+    """A kernel would write to memory that is not its own."""
+    selector = Method(reward=reward).selector(3, seed=1)
+    selector.update([0, 1, 2], [9, 9, 9], [1, 2, 3])
+    before, state = selector.state(), selector.state()
+    state["memory"][name][...] = value
+    with pytest.raises(InvalidFile, match="another memory"):
+        selector.restore(state)
+    assert_equal_states(selector.state(), before)
+
+
+@pytest.mark.parametrize("name", ["seed", "default_rng", "Generator", "__class__", 3, ["PCG64"]])
+def test_a_file_that_names_anything_but_a_bit_generator_is_refused(
+    name: object, tmp_path: Path
+) -> None:
+    """Before, any attribute of numpy.random was called."""
+    path = tmp_path / "s"
+    METHOD.selector(3, seed=1).save(path)
+    content = statefile.read(path, "selector", FORMAT)
+    statefile.write(path, "selector", FORMAT, content | {"generator": name})
+    with pytest.raises(InvalidFile, match="the generator is .*; expected one of SFC64, PCG64"):
+        Selector.load(path)
+
+
+@pytest.mark.parametrize("name", list(statefile.BIT_GENERATORS))
+def test_every_bit_generator_is_saved_and_continued(name: str, tmp_path: Path) -> None:
+    selector = METHOD.selector(3, seed=np.random.Generator(statefile.BIT_GENERATORS[name](5)))
+    selector.select(7)
+    selector.save(tmp_path / "s")
+    assert Selector.load(tmp_path / "s").select(50).tolist() == selector.select(50).tolist()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"n_operators": 10**12},
+        {"n_operators": "3"},
+        {"budget": -1},
+        {"method": {"reward": "nothing"}},
+        {"method": []},
+        {"state": None},
+        {"state": {"probabilities": np.zeros(3)}},
+    ],
+    ids=str,
+)
+def test_a_file_with_forged_content_is_an_invalid_file(
+    changes: dict[str, object], tmp_path: Path
+) -> None:
+    path = tmp_path / "s"
+    METHOD.selector(3, seed=1).save(path)
+    content = statefile.read(path, "selector", FORMAT)
+    statefile.write(path, "selector", FORMAT, content | changes)
+    with pytest.raises(InvalidFile, match=str(path)):
+        Selector.load(path)
 
 
 def test_saving_replaces_a_file_only_by_a_complete_one(tmp_path: Path) -> None:

@@ -1,65 +1,142 @@
 """Saved state: a tree of plain values and arrays in one file, written whole or not at all.
 
-The file is NumPy's `.npz`: the arrays under their own keys, and a JSON text with everything else,
-the kind of the file and its format version. Nothing is pickled, so opening a file runs no code.
+The file is a line that names the format, a SHA-256 checksum of what follows, the length of a JSON
+header, the header (kind, version, state, and the types and shapes of the arrays), and the bytes of
+the arrays. Nothing is compressed or pickled: opening a file runs no code and takes no more memory
+than the file's size. Whatever is wrong with it raises :class:`~uaos.errors.InvalidFile`.
 """
 
+import hashlib
 import json
+import math
 import os
-import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from uaos.errors import InvalidFile
+from uaos.errors import InvalidFile, UaosError
 from uaos.files import whole_file
 
-_HEADER = "uaos"
+_MAGIC = b"uaos saved state 1\n"
+_LENGTH = 8
 _ARRAY = "__array__"
+#: Types of arrays, in little-endian order: flags, integers and floats.
+_DTYPES = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
+#: A larger file is none of ours.
+LARGEST = 2**31
+
+#: The bit generators of NumPy that a saved run may name.
+BIT_GENERATORS = {
+    kind.__name__: kind
+    for kind in (
+        np.random.SFC64, np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.MT19937,
+    )
+}  # fmt: skip
 
 
 def write(path: str | os.PathLike[str], kind: str, version: int, state: dict[str, Any]) -> None:
     """Write `state` to `path`; a file that stood there is replaced only by a complete one."""
-    arrays: dict[str, np.ndarray[Any, Any]] = {}
-    header = {"kind": kind, "version": version, "state": _pack(state, arrays)}
-    arrays[_HEADER] = np.array(json.dumps(header))
-    # A file, not its path: NumPy would add a suffix to that.
-    with whole_file(path) as part, open(part, "wb") as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]
+    arrays: list[np.ndarray[Any, Any]] = []
+    header: dict[str, Any] = {"kind": kind, "version": version, "state": _pack(state, arrays)}
+    header["arrays"] = [{"type": a.dtype.str, "shape": a.shape} for a in arrays]
+    text = json.dumps(header).encode()
+    body = b"".join([len(text).to_bytes(_LENGTH, "little"), text, *(a.tobytes() for a in arrays)])
+    with whole_file(path) as part:
+        part.write_bytes(_MAGIC + hashlib.sha256(body).digest() + body)
 
 
 def read(path: str | os.PathLike[str], kind: str, version: int) -> dict[str, Any]:
     """Read what :func:`write` wrote, or raise :class:`InvalidFile` saying what is wrong with it."""
     try:
-        with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
-            header = json.loads(str(file[_HEADER]))
-            found, found_version = header["kind"], header["version"]
-            arrays = {name: file[name] for name in file.files if name != _HEADER}
+        header, data = _checked(Path(path))
+        found, found_version = header["kind"], header["version"]
+        if found != kind:
+            raise InvalidFile(f"{path}: holds a {found}, where a {kind} is expected")
+        if found_version != version:
+            age = "a newer" if found_version > version else "an older"
+            raise InvalidFile(
+                f"{path}: written in format {found_version} by {age} uaos; this one reads "
+                f"{version}. Update uaos, or save again with this version"
+            )
+        state: dict[str, Any] = _unpack(header["state"], _arrays(header["arrays"], data))
     except FileNotFoundError:
         raise InvalidFile(f"{path}: there is no such file") from None
-    except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except InvalidFile:
+        raise
+    except Exception as error:
         raise InvalidFile(
             f"{path}: not a file saved by uaos, or a damaged one ({type(error).__name__})"
         ) from error
-    if found != kind:
-        raise InvalidFile(f"{path}: holds a {found}, where a {kind} is expected")
-    if not isinstance(found_version, int) or found_version > version:
-        raise InvalidFile(
-            f"{path}: written in format {found_version} by a newer uaos; this one reads up to "
-            f"{version}. Update uaos, or save again with this version"
-        )
-    try:
-        state: dict[str, Any] = _unpack(header["state"], arrays)
-    except KeyError as error:
-        raise InvalidFile(f"{path}: damaged, the array {error} is missing") from error
     return state
 
 
-def _pack(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
+@contextmanager
+def rebuilding(
+    path: str | os.PathLike[str], *, except_for: tuple[type[UaosError], ...] = ()
+) -> Iterator[None]:
+    """Report whatever goes wrong while an object is rebuilt from a file as :class:`InvalidFile`.
+
+    Errors of the types `except_for` pass: what is wrong is not the file.
+    """
+    try:
+        yield
+    except except_for:
+        raise
+    except UaosError as error:
+        raise InvalidFile(f"{path}: {error}") from error
+    except Exception as error:
+        raise InvalidFile(f"{path}: damaged, {error!r}") from error
+
+
+def generator(name: object) -> np.random.Generator:
+    """Return a fresh generator of the kind that a file names."""
+    if not isinstance(name, str) or name not in BIT_GENERATORS:
+        raise InvalidFile(f"the generator is {name!r}; expected one of {', '.join(BIT_GENERATORS)}")
+    return np.random.Generator(BIT_GENERATORS[name]())
+
+
+def _checked(path: Path) -> tuple[dict[str, Any], memoryview]:
+    """The header and the bytes of the arrays, once size and checksum are right."""
+    if path.stat().st_size > LARGEST:
+        raise InvalidFile(f"{path}: larger than the {LARGEST} bytes that a saved state may have")
+    with open(path, "rb") as file:
+        if file.read(len(_MAGIC)) != _MAGIC:
+            raise ValueError("foreign")
+        checksum, body = file.read(hashlib.sha256().digest_size), file.read()
+    if hashlib.sha256(body).digest() != checksum:
+        raise ValueError("checksum")
+    end = _LENGTH + int.from_bytes(body[:_LENGTH], "little")
+    return json.loads(body[_LENGTH:end]), memoryview(body)[end:]
+
+
+def _arrays(declared: list[dict[str, Any]], data: memoryview) -> list[np.ndarray[Any, Any]]:
+    found, start = [], 0
+    for one in declared:
+        if one["type"] not in _DTYPES or any(type(n) is not int or n < 0 for n in one["shape"]):
+            raise ValueError("array")
+        dtype = np.dtype(one["type"])
+        size = math.prod(one["shape"])
+        end = start + size * dtype.itemsize
+        if end > len(data):
+            raise ValueError("array")
+        flat = np.frombuffer(data[start:end], dtype=dtype, count=size)
+        found.append(flat.reshape(one["shape"]).copy())
+        start = end
+    if start != len(data):
+        raise ValueError("array")
+    return found
+
+
+def _pack(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if isinstance(value, np.ndarray):
-        key = f"a{len(arrays)}"
-        arrays[key] = value
-        return {_ARRAY: key}
+        little = value.astype(value.dtype.newbyteorder("<"), order="C", copy=False)
+        if little.dtype.str not in _DTYPES:
+            raise TypeError(f"an array of type {value.dtype} cannot be saved")
+        arrays.append(little)
+        return {_ARRAY: len(arrays) - 1}
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, dict):
@@ -69,7 +146,7 @@ def _pack(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
     return value
 
 
-def _unpack(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
+def _unpack(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if isinstance(value, dict):
         if _ARRAY in value:
             return arrays[value[_ARRAY]]

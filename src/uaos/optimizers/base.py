@@ -371,7 +371,7 @@ class Optimizer(ABC):
     @classmethod
     def _load(cls, path: str | os.PathLike[str], settings: Any) -> Self:
         content = statefile.read(path, "run", FORMAT)
-        try:
+        with statefile.rebuilding(path, except_for=(MissingOperator,)):
             wanted = content["optimizer"]
             kind: Any = cls
             if getattr(cls, "name", None) != wanted:
@@ -380,18 +380,12 @@ class Optimizer(ABC):
                     raise InvalidFile(f"holds a run of {wanted}, where {cls.name} is expected")
             made = kind(
                 content["bounds"], budget=content["budget"], target=content["target"],
-                x0=content["x0"], seed=_generator(content["generator"]),
+                x0=content["x0"], seed=statefile.generator(content["generator"]),
                 history=content["state"]["history"] is not None,
                 **settings(kind, content["settings"]),
             )  # fmt: skip
             made.seed = None if content["seed"] is None else generator(content["seed"])[0]
             made.restore(content["state"])
-        except MissingOperator:
-            raise
-        except UaosError as error:
-            raise InvalidFile(f"{path}: {error}") from error
-        except (LookupError, AttributeError, TypeError, ValueError) as error:
-            raise InvalidFile(f"{path}: damaged, {error!r}") from error
         loaded: Self = made
         return loaded
 
@@ -549,18 +543,6 @@ def _numbers(values: Any) -> Array:
             f"values must be real numbers, NaN where an evaluation failed: {error}. "
             "Nothing was changed"
         ) from error
-
-
-_BIT_GENERATORS = ("SFC64", "PCG64", "PCG64DXSM", "Philox", "MT19937")
-
-
-def _generator(name: Any) -> np.random.Generator:
-    """A generator of the kind that a saved run had; its state is restored with the run's."""
-    if name not in _BIT_GENERATORS:
-        raise InvalidFile(
-            f"the generator is {name!r}; expected one of {', '.join(_BIT_GENERATORS)}"
-        )
-    return np.random.Generator(getattr(np.random, name)())
 
 
 def _copied(value: Any) -> Any:

@@ -5,12 +5,14 @@ once a generation, in one pass over the offspring that a numba kernel makes, and
 which shows the live arrays. Which one a method has is up to its reward; the others are not kept.
 """
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from uaos.errors import InvalidFile
 from uaos.jit import njit
 from uaos.selection.components.rewards import Reward
 from uaos.selection.components.views import Bests, Generations, Successes, Window
@@ -20,22 +22,40 @@ Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
-class Memory(Protocol):
+class Memory(ABC):
     """What a selector needs of its memory."""
 
+    @abstractmethod
     def record(
         self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
     ) -> None:
         """Take in one generation."""
 
+    @abstractmethod
     def view(self) -> Any:
         """The arrays as the reward reads them."""
 
+    @abstractmethod
     def observations(self) -> NDArray[Any]:
-        """How many successes of each operator there are: what the view says, at less cost."""
+        """How many successes of each operator the reward looks at."""
 
+    @abstractmethod
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything the memory holds, for saving; writing into these arrays restores it."""
+        """Everything the memory holds, for saving."""
+
+    def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
+        """Take up the :meth:`arrays` of a memory of the same size."""
+        held = self.arrays()
+        layout = {name: (array.shape, array.dtype) for name, array in held.items()}
+        found = {name: (np.shape(a), np.asarray(a).dtype) for name, a in saved.items()}
+        if layout != found or not self._is_consistent(saved):
+            raise InvalidFile("the state is of a selector with another memory")
+        for name, array in held.items():
+            array[...] = saved[name]
+
+    def _is_consistent(self, saved: Mapping[str, NDArray[Any]]) -> bool:
+        """Whether no index or count lies outside the arrays; kernels do not look."""
+        return True
 
 
 def memory_for(reward: Reward, n_operators: int) -> Memory:
@@ -49,7 +69,7 @@ def memory_for(reward: Reward, n_operators: int) -> Memory:
     return kinds[reward.memory](n_operators, reward.capacity)
 
 
-class GenerationMemory:
+class GenerationMemory(Memory):
     """Successes, applications, sum and best of the metric in the last `max_gen` generations."""
 
     def __init__(self, n_operators: int, max_gen: int) -> None:
@@ -84,7 +104,7 @@ def _rows(table: Floats, count: Floats) -> Generations:
     return Generations(s, n, sums, bests, count)
 
 
-class SuccessMemory:
+class SuccessMemory(Memory):
     """The metrics of the last `fix_appl` successes of each operator, oldest dropped first."""
 
     def __init__(self, n_operators: int, fix_appl: int) -> None:
@@ -108,8 +128,14 @@ class SuccessMemory:
     def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
         return {"metrics": self._metrics, "counts": self._counts, "next": self._next}
 
+    def _is_consistent(self, saved: Mapping[str, NDArray[Any]]) -> bool:
+        size = self._metrics.shape[1]
+        counts, following = saved["counts"], saved["next"]
+        inside = (counts >= 0) & (counts <= size) & (following >= 0) & (following < size)
+        return bool(inside.all())
 
-class WindowMemory:
+
+class WindowMemory(Memory):
     """At most `W` successes of all operators, oldest first.
 
     Successes enter in the order of the population. While the window is not full an entry is
@@ -143,8 +169,15 @@ class WindowMemory:
     def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
         return {"operators": self._operators, "metrics": self._metrics, "size": self._size}
 
+    def _is_consistent(self, saved: Mapping[str, NDArray[Any]]) -> bool:
+        operators, size = saved["operators"], int(saved["size"])
+        filled = np.arange(len(operators)) < size
+        named = (operators >= 0) & (operators < len(self._view.labels))
+        inside = np.where(filled, named, operators == -1)
+        return 0 <= size <= len(operators) and bool(inside.all())
 
-class BestMemory:
+
+class BestMemory(Memory):
     """The best finite fitness of each operator's offspring, in the life of the selector."""
 
     def __init__(self, n_operators: int, _capacity: int = 1) -> None:

@@ -30,6 +30,9 @@ from uaos.selection.method import Method
 #: Version of the file that :meth:`Selector.save` writes.
 FORMAT = 2
 
+# What a selector has learnt, a number for each operator.
+_LEARNT = ("rewards", "qualities", "probabilities")
+
 #: What a component computes, given what its family sees.
 Compute = Callable[..., Any]
 
@@ -255,24 +258,21 @@ class Selector:
     def restore(self, state: dict[str, Any]) -> None:
         """Take up a :meth:`state` of a selector of the same method and number of operators."""
         k = self.n_operators
-        memory = self._memory.arrays()
         try:
-            shapes = {name: array.shape for name, array in memory.items()}
-            found = {name: np.shape(array) for name, array in state["memory"].items()}
-            arrays = [state[name] for name in ("rewards", "qualities", "probabilities")]
+            arrays = [np.array(state[name], dtype=np.float64) for name in _LEARNT]
             unapplied = np.array(state["unapplied"], dtype=bool)
             applications = np.array(state["applications"], dtype=np.int64)
-            counts = (unapplied, applications)
-            if shapes != found or any(np.shape(a) != (k,) for a in (*arrays, *counts)):
-                raise InvalidFile("the state is of a selector with another shape")
+            if any(array.shape != (k,) for array in (*arrays, unapplied, applications)):
+                raise InvalidFile("the state is of a selector with another number of operators")
             best, reported = float(state["best_so_far"]), int(state["reported"])
             fresh = np.random.Generator(type(self.rng.bit_generator)())
             fresh.bit_generator.state = state["rng"]
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            self._memory.restore(state["memory"])
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            if isinstance(error, InvalidFile):
+                raise
             raise InvalidFile(f"not the state of a selector: {error!r}") from error
-        for name, array in memory.items():
-            array[...] = state["memory"][name]
-        self._rewards, self._qualities, self._probabilities = (np.array(a) for a in arrays)
+        self._rewards, self._qualities, self._probabilities = arrays
         self._best_so_far, self._reported = best, reported
         self._unapplied, self._applications = unapplied, applications
         self._all_applied = not unapplied.any()
@@ -289,16 +289,15 @@ class Selector:
     def load(cls, path: str | os.PathLike[str]) -> "Selector":
         """A selector that continues where the saved one stood."""
         content = statefile.read(path, "selector", FORMAT)
-        try:
-            generator = getattr(np.random, content["generator"])
-            method = Method.from_dict(content["method"])
-            seed = np.random.Generator(generator())
-            selector = cls(method, content["n_operators"], seed=seed, budget=content["budget"])
-            selector.restore(content["state"])
-        except InvalidFile as error:
-            raise InvalidFile(f"{path}: {error}") from error
-        except (KeyError, AttributeError, TypeError) as error:
-            raise InvalidFile(f"{path}: damaged, {error!r}") from error
+        with statefile.rebuilding(path):
+            method, state = Method.from_dict(content["method"]), content["state"]
+            if content["n_operators"] != len(state["probabilities"]):
+                raise InvalidFile("the number of operators does not fit the state")
+            selector = cls(
+                method, content["n_operators"], budget=content["budget"],
+                seed=statefile.generator(content["generator"]),
+            )  # fmt: skip
+            selector.restore(state)
         return selector
 
     def __repr__(self) -> str:
