@@ -20,6 +20,7 @@ from uaos.optimizers.de.operators import Operator, product
 from uaos.optimizers.de.optimizer import DifferentialEvolution
 from uaos.optimizers.history import History
 from uaos.optimizers.local import LocalSearch
+from uaos.optimizers.portfolio import Member, Portfolio
 from uaos.optimizers.pycma import PyCMA
 from uaos.optimizers.result import Result
 from uaos.params import choice, integer, real
@@ -52,10 +53,12 @@ __all__ = [
     "GenerationReward",
     "History",
     "LocalSearch",
+    "Member",
     "Method",
     "Metric",
     "Operator",
     "Optimizer",
+    "Portfolio",
     "Probability",
     "PyCMA",
     "Quality",

@@ -1,0 +1,355 @@
+"""A portfolio: optimizers of different families under one selector.
+
+Each member keeps its own state and never sees the others' points. A :class:`uaos.Method` decides
+which member evaluates its next batch, just as it decides which operator makes an offspring.
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from uaos.errors import InvalidParameter
+from uaos.optimizers.arguments import Array
+from uaos.optimizers.base import Optimizer, register
+from uaos.optimizers.catalogue import configuration
+from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.history import History
+from uaos.params import known_only
+from uaos.selection.method import Method
+
+#: How many times the evaluations of another member the leading member gets.
+KAPPA = 4.0
+
+# An improvement counts for convergence if it exceeds this share of the range of values seen.
+_SIGNIFICANT = 1e-10
+# A run that no second member confirms has converged after this many times the evaluations up to its
+# last significant improvement, and this many per dimension.
+_STALL, _LEAST_STALL = 3, 500
+
+# The default members: evaluations per dimension of a local search at most, and from which budget
+# per dimension on differential evolution takes part, and up to which dimension CMA-ES does.
+_LOCAL_CAP, _STEP_CAP = 250.0, 800.0
+_DE_BUDGET = 2_000
+_CMA_DIMENSION = 500
+
+
+@dataclass(frozen=True)
+class Member:
+    """One optimizer of a portfolio.
+
+    Parameters
+    ----------
+    configuration : Configuration, str or mapping
+        What to run: a configuration, the name of one in the catalogue, or one as plain data.
+    once : bool
+        Whether the member runs a single time at the start and then retires, such as a local
+        search. All other members continue to the end of the run.
+    cap : float
+        The most evaluations of a member that runs once, in multiples of the dimension.
+    """
+
+    configuration: Any
+    once: bool = False
+    cap: float = np.inf
+
+    def __post_init__(self) -> None:
+        given = self.configuration
+        made = Configuration.from_dict(given) if isinstance(given, Mapping) else given
+        object.__setattr__(self, "configuration", configuration(made))
+        if not self.cap > 0:
+            raise InvalidParameter("cap", self.cap, "a number > 0", owner=self.name)
+
+    @property
+    def name(self) -> str:
+        """The name of the configuration."""
+        return str(self.configuration.name)
+
+    @classmethod
+    def of(cls, given: Any) -> "Member":
+        """Return a member from a member, a configuration, a name or plain data."""
+        if isinstance(given, Member):
+            return given
+        if isinstance(given, Mapping) and "configuration" in given:
+            known_only(given, {f.name: f for f in dataclasses.fields(cls)}, "a portfolio's member")
+            return cls(**given)
+        return cls(given)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the member as plain data."""
+        data: dict[str, Any] = {"configuration": self.configuration.to_dict()}
+        if self.once:
+            data["once"] = True
+        if np.isfinite(self.cap):
+            data["cap"] = self.cap
+        return data
+
+
+def leader_method(members: int, kappa: float = KAPPA) -> Method:
+    """Return the method that gives the leading member `kappa` times the share of each other.
+
+    The member that holds the best value so far has reward 1, the others 0; probability matching
+    with ``p_min = 1 / (kappa + K - 1)`` turns this into shares, and the member furthest behind its
+    share goes next.
+
+    Parameters
+    ----------
+    members : int
+        The number K of members that share the evaluations, 2 or more.
+    kappa : float
+        The leader's share relative to that of each other member, at least 1.
+
+    Returns
+    -------
+    Method
+
+    Examples
+    --------
+    >>> leader_method(2, kappa=3).probability.p_min
+    0.25
+    """
+    least = 1.0 / (kappa + members - 1)
+    return Method("parent_improvement", "leader", "identity", "probability_matching",
+                  "largest_deficit").replace(p_min=least, error=0.0)  # fmt: skip
+
+
+def default_members(dimension: int, budget: int | None) -> tuple[Member, ...]:
+    """Return the members that suit a dimension and a budget.
+
+    A local search comes first: on smooth functions nothing is as fast, and elsewhere it soon ends.
+    Coordinate search follows where the function proves additively separable, which a handful of
+    evaluations tells. CMA-ES then searches on its own until its first restart, and from there on
+    shares the evaluations with differential evolution, unless the budget is too small for that.
+
+    Parameters
+    ----------
+    dimension : int
+        The number of variables.
+    budget : int or None
+        The evaluations of the run; None means no limit.
+
+    Returns
+    -------
+    tuple of Member
+    """
+    mix = configuration("mix")
+    small = dataclasses.replace(mix, settings=dataclasses.replace(mix.settings, NP="5D"))
+    members = [
+        Member("BFGS", once=True, cap=_LOCAL_CAP),
+        Member(
+            Configuration("STEP", optimizer="STEP", settings={"separable_only": True}),
+            once=True, cap=_STEP_CAP,
+        ),
+    ]  # fmt: skip
+    if dimension <= _CMA_DIMENSION:
+        members.append(Member("CMA-ES"))
+    if dimension > _CMA_DIMENSION or budget is None or budget >= _DE_BUDGET * dimension:
+        members.append(Member(small))
+    return tuple(members)
+
+
+@register
+class Portfolio(Optimizer):
+    """Optimizers of different families that share the evaluations of one run.
+
+    Members marked ``once`` run first, one after the other, each until it has converged or spent its
+    cap. Then the first continuing member runs alone until its first restart. From there on a
+    selector distributes the evaluations over all continuing members: an alternative is a member, an
+    application one evaluation, the parent's fitness the member's own best value before the batch.
+    A population schedule of a member spans the budget of the whole run.
+
+    Parameters
+    ----------
+    bounds : array_like, shape (D, 2)
+        The box to search.
+    members : sequence of Member, Configuration or str, optional
+        The optimizers; by default those of :func:`default_members`.
+    method : Method, optional
+        Chooses who evaluates next; by default :func:`leader_method`.
+    seed, budget, target, x0, history
+        As for every :class:`uaos.Optimizer`. `x0` is given to every member.
+
+    Attributes
+    ----------
+    members : tuple of Member
+        As given.
+    optimizers : list of Optimizer
+        The members at work.
+    history : History or None
+        One row per batch: `operators` are the members, `counts` their evaluations.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> portfolio = uaos.Portfolio([(-5, 5)] * 2, members=["CMA-ES", "mix"], budget=400, seed=1)
+    >>> while not portfolio.done:
+    ...     portfolio.tell([float(x @ x) for x in portfolio.ask()])
+    >>> portfolio.evaluations
+    400
+    """
+
+    name: ClassVar[str] = "portfolio"
+    state_names: ClassVar[tuple[str, ...]] = (
+        "_turn", "_chosen", "_worst", "_last_gain", "_reference",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        bounds: Any,
+        *,
+        members: Sequence[Any] | None = None,
+        method: Any = None,
+        seed: int | np.random.Generator | None = None,
+        budget: int | None = None,
+        target: float | None = None,
+        x0: Any = None,
+        history: bool = True,
+    ) -> None:
+        super().__init__(bounds, seed=seed, budget=budget, target=target, x0=x0, history=history)
+        if members is None:
+            members = default_members(self.dimension, self.budget)
+        self.members = tuple(map(Member.of, members))
+        names = tuple(member.name for member in self.members)
+        if len(set(names)) != len(names):
+            raise InvalidParameter("members", list(names), "members with different names")
+        self._continuing = [k for k, member in enumerate(self.members) if not member.once]
+        if not self._continuing:
+            raise InvalidParameter("members", list(names), "at least one member without `once`")
+        self.method = Method.from_dict(method) if isinstance(method, Mapping) else method
+        if self.method is None and len(self._continuing) > 1:
+            self.method = leader_method(len(self._continuing))
+        self.optimizers = [
+            member.configuration.build(
+                bounds, seed=int(self.rng.integers(2**62)), budget=self.budget, x0=x0, history=False
+            )
+            for member in self.members
+        ]
+        # Those that run alone before the selector starts, in order.
+        once = [k for k, member in enumerate(self.members) if member.once]
+        self._introduction = [*once, self._continuing[0]]
+        self._turn = 0  # position in the introduction; past its end, the selector chooses
+        self._chosen = self._introduction[0]
+        self._selector: Any = None
+        self._worst = -np.inf  # the largest value seen
+        self._reference = np.inf  # the best value at the last significant improvement ...
+        self._last_gain = 0  # ... and the evaluations then
+        if self.history is not None:
+            self.history = History(names)
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The names of the members."""
+        return tuple(member.name for member in self.members)
+
+    @property
+    def probabilities(self) -> Array:
+        """The share of the evaluations that each member is meant to get now."""
+        shares = np.zeros(len(self.members))
+        if self._selector is None:
+            shares[self._chosen] = 1.0
+        else:
+            shares[self._continuing] = self._selector.probabilities
+        return shares
+
+    # The loop
+
+    def _propose(self) -> Array:
+        self._chosen = self._next_member()
+        return self.optimizers[self._chosen].ask()
+
+    def _next_member(self) -> int:
+        """Return the member that evaluates next."""
+        while self._turn < len(self._introduction):
+            k = self._introduction[self._turn]
+            if not self._introduced(k):
+                return k
+            self._turn += 1
+        if len(self._continuing) == 1:
+            return self._continuing[0]
+        if self._selector is None:
+            self._start_selector()
+        return self._continuing[int(self._selector.select(1)[0])]
+
+    def _introduced(self, k: int) -> bool:
+        """Return whether a member has had its turn in the introduction."""
+        optimizer, member = self.optimizers[k], self.members[k]
+        if optimizer.converged or optimizer.restarts > 0:
+            return True
+        return member.once and optimizer.evaluations >= member.cap * self.dimension
+
+    def _start_selector(self) -> None:
+        assert self.method is not None
+        self._selector = self.method.selector(
+            len(self._continuing), seed=self.rng, budget=self.budget,
+            bests=[self.optimizers[k].best_fitness for k in self._continuing],
+        )  # fmt: skip
+
+    def _learn(self, points: Array, values: Array) -> None:
+        k, shares = self._chosen, self.probabilities
+        optimizer = self.optimizers[k]
+        before = optimizer.best_fitness
+        # Only the last batch of a run is cut to the budget; its member need not hear of it.
+        if len(points) == len(optimizer.ask()):
+            optimizer.tell(values)
+        if self._selector is not None:
+            alternative = np.full(len(values), self._continuing.index(k))
+            self._selector.update(alternative, np.full(len(values), before), values)
+        self.restarts = sum(member.restarts for member in self.optimizers)
+        self._note_gain(values)
+        if self.history is not None:
+            counts = np.zeros(len(self.members), np.int64)
+            counts[k] = len(values)
+            self.history.record(
+                evaluations=self.evaluations, best=self.best_fitness, iteration=self.iterations,
+                counts=counts, probabilities=shares,
+            )  # fmt: skip
+
+    def _note_gain(self, values: Array) -> None:
+        """Remember when the best value last improved by more than rounding."""
+        finite = values[np.isfinite(values)]
+        self._worst = max(self._worst, float(finite.max(initial=-np.inf)))
+        if self._reference - self.best_fitness > _SIGNIFICANT * (self._worst - self.best_fitness):
+            self._reference, self._last_gain = self.best_fitness, self.evaluations
+
+    @property
+    def converged(self) -> bool:
+        """Whether further search is unlikely to pay.
+
+        True once the introduction is over and two members have found the same best value
+        independently, or the run has gone on for long without a significant improvement.
+        """
+        last = len(self._introduction) - 1
+        if self._turn < last or not self._introduced(self._introduction[last]):
+            return False
+        tolerance = _SIGNIFICANT * (self._worst - self.best_fitness)
+        found = [member.best_fitness - self.best_fitness <= tolerance for member in self.optimizers]
+        stalled = self.evaluations >= _STALL * self._last_gain + _LEAST_STALL * self.dimension
+        return stalled or sum(found) >= 2
+
+    # Exact resume
+
+    def settings_data(self) -> dict[str, Any]:
+        """Return the settings as plain data."""
+        method = None if self.method is None else self.method.to_dict()
+        return {"members": [member.to_dict() for member in self.members], "method": method}
+
+    def state(self) -> dict[str, Any]:
+        """Return everything that changes during the run, the members' states included."""
+        state = super().state()
+        state["members"] = [optimizer.state() for optimizer in self.optimizers]
+        state["selector"] = None if self._selector is None else self._selector.state()
+        return state
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue from what :meth:`state` of a portfolio with the same settings returned."""
+        super().restore(state)
+        for optimizer, saved in zip(self.optimizers, state["members"], strict=True):
+            optimizer.restore(saved)
+        self._selector = None
+        if state["selector"] is not None:
+            self._start_selector()
+            self._selector.restore(state["selector"])
+        # The selector draws from the same generator, and restores it as well.
+        self.rng.bit_generator.state = state["rng"]

@@ -1,0 +1,146 @@
+"""A portfolio shares the evaluations of one run among optimizers of different families."""
+
+import numpy as np
+import pytest
+
+import uaos
+from uaos.errors import InvalidParameter
+from uaos.optimizers.portfolio import Member, default_members, leader_method
+
+BOX = [(-5.0, 5.0)] * 3
+
+
+def sphere(x):
+    return float(x @ x)
+
+
+def rastrigin(x):
+    turned = np.array([x[0] + x[1], x[1] - x[2], x[2] + x[0]])
+    return float(30 + np.sum(turned**2 - 10 * np.cos(2 * np.pi * turned)))
+
+
+def drive(run, fun=rastrigin, until=None):
+    while not run.done and (until is None or run.evaluations < until):
+        run.tell([fun(x) for x in run.ask()])
+    return run
+
+
+def test_members_that_run_once_come_first_and_retire():
+    members = [Member("BFGS", once=True, cap=250), "CMA-ES", "mix"]
+    run = drive(uaos.Portfolio(BOX, members=members, seed=1, budget=6000))
+    counts = run.history.counts
+    assert run.operators == ("BFGS", "CMA-ES", "mix")
+    last_of_bfgs = np.flatnonzero(counts[:, 0])[-1]
+    assert (counts[: last_of_bfgs + 1, 1:] == 0).all()
+    assert counts.sum() == run.evaluations == 6000
+
+
+def test_the_first_continuing_member_runs_alone_until_its_first_restart():
+    run = uaos.Portfolio(BOX, members=["CMA-ES", "mix"], seed=1, budget=20_000)
+    cma, mix = run.optimizers
+    while not cma.converged:
+        assert mix.evaluations == 0
+        run.tell([rastrigin(x) for x in run.ask()])
+    drive(run)
+    assert mix.evaluations > 0
+
+
+@pytest.mark.parametrize("kappa", [1, 3, 4])
+def test_the_leader_gets_kappa_times_the_evaluations_of_the_other(kappa):
+    method = leader_method(2, kappa)
+    run = uaos.Portfolio(BOX, members=["CMA-ES", "mix"], method=method, seed=1, budget=40_000)
+    cma, mix = run.optimizers
+    while not cma.converged:
+        run.tell([sphere(x) for x in run.ask()])
+    before = cma.evaluations
+    # CMA-ES has converged to the optimum and stays the leader: equality never happens here.
+    drive(run, sphere)
+    led = cma.best_fitness < mix.best_fitness
+    if led:
+        assert (cma.evaluations - before) / mix.evaluations == pytest.approx(kappa, rel=0.05)
+
+
+def test_shares_follow_probability_matching_by_hand():
+    """With kappa = 4 and two members, p_min = 1 / (4 + 2 - 1) = 0.2: shares 0.8 and 0.2."""
+    selector = leader_method(2, 4).selector(2, seed=1, bests=[1.0, 2.0])
+    selector.update([0], [1.0], [5.0])
+    assert selector.probabilities.tolist() == pytest.approx([0.8, 0.2])
+    selector.update([1] * 3, [2.0] * 3, [2.5, 0.5, 3.0])
+    assert selector.probabilities.tolist() == pytest.approx([0.2, 0.8])
+
+
+def test_the_budget_is_exact_and_the_target_ends_the_run():
+    assert drive(uaos.Portfolio(BOX, seed=1, budget=777)).evaluations == 777
+    run = drive(uaos.Portfolio(BOX, seed=1, budget=10_000, target=1e-6), sphere)
+    assert run.on_target
+    assert run.evaluations < 500
+
+
+@pytest.mark.parametrize("moment", [5, 300, 1500, 4000])
+def test_a_saved_run_continues_bit_for_bit(moment, tmp_path):
+    whole = drive(uaos.Portfolio(BOX, seed=3, budget=9000))
+    run = drive(uaos.Portfolio(BOX, seed=3, budget=9000), until=moment)
+    run.ask()  # in the middle of a batch
+    run.save(tmp_path / "run.npz")
+    resumed = drive(uaos.Portfolio.load(tmp_path / "run.npz"))
+    assert resumed.best_fitness == whole.best_fitness
+    assert (resumed.best_x == whole.best_x).all()
+    assert resumed.evaluations == whole.evaluations
+    assert (resumed.history.counts == whole.history.counts).all()
+    assert resumed.operators == whole.operators
+
+
+def test_a_configuration_of_a_portfolio_survives_its_file():
+    members = [{"configuration": "BFGS", "once": True, "cap": 50.0}, {"configuration": "mix"}]
+    made = uaos.Configuration("two", optimizer="portfolio", settings={"members": members})
+    again = uaos.Configuration.from_toml(made.to_toml())
+    first, second = (drive(c.build(BOX, seed=1, budget=1500)) for c in (made, again))
+    assert first.operators == ("BFGS", "mix")
+    assert first.best_fitness == second.best_fitness
+
+
+@pytest.mark.parametrize(
+    ("dimension", "budget", "names"),
+    [
+        (10, 10_000, ["BFGS", "STEP", "CMA-ES"]),
+        (10, 100_000, ["BFGS", "STEP", "CMA-ES", "mix"]),
+        (10, None, ["BFGS", "STEP", "CMA-ES", "mix"]),
+        (800, 80_000, ["BFGS", "STEP", "mix"]),
+    ],
+)
+def test_the_default_members_depend_on_dimension_and_budget(dimension, budget, names):
+    assert [member.name for member in default_members(dimension, budget)] == names
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 17])
+@pytest.mark.parametrize("budget", [1, 2, 7, 60])
+def test_a_handful_of_evaluations_is_enough(dimension, budget):
+    run = drive(uaos.Portfolio([(-1, 2)] * dimension, seed=1, budget=budget), sphere)
+    assert run.evaluations == budget
+    assert np.isfinite(run.best_fitness)
+
+
+def test_failed_evaluations_are_survived():
+    run = uaos.Portfolio(BOX, seed=1, budget=4000)
+    drive(run, lambda x: np.nan if x[0] > 1 else sphere(x - 0.5))
+    assert run.best_fitness < 1e-6
+
+
+def test_two_members_that_agree_end_the_run():
+    run = uaos.Portfolio([(-5, 5)] * 2, seed=1, budget=20_000)
+    while not run.done and not run.converged:
+        run.tell([100 * (x[1] - x[0] ** 2) ** 2 + (1 - x[0]) ** 2 for x in run.ask()])
+    assert run.evaluations < 3000
+    assert run.best_fitness < 1e-15
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ([Member("BFGS", once=True)], "at least one member without"),
+        (["mix", "mix"], "different names"),
+    ],
+)
+def test_members_that_make_no_portfolio_are_refused(members, message):
+    with pytest.raises(InvalidParameter, match=message):
+        uaos.Portfolio(BOX, members=members)
