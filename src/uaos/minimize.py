@@ -20,6 +20,9 @@ from uaos.optimizers.evaluation import Evaluator, Interrupted, Objective, Worker
 from uaos.optimizers.result import Result
 from uaos.selection.method import Method
 
+#: The name of the default method.
+PORTFOLIO = "portfolio"
+
 #: The message of a result after Ctrl-C.
 INTERRUPTED = "interrupted; this is the best so far"
 
@@ -73,7 +76,9 @@ def minimize(
         Further arguments of `fun`.
     method : str, path, Method or Configuration, optional
         A name that `uaos methods` lists, a TOML file, a method or a configuration. None is the
-        recommended default.
+        default: a portfolio of local search, CMA-ES and differential evolution that suits the
+        dimension and the budget (:class:`uaos.Portfolio`), or, where a setting is given that only
+        differential evolution has, ``"mix"``.
     budget : int, optional
         The largest number of evaluations, kept exactly; default 10 000·D.
     seed, rng : int or numpy.random.Generator, optional
@@ -209,8 +214,11 @@ def minimize(
 
 
 def default_method(dimension: int, budget: int | None, settings: dict[str, Any]) -> str:
-    """The name of the method that is used where none is given."""
-    return RECOMMENDED
+    """The name of the method that is used where none is given.
+
+    The portfolio, unless a setting that only differential evolution has asks for that.
+    """
+    return RECOMMENDED if settings else PORTFOLIO
 
 
 def _optimizer(

@@ -45,19 +45,17 @@ def test_the_first_continuing_member_runs_alone_until_its_first_restart():
     assert mix.evaluations > 0
 
 
-@pytest.mark.parametrize("kappa", [1, 3, 4])
+@pytest.mark.parametrize("kappa", [1.5, 3, 4])
 def test_the_leader_gets_kappa_times_the_evaluations_of_the_other(kappa):
     method = leader_method(2, kappa)
-    run = uaos.Portfolio(BOX, members=["CMA-ES", "mix"], method=method, seed=1, budget=40_000)
+    run = uaos.Portfolio(BOX, members=["CMA-ES", "mix"], method=method, seed=1, budget=6000)
     cma, mix = run.optimizers
     while not cma.converged:
         run.tell([sphere(x) for x in run.ask()])
     before = cma.evaluations
-    # CMA-ES has converged to the optimum and stays the leader: equality never happens here.
     drive(run, sphere)
-    led = cma.best_fitness < mix.best_fitness
-    if led:
-        assert (cma.evaluations - before) / mix.evaluations == pytest.approx(kappa, rel=0.05)
+    assert cma.best_fitness < mix.best_fitness  # CMA-ES converged first and kept the lead
+    assert (cma.evaluations - before) / mix.evaluations == pytest.approx(kappa, rel=0.05)
 
 
 def test_shares_follow_probability_matching_by_hand():

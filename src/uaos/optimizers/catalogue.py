@@ -4,7 +4,7 @@ Three groups, in the order of :func:`methods`: the 27 methods that the framework
 the literature (`method`), the five configurations tuned there and one inferred
 from its results (`tuned`), and the configurations to
 compare with (`baseline`): uniform choice, JADE, SHADE, R-SHADE, L-SHADE, each strategy alone, and
-`mix`, the recommended default, also with uniform choice from its pool.
+`mix`, the recommended differential evolution, also with uniform choice from its pool.
 """
 
 import inspect
@@ -26,7 +26,7 @@ from uaos.selection import bibliography as bib
 from uaos.selection.catalogue import literature
 from uaos.selection.method import Method
 
-#: The configuration that `uaos.minimize` uses if none is named.
+#: The recommended differential evolution.
 RECOMMENDED = "mix"
 
 _PM, _UCB, _WS = "probability_matching", "upper_confidence_bound", "weighted_sum"
@@ -145,7 +145,8 @@ def _mix() -> tuple[Configuration, Configuration]:
     recipe = Method(_BETTER, _SR, "bellman", _PM, _DRAW).replace(max_gen=1, p_min="0.2002/K")
     recommended = Configuration(
         RECOMMENDED, recipe, settings, "",
-        "The recommended default: strategies and settings mixed, falling population, restarts.",
+        "The recommended differential evolution: strategies and settings mixed, falling population, "
+        "restarts.",
         "baseline",
     )  # fmt: skip
     chance = Configuration(

@@ -99,7 +99,7 @@ def leader_method(members: int, kappa: float = KAPPA) -> Method:
     members : int
         The number K of members that share the evaluations, 2 or more.
     kappa : float
-        The leader's share relative to that of each other member, at least 1.
+        The leader's share relative to that of each other member, above 1.
 
     Returns
     -------
@@ -257,7 +257,8 @@ class Portfolio(Optimizer):
 
     def _propose(self) -> Array:
         self._chosen = self._next_member()
-        return self.optimizers[self._chosen].ask()
+        points: Array = self.optimizers[self._chosen].ask()
+        return points
 
     def _next_member(self) -> int:
         """Return the member that evaluates next."""
