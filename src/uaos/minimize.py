@@ -23,6 +23,9 @@ from uaos.selection.method import Method
 #: The name of the default method.
 PORTFOLIO = "portfolio"
 
+# A run ends when this many evaluations per dimension have all failed.
+_FAILURES = 10
+
 #: The message of a result after Ctrl-C.
 INTERRUPTED = "interrupted; this is the best so far"
 
@@ -179,7 +182,8 @@ def minimize(
         if live is not None:
             live.show()
         if run.best_x is None:
-            return run.result.success, run.result.message
+            hopeless = run.evaluations >= _FAILURES * max(4, space.dimension)
+            return (False, run.result.message) if hopeless else None
         if tells is not None and tells(space.view(run.view)):
             return True, "the callback ended the run"
         if run.done:

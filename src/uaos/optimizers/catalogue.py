@@ -145,8 +145,8 @@ def _mix() -> tuple[Configuration, Configuration]:
     recipe = Method(_BETTER, _SR, "bellman", _PM, _DRAW).replace(max_gen=1, p_min="0.2002/K")
     recommended = Configuration(
         RECOMMENDED, recipe, settings, "",
-        "The recommended differential evolution: strategies and settings mixed, falling population, "
-        "restarts.",
+        "The recommended differential evolution: strategies and settings mixed, a falling "
+        "population, restarts.",
         "baseline",
     )  # fmt: skip
     chance = Configuration(

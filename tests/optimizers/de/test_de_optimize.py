@@ -117,7 +117,7 @@ def test_a_callback_sees_the_run_and_may_end_it(ending):
             return True
         return None
 
-    result = minimize(bowl, BOX, seed=1, callback=callback)
+    result = minimize(bowl, BOX, method="mix", seed=1, callback=callback)
     assert seen == [0, 1, 2, 3]
     assert (result.nit, result.success, result.message) == (3, True, "the callback ended the run")
 
@@ -131,7 +131,7 @@ def test_failing_evaluations_are_survived():
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, None])
 def test_a_first_generation_of_failures_ends_with_a_message(value):
-    result = minimize(lambda x: value, BOX, seed=1, budget=4000)
+    result = minimize(lambda x: value, BOX, method="mix", seed=1, budget=4000)
     assert not result.success
     assert result.x is None
     assert math.isnan(result.fun)
@@ -148,7 +148,7 @@ def test_a_first_generation_of_failures_ends_with_a_message(value):
 )
 def test_an_objective_that_returns_no_number_is_an_error_that_shows_it(fun, message):
     with pytest.raises(InvalidFeedback, match=message):
-        minimize(fun, BOX)
+        minimize(fun, BOX, method="mix")
 
 
 def test_an_objective_may_return_an_array_of_length_one():
