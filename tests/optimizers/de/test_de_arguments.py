@@ -56,7 +56,11 @@ class Own:
         ({"vectorized": "yes"}, InvalidParameter, "vectorized is 'yes'; allowed: True or False"),
         ({"on_error": ["fail"]}, InvalidParameter, "on_error is"),
         ({"workers": lambda f, x: None}, InvalidFeedback, "workers.*like map.*returned None"),
-        ({"workers": lambda f, x: [1.0], "method": "mix"}, InvalidFeedback, "it returned 1 values for 40 points"),
+        (
+            {"workers": lambda f, x: [1.0], "method": "mix"},
+            InvalidFeedback,
+            "it returned 1 values for 40 points",
+        ),
         ({"fun": lambda x: 1j}, InvalidFeedback, "fun must return a real number for each"),
         ({"bounds": [(-1e308, 1e308)]}, InvalidParameter, r"bounds\[0\] is .* width .* is finite"),
         ({"bounds": [(0, 1), (1e308, 1.5e308)]}, InvalidParameter, r"bounds\[1\] is .* overflow"),
