@@ -11,8 +11,10 @@ from griffe import Docstring, Extension, Object
 
 _ROLE = re.compile(r":(?:class|func|meth|mod|attr|data|exc):`~?([^`]+)`")
 _CODE = re.compile(r"::\n\n((?: {4}.*\n?|\n)+)")
-_EQUATION = re.compile(r"^Equation:\n((?:[ \t]+.*\n?|\n)+)", re.MULTILINE)
-_REFERENCE = re.compile(r"^Reference: ", re.MULTILINE)
+_EQUATION = re.compile(r"^Equation\n-+\n((?:.+\n?)+)", re.MULTILINE)
+_REFERENCES = re.compile(r"^(?:References\n-+\n|Reference: )", re.MULTILINE)
+_SECTION = re.compile(r"^(Parameters|Attributes|Returns|Yields|Raises|Notes|Examples)\n-+\n", re.M)
+_ITEM = re.compile(r"^(\w[\w, *.]*?)(?: : (.+))?\n((?:[ \t]+.*\n?)+)", re.MULTILINE)
 
 
 class Docstrings(Extension):
@@ -32,8 +34,23 @@ def markdown(text: str, obj: Object) -> str:
     """A docstring as Markdown, the names in it linked."""
     text = _CODE.sub(lambda m: f":\n\n```python\n{_plain(m[1])}\n```\n\n", text)
     text = _EQUATION.sub(lambda m: f"```text\n{_plain(m[1])}\n```\n\n", text)
-    text = _REFERENCE.sub("*Reference:* ", text)
+    text = _REFERENCES.sub("*Reference:* ", text)
+    text = _sections(text)
     return _ROLE.sub(lambda m: _link(m[1], obj), text)
+
+
+def _sections(text: str) -> str:
+    """Sections of numpydoc as headings in bold, their items as a list."""
+    first, *rest = _SECTION.split(text)
+    parts = [first]
+    for title, body in zip(rest[::2], rest[1::2], strict=True):
+        if title not in ("Notes", "Examples"):
+            body = _ITEM.sub(
+                lambda m: f"- `{m[1]}`{f' ({m[2]})' if m[2] else ''}: {' '.join(m[3].split())}\n",
+                body,
+            )
+        parts.append(f"**{title}**\n\n{body}")
+    return "".join(parts)
 
 
 def _plain(indented: str) -> str:

@@ -34,8 +34,8 @@ def main() -> uaos.Result:
             points = de.ask()
             de.tell(simulate(folder, points))
             # Saved after every generation: a power cut costs one generation at most.
-            de.save(folder / "run.npz")
-            de = uaos.DifferentialEvolution.load(folder / "run.npz")
+            de.save(folder / "run.state")
+            de = uaos.DifferentialEvolution.load(folder / "run.state")
     print(de.result)
     return de.result
 

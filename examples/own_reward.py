@@ -13,8 +13,9 @@ from uaos.problems import BBOB
 class RecentBest(uaos.GenerationReward):
     """The best metric of each generation, discounted by its age.
 
-    Equation:
-        r[op] = Σ_t decay^t B[t,op]
+    Equation
+    --------
+    r[op] = Σ_t decay^t B[t,op]
     """
 
     max_gen: int = uaos.integer(1, 50, default=10, doc="how many generations are looked at")

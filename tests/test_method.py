@@ -41,8 +41,8 @@ def test_there_are_8190_methods_before_hyper_parameters_6300_of_the_paper() -> N
     [
         ("metric", "parent_improvment", "unknown metric .*did you mean 'parent_improvement'"),
         ("reward", "zzz", "unknown reward 'zzz'; known: success_rate, .*uaos.register"),
-        ("quality", 7, "quality is 7; allowed: a quality object, its name, or a table"),
-        ("probability", {"p_min": 0.1}, "allowed: a probability object, its name, or a table"),
+        ("quality", 7, "quality is 7; allowed: a quality object, its name, or a mapping"),
+        ("probability", {"p_min": 0.1}, "allowed: a probability object, its name, or a mapping"),
         ("selection", SUM(), "a selection, where this is a reward"),
         ("reward", {"name": "success_sum", "max_gn": 3}, "did you mean 'max_gen'"),
         ("scale_rewards", "yes", "scale_rewards of Method is 'yes'; allowed: True or False"),
@@ -82,7 +82,7 @@ def test_a_recipe_that_leaves_components_out_takes_the_defaults() -> None:
     ("text", "message"),
     [
         ("version = 2\n", "format 2 by a newer uaos.*Update"),
-        ("version = 'x'\n", "a whole number, 1 or more"),
+        ("version = 'x'\n", "an integer, 1 or more"),
         ("rewards = 'success_sum'\n", "unknown parameter of Method 'rewards'.*'reward'"),
         ("reward = \n", "not readable as TOML"),
     ],

@@ -141,7 +141,7 @@ def test_a_floor_too_high_for_the_operators_is_refused() -> None:
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "x", True])
 def test_a_seed_that_is_none_is_refused(seed: object) -> None:
-    with pytest.raises(InvalidParameter, match="seed is .*a whole number >= 0"):
+    with pytest.raises(InvalidParameter, match="seed is .*an integer >= 0"):
         METHOD.selector(3, seed=seed)
 
 
@@ -165,16 +165,16 @@ def test_a_number_of_parents_that_is_none_is_refused(n: object) -> None:
 @pytest.mark.parametrize(
     ("operators", "parents", "offspring", "message"),
     [
-        ([0, 1], [1.0], [1.0, 2.0], r"of one length; .*\(2,\), \(1,\) and \(2,\)"),
-        ([[0, 1]], [[1.0, 2.0]], [[1.0, 2.0]], "of one length"),
+        ([0, 1], [1.0], [1.0, 2.0], r"\(2,\), \(1,\) and \(2,\); expected one length"),
+        ([[0, 1]], [[1.0, 2.0]], [[1.0, 2.0]], "expected one length"),
         ([0, 3], [1.0, 1.0], [1.0, 1.0], "operator 3 does not exist; there are 3, numbered 0 to 2"),
         ([-1], [1.0], [1.0], "operator -1 does not exist"),
-        ([0.5], [1.0], [1.0], "operators must be whole numbers 0 to 2"),
-        (["a"], [1.0], [1.0], "operators must be whole numbers"),
+        ([0.5], [1.0], [1.0], "integers 0 to 2"),
+        (["a"], [1.0], [1.0], "integers"),
         ([0], ["x"], [1.0], "fitness values must be numbers"),
         ([0], [1.0], [1j], "fitness values must be numbers"),
         ([0], [10**400], [1.0], "fitness values must be numbers"),
-        ([[0], [1, 2]], [1.0, 1.0], [1.0, 1.0], "operators must be whole numbers, in a row"),
+        ([[0], [1, 2]], [1.0, 1.0], [1.0, 1.0], "a 1-D array of integers"),
     ],
 )
 def test_feedback_that_does_not_fit_is_refused_and_changes_nothing(

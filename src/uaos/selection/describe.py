@@ -44,19 +44,19 @@ def describe(component: type[Component] | Component) -> Description:
     # A dataclass without a docstring gets its signature for one.
     if text.startswith(f"{cls.__name__}("):
         text = ""
-    equation = re.search(r"^Equation:\n((?:[ \t]+.*\n?|\n)+)", text, re.MULTILINE)
-    reference = re.search(r"^Reference: ((?:.+\n?)+)", text, re.MULTILINE)
-    rest = text
-    for found in (equation, reference):
-        if found:
-            rest = rest.replace(found[0], "")
+    sections = {title: body.strip("\n") for title, body in _SECTION.findall(text)}
+    rest = _SECTION.sub("", text)
     summary, *details = [" ".join(p.split()) for p in rest.split("\n\n") if p.strip()] or [""]
     return Description(
         summary,
         "\n\n".join(details),
-        textwrap.dedent(equation[1]).strip() if equation else "",
-        " ".join(reference[1].split()) if reference else "",
+        sections.get("Equation", ""),
+        " ".join(sections.get("References", "").split()),
     )
+
+
+#: A section of numpydoc: a title, a line of dashes, and the lines up to an empty one.
+_SECTION = re.compile(r"^(Equation|References)\n-+\n((?:.+\n?)+)", re.MULTILINE)
 
 
 def parameter_row(name: str, parameter: Parameter) -> tuple[str, str, str, str]:

@@ -36,11 +36,20 @@ FORMAT = 1
 class Method:
     """A method of adaptive operator selection: metric, reward, quality, probability, selection.
 
-    Each component is given as an object, by its name (with default parameters), or as a table with
-    its name and parameters. `scale_rewards` maps the rewards of a generation linearly onto [0, 1]
-    before the quality sees them, as the experiments of the framework's authors did; off gives the
-    equations of their paper to the letter.
+    Methods are immutable; they can be compared, hashed, and written to and read from TOML.
 
+    Parameters
+    ----------
+    metric, reward, quality, probability, selection : component, str or mapping
+        A component object, its name (with default parameters), or a mapping with its name and
+        parameters.
+    scale_rewards : bool
+        Whether the rewards of a generation are mapped linearly onto [0, 1] before the quality sees
+        them, as in the experiments of the framework's authors. Off gives the equations of their
+        paper to the letter.
+
+    Examples
+    --------
     >>> Method(reward="success_sum", quality={"name": "weighted_sum", "delta": 0.3})
     Method(metric=parent_improvement, reward=success_sum(max_gen=10), \
 quality=weighted_sum(delta=0.3), probability=probability_matching(p_min=0.05, error=0.0), \
@@ -78,30 +87,52 @@ selection=proportional, scale_rewards=True)
         budget: int | None = None,
         bests: ArrayLike | None = None,
     ) -> "Selector":
-        """Start the method for `n_operators` operators.
+        """Start the method.
 
-        `seed` is a whole number or a generator to draw from (shared, not copied). `budget`, the
-        number of offspring that will be reported, is needed by selections that change towards the
-        end of a run. `bests` are the best fitness values that the operators start with (inf: none
-        yet), for rewards that compare them (`leader`); the others ignore them.
+        Parameters
+        ----------
+        n_operators : int
+            How many operators there are to select from, at least 2.
+        seed : int or numpy.random.Generator, optional
+            A seed, or a generator to draw from (shared, not copied).
+        budget : int, optional
+            The number of offspring that will be reported; needed by selections that change towards
+            the end of a run.
+        bests : array_like, optional
+            The best fitness value that each operator starts with (inf: none yet), for rewards that
+            compare them (`leader`); the others ignore it.
+
+        Returns
+        -------
+        Selector
         """
         from uaos.selection.selector import Selector
 
         return Selector(self, n_operators, seed=seed, budget=budget, bests=bests)
 
     def for_operators(self, n_operators: int) -> "Method":
-        """The method with its parameters fixed for K operators; raises if they cannot serve K."""
+        """Return the method with the parameters that it has for `n_operators` operators.
+
+        A least probability given as a share, such as `"0.36/K"`, becomes a number.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter does not allow so many operators, such as p_min >= 1/K.
+        """
         made = {f: getattr(self, f).for_operators(n_operators) for f in FAMILIES}
         return Method(**made, scale_rewards=self.scale_rewards)
 
     def replace(self, **changes: Any) -> "Method":
-        """The same method with components, or parameters of its components, exchanged.
-
-        >>> Method().replace(selection="greedy", gamma=0.3).quality
-        bellman(c1=1.0, c2=0.9, gamma=0.3, softmax=True)
+        """Return the method with components, or parameters of its components, exchanged.
 
         A parameter that several components have (`C`) changes in all of them, unless it is given as
         `reward_C` or `quality_C`.
+
+        Examples
+        --------
+        >>> Method().replace(selection="greedy", gamma=0.3).quality
+        bellman(c1=1.0, c2=0.9, gamma=0.3, softmax=True)
         """
         recipe = self.to_dict()
         recipe.update(
@@ -134,7 +165,7 @@ selection=proportional, scale_rewards=True)
     def from_dict(cls, recipe: Mapping[str, Any]) -> Self:
         """The method that :meth:`to_dict` described; components left out take their defaults."""
         if not isinstance(recipe, Mapping):
-            raise InvalidParameter("recipe", recipe, "a table, as Method.to_dict gives it")
+            raise InvalidParameter("recipe", recipe, "a mapping, as Method.to_dict gives it")
         values = dict(recipe)
         check_format(values.pop("version", FORMAT))
         known_only(values, dict.fromkeys((*FAMILIES, "scale_rewards")), "Method")
@@ -170,7 +201,7 @@ selection=proportional, scale_rewards=True)
 def check_format(version: object) -> None:
     """Refuse a recipe written by a newer version of this package."""
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise InvalidFile(f"version is {version!r}; a recipe has a whole number, 1 or more")
+        raise InvalidFile(f"version is {version!r}; expected an integer, 1 or more")
     if version > FORMAT:
         raise InvalidFile(
             f"written in format {version} by a newer uaos; this one reads up to {FORMAT}. "

@@ -43,7 +43,7 @@ _NUMBERS = frozenset((float, np.float64, int))
 
 
 class Selector:
-    """The running state of a method: which operators to use next, learnt from what they achieved.
+    """The running state of a method: which operators to use next, from what they achieved.
 
     Made by :meth:`uaos.Method.selector`. The loop of any algorithm needs two calls::
 
@@ -66,7 +66,7 @@ class Selector:
         bests: ArrayLike | None = None,
     ) -> None:
         if not _is_integer(n_operators) or n_operators < 2:
-            allowed = "a whole number, 2 or more (among fewer there is nothing to select)"
+            allowed = "an integer, 2 or more"
             raise InvalidParameter("n_operators", n_operators, allowed, owner="a selector")
         fitted = method.for_operators(int(n_operators))
         if budget is None and method.selection.needs_budget:
@@ -140,9 +140,14 @@ class Selector:
 
         Until every operator has been applied once, the first parents get those that have not, in
         random order (`largest_deficit` needs no such rule, and has none).
+
+        Returns
+        -------
+        numpy.ndarray of int
+            `n` operator numbers, 0 to K - 1.
         """
         if not _is_integer(n) or n < 0:
-            raise InvalidParameter("n", n, "a whole number, 0 or more", owner="select")
+            raise InvalidParameter("n", n, "an integer, 0 or more", owner="select")
         numbers = self.rng.random(2 * n + 1)
         draws = Draws(numbers[:n], numbers[n : 2 * n], numbers[2 * n], self._applications)
         progress = min(1.0, self._reported / self.budget) if self.budget else 0.0
@@ -157,10 +162,21 @@ class Selector:
     def update(
         self, operators: ArrayLike, parent_fitness: ArrayLike, offspring_fitness: ArrayLike
     ) -> None:
-        """Learn from one generation: the operator, the parent's and the offspring's fitness.
+        """Learn from one generation.
 
-        NaN and infinite offspring are failed applications. A parent that is not finite is read as
-        the worst finite one; where there is none, nothing improves.
+        Parameters
+        ----------
+        operators : array_like of int
+            The operator that made each offspring.
+        parent_fitness, offspring_fitness : array_like of float
+            The fitness of each parent and of its offspring; smaller is better. NaN and infinite
+            offspring are failed applications. A parent that is not finite is read as the worst
+            finite one; where there is none, nothing improves.
+
+        Raises
+        ------
+        InvalidFeedback
+            If lengths differ or an operator does not exist; the selector is then unchanged.
         """
         single = _single_application(operators, parent_fitness, offspring_fitness, self.n_operators)
         if single is not None:
@@ -214,11 +230,10 @@ class Selector:
         try:
             applied = np.asarray(operators)
         except ValueError as error:
-            raise InvalidFeedback(f"operators must be whole numbers, in a row: {error}") from error
+            raise InvalidFeedback(f"operators must be a 1-D array of integers: {error}") from error
         if applied.dtype.kind not in "iu" and applied.size:
             raise InvalidFeedback(
-                f"operators must be whole numbers 0 to {self.n_operators - 1}; "
-                f"they are of type {applied.dtype}"
+                f"operators has type {applied.dtype}; expected integers 0 to {self.n_operators - 1}"
             )
         try:
             parents = np.asarray(parent_fitness, dtype=np.float64)
@@ -229,8 +244,8 @@ class Selector:
             applied, parents, offspring = (np.atleast_1d(a) for a in (applied, parents, offspring))
         if not (applied.ndim == 1 and applied.shape == parents.shape == offspring.shape):
             raise InvalidFeedback(
-                "operators, parent fitness and offspring fitness must be of one length; they have "
-                f"the shapes {applied.shape}, {parents.shape} and {offspring.shape}"
+                "operators, parent_fitness and offspring_fitness have the shapes "
+                f"{applied.shape}, {parents.shape} and {offspring.shape}; expected one length"
             )
         applied = np.ascontiguousarray(applied, dtype=np.int64)
         wrong = first_outside(applied, self.n_operators)
@@ -256,7 +271,7 @@ class Selector:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take up a :meth:`state` of a selector of the same method and number of operators."""
+        """Continue from a :meth:`state` of a selector of the same method and operators."""
         k = self.n_operators
         try:
             arrays = [np.array(state[name], dtype=np.float64) for name in _LEARNT]
@@ -287,7 +302,13 @@ class Selector:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Selector":
-        """A selector that continues where the saved one stood."""
+        """Return a selector that continues where the saved one stood.
+
+        Raises
+        ------
+        InvalidFile
+            If the file is missing, damaged, foreign, or of another version. Loading runs no code.
+        """
         content = statefile.read(path, "selector", FORMAT)
         with statefile.rebuilding(path):
             method, state = Method.from_dict(content["method"]), content["state"]
@@ -399,4 +420,4 @@ def _checked_seed(seed: int | np.random.Generator | None) -> int | np.random.Gen
         return seed
     if _is_integer(seed) and seed >= 0:
         return int(seed)
-    raise InvalidParameter("seed", seed, "a whole number >= 0, a numpy Generator, or None")
+    raise InvalidParameter("seed", seed, "an integer >= 0, a numpy Generator, or None")

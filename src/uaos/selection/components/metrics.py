@@ -53,11 +53,14 @@ def improvement_on(reference: float, offspring: Array) -> Array:
 class OffspringFitness(Metric):
     """The offspring's own fitness, negated so that larger is better.
 
-    Equation:
-        metric(i) = −u_i
+    Equation
+    --------
+    metric(i) = −u_i
 
-    Reference: Lobo, F. G. & Goldberg, D. E. (1997), "Decision making in a hybrid genetic
-    algorithm", IEEE International Conference on Evolutionary Computation.
+    References
+    ----------
+    Lobo, F. G. & Goldberg, D. E. (1997), "Decision making in a hybrid genetic algorithm", IEEE
+    International Conference on Evolutionary Computation.
     """
 
     def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:  # noqa: D102
@@ -72,11 +75,14 @@ class ExpOffspringFitness(Metric):
     The minimum runs over all offspring with a finite fitness, improving or not. ⚑ The paper
     announces seven metrics and defines six; this is the seventh of its authors' experiments.
 
-    Equation:
-        metric(i) = exp(−(u_i − min_j u_j))
+    Equation
+    --------
+    metric(i) = exp(−(u_i − min_j u_j))
 
-    Reference: Sharma, M., López-Ibáñez, M. & Kazakov, D. (2020), "Unified framework for the
-    adaptive operator selection of discrete parameters", arXiv 2005.05613.
+    References
+    ----------
+    Sharma, M., López-Ibáñez, M. & Kazakov, D. (2020), "Unified framework for the adaptive operator
+    selection of discrete parameters", arXiv 2005.05613.
     """
 
     def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:  # noqa: D102
@@ -88,11 +94,14 @@ class ExpOffspringFitness(Metric):
 class ParentImprovement(Metric):
     """How much better the offspring is than its parent.
 
-    Equation:
-        metric(i) = f_i − u_i
+    Equation
+    --------
+    metric(i) = f_i − u_i
 
-    Reference: Barbosa, H. J. C. & Sá, A. M. (2000), "On adaptive operator probabilities in real
-    coded genetic algorithms", Workshop on Advances and Trends in AI for Problem Solving.
+    References
+    ----------
+    Barbosa, H. J. C. & Sá, A. M. (2000), "On adaptive operator probabilities in real coded genetic
+    algorithms", Workshop on Advances and Trends in AI for Problem Solving.
     """
 
     def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:  # noqa: D102
@@ -104,10 +113,13 @@ class ParentImprovement(Metric):
 class BestParentImprovement(Metric):
     """How much better the offspring is than the best of the current parents.
 
-    Equation:
-        metric(i) = max(0, f_best − u_i)
+    Equation
+    --------
+    metric(i) = max(0, f_best − u_i)
 
-    Reference: Davis, L. (1989), "Adapting operator probabilities in genetic algorithms", ICGA.
+    References
+    ----------
+    Davis, L. (1989), "Adapting operator probabilities in genetic algorithms", ICGA.
     """
 
     by_reference: ClassVar[bool] = True
@@ -121,11 +133,14 @@ class BestParentImprovement(Metric):
 class BestSoFarImprovement(Metric):
     """How much better the offspring is than the best fitness seen in the run before it.
 
-    Equation:
-        metric(i) = max(0, f_bsf − u_i)
+    Equation
+    --------
+    metric(i) = max(0, f_bsf − u_i)
 
-    Reference: Sharma, M., López-Ibáñez, M. & Kazakov, D. (2020), "Unified framework for the
-    adaptive operator selection of discrete parameters", arXiv 2005.05613.
+    References
+    ----------
+    Sharma, M., López-Ibáñez, M. & Kazakov, D. (2020), "Unified framework for the adaptive operator
+    selection of discrete parameters", arXiv 2005.05613.
     """
 
     by_reference: ClassVar[bool] = True
@@ -142,11 +157,14 @@ class MedianImprovement(Metric):
     ⚑ It must also improve on its own parent, as in the authors' script; the printed equation does
     not ask for that.
 
-    Equation:
-        metric(i) = max(0, f_med − u_i)
+    Equation
+    --------
+    metric(i) = max(0, f_med − u_i)
 
-    Reference: Julstrom, B. A. (1995), "What have you done for me lately? Adapting operator
-    probabilities in a steady-state genetic algorithm", ICGA.
+    References
+    ----------
+    Julstrom, B. A. (1995), "What have you done for me lately? Adapting operator probabilities in a
+    steady-state genetic algorithm", ICGA.
     """
 
     by_reference: ClassVar[bool] = True
@@ -172,11 +190,14 @@ class RelativeImprovement(Metric):
 
     Meant for positive fitness. `u_i = 0` divides by the smallest positive normal number instead.
 
-    Equation:
-        metric(i) = (f_bsf / u_i) · (f_i − u_i)
+    Equation
+    --------
+    metric(i) = (f_bsf / u_i) · (f_i − u_i)
 
-    Reference: Ong, Y. S. & Keane, A. J. (2004), "Meta-Lamarckian learning in memetic algorithms",
-    IEEE Transactions on Evolutionary Computation 8(2).
+    References
+    ----------
+    Ong, Y. S. & Keane, A. J. (2004), "Meta-Lamarckian learning in memetic algorithms", IEEE
+    Transactions on Evolutionary Computation 8(2).
     """
 
     def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:  # noqa: D102

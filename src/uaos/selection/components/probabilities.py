@@ -59,12 +59,15 @@ class ProbabilityMatching(Probability):
     ⚑ The paper adds the error once in the denominator; it is added to every term, so that the
     probabilities sum to 1.
 
-    Equation:
-        p[op] = p_min + (1 − K p_min) (q[op] + error) / Σ_j (q[j] + error)
+    Equation
+    --------
+    p[op] = p_min + (1 − K p_min) (q[op] + error) / Σ_j (q[j] + error)
 
-    Reference: Goldberg, D. E. (1990), "Probability matching, the magnitude of reinforcement, and
-    classifier system bidding", Machine Learning 5; as operator selection: Thierens, D. (2005), "An
-    adaptive pursuit strategy for allocating operator probabilities", GECCO.
+    References
+    ----------
+    Goldberg, D. E. (1990), "Probability matching, the magnitude of reinforcement, and classifier
+    system bidding", Machine Learning 5; as operator selection: Thierens, D. (2005), "An adaptive
+    pursuit strategy for allocating operator probabilities", GECCO.
     """
 
     p_min: float = least_parameter()
@@ -94,12 +97,15 @@ class AdaptivePursuit(Probability):
 
     Of several operators with the largest quality, the first is pursued.
 
-    Equation:
-        p[op] = μ p_max + (1 − μ) p_old[op] for the operator of largest quality
-        p[op] = μ p_min + (1 − μ) p_old[op] for the others
+    Equation
+    --------
+    p[op] = μ p_max + (1 − μ) p_old[op] for the operator of largest quality
+    p[op] = μ p_min + (1 − μ) p_old[op] for the others
 
-    Reference: Thierens, D. (2005), "An adaptive pursuit strategy for allocating operator
-    probabilities", GECCO.
+    References
+    ----------
+    Thierens, D. (2005), "An adaptive pursuit strategy for allocating operator probabilities",
+    GECCO.
     """
 
     p_min: float = least_parameter()
@@ -136,11 +142,14 @@ def _adaptive_pursuit(qualities: Array, old: Array, p_min: float, p_max: float, 
 class Identity(Probability):
     """The quality itself.
 
-    Equation:
-        p[op] = q[op]
+    Equation
+    --------
+    p[op] = q[op]
 
-    Reference: Igel, C. & Kreutz, M. (1999), "Using fitness distributions to improve the evolution
-    of learning structures", Congress on Evolutionary Computation.
+    References
+    ----------
+    Igel, C. & Kreutz, M. (1999), "Using fitness distributions to improve the evolution of learning
+    structures", Congress on Evolutionary Computation.
     """
 
     def compute(self, qualities: Array, probabilities: Array) -> Array:  # noqa: D102

@@ -55,11 +55,14 @@ def decay_parameter(default: float) -> float:
 class WeightedSum(Quality):
     """An exponential moving average of the rewards.
 
-    Equation:
-        q[op] = δ r[op] + (1 − δ) q_old[op]
+    Equation
+    --------
+    q[op] = δ r[op] + (1 − δ) q_old[op]
 
-    Reference: Thierens, D. (2005), "An adaptive pursuit strategy for allocating operator
-    probabilities", GECCO.
+    References
+    ----------
+    Thierens, D. (2005), "An adaptive pursuit strategy for allocating operator probabilities",
+    GECCO.
     """
 
     counts_observations: ClassVar[bool] = False
@@ -87,12 +90,15 @@ class UpperConfidenceBound(Quality):
     N counts what the reward looked at: window entries, the last fix_appl successes, or the
     successes of the last max_gen generations; 0 counts as 1.
 
-    Equation:
-        q[op] = r[op] + C sqrt(log(Σ_j N[j]) / N[op])
+    Equation
+    --------
+    q[op] = r[op] + C sqrt(log(Σ_j N[j]) / N[op])
 
-    Reference: Fialho, Á., Da Costa, L., Schoenauer, M. & Sebag, M. (2008), "Extreme value based
-    adaptive operator selection", PPSN X; the bound: Auer, P., Cesa-Bianchi, N. & Fischer, P.
-    (2002), "Finite-time analysis of the multiarmed bandit problem", Machine Learning 47.
+    References
+    ----------
+    Fialho, Á., Da Costa, L., Schoenauer, M. & Sebag, M. (2008), "Extreme value based adaptive
+    operator selection", PPSN X; the bound: Auer, P., Cesa-Bianchi, N. & Fischer, P. (2002),
+    "Finite-time analysis of the multiarmed bandit problem", Machine Learning 47.
     """
 
     # The paper prints 0 to 1; its authors' own scenario widened it.
@@ -128,11 +134,14 @@ def _upper_confidence_bound(rewards: Array, observations: Array, C: float, log: 
 class Identity(Quality):
     """The reward itself.
 
-    Equation:
-        q[op] = r[op]
+    Equation
+    --------
+    q[op] = r[op]
 
-    Reference: Sharma, M., López-Ibáñez, M. & Kazakov, D. (2020), "Unified framework for the
-    adaptive operator selection of discrete parameters", arXiv 2005.05613.
+    References
+    ----------
+    Sharma, M., López-Ibáñez, M. & Kazakov, D. (2020), "Unified framework for the adaptive operator
+    selection of discrete parameters", arXiv 2005.05613.
     """
 
     counts_observations: ClassVar[bool] = False
@@ -148,11 +157,14 @@ class WeightedNormalisedSum(Quality):
 
     Σ r = 0: 1/K in place of the quotient.
 
-    Equation:
-        q[op] = δ max(q_min, r[op] / Σ_j r[j]) + (1 − δ) q_old[op]
+    Equation
+    --------
+    q[op] = δ max(q_min, r[op] / Σ_j r[j]) + (1 − δ) q_old[op]
 
-    Reference: Igel, C. & Kreutz, M. (2003), "Operator adaptation in evolutionary computation and
-    its application to structure optimization of neural networks", Neurocomputing 55(1–2).
+    References
+    ----------
+    Igel, C. & Kreutz, M. (2003), "Operator adaptation in evolutionary computation and its
+    application to structure optimization of neural networks", Neurocomputing 55(1–2).
     """
 
     counts_observations: ClassVar[bool] = False
@@ -185,20 +197,22 @@ class Bellman(Quality):
     ⚑ The paper's 1 is the identity matrix; the softmax is that of the authors' experiments. The
     paper's remark that γ = 0 reduces to a weighted sum of rewards holds without it.
 
-    Equation:
-        q' = c1 r + c2 r_old
-        P[i,j] = (p_i + p_j) / Σ_k (p_i + p_k)
-        solve (I − γ P) q = q'
-        softmax = True: then q[op] = exp(q[op]) / Σ_j exp(q[j])
-
     As the p sum to 1, row i of P sums to K p_i + 1 before its division, and P has rank two:
     q = q' + γ (a p + b) / (K p + 1) with a = Σ_j q_j and b = Σ_j p_j q_j. Summing this equation,
     plain and weighted by p, gives two linear equations for a and b. With s = Σ_j p_j / (K p_j + 1)
     their determinant is (1 − γ) (1 + γ − 2 γ s), positive for every γ < 1.
 
-    Reference: Sharma, M., López-Ibáñez, M. & Kazakov, D. (2018), "Performance assessment of
-    recursive probability matching for adaptive operator selection in differential evolution",
-    PPSN XV.
+    Equation
+    --------
+    q' = c1 r + c2 r_old
+    P[i,j] = (p_i + p_j) / Σ_k (p_i + p_k)
+    solve (I − γ P) q = q'
+    softmax = True: then q[op] = exp(q[op]) / Σ_j exp(q[j])
+
+    References
+    ----------
+    Sharma, M., López-Ibáñez, M. & Kazakov, D. (2018), "Performance assessment of recursive
+    probability matching for adaptive operator selection in differential evolution", PPSN XV.
     """
 
     counts_observations: ClassVar[bool] = False

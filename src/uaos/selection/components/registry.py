@@ -108,9 +108,13 @@ def build(family: str, what: Any) -> Component:
         values = dict(what)
         name = values.pop("name")
     else:
-        raise InvalidParameter(family, what, f"a {family} object, its name, or a table with `name`")
+        raise InvalidParameter(
+            family, what, f"a {family} object, its name, or a mapping with `name`"
+        )
     known = components(family)
     if name not in known:
-        raise UnknownName(family, name, known, hint="(your own: uaos.register it first)")
+        raise UnknownName(
+            family, name, known, hint="(register a custom one with uaos.register first)"
+        )
     known_only(values, parameters(known[name]), name)
     return known[name](**values)

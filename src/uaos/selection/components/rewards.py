@@ -119,11 +119,14 @@ class SuccessRate(GenerationReward):
     A generation in which the operator was not applied counts with n = 1, so that its share of
     everybody's successes keeps it alive; the noise is added once.
 
-    Equation:
-        r[op] = Σ_t (s[t,op]^power + frac · Σ_j s[t,j]) / n[t,op] + noise
+    Equation
+    --------
+    r[op] = Σ_t (s[t,op]^power + frac · Σ_j s[t,j]) / n[t,op] + noise
 
-    Reference: Qin, A. K., Huang, V. L. & Suganthan, P. N. (2009), "Differential evolution algorithm
-    with strategy adaptation for global numerical optimization", IEEE Transactions on Evolutionary
+    References
+    ----------
+    Qin, A. K., Huang, V. L. & Suganthan, P. N. (2009), "Differential evolution algorithm with
+    strategy adaptation for global numerical optimization", IEEE Transactions on Evolutionary
     Computation 13(2); power 2: Niehaus, J. & Banzhaf, W. (2001), "Adaption of operator
     probabilities in genetic programming", EuroGP.
     """
@@ -165,12 +168,14 @@ class ImmediateSuccess(GenerationReward):
 
     NP is the number of offspring in that generation.
 
-    Equation:
-        r[op] = s[0,op] / NP
+    Equation
+    --------
+    r[op] = s[0,op] / NP
 
-    Reference: Sharma, M., López-Ibáñez, M. & Kazakov, D. (2018), "Performance assessment of
-    recursive probability matching for adaptive operator selection in differential evolution",
-    PPSN XV.
+    References
+    ----------
+    Sharma, M., López-Ibáñez, M. & Kazakov, D. (2018), "Performance assessment of recursive
+    probability matching for adaptive operator selection in differential evolution", PPSN XV.
     """
 
     def compute(self, memory: Generations) -> Array:  # noqa: D102
@@ -194,11 +199,14 @@ def _immediate_success(successes: Array, applications: Array) -> Array:
 class SuccessSum(GenerationReward):
     """The mean metric of an application over the last generations.
 
-    Equation:
-        r[op] = Σ_t S[t,op] / Σ_t n[t,op]
+    Equation
+    --------
+    r[op] = Σ_t S[t,op] / Σ_t n[t,op]
 
-    Reference: Igel, C. & Kreutz, M. (2003), "Operator adaptation in evolutionary computation and
-    its application to structure optimization of neural networks", Neurocomputing 55(1–2).
+    References
+    ----------
+    Igel, C. & Kreutz, M. (2003), "Operator adaptation in evolutionary computation and its
+    application to structure optimization of neural networks", Neurocomputing 55(1–2).
     """
 
     max_gen: int = generations_parameter()
@@ -226,11 +234,14 @@ def _success_sum(sums: Array, applications: Array) -> Array:
 class GenerationSuccessSum(GenerationReward):
     """The mean metric of an application, generation by generation.
 
-    Equation:
-        r[op] = Σ_t S[t,op] / n[t,op]
+    Equation
+    --------
+    r[op] = Σ_t S[t,op] / n[t,op]
 
-    Reference: Igel, C. & Kreutz, M. (1999), "Using fitness distributions to improve the evolution
-    of learning structures", Congress on Evolutionary Computation.
+    References
+    ----------
+    Igel, C. & Kreutz, M. (1999), "Using fitness distributions to improve the evolution of learning
+    structures", Congress on Evolutionary Computation.
     """
 
     max_gen: int = generations_parameter()
@@ -246,11 +257,14 @@ class Best2Generations(GenerationReward):
 
     A factor of the denominator that is 0 is 1. First generation: B[1] = 0, n[1] = 0.
 
-    Equation:
-        r[op] = C (B[0,op] − B[1,op]) / (B[1,op]^α · |n[0,op] − n[1,op]|^β)
+    Equation
+    --------
+    r[op] = C (B[0,op] − B[1,op]) / (B[1,op]^α · |n[0,op] − n[1,op]|^β)
 
-    Reference: Karafotias, G., Eiben, A. E. & Hoogendoorn, M. (2014), "Generic parameter control
-    with reinforcement learning", GECCO.
+    References
+    ----------
+    Karafotias, G., Eiben, A. E. & Hoogendoorn, M. (2014), "Generic parameter control with
+    reinforcement learning", GECCO.
     """
 
     C: float = real(0.001, 1, default=1, symbol="C", doc="scaling constant")
@@ -273,11 +287,14 @@ class NormalisedBestSum(GenerationReward):
 
     ⚑ Until the memory is full the sum is divided by T, not by max_gen as the paper prints.
 
-    Equation:
-        r[op] = (1/T) Σ_t B[t,op]^ρ / (max_j Σ_t B[t,j])^α
+    Equation
+    --------
+    r[op] = (1/T) Σ_t B[t,op]^ρ / (max_j Σ_t B[t,j])^α
 
-    Reference: Fialho, Á., Schoenauer, M. & Sebag, M. (2009), "Analysis of adaptive operator
-    selection techniques on the royal road and long k-path problems", GECCO.
+    References
+    ----------
+    Fialho, Á., Schoenauer, M. & Sebag, M. (2009), "Analysis of adaptive operator selection
+    techniques on the royal road and long k-path problems", GECCO.
     """
 
     max_gen: int = generations_parameter()
@@ -298,12 +315,15 @@ class ParetoDominance(SuccessReward):
     Each operator is the point (std, mean) of its last fix_appl success metrics, both maximised. An
     operator without a success has no point: reward 0, and it takes no part.
 
-    Equation:
-        PD(op) = #{j : op dominates j}
-        r[op] = PD(op) / Σ_j PD(j)
+    Equation
+    --------
+    PD(op) = #{j : op dominates j}
+    r[op] = PD(op) / Σ_j PD(j)
 
-    Reference: Maturana, J., Lardeux, F. & Saubion, F. (2010), "Autonomous operator management for
-    evolutionary algorithms", Journal of Heuristics 16(6).
+    References
+    ----------
+    Maturana, J., Lardeux, F. & Saubion, F. (2010), "Autonomous operator management for evolutionary
+    algorithms", Journal of Heuristics 16(6).
     """
 
     fix_appl: int = successes_parameter()
@@ -341,12 +361,15 @@ class ParetoRank(SuccessReward):
     Points as in pareto_dominance; an operator without a point has reward 0. ⚑ The paper's PR / ΣPR
     rewards the dominated; it is subtracted from 1, so that larger is better.
 
-    Equation:
-        PR(op) = #{j : j dominates op}
-        r[op] = 1 − PR(op) / Σ_j PR(j)
+    Equation
+    --------
+    PR(op) = #{j : j dominates op}
+    r[op] = 1 − PR(op) / Σ_j PR(j)
 
-    Reference: Maturana, J., Lardeux, F. & Saubion, F. (2010), "Autonomous operator management for
-    evolutionary algorithms", Journal of Heuristics 16(6).
+    References
+    ----------
+    Maturana, J., Lardeux, F. & Saubion, F. (2010), "Autonomous operator management for evolutionary
+    algorithms", Journal of Heuristics 16(6).
     """
 
     fix_appl: int = successes_parameter()
@@ -365,11 +388,14 @@ class CompassProjection(SuccessReward):
     operator without a success is the point (0, 0). ⚑ The division is that of the authors' script,
     not of the paper, whose minimum keeps the wrong index.
 
-    Equation:
-        v[op] = hypot(σ, μ) · cos(atan2(μ, σ) − θ) = σ cos θ + μ sin θ
-        r[op] = v[op] − min_j v[j]
+    Equation
+    --------
+    v[op] = hypot(σ, μ) · cos(atan2(μ, σ) − θ) = σ cos θ + μ sin θ
+    r[op] = v[op] − min_j v[j]
 
-    Reference: Maturana, J. & Saubion, F. (2008), "A compass to guide genetic algorithms", PPSN X.
+    References
+    ----------
+    Maturana, J. & Saubion, F. (2008), "A compass to guide genetic algorithms", PPSN X.
     """
 
     fix_appl: int = successes_parameter()
@@ -411,12 +437,15 @@ class AreaUnderCurve(WindowReward):
     along the diagonal. y > 0 and x = 0: 1; y = 0: 0. ⚑ The paper has no formula; the area is
     divided by the rectangle x · y. D = 0 gives every rank the same step: 0^q would leave one entry.
 
-    Equation:
-        step(q) = D^q (m − q), q = 0..m−1 the rank, m the number of entries; D = 0: step 1
-        r[op] = area / (final x · final y)
+    Equation
+    --------
+    step(q) = D^q (m − q), q = 0..m−1 the rank, m the number of entries; D = 0: step 1
+    r[op] = area / (final x · final y)
 
-    Reference: Fialho, Á., Schoenauer, M. & Sebag, M. (2010), "Toward comparison-based adaptive
-    operator selection", GECCO.
+    References
+    ----------
+    Fialho, Á., Schoenauer, M. & Sebag, M. (2010), "Toward comparison-based adaptive operator
+    selection", GECCO.
     """
 
     W: int = window_parameter()
@@ -492,11 +521,14 @@ class SumOfRanks(WindowReward):
     Ties get the smallest rank of the tie. D = 0 gives every rank the weight 0, hence every operator
     the reward 0.
 
-    Equation:
-        r[op] = Σ_{op's entries} D^q (W − q) / Σ_{all entries} D^q (W − q), q = 1..m the rank
+    Equation
+    --------
+    r[op] = Σ_{op's entries} D^q (W − q) / Σ_{all entries} D^q (W − q), q = 1..m the rank
 
-    Reference: Fialho, Á., Schoenauer, M. & Sebag, M. (2010), "Toward comparison-based adaptive
-    operator selection", GECCO.
+    References
+    ----------
+    Fialho, Á., Schoenauer, M. & Sebag, M. (2010), "Toward comparison-based adaptive operator
+    selection", GECCO.
     """
 
     W: int = window_parameter()
@@ -515,11 +547,14 @@ class SumOfRanks(WindowReward):
 class WindowSuccessSum(WindowReward):
     """The mean metric of the operator's entries in the window.
 
-    Equation:
-        r[op] = mean of op's metrics; normalise = 1: divided by the largest such mean
+    Equation
+    --------
+    r[op] = mean of op's metrics; normalise = 1: divided by the largest such mean
 
-    Reference: Fialho, Á., Schoenauer, M. & Sebag, M. (2009), "Analysis of adaptive operator
-    selection techniques on the royal road and long k-path problems", GECCO.
+    References
+    ----------
+    Fialho, Á., Schoenauer, M. & Sebag, M. (2009), "Analysis of adaptive operator selection
+    techniques on the royal road and long k-path problems", GECCO.
     """
 
     W: int = window_parameter()
@@ -567,10 +602,13 @@ class Leader(Reward):
     Meant for selecting among optimizers. "So far" is the life of the selector, starting from the
     best values it is given (:meth:`uaos.Method.selector`). Equal bests, or no value yet: all 0.
 
-    Equation:
-        r[op] = 1 if best[op] < min_{j ≠ op} best[j], else 0
+    Equation
+    --------
+    r[op] = 1 if best[op] < min_{j ≠ op} best[j], else 0
 
-    Reference: this package; it is not part of the framework's paper.
+    References
+    ----------
+    this package; it is not part of the framework's paper.
     """
 
     memory: ClassVar[str] = "bests"

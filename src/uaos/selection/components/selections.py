@@ -99,11 +99,14 @@ def draw_uniformly(n_operators: int, pick: Array) -> Array:
 class Proportional(Selection):
     """Drawn with the probabilities.
 
-    Equation:
-        op ~ p
+    Equation
+    --------
+    op ~ p
 
-    Reference: Thierens, D. (2005), "An adaptive pursuit strategy for allocating operator
-    probabilities", GECCO.
+    References
+    ----------
+    Thierens, D. (2005), "An adaptive pursuit strategy for allocating operator probabilities",
+    GECCO.
     """
 
     counts_applications: ClassVar[bool] = False
@@ -120,11 +123,14 @@ class Greedy(Selection):
     ⚑ Between equals one draw a generation decides, shared by all parents; ties = first takes the
     lowest operator number, as the script of the framework's authors did.
 
-    Equation:
-        op = argmax_j p[j]
+    Equation
+    --------
+    op = argmax_j p[j]
 
-    Reference: Fialho, Á., Schoenauer, M. & Sebag, M. (2010), "Toward comparison-based adaptive
-    operator selection", GECCO.
+    References
+    ----------
+    Fialho, Á., Schoenauer, M. & Sebag, M. (2010), "Toward comparison-based adaptive operator
+    selection", GECCO.
     """
 
     counts_applications: ClassVar[bool] = False
@@ -141,12 +147,15 @@ class Greedy(Selection):
 class EpsilonGreedy(Selection):
     """Mostly the most probable operator, sometimes any.
 
-    Equation:
-        with probability ε: op uniform over the K operators, else op = argmax_j p[j]
+    Equation
+    --------
+    with probability ε: op uniform over the K operators, else op = argmax_j p[j]
 
-    Reference: Sutton, R. S. & Barto, A. G. (1998), "Reinforcement Learning: An Introduction", MIT
-    Press; in this framework: Sharma, M., López-Ibáñez, M. & Kazakov, D. (2020), "Unified framework
-    for the adaptive operator selection of discrete parameters", arXiv 2005.05613.
+    References
+    ----------
+    Sutton, R. S. & Barto, A. G. (1998), "Reinforcement Learning: An Introduction", MIT Press; in
+    this framework: Sharma, M., López-Ibáñez, M. & Kazakov, D. (2020), "Unified framework for the
+    adaptive operator selection of discrete parameters", arXiv 2005.05613.
     """
 
     counts_applications: ClassVar[bool] = False
@@ -164,12 +173,15 @@ class EpsilonGreedy(Selection):
 class LinearAnnealed(Selection):
     """Epsilon-greedy whose ε falls linearly from 1 at the start to 0 when the budget is spent.
 
-    Equation:
-        ε = 1 − evaluations / budget
-        with probability ε: op uniform over the K operators, else op = argmax_j p[j]
+    Equation
+    --------
+    ε = 1 − evaluations / budget
+    with probability ε: op uniform over the K operators, else op = argmax_j p[j]
 
-    Reference: Sharma, M., López-Ibáñez, M. & Kazakov, D. (2020), "Unified framework for the
-    adaptive operator selection of discrete parameters", arXiv 2005.05613.
+    References
+    ----------
+    Sharma, M., López-Ibáñez, M. & Kazakov, D. (2020), "Unified framework for the adaptive operator
+    selection of discrete parameters", arXiv 2005.05613.
     """
 
     counts_applications: ClassVar[bool] = False
@@ -186,11 +198,14 @@ class LinearAnnealed(Selection):
 class ProportionalGreedy(Selection):
     """Mostly the most probable operator, sometimes drawn with the probabilities.
 
-    Equation:
-        with probability ε: op ~ p, else op = argmax_j p[j]
+    Equation
+    --------
+    with probability ε: op ~ p, else op = argmax_j p[j]
 
-    Reference: Sharma, M., López-Ibáñez, M. & Kazakov, D. (2020), "Unified framework for the
-    adaptive operator selection of discrete parameters", arXiv 2005.05613.
+    References
+    ----------
+    Sharma, M., López-Ibáñez, M. & Kazakov, D. (2020), "Unified framework for the adaptive operator
+    selection of discrete parameters", arXiv 2005.05613.
     """
 
     counts_applications: ClassVar[bool] = False
@@ -211,10 +226,13 @@ class LargestDeficit(Selection):
     N[op] counts the applications of op reported so far and N is their sum; several parents are
     served one after the other, each counted as it goes. Ties: the lowest operator number.
 
-    Equation:
-        op = argmax_j (p[j] · N − N[j])
+    Equation
+    --------
+    op = argmax_j (p[j] · N − N[j])
 
-    Reference: this package; it is not part of the framework's paper.
+    References
+    ----------
+    this package; it is not part of the framework's paper.
     """
 
     unapplied_first: ClassVar[bool] = False
