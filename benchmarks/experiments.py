@@ -9,10 +9,11 @@ from table import Row, Section
 
 from uaos.experiments import Plan, Progress, Store
 from uaos.experiments import run as run_experiment
+from uaos.experiments.recorder import Recorder
 from uaos.experiments.records import Unit
 from uaos.experiments.units import _optimize
 from uaos.optimizers.de.optimizer import DifferentialEvolution
-from uaos.problems import BBOB
+from uaos.problems import suite
 
 TITLE = "experiments"
 METHOD, EVALUATIONS, JOBS, AIM = "U-AOS-FW", 20_000, 2, 0.05
@@ -21,7 +22,7 @@ METHOD, EVALUATIONS, JOBS, AIM = "U-AOS-FW", 20_000, 2, 0.05
 def run(quick: bool) -> Section:
     functions = "1,8,15" if quick else "1-24"
     plan = Plan.of(
-        [METHOD], dimension=20, functions=functions, instances="all", budget=EVALUATIONS,
+        [METHOD], suite("bbob", functions=functions, instances="all"), budget=EVALUATIONS,
         uniform=False,
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
@@ -43,7 +44,7 @@ def run(quick: bool) -> Section:
     steady = JOBS * (end - first[0]) / (inside - JOBS * early) - 1
     whole = JOBS * (end - start) / inside - 1
     units = list(plan.units())
-    counting = _counting(units[:: len(units) // (6 if quick else 30)])
+    counting = _counting(plan, units[:: len(units) // (6 if quick else 30)])
     total = (1 + steady) * (1 + counting) - 1
     rows = (
         Row("counting targets in a run", f"{counting:+.1%}", "ask, evaluate, tell alone"),
@@ -60,15 +61,15 @@ def run(quick: bool) -> Section:
     return Section(TITLE, how, rows)
 
 
-def _counting(units: list[Unit]) -> float:
+def _counting(plan: Plan, units: list[Unit]) -> float:
     """What a run costs more than the loop that a user would write, over some of the problems."""
-    from uaos.experiments.hits import Hits
+
     from uaos.optimizers.catalogue import configuration
 
     chosen = configuration(METHOD)
     ratios = []
     for unit in units:
-        problem = BBOB(unit.function, unit.dimension, unit.instance)
+        problem = plan.suite[unit.problem]
         times = {"bare": [], "unit": []}
         for _ in range(3):
             start = perf_counter()
@@ -76,9 +77,9 @@ def _counting(units: list[Unit]) -> float:
                 problem.bounds, method=chosen, seed=unit.seed, budget=unit.budget
             )
             while not de.done:
-                de.tell([problem._evaluate(x) for x in de.ask()])
+                de.tell(problem.evaluate(de.ask()))
             middle = perf_counter()
-            _optimize(chosen, problem, Hits(problem.f_opt), unit)
+            _optimize(chosen, problem, Recorder(problem.optimum), unit)
             times["bare"].append(middle - start)
             times["unit"].append(perf_counter() - middle)
         ratios.append(min(times["unit"]) / min(times["bare"]))

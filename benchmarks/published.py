@@ -46,9 +46,9 @@ def evaluations(run: Run) -> tuple[Run, int | None]:
     problem = BBOB(run.function, 20, run.instance)
     result = uaos.minimize(
         problem, problem.bounds, method=run.method, budget=BUDGET, seed=run.instance,
-        target=problem.f_opt + 1e-8, history=False,
+        target=problem.optimum + 1e-8, history=False,
     )  # fmt: skip
-    solved = result.fun <= problem.f_opt + 1e-8
+    solved = result.fun <= problem.optimum + 1e-8
     return run, result.nfev if solved else None
 
 

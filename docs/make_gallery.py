@@ -66,7 +66,7 @@ def main(study: Path) -> None:
     method, function, dimension, instance, _ = RUN
     problem = BBOB(function, dimension, instance)
     title = f"{method} on f{function} {problem.name}, {dimension}-D"
-    keep(drawn(operators(history, problem.f_opt, title)), "study-operators.png")
+    keep(drawn(operators(history, problem.optimum, title)), "study-operators.png")
     with TuningStore.open(study / "tuning.db") as store:
         keep(drawn(tuning_frequencies(store, 1)), "study-tuning.png")
 

@@ -12,9 +12,9 @@ def main() -> None:
     problem = BBOB(function=8, dimension=20, instance=1)
     result = uaos.minimize(
         problem, problem.bounds, method="Compass", budget=200_000, seed=2,
-        target=problem.f_opt + 1e-8,
+        target=problem.optimum + 1e-8,
     )  # fmt: skip
-    result.history.plot(FOLDER / "operators.png", f_opt=problem.f_opt)
+    result.history.plot(FOLDER / "operators.png", f_opt=problem.optimum)
 
 
 if __name__ == "__main__":

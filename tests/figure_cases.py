@@ -10,11 +10,12 @@ from uaos.analysis import Results
 from uaos.analysis.tuning import Numbers, Shares, Survival
 from uaos.experiments import course
 from uaos.experiments.plan import Plan
-from uaos.experiments.records import Finished
+from uaos.experiments.records import Finished, Unit, outcome
 from uaos.experiments.store import Outcome, Store
 from uaos.experiments.targets import TARGETS
 from uaos.optimizers.de.optimizer import COLUMNS
 from uaos.optimizers.history import History
+from uaos.problems import BBOB, suite
 from uaos.tuning.records import Candidate, Cost, Elimination, Elite, Step
 from uaos.tuning.store import TuningStore
 
@@ -27,9 +28,11 @@ def run(method: str, function: int, instance: int, skill: float, dimension: int 
     hits = (20 * skill * steps * function**0.5 + 3 * instance * steps).astype(np.int64)
     reached = hits <= 10_000
     solved = bool(reached[-1])
-    return Outcome(
-        method, function, dimension, instance, 1, 7, 10_000, int(hits[-1]) if solved else 10_000,
-        float(TARGETS[reached][-1]), np.where(reached, hits, -1), 0.1, "done", "",
+    problem, error = BBOB(function, dimension, instance), float(TARGETS[reached][-1])
+    return outcome(
+        Unit(method, problem.name, 1, 7, 10_000), problem, error=error,
+        best=problem.optimum + error, evaluations=int(hits[-1]) if solved else 10_000,
+        hits=np.where(reached, hits, -1), seconds=0.1,
     )  # fmt: skip
 
 
@@ -58,8 +61,9 @@ def history(operators: int = 3, rows: int = 40) -> History:
 def experiment(path: Path, *methods: str) -> Path:
     """The store of a small experiment that kept the courses of its runs."""
     plan = Plan.of(
-        list(methods), uniform=False, functions="1,8", instances="1-2", dimension=20, budget=10_000
-    )
+        list(methods), suite("bbob", functions="1,8", instances="1-2"), uniform=False,
+        budget=10_000,
+    )  # fmt: skip
     packed = course.pack(history())
     with Store.create_or_resume(path, plan) as store:
         store.record(
@@ -78,20 +82,21 @@ SPACE = [
 
 def tuning(path: Path) -> Path:
     """The store of a tuning with two races, sixteen candidates in the first; costs grow with F."""
-    setup = {"space": SPACE, "runs": 40, "budget": "50D", "instances": ["f1 2-D i16"]}
-    with TuningStore.create_or_resume(path) as made:
+    setup = {"space": SPACE, "runs": 40, "budget": "50D", "problems": ["f1 i16 2-D"]}
+    with TuningStore.create_or_resume(path, suite("bbob", dimension=2, instances=[16])) as made:
         number = made.begin(setup)
-        made._connection.execute("INSERT INTO configurations VALUES ('key', '{}')")
+        with made._transaction():
+            made.add_methods({"key": "{}"})
         first = range(1, 17)
         made.add_candidates(number, [_candidate(n, 1) for n in first])
-        made.add_step(number, Step(1, 1, "f1 2-D i16", 7, 16, 1, 16, position=0), [],
+        made.add_step(number, Step(1, 1, "f1 i16 2-D", 7, 16, 1, 16, position=0), [],
                       [Cost(n, 0, float(n)) for n in first])  # fmt: skip
-        made.add_step(number, Step(1, 2, "f1 2-D i16", 8, 3, 1, 32, position=1),
+        made.add_step(number, Step(1, 2, "f1 i16 2-D", 8, 3, 1, 32, position=1),
                       [Elimination(1, 2, n, 2.0 * n, "friedman") for n in range(4, 17)],
                       [Cost(n, 1, float(n)) for n in first])  # fmt: skip
         made.add_elites(number, [Elite(1, 1, 1, 2, 2.0, 1.0)])
         made.add_candidates(number, [_candidate(n, 2) for n in range(17, 21)])
-        made.add_step(number, Step(2, 1, "f1 2-D i16", 7, 5, 1, 36, position=0), [],
+        made.add_step(number, Step(2, 1, "f1 i16 2-D", 7, 5, 1, 36, position=0), [],
                       [Cost(n, 0, float(n)) for n in range(17, 21)])  # fmt: skip
         made.add_elites(number, [Elite(2, 1, 1, 3, 3.0, 1.0)])
     return path

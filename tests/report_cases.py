@@ -12,7 +12,7 @@ import pytest
 from tuning_cases import AtOnce, sade_with
 
 from uaos.experiments import Plan, Store, run_unit
-from uaos.tuning.instances import Instance
+from uaos.problems import suite
 from uaos.tuning.tune import Plan as TuningPlan
 from uaos.tuning.tune import tune
 
@@ -20,15 +20,18 @@ from uaos.tuning.tune import tune
 def experiment(path: Path, *methods: str, **changes: Any) -> Path:
     """The store of a small experiment in 2-D, run in this process."""
     chosen = {"functions": "1,8", "dimension": 2, "instances": "1-2", "budget": "50D"} | changes
-    plan = Plan.of(methods, **chosen)
+    part = {name: chosen.pop(name) for name in ("functions", "dimension", "instances")}
+    plan = Plan.of(methods, suite("bbob", **part), **chosen)
     with Store.create_or_resume(path, plan) as store:
-        store.record([run_unit(u, plan.competitors[u.method]) for u in plan.units()])
+        store.record([
+            run_unit(u, plan.suite[u.problem], plan.competitors[u.method]) for u in plan.units()
+        ])  # fmt: skip
     return path
 
 
 def tuning(path: Path, **changes: Any) -> Path:
     """The store of a small tuning, run in this process."""
-    problems = tuple(Instance(f, 2, 16) for f in (1, 2, 8))
+    problems = suite("bbob", functions="1,2,8", dimension=2, instances=[16])
     given = {"runs": 96, "budget": "40D", "seed": 3, "training_set": "16"} | changes
     tune(TuningPlan(sade_with("F", "power"), problems, **given), path, AtOnce())
     return path

@@ -10,6 +10,7 @@ from test_cli import run
 
 from uaos.experiments import Plan, Store
 from uaos.experiments.records import Finished
+from uaos.problems import suite
 
 KINDS = ("ecdf-overall", "ecdf-classes", "ecdf-functions", "art-ratio", "ranks", "operators")
 TUNING_KINDS = ("tuning-frequencies", "tuning-survival", "tuning-importance")
@@ -104,7 +105,7 @@ def test_a_file_alone_lists_what_fits_it(folder: Path, tmp_path: Path) -> None:
         ("tuning-survival", "uaos plot tuning-survival needs a file that `uaos tune` wrote$"),
         ("ranks notes.txt -o x.png", "notes.txt: not a store of uaos"),
         ("notes.txt", "notes.txt: not a store of uaos"),
-        ("ranks no.db -o x.png", "no.db: cannot be read"),
+        ("ranks no.db -o x.png", "no.db: there is no such file"),
         ("ranks mine.db", "uaos plot needs -o FILE, the figure to draw: a .png, .svg or .pdf"),
         ("ranks mine.db -o x.gif", "x.gif'; allowed: a file that ends in .png, .svg or .pdf"),
         ("ranks mine.db -o no/x.png", "no/x.png'; allowed: a file in a folder that exists"),
@@ -144,7 +145,12 @@ def test_bad_input_ends_with_exit_code_2_and_a_clear_line(
 
 def test_several_dimensions_need_a_choice(tmp_path: Path) -> None:
     path = experiment(tmp_path / "mine.db", "SaDE", "JADE")
-    plan = Plan.of(["SaDE"], uniform=False, functions="1", instances="1", dimension=5, budget=9999)
+    plan = Plan.of(
+        ["SaDE"],
+        suite("bbob", functions="1", instances="1", dimension=5),
+        uniform=False,
+        budget=9999,
+    )
     with Store.create_or_resume(path, plan) as store:
         store.record([Finished(outcome("SaDE", 1, 1, 1.0, 5), None)])
     done = run("plot", "ranks", str(path), "-o", str(tmp_path / "x.png"))

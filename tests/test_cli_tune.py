@@ -23,10 +23,9 @@ import uaos
 from uaos.cli.tune_view import View
 from uaos.experiments import Plan, Store
 from uaos.experiments.pools import SharedPool
-from uaos.problems import BBOB
+from uaos.problems import BBOB, suite
 from uaos.tuning import Plan as TuningPlan
 from uaos.tuning import TuningStore, design_for, evaluator, narrow
-from uaos.tuning import instances as training_problems
 from uaos.tuning.racer import IterationStarted, Sampled, Step
 
 # One free parameter, max_gen: 42 runs are enough.
@@ -95,7 +94,7 @@ def test_a_file_or_pipe_gets_a_line_for_each_race_and_tenth_of_the_budget(
 def test_runs_are_counted_within_a_step_that_takes_long() -> None:
     fixed = [option.removeprefix("--fix=") for option in SADE[1:]]
     design = narrow(design_for("SaDE", dimension=2), fixed)
-    problems = training_problems("16-18", functions="1", dimension=2)
+    problems = suite("bbob", instances="16-18", functions="1", dimension=2)
     out = io.StringIO()
     view = View(TuningPlan(design, problems, runs=50), Console(file=out, width=100))
     view.on_event(IterationStarted(1, 2, 25, (1, 2, 3)))
@@ -111,7 +110,7 @@ def test_runs_are_counted_within_a_step_that_takes_long() -> None:
 def test_a_panel_leaves_room_for_an_echoed_ctrl_c() -> None:
     """In a full line "^C" would wrap, and the panel would be erased a line too low."""
     design = design_for("SaDE", ["F", "CR", "NP", "top_NP"], dimension=2)
-    problems = training_problems("16-18", functions="1", dimension=2)
+    problems = suite("bbob", instances="16-18", functions="1", dimension=2)
     console = Console(file=io.StringIO(), width=60, force_terminal=True, color_system=None)
     view = View(TuningPlan(design, problems, runs=500), console)
     values = design.values(uaos.configuration("SaDE"))
@@ -155,8 +154,10 @@ def test_the_winner_is_a_file_for_every_command_and_for_minimize(
     common = ["--method", "a.toml", "--function", "1", "--dim", "2", "--budget", "100"]
     assert run("run", *common, cwd=folder).returncode == 0
     assert "success rate" in run("methods", "a.toml", cwd=folder).stdout.replace("_", " ")
-    plan = Plan.of([folder / "a.toml", "U-AOS-FW"], functions="1", dimension=2, instances="2",
-                   budget="50D")  # fmt: skip
+    plan = Plan.of(
+        [folder / "a.toml", "U-AOS-FW"], suite("bbob", functions="1", dimension=2, instances="2"),
+        budget="50D",
+    )  # fmt: skip
     uaos.experiments.run(plan, folder / "test.db", Here())
     with Store.open(folder / "test.db") as store:
         assert [o.status for o in store.outcomes("a")] == ["done"]
@@ -267,7 +268,7 @@ def test_a_file_of_something_else_is_replaced_only_if_told(
         ("new.db --method SaDE --free W", "unknown setting to free 'W'; known: F, CR, NP, top_NP"),
         ("new.db --method SaDE --space wide", "--space is 'wide'; allowed: nothing, as --method"),
         ("new.db --free F", "--free is 'F'; allowed: settings to free of a --method"),
-        ("new.db --instances 1-3", "test problems (the first: f1 20-D i2); a method tuned on them"),
+        ("new.db --instances 1-3", "test problems (the first: f1 i2 20-D); a method tuned on them"),
         ("new.db --instances note.txt", "note.txt, line 1: 'dear diary'; expected function inst"),
         ("new.db --instances no.csv", "no.csv: there is no such file"),
         ("new.db --functions 25", "functions is '25'"),
@@ -302,7 +303,9 @@ def test_bad_input_ends_with_exit_code_2_and_a_clear_line(
     arguments: str, message: str, tmp_path: Path
 ) -> None:
     (tmp_path / "note.txt").write_text("dear diary\n" * 20)
-    plan = Plan.of(["mix"], functions="1", dimension=2, instances="1", budget=100, uniform=False)
+    plan = Plan.of(
+        ["mix"], suite("bbob", functions="1", dimension=2, instances="1"), budget=100, uniform=False
+    )
     Store.create_or_resume(tmp_path / "bench.db", plan).close()
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
     done = run("tune", *arguments.split(), cwd=tmp_path)
@@ -323,7 +326,7 @@ def test_a_forbidden_initial_configuration_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_store_in_use_is_left_alone(first: tuple[Path, Done], tmp_path: Path) -> None:
-    with TuningStore.create_or_resume(tmp_path / "a.db"):
+    with TuningStore.create_or_resume(tmp_path / "a.db", suite("bbob", dimension=2)):
         done = run("tune", "a.db", *SMALL, cwd=tmp_path)
     assert done.returncode == 2
     assert "a.db: another process is running this tuning" in done.stderr

@@ -13,9 +13,10 @@ from test_cli import run
 
 from uaos.cli import study as cli
 from uaos.errors import InvalidFile, InvalidParameter, UnknownName
-from uaos.experiments.storefile import EXPERIMENT, Kind, create
+from uaos.experiments import Plan, Store
+from uaos.problems import suite
 from uaos.study import PRESETS, RIVALS, STAGES, Preset, Study, stages
-from uaos.tuning.records import TUNING
+from uaos.tuning.store import TuningStore
 
 
 def uaos(*arguments: str) -> list[str]:
@@ -52,8 +53,8 @@ def test_a_folder_that_holds_another_study_is_refused(tmp_path: Path) -> None:
 def test_the_preset_paper_is_the_experiment_of_the_paper(tmp_path: Path) -> None:
     study = Study.at(tmp_path, "paper")
     tuning = study.tuning_plan()
-    assert (len(tuning.instances), tuning.runs) == (48, 10_000)
-    assert tuning.evaluations(tuning.instances[0]) == 200_000  # 10,000 × 20
+    assert (len(tuning.suite), tuning.runs) == (48, 10_000)
+    assert tuning.evaluations(tuning.suite[0]) == 200_000  # 10,000 × 20
     # 10,000 runs × 200,000; the winner and nine rivals on 312 problems × 2,000,000
     assert study.evaluations == {"tune": 2_000_000_000, "test": 10 * 312 * 2_000_000}
 
@@ -61,12 +62,12 @@ def test_the_preset_paper_is_the_experiment_of_the_paper(tmp_path: Path) -> None
 @pytest.mark.parametrize("preset", PRESETS)
 def test_no_training_problem_is_tested_on(tmp_path: Path, preset: str) -> None:
     study = Study.at(tmp_path, preset)
-    trained = {(i.function, i.instance) for i in study.tuning_plan().instances}
+    trained = set(study.tuning_plan().suite.names)
     from uaos.optimizers.catalogue import configuration
 
     tested = study.test_plan(configuration("U-AOS-FW"))
-    assert not trained & set(tested.problems)
-    assert {function for function, _ in tested.problems} == set(range(1, 25))
+    assert not trained & set(tested.suite.names)
+    assert len({problem.function for problem in tested.suite}) == 24
     assert set(RIVALS) <= set(tested.competitors)
 
 
@@ -185,19 +186,21 @@ def test_a_later_stage_says_which_one_it_needs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("stage", "name", "kind", "found"),
     [
-        ("tune", "tuning.db", EXPERIMENT, "an experiment"),
-        ("test", "test.db", TUNING, "a tuning"),
-        ("tables", "test.db", TUNING, "a tuning"),
-        ("report", "test.db", TUNING, "a tuning"),
-        ("report", "tuning.db", EXPERIMENT, "an experiment"),
+        ("tune", "tuning.db", Store, "a benchmark"),
+        ("test", "test.db", TuningStore, "a tuning"),
+        ("tables", "test.db", TuningStore, "a tuning"),
+        ("report", "test.db", TuningStore, "a tuning"),
+        ("report", "tuning.db", Store, "a benchmark"),
     ],
 )
 def test_a_store_of_the_wrong_kind_is_refused_before_anything_is_written(
-    stage: str, name: str, kind: Kind, found: str, tmp_path: Path
+    stage: str, name: str, kind: type[Store], found: str, tmp_path: Path
 ) -> None:
-    files = {"test.db": EXPERIMENT, "tuning.db": TUNING, name: kind}
+    files = {"test.db": Store, "tuning.db": TuningStore, name: kind}
     for file, of in files.items():
-        create(tmp_path / file, of)
+        problems = suite("bbob", dimension=2, functions="1", instances="1")
+        plan = problems if of is TuningStore else Plan.of("mix", problems)
+        of.create_or_resume(tmp_path / file, plan).close()
     (tmp_path / "tuned.toml").touch()
     (tmp_path / "report.html").write_text("the good one")
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}

@@ -24,6 +24,7 @@ from uaos.optimizers.portfolio import Member, Portfolio
 from uaos.optimizers.pycma import PyCMA
 from uaos.optimizers.result import Result
 from uaos.params import choice, integer, real
+from uaos.problems import Problem, Suite, suite
 from uaos.selection.components import (
     Component,
     Draws,
@@ -60,12 +61,14 @@ __all__ = [
     "Optimizer",
     "Portfolio",
     "Probability",
+    "Problem",
     "PyCMA",
     "Quality",
     "Result",
     "Selection",
     "Selector",
     "SuccessReward",
+    "Suite",
     "UaosError",
     "WindowReward",
     "choice",
@@ -78,4 +81,5 @@ __all__ = [
     "product",
     "real",
     "register",
+    "suite",
 ]

@@ -17,14 +17,13 @@ from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
 from uaos.experiments.plan import UNIFORM, Plan, evaluations
 from uaos.experiments.records import Unit
 from uaos.experiments.store import Store
-from uaos.experiments.storefile import EXPERIMENT, check
 from uaos.experiments.units import run_unit
 from uaos.optimizers.catalogue import RECOMMENDED, configuration, methods
 from uaos.optimizers.configuration import Configuration
+from uaos.problems import BBOB, suite
 from uaos.selection.method import read_toml, write_toml
 from uaos.tuning.design import design
-from uaos.tuning.instances import instances
-from uaos.tuning.records import TUNING
+from uaos.tuning.store import TuningStore
 from uaos.tuning.tune import Plan as TuningPlan
 from uaos.tuning.tune import initial_candidates
 
@@ -151,15 +150,16 @@ class Study:
         space = design(dimension=size.dimension)
         start, _ = initial_candidates(space)
         return TuningPlan(
-            space, instances("train", dimension=size.dimension), runs=size.tuning_runs,
-            budget=size.tuning_budget, seed=self.seed, initial=tuple(start),
+            space, suite("bbob", instances="train", dimension=size.dimension),
+            runs=size.tuning_runs, budget=size.tuning_budget, seed=self.seed, initial=tuple(start),
         )  # fmt: skip
 
     def test_plan(self, winner: Configuration) -> Plan:
         """The winner and its rivals on test problems, which the tuning has never seen."""
         size = self.preset
         return Plan.of(
-            [winner, *RIVALS], dimension=size.dimension, instances=size.instances,
+            [winner, *RIVALS],
+            suite("bbob", dimension=size.dimension, instances=size.instances),
             budget=size.test_budget, seed=self.seed,
         )  # fmt: skip
 
@@ -171,11 +171,11 @@ class Study:
             if stage in wanted and earlier not in wanted and not file.exists():
                 raise InvalidFile(f"{file}: there is no such file; run the stage {earlier} first")
         # Before anything is written: a report of the wrong store would take the good one's place.
-        uses = {self.tuning_store: (TUNING, {"tune", "report"}),
-                self.test_store: (EXPERIMENT, {"test", "tables", "report"})}  # fmt: skip
+        uses = {self.tuning_store: (TuningStore, {"tune", "report"}),
+                self.test_store: (Store, {"test", "tables", "report"})}  # fmt: skip
         for store, (kind, users) in uses.items():
             if store.exists() and users & set(wanted):
-                check(store, kind)
+                kind.open(store).close()
 
     def tested(self) -> Configuration:
         """The winner as it is tested."""
@@ -240,9 +240,10 @@ class Study:
         entry, size = configuration("U-AOS-FW"), self.preset
         seconds, evaluations = 0.0, 0
         for function in (8, 8, 3, 15, 21):
-            unit = Unit(entry.name, function, size.dimension, 1, 1, 1, 20_000)
+            problem = BBOB(function, size.dimension, 1)
+            unit = Unit(entry.name, problem.name, 1, 1, 20_000)
             start = time.perf_counter()
-            outcome = run_unit(unit, entry).outcome
+            outcome = run_unit(unit, problem, entry).outcome
             if seconds or function != 8:
                 evaluations += outcome.evaluations
                 seconds += time.perf_counter() - start

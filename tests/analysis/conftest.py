@@ -9,9 +9,11 @@ import pytest
 
 from uaos.analysis import Results, Runs
 from uaos.experiments.plan import Plan
-from uaos.experiments.records import Finished
+from uaos.experiments.records import Finished, Unit
+from uaos.experiments.records import outcome as made_outcome
 from uaos.experiments.store import Outcome, Store
 from uaos.experiments.targets import TARGETS
+from uaos.problems import BBOB, suite
 
 BUDGET = 1000
 
@@ -27,11 +29,17 @@ def outcome(
     last = solved_at or reached
     hits[:reached] = np.maximum(1, last - np.arange(reached)[::-1])
     values = {
-        "repetition": 1, "seed": 1, "budget": budget, "evaluations": solved_at or budget,
+        "repetition": 1, "seed": 1, "evaluations": solved_at or budget,
         "error": 1e-9 if solved_at else error, "hits": hits, "seconds": 0.1, "status": "done",
         "reason": "",
     }  # fmt: skip
-    return Outcome(method, function, dimension, instance, **(values | others))
+    values |= others
+    problem = BBOB(function, dimension, instance)
+    values["best"] = problem.optimum + values["error"]
+    unit = Unit(method, problem.name, values["repetition"], values["seed"], budget)
+    return made_outcome(unit, problem, **{
+        name: value for name, value in values.items() if name not in Unit._fields
+    })  # fmt: skip
 
 
 @pytest.fixture
@@ -64,7 +72,7 @@ def runs_with(hits: Any, evaluations: Any, *, target: float = 1e-8, dimension: i
     table[:, target * (1 - 1e-9) <= TARGETS] = np.where(hit > 0, hit, -1)[:, None]
     n = len(hit)
     return Runs(
-        "A", dimension, 1, np.arange(1, n + 1), np.asarray(evaluations, np.int64),
+        "A", dimension, "f1", np.arange(1, n + 1), np.asarray(evaluations, np.int64),
         np.ones(n), table, np.full(n, BUDGET),
     )  # fmt: skip
 
@@ -80,9 +88,12 @@ def make_store(tmp_path: Path) -> Callable[..., Path]:
 
     def write(outcomes: list[Outcome], name: str = "store.sqlite") -> Path:
         plan = Plan.of(
-            list(dict.fromkeys(o.method for o in outcomes)), uniform=False,
-            functions={o.function for o in outcomes}, instances={o.instance for o in outcomes},
-            dimension=outcomes[0].dimension, budget=outcomes[0].budget,
+            list(dict.fromkeys(o.method for o in outcomes)),
+            suite(
+                "bbob", functions={int(o.function[1:]) for o in outcomes},
+                instances={o.instance for o in outcomes}, dimension=outcomes[0].dimension,
+            ),
+            uniform=False, budget=outcomes[0].budget,
         )  # fmt: skip
         with Store.create_or_resume(tmp_path / name, plan) as store:
             store.record(Finished(o, None) for o in outcomes)

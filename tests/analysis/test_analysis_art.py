@@ -56,10 +56,10 @@ def test_dispersion_with_failures_is_repeatable(make_runs: Callable[..., Runs]) 
 def test_the_reference_has_all_functions_and_dimensions() -> None:
     for function in range(1, 25):
         for dimension in (2, 3, 5, 10, 20, 40):
-            assert len(best2009(function, dimension)) == 7
-    assert best2009(8, 20)[1e-7] == 4484
-    assert best2009(4, 20)[1e-7] == 141061
-    assert not best2009(1, 7)
+            assert len(best2009(f"f{function}", dimension)) == 7
+    assert best2009("f8", 20)[1e-7] == 4484
+    assert best2009("f4", 20)[1e-7] == 141061
+    assert not best2009("f1", 7)
 
 
 def test_without_a_reference_there_is_no_ratio(make_runs: Callable[..., Runs]) -> None:

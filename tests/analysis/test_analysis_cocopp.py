@@ -14,8 +14,9 @@ import uaos
 from uaos.analysis import Results, Runs, best2009, ecdf, running_times, simulated_restarts
 from uaos.analysis.art import printed
 from uaos.analysis.best2009 import TABLE_TARGETS
-from uaos.experiments.store import Outcome
+from uaos.experiments.records import Outcome, Unit, outcome
 from uaos.experiments.targets import ECDF_TARGETS, TARGETS
+from uaos.problems import BBOB
 
 # cocopp keeps targets as its own powers of ten, an ulp or so away from ours.
 NEARLY = 1 + 1e-10
@@ -31,7 +32,7 @@ class Both(NamedTuple):
 
     def pairs(self) -> list[tuple[Runs, Any]]:
         found = self.data.dictByDimFunc()
-        return [(runs, found[d][f][0]) for (_, d, f), runs in self.results.runs.items()]
+        return [(runs, found[d][int(f[1:])][0]) for (_, d, f), runs in self.results.runs.items()]
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +85,11 @@ def _observed(problem: Any) -> Outcome:
     errors = np.array(values) - f_opt
     reached = errors[:, None] <= TARGETS
     hits = np.where(reached.any(axis=0), reached.argmax(axis=0) + 1, -1)
-    return Outcome("u", f, d, i, 1, i, budget, len(values), errors.min(), hits, 0.0, "done", "")
+    problem = BBOB(f, d, i)
+    return outcome(
+        Unit("u", problem.name, 1, i, budget), problem, evaluations=len(values), hits=hits,
+        error=errors.min(), best=min(values),
+    )  # fmt: skip
 
 
 def test_the_data_have_every_kind_of_outcome(both: Both) -> None:
@@ -178,7 +183,7 @@ def test_the_printed_table_and_its_reference_are_cocopps(
     reference = bestalg.load_reference_algorithm(name)
     for (dimension, function), entry in reference.items():
         art = [float(t) for t in entry.detERT(TABLE_TARGETS)]
-        assert list(best2009(function, dimension).values()) == art
+        assert list(best2009(f"f{function}", dimension).values()) == art
 
     # cocopp fills places in a page that it has made before.
     (tmp_path / "pptables.html").write_text("<!--pptablesHtml_2-->\n<!--pptablesHtml_5-->\n")
@@ -195,7 +200,7 @@ def test_the_printed_table_and_its_reference_are_cocopps(
                                                 table, re.DOTALL)  # fmt: skip
     assert len(found) == 6
     for (_, dimension, function), runs in both.results.runs.items():
-        *cells, successes = found[dimension, function]
+        *cells, successes = found[dimension, int(function[1:])]
         assert successes == f"{runs.solved}/{len(runs)}"
         for cell, theirs in zip(running_times(runs), cells, strict=True):
             _assert_same_cell(cocopp, cell, theirs)

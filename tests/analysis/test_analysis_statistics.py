@@ -14,22 +14,22 @@ from uaos.experiments.store import Outcome
 
 
 def test_the_earlier_hit_is_better_then_the_smaller_error(made: Callable[..., Outcome]) -> None:
-    order = [made(solved_at=100), made(solved_at=1000), made(error=2e-8), made(error=5.0)]
-    results = Results.from_outcomes(o._replace(instance=i) for i, o in enumerate(order, 1))
-    score = decades(results.runs["A", 20, 1], limit=1000)
+    order = [{"solved_at": 100}, {"solved_at": 1000}, {"error": 2e-8}, {"error": 5.0}]
+    results = Results.from_outcomes(made(instance=i, **how) for i, how in enumerate(order, 1))
+    score = decades(results.runs["A", 20, "f1"], limit=1000)
     assert score == pytest.approx([2, 3, 3 + np.log10(2), 3 + 8 + np.log10(5)])
 
 
 def test_a_run_without_a_finite_error_is_the_worst(made: Callable[..., Outcome]) -> None:
     results = Results.from_outcomes([made(error=np.inf), made(instance=2, error=1e300)])
-    assert np.isfinite(decades(results.runs["A", 20, 1], 1000)).all()
+    assert np.isfinite(decades(results.runs["A", 20, "f1"], 1000)).all()
 
 
 def test_problems_that_a_method_lacks_are_left_out(made: Callable[..., Outcome]) -> None:
     outcomes = [made("A", 1, 1), made("A", 1, 2), made("B", 1, 1), made("B", 2, 1)]
     table = scores(Results.from_outcomes(outcomes), 20)
     assert table.methods == ("A", "B")
-    assert table.problems == ((1, 1),)
+    assert table.problems == (("f1", 1),)
     assert table.left_out == 2
 
 

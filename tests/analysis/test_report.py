@@ -7,7 +7,6 @@ import io
 import json
 import re
 import shutil
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,8 @@ from uaos.cli.plot import _KINDS
 from uaos.errors import InvalidFile, InvalidParameter
 from uaos.experiments import Plan, Store, run_unit
 from uaos.experiments.records import failed
+from uaos.experiments.storefile import connect, insert
+from uaos.problems import suite
 from uaos.reporting import figures
 from uaos.reporting.report import page, write_report
 from uaos.reporting.report.courses import courses
@@ -28,7 +29,6 @@ from uaos.reporting.report.operators import printed_runs
 from uaos.reporting.report.recipes import recipe
 from uaos.reporting.report.reproduce import bench_commands, figure_commands, tune_command
 from uaos.reporting.report.sources import Sources
-from uaos.tuning.store import _hash
 
 
 @pytest.fixture(autouse=True)
@@ -91,7 +91,7 @@ def test_the_runs_shown_are_of_methods_that_select(report: Path) -> None:
     shown = data(report)["courses"]
     assert {run["method"] for run in shown} == {"mix", "uniform"}
     assert {(run["method"], run["function"]) for run in shown} == {
-        (m, f) for m in ("mix", "uniform") for f in (1, 5, 8)
+        (m, f) for m in ("mix", "uniform") for f in ("f1", "f5", "f8")
     }
     for run in shown:
         shares = [sum(at) for at in zip(*run["shares"], strict=True)]
@@ -162,8 +162,8 @@ def test_a_tuning_alone_makes_a_report(stores: list[Path], tmp_path: Path) -> No
 def test_chosen_runs_are_the_ones_shown(stores: list[Path], tmp_path: Path) -> None:
     made = write_report(stores[:1], tmp_path / "r.html", runs="uniform:8:2")
     shown = [(r["method"], r["function"], r["instance"]) for r in data(made)["courses"]]
-    assert shown == [("uniform", 8, 2)]
-    with pytest.raises(InvalidParameter, match="runs is 'mix:8:99'; allowed: finished runs"):
+    assert shown == [("uniform", "f8", 2)]
+    with pytest.raises(InvalidParameter, match="runs is 'mix:f8:99'; allowed: finished runs"):
         write_report(stores[:1], tmp_path / "r.html", runs="mix:8:99")
 
 
@@ -180,12 +180,17 @@ def test_several_dimensions_stand_one_after_the_other(tmp_path: Path) -> None:
 
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
-    plan = Plan.of(["mix", "JADE"], functions="1", dimension=2, instances="1-3", budget=100,
-                   uniform=False)  # fmt: skip
+    plan = Plan.of(
+        ["mix", "JADE"], suite("bbob", functions="1", dimension=2, instances="1-3"), budget=100,
+        uniform=False,
+    )  # fmt: skip
     units = list(plan.units())
     with Store.create_or_resume(tmp_path / "part.db", plan) as store:
-        store.record([run_unit(u, plan.competitors[u.method]) for u in units[:4]])
-        store.record([failed(units[4], "ZeroDivisionError: on purpose")])
+        store.record([
+            run_unit(u, plan.suite[u.problem], plan.competitors[u.method]) for u in units[:4]
+        ])  # fmt: skip
+        problem = plan.suite[units[4].problem]
+        store.record([failed(units[4], problem, "ZeroDivisionError: on purpose")])
     said = words(text(write_report([tmp_path / "part.db"], tmp_path / "r.html")))
     assert "part.db: 1 of 6 planned runs are not finished ( JADE 1)" in said
     assert "1 run of JADE failed and is in no number here: ZeroDivisionError: on purpose." in said
@@ -318,13 +323,15 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
 
 
 def test_nothing_finished_is_said(tmp_path: Path) -> None:
-    plan = Plan.of(["JADE"], functions="1", dimension=2, instances="1", uniform=False)
+    plan = Plan.of(
+        ["JADE"], suite("bbob", functions="1", dimension=2, instances="1"), uniform=False
+    )
     with Store.create_or_resume(tmp_path / "x.db", plan) as store:
         pass
     with pytest.raises(InvalidFile, match="x.db: nothing is finished yet; a report needs"):
         write_report([tmp_path / "x.db"], tmp_path / "r.html")
     with Store.create_or_resume(tmp_path / "x.db", plan) as store:
-        store.record([failed(u, "no") for u in plan.units()])
+        store.record([failed(u, plan.suite[u.problem], "no") for u in plan.units()])
     with pytest.raises(InvalidFile, match="finished yet .1 failed; uaos bench .*says why"):
         write_report([tmp_path / "x.db"], tmp_path / "r.html")
     assert not (tmp_path / "r.html").exists()
@@ -333,10 +340,10 @@ def test_nothing_finished_is_said(tmp_path: Path) -> None:
 def test_a_tuning_that_cannot_be_read_is_refused(stores: list[Path], tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     shutil.copy(stores[1], path)
-    with sqlite3.connect(path) as connection:
-        (setup,) = connection.execute("SELECT setup FROM tunings").fetchone()
-        other = setup.replace('"space"', '"room"')  # as another version might have written it
-        connection.execute("UPDATE tunings SET setup = ?, key = ?", (other, _hash(other)))
+    connection = connect(path, write=True)
+    (row,) = connection.execute("SELECT * FROM tunings").fetchall()
+    other = row[2].replace('"space"', '"room"')  # as another version might have written it
+    insert(connection, "tunings", [(*row[:2], other, *row[3:-1])], "INSERT OR REPLACE")
     connection.close()
     with pytest.raises(InvalidFile, match="old.db: the record of tuning 1 cannot be read"):
         write_report([path], tmp_path / "r.html")
@@ -363,9 +370,10 @@ def test_a_report_that_fails_leaves_the_old_one(
 def test_a_tuning_under_way_is_told_as_such(stores: list[Path], tmp_path: Path) -> None:
     path = tmp_path / "begun.db"
     shutil.copy(stores[1], path)
-    with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE tunings SET finished = NULL, data = NULL")
-        connection.execute("DELETE FROM elites")
+    connection = connect(path, write=True)
+    (row,) = connection.execute("SELECT * FROM tunings").fetchall()
+    insert(connection, "tunings", [(*row[:6], None, None)], "INSERT OR REPLACE")
+    connection.execute("DELETE FROM elites")
     connection.close()
     said = words(text(write_report([path], tmp_path / "r.html")))
     assert "The first race is not over yet." in said

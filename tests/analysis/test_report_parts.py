@@ -13,10 +13,10 @@ from report_cases import words
 
 from uaos.analysis import Ecdf, Results
 from uaos.errors import InvalidParameter
-from uaos.experiments.plan import numbers
 from uaos.experiments.store import Outcome
 from uaos.optimizers.history import History
 from uaos.optimizers.picture import PALETTE
+from uaos.problems.bbob import parse_numbers
 from uaos.reporting.report import html
 from uaos.reporting.report.chapter import chapter
 from uaos.reporting.report.courses import Chosen, change, parsed
@@ -67,7 +67,7 @@ def test_texts_are_escaped_and_markup_is_not() -> None:
 
 @given(st.sets(st.integers(1, 40), min_size=1))
 def test_numbers_are_written_as_the_command_line_reads_them(found: set[int]) -> None:
-    assert numbers("instances", spans(found), 1, 40) == sorted(found)
+    assert parse_numbers("instances", spans(found), 1, 40) == sorted(found)
 
 
 # Looks
@@ -120,14 +120,14 @@ def test_a_noted_curve_is_short_and_never_falls(times: list[float]) -> None:
 def test_profiles_of_several_functions_take_those_that_all_methods_have(
     made: Callable[..., Outcome],
 ) -> None:
-    def panels(*runs: tuple[str, int]) -> dict[str, tuple[int, ...]]:
+    def panels(*runs: tuple[str, int]) -> dict[str, tuple[str, ...]]:
         results = Results.from_outcomes([made(m, f, 1, solved_at=99) for m, f in runs])
         return {p.key: p.functions for p in chapter(results, 20).panels()}
 
     assert panels(("A", 1), ("A", 2), ("B", 1), ("B", 8)) == {
-        "all": (1,), "separable": (1,), "f1": (1,), "f2": (2,), "f8": (8,),
+        "all": ("f1",), "separable": ("f1",), "f1": ("f1",), "f2": ("f2",), "f8": ("f8",),
     }  # fmt: skip
-    assert panels(("A", 1), ("B", 8)) == {"f1": (1,), "f8": (8,)}
+    assert panels(("A", 1), ("B", 8)) == {"f1": ("f1",), "f8": ("f8",)}
 
 
 # Tables
@@ -169,11 +169,11 @@ def test_the_least_running_time_is_best_and_stars_say_how_sure(
     made: Callable[..., Outcome],
 ) -> None:
     found = chapter(two(made, 10), 20)
-    assert best(found, 1, 6) == {"A"}
+    assert best(found, "f1", 6) == {"A"}
     # ten against ten, fully apart: z = (50 - 1/2) / √(10 · 10 · 21 / 12) = 3.74, p = 1.8e-4
-    assert stars(found, 1, 6) == 3
+    assert stars(found, "f1", 6) == 3
     # three against three: p = 2 / C(6, 3) = 0.1
-    assert stars(chapter(two(made, 3), 20), 1, 6) == 0
+    assert stars(chapter(two(made, 3), 20), "f1", 6) == 0
 
 
 def test_stars_are_corrected_for_the_number_of_functions(made: Callable[..., Outcome]) -> None:
@@ -182,9 +182,9 @@ def test_stars_are_corrected_for_the_number_of_functions(made: Callable[..., Out
         for m, at in (("A", 200), ("B", 400)) for f in range(1, 11) for i in range(1, 6)
     ]  # fmt: skip
     # five against five: p = 2 / C(10, 5) = 0.0079, times ten functions
-    assert stars(chapter(Results.from_outcomes(outcomes), 20), 1, 6) == 0
-    one = [o for o in outcomes if o.function == 1]
-    assert stars(chapter(Results.from_outcomes(one), 20), 1, 6) == 2
+    assert stars(chapter(Results.from_outcomes(outcomes), 20), "f1", 6) == 0
+    one = [o for o in outcomes if o.function == "f1"]
+    assert stars(chapter(Results.from_outcomes(one), 20), "f1", 6) == 2
 
 
 def test_a_run_that_missed_the_target_is_worse_than_any_that_did_not(
@@ -193,16 +193,16 @@ def test_a_run_that_missed_the_target_is_worse_than_any_that_did_not(
     outcomes = [made("A", 1, i, solved_at=900) for i in range(1, 9)]
     outcomes += [made("B", 1, i, error=0.5) for i in range(1, 9)]
     found = chapter(Results.from_outcomes(outcomes), 20)
-    assert best(found, 1, 6) == {"A"}
-    assert stars(found, 1, 6) == 3  # eight against eight: p = 2 / C(16, 8) = 1.6e-4
+    assert best(found, "f1", 6) == {"A"}
+    assert stars(found, "f1", 6) == 3  # eight against eight: p = 2 / C(16, 8) = 1.6e-4
     # nobody but A reached 1e-7; both reached 1e0 and then A is not alone
-    assert best(found, 1, 1) != set()
+    assert best(found, "f1", 1) != set()
 
 
 def test_no_method_is_best_where_none_came(made: Callable[..., Outcome]) -> None:
     outcomes = [made(m, 1, i, error=50.0) for m in "AB" for i in (1, 2)]
     found = chapter(Results.from_outcomes(outcomes), 20)
-    assert best(found, 1, 0) == set()
+    assert best(found, "f1", 0) == set()
     assert stars(found, 1, 0) == 0
     assert "★" not in running_section(found, Looks(["A", "B"])).split("</table>")[0]
 
@@ -248,10 +248,10 @@ def test_change_is_more_than_what_chance_makes_of_few_offspring() -> None:
 
 @pytest.mark.parametrize(
     "given",
-    ["mix:8:3, a:b:1:2", ["mix:8:3", "a:b:1:2"], [("mix", 8, 3), Chosen("a:b", 1, 2)]],
+    ["mix:8:3, a:b:1:2", ["mix:8:3", "a:b:1:2"], [("mix", 8, 3), Chosen("a:b", "f1", 2)]],
 )
 def test_chosen_runs_are_read(given: object) -> None:
-    assert parsed(given) == [("mix", 8, 3), ("a:b", 1, 2)]
+    assert parsed(given) == [("mix", "f8", 3), ("a:b", "f1", 2)]
     assert parsed(None) is None
 
 

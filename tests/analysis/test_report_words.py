@@ -143,9 +143,9 @@ def test_with_many_methods_the_first_and_the_last_are_named(made: Make) -> None:
     )
 
 
-def tuned(best: dict[str, Any] | None, budget: str = "10D", where: str = "f1 20-D i16") -> Any:
+def tuned(best: dict[str, Any] | None, budget: str = "10D", where: str = "f1 i16 20-D") -> Any:
     """A tuning of which the report needs no more than this."""
-    setup = {"instances": [where], "budget": budget}
+    setup = {"problems": [where], "budget": budget}
     return SimpleNamespace(best=best, entry=SimpleNamespace(tuning=SimpleNamespace(setup=setup)))
 
 
@@ -163,7 +163,7 @@ def test_what_a_tuning_found_is_compared_with_all_others(made: Make) -> None:
         "After 200 it has reached 100.0% of the (function, target) pairs, the most of all." in text
     )
     # What was tuned as long as it was tested is not looked at half-way, nor in another dimension.
-    for view in (tuned(recipe, "50D"), tuned(recipe, where="f1 5-D i16")):
+    for view in (tuned(recipe, "50D"), tuned(recipe, where="f1 i16 5-D")):
         assert "It was tuned for" not in payoff(found, [view], looks)
     for view in (tuned(None), tuned(recipe | {"de": {"NP": 8}})):
         assert payoff(found, [view], looks) == ""

@@ -8,6 +8,7 @@ import pytest
 
 from uaos.analysis.tuning import Numbers, Shares, frequencies, importance, survival
 from uaos.errors import UnknownName
+from uaos.problems import suite
 from uaos.tuning.records import Candidate, Cost, Elimination, Elite, Step
 from uaos.tuning.store import TuningStore
 
@@ -17,7 +18,8 @@ SPACE = [
     {"name": "F", "low": 0.0, "high": 1.0, "log": False, "whole": False, "when": ""},
     {"name": "quality", "choices": ["only"], "when": ""},
 ]
-SETUP = {"space": SPACE, "runs": 40, "budget": "50D", "instances": ["f1 2-D i16"]}
+SUITE = suite("bbob", dimension=2, instances=[16])
+SETUP = {"space": SPACE, "runs": 40, "budget": "50D", "problems": ["f1 i16 2-D"]}
 
 
 def candidate(number: int, iteration: int = 1, **values: object) -> Candidate:
@@ -27,27 +29,27 @@ def candidate(number: int, iteration: int = 1, **values: object) -> Candidate:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[TuningStore]:
     """Race 1: twelve candidates whose costs are their numbers. Race 2: 1, 2, and two new ones."""
-    with TuningStore.create_or_resume(tmp_path / "x.db") as made:
+    with TuningStore.create_or_resume(tmp_path / "x.db", SUITE) as made:
         number = made.begin(SETUP)
-        connection = made._connection
-        connection.execute("INSERT INTO configurations VALUES ('key', '{}')")
+        with made._transaction():
+            made.add_methods({"key": "{}"})
         made.add_candidates(number, [candidate(n, reward="a", F=0.5) for n in range(1, 7)])
         made.add_candidates(
             number, [candidate(n, reward="b", F=0.5, W=10 * (n - 6)) for n in range(7, 13)]
         )
         first = range(1, 13)
-        made.add_step(number, Step(1, 1, "f1 2-D i16", 7, 12, 1, 12, position=0),
+        made.add_step(number, Step(1, 1, "f1 i16 2-D", 7, 12, 1, 12, position=0),
                       [], [Cost(n, 0, float(n)) for n in first])  # fmt: skip
-        made.add_step(number, Step(1, 2, "f1 2-D i16", 8, 3, 1, 24, pvalue=0.01, position=1),
+        made.add_step(number, Step(1, 2, "f1 i16 2-D", 8, 3, 1, 24, pvalue=0.01, position=1),
                       [Elimination(1, 2, n, 2.0 * n, "friedman") for n in range(4, 13)],
                       [Cost(n, 1, float(n)) for n in first])  # fmt: skip
-        made.add_step(number, Step(1, 3, "f1 2-D i16", 9, 2, 1, 27, pvalue=0.04, position=2),
+        made.add_step(number, Step(1, 3, "f1 i16 2-D", 9, 2, 1, 27, pvalue=0.04, position=2),
                       [Elimination(1, 3, 3, 9.0, "friedman")],
                       [Cost(n, 2, float(n)) for n in (1, 2, 3)])  # fmt: skip
         made.add_elites(number, [Elite(1, 1, 1, 3, 3.0, 1.0), Elite(1, 2, 2, 3, 6.0, 2.0)])
         made.add_candidates(number, [candidate(13, 2, reward="a", F=0.25),
                                      candidate(14, 2, reward="b", F=0.75, W=100)])  # fmt: skip
-        made.add_step(number, Step(2, 1, "f1 2-D i16", 7, 4, 14, 33, position=0),
+        made.add_step(number, Step(2, 1, "f1 i16 2-D", 7, 4, 14, 33, position=0),
                       [], [Cost(13, 0, 0.5), Cost(14, 0, 0.25)])  # fmt: skip
         made.add_elites(number, [Elite(2, 1, 14, 1, 1.0, 0.25), Elite(2, 2, 13, 1, 2.0, 0.5)])
         yield made
@@ -109,9 +111,10 @@ def test_a_parameter_that_did_not_vary_enough_is_not_judged(store: TuningStore) 
 
 def test_a_parameter_that_does_nothing_has_no_importance(tmp_path: Path) -> None:
     """Alternating values among ranked candidates: less than random groups explain, so 0."""
-    with TuningStore.create_or_resume(tmp_path / "x.db") as store:
+    with TuningStore.create_or_resume(tmp_path / "x.db", SUITE) as store:
         number = store.begin(SETUP)
-        store._connection.execute("INSERT INTO configurations VALUES ('key', '{}')")
+        with store._transaction():
+            store.add_methods({"key": "{}"})
         made = [candidate(n, reward="abba"[n % 4], F=n / 100) for n in range(40)]
         store.add_candidates(number, made)
         costs = [Cost(n, 0, float(n)) for n in range(40)]
@@ -124,7 +127,7 @@ def test_a_parameter_that_does_nothing_has_no_importance(tmp_path: Path) -> None
 
 
 def test_a_tuning_that_has_just_begun_can_be_looked_at(tmp_path: Path) -> None:
-    with TuningStore.create_or_resume(tmp_path / "x.db") as store:
+    with TuningStore.create_or_resume(tmp_path / "x.db", SUITE) as store:
         number = store.begin(SETUP)
         assert frequencies(store, number)["F"].winner is None
         assert survival(store, number) == []

@@ -5,58 +5,66 @@ import time
 from pathlib import Path
 
 from uaos.experiments import Outcome, Plan, Store, run_unit
+from uaos.problems import suite
 
 #: Small enough for a test: two methods on four functions in 2-D.
 SMALL = {"functions": "1-4", "dimension": 2, "instances": "1-3", "budget": 400, "uniform": False}
 
+_OF_THE_SUITE = ("functions", "dimension", "instances")
+
 
 def small_plan(*methods, **changes):
-    return Plan.of(methods or ("mix", "JADE"), **(SMALL | changes))
+    options = SMALL | changes
+    problems = suite("bbob", **{name: options.pop(name) for name in _OF_THE_SUITE})
+    return Plan.of(methods or ("mix", "JADE"), problems, **options)
 
 
 def essence(outcome: Outcome) -> tuple:
     """Everything but the time it took."""
-    plain = outcome._replace(hits=tuple(outcome.hits), seconds=0.0)
-    return tuple(plain)
+    trace = tuple(column.tobytes() for column in outcome.trace)
+    return tuple(outcome._replace(hits=tuple(outcome.hits), trace=trace, seconds=0.0))
 
 
 def content(path: Path) -> dict:
     """What a store holds, unit by unit, with the courses of the runs."""
     with Store.open(path) as store:
-        return {o[:5]: (essence(o), store.packed_course(o[:5])) for o in store.outcomes()}
+        return {
+            o.unit.key: (essence(o), store.packed_course(o.unit.key))
+            for o in store.outcomes(traces=True)
+        }
 
 
-def dies_on_f2(unit, competitor):
-    if unit.function == 2 and unit.instance == 1:
+def dies_on_f2(unit, problem, competitor):
+    if problem.function == "f2" and problem.instance == 1:
         os._exit(1)
-    return run_unit(unit, competitor)
+    return run_unit(unit, problem, competitor)
 
 
-def dies_once(unit, competitor):
+def dies_once(unit, problem, competitor):
     """Dies at the first unit of f2 that is run, and notes that in the file UAOS_TEST_MARK."""
-    if unit.function == 2:
+    if problem.function == "f2":
         try:
             os.close(os.open(os.environ["UAOS_TEST_MARK"], os.O_CREAT | os.O_EXCL))
         except FileExistsError:
             pass
         else:
             os._exit(1)
-    return run_unit(unit, competitor)
+    return run_unit(unit, problem, competitor)
 
 
-def raises_on_f3(unit, competitor):
-    if unit.function == 3:
+def raises_on_f3(unit, problem, competitor):
+    if problem.function == "f3":
         raise ZeroDivisionError("on purpose")
-    return run_unit(unit, competitor)
+    return run_unit(unit, problem, competitor)
 
 
-def slowly(unit, competitor):
+def slowly(unit, problem, competitor):
     time.sleep(0.05)
-    return run_unit(unit, competitor)
+    return run_unit(unit, problem, competitor)
 
 
-def tells_its_process(unit, competitor):
+def tells_its_process(unit, problem, competitor):
     with open(os.environ["UAOS_TEST_MARK"], "a") as file:
         file.write(f"{os.getpid()}\n")
     time.sleep(0.05)
-    return run_unit(unit, competitor)
+    return run_unit(unit, problem, competitor)

@@ -14,13 +14,12 @@ from uaos.experiments.records import failed
 
 
 @pytest.fixture(scope="module")
-def outcomes(tmp_path_factory: pytest.TempPathFactory) -> list[Outcome]:
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("coco") / "a.db"
     plan = small_plan("mix", "curr-to-pbest/1 (archived)", functions="1,8,10,24", budget=3000)
     with ThreadPoolExecutor(1) as executor:
         run(plan, path, executor)
-    with Store.open(path) as store:
-        return store.outcomes()
+    return path
 
 
 def expected_running_time(runs: list[Outcome], target: int) -> float:
@@ -32,12 +31,13 @@ def expected_running_time(runs: list[Outcome], target: int) -> float:
 
 @pytest.mark.filterwarnings("ignore")  # cocopp's own
 def test_cocopp_computes_our_running_times_from_the_folder(
-    outcomes: list[Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MPLBACKEND", "Agg")
     pytest.importorskip("six", reason="six is not installed: the extra uaos[coco]")
     cocopp = pytest.importorskip("cocopp", reason="cocopp is not installed: the extra uaos[coco]")
-    folders = export_coco(outcomes, tmp_path / "data")
+    with Store.open(path) as store:
+        outcomes, folders = store.outcomes(), export_coco(store, tmp_path / "data")
     assert len(folders) == 2
     # cocopp's own grid is 10 ** (k / 5), computed otherwise: up to some last digits above ours.
     asked = TARGETS * (1 + 1e-12)
@@ -45,7 +45,7 @@ def test_cocopp_computes_our_running_times_from_the_folder(
         loaded = cocopp.load(str(folder)).dictByDimFunc()[2]
         assert sorted(loaded) == [1, 8, 10, 24]
         for function, (dataset,) in loaded.items():
-            runs = [o for o in outcomes if o.method == method and o.function == function]
+            runs = [o for o in outcomes if o.method == method and o.function == f"f{function}"]
             assert dataset.instancenumbers == [run.instance for run in runs]
             assert dataset.readmaxevals == [run.evaluations for run in runs]
             for one, most in zip(runs, dataset.maxevals, strict=True):
@@ -60,13 +60,20 @@ def test_cocopp_computes_our_running_times_from_the_folder(
             np.testing.assert_array_equal(np.nan_to_num(evals, nan=-1), hits)
 
 
-def test_a_folder_is_never_overwritten(outcomes: list[Outcome], tmp_path: Path) -> None:
+def test_a_folder_is_never_overwritten(path: Path, tmp_path: Path) -> None:
     (tmp_path / "mix").mkdir()
-    with pytest.raises(InvalidParameter, match="a folder that does not exist yet"):
-        export_coco(outcomes, tmp_path)
+    with (
+        Store.open(path) as store,
+        pytest.raises(InvalidParameter, match="a folder that does not exist yet"),
+    ):
+        export_coco(store, tmp_path)
     assert [p.name for p in tmp_path.rglob("*")] == ["mix"]
 
 
 def test_failed_runs_are_left_out(tmp_path: Path) -> None:
-    with pytest.raises(InvalidParameter, match="a store with runs that are done"):
-        export_coco([failed(next(small_plan().units()), "lost").outcome], tmp_path)
+    plan = small_plan()
+    with Store.create_or_resume(tmp_path / "a.db", plan) as store:
+        unit = next(plan.units())
+        store.record([failed(unit, plan.suite[unit.problem], "lost")])
+        with pytest.raises(InvalidParameter, match="a store with runs that are done"):
+            export_coco(store, tmp_path / "data")

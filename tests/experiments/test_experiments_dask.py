@@ -53,7 +53,7 @@ def test_a_unit_that_kills_its_workers_is_recorded_and_the_rest_goes_on(
     found = content(tmp_path / "a.db")
     assert len(found) == 6
     for key, value in found.items():
-        if key[1] == 2 and key[3] == 1:
+        if key[1] == "f2 i1 2-D":
             assert value[0][-2] == "failed"
             assert "its worker died every time it was run" in value[0][-1]
         else:

@@ -6,35 +6,17 @@ import pytest
 
 import uaos
 from uaos.errors import InvalidParameter, NameClash, UaosError
-from uaos.experiments import Plan, training_set
-from uaos.experiments.plan import evaluations, numbers, problems
-
-
-def test_the_training_set_has_48_problems_and_the_test_set_the_312_others() -> None:
-    train, test = problems("1-24", "train"), problems("1-24", "test")
-    assert (len(train), len(test)) == (48, 312)
-    assert sorted(train + test) == problems("1-24", "all")
-    assert set(train) == training_set()
-    assert {f for f, _ in train} == set(range(1, 25))
-
-
-def test_the_first_problems_of_each_function_are_named_by_their_number() -> None:
-    few = problems("1-24", "test:4")
-    assert len(few) == 24 * 4
-    for f in range(1, 25):
-        of = [pair for pair in problems("1-24", "test") if pair[0] == f]
-        assert [pair for pair in few if pair[0] == f] == of[:4]
-    assert problems("3", "all:2") == [(3, 1), (3, 2)]
-    with pytest.raises(InvalidParameter, match="instances is 'test:0'; allowed: a set with"):
-        problems("1-24", "test:0")
+from uaos.experiments import Plan
+from uaos.experiments.plan import evaluations
+from uaos.problems import suite
 
 
 def test_a_unit_has_the_same_seed_in_every_plan_that_has_it() -> None:
-    small = Plan.of(["mix"], functions="3", instances="2", uniform=False)
-    large = Plan.of(["JADE", "mix"], functions="1-5", instances="1-4", repetitions=2)
+    small = Plan.of(["mix"], suite(functions="3", instances="2"), uniform=False)
+    large = Plan.of(["JADE", "mix"], suite(functions="1-5", instances="1-4"), repetitions=2)
     assert set(small.units()) <= set(large.units())
     assert len({u.seed for u in large.units()}) == len(large) == 3 * 5 * 4 * 2
-    other = Plan.of(["mix"], functions="3", instances="2", uniform=False, seed=2)
+    other = Plan.of(["mix"], suite(functions="3", instances="2"), uniform=False, seed=2)
     assert next(other.units()).seed != next(small.units()).seed
 
 
@@ -60,20 +42,6 @@ def test_two_methods_of_one_name_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "meant"),
-    [("1-5,8", [1, 2, 3, 4, 5, 8]), ("3", [3]), (" 2 , 1 - 2", [1, 2]), ([7, 7, 2], [2, 7])],
-)
-def test_numbers_are_lists_and_ranges(text: str, meant: list[int]) -> None:
-    assert numbers("functions", text, 1, 24) == meant
-
-
-@pytest.mark.parametrize("text", ["", "0", "25", "5-3", "1,,2", "a", "1-", "-1", "1.5", [0], []])
-def test_other_numbers_are_refused(text: str) -> None:
-    with pytest.raises(InvalidParameter, match="functions is "):
-        numbers("functions", text, 1, 24)
-
-
-@pytest.mark.parametrize(
     ("budget", "meant"),
     [(None, 2_000_000), ("10000D", 200_000), (5000, 5000), ("2e6", 2_000_000), ("1e5d", 2_000_000)],
 )
@@ -94,12 +62,10 @@ def test_another_budget_is_refused(budget: str) -> None:
         ({"methods": ["BIPOP-CMA"]}, "did you mean 'BIPOP-CMA-ES'"),
         ({"methods": []}, "at least one method"),
         ({"methods": ["nowhere.toml"]}, "nowhere.toml: there is no such file"),
-        ({"dimension": 7}, "dimension is 7; allowed: one of 2, 3, 5"),
+        ({"suite": "bob"}, "unknown suite 'bob'; did you mean 'bbob'"),
         ({"repetitions": 0}, "repetitions is 0"),
         ({"seed": -1}, "seed is -1"),
         ({"seed": 1.5}, "seed is 1.5"),
-        ({"instances": "tests"}, '\'tests\'; allowed: "train", "test", "all", "test:4", or'),
-        ({"functions": "1-30"}, "functions is '1-30'"),
     ],
 )
 def test_a_plan_that_cannot_be_is_refused(changes: dict, message: str) -> None:

@@ -63,7 +63,7 @@ def test_an_exception_fails_its_unit_and_the_rest_goes_on(expected: dict, tmp_pa
         run(small_plan(), tmp_path / "a.db", executor, work=stubs.raises_on_f3)
         found = content(tmp_path / "a.db")
         bad = {key for key, ((*_, status, _), _) in found.items() if status == "failed"}
-        assert bad == {key for key in expected if key[1] == 3}
+        assert bad == {key for key in expected if key[1].startswith("f3 ")}
         assert {found[key][0][-1] for key in bad} == {"ZeroDivisionError: on purpose"}
         # Failed is a result: it is run again only if that is wished.
         run(small_plan(), tmp_path / "a.db", executor)
@@ -80,7 +80,7 @@ def test_a_unit_that_kills_its_worker_is_recorded_and_the_rest_goes_on(
 ) -> None:
     run(small_plan(), tmp_path / "a.db", jobs=2, work=stubs.dies_on_f2)
     found = content(tmp_path / "a.db")
-    bad = {key for key in expected if key[1] == 2 and key[3] == 1}
+    bad = {key for key in expected if key[1] == "f2 i1 2-D"}
     for key in expected:
         if key in bad:
             assert found[key][0][-2] == "failed"
@@ -110,7 +110,7 @@ def test_the_culprit_is_isolated_where_one_death_breaks_everything(
     found = content(tmp_path / "a.db")
     assert len(found) == 4
     for key, value in found.items():
-        if key[1] == 2 and key[3] == 1:
+        if key[1] == "f2 i1 2-D":
             assert value[0][-2] == "failed"
         else:
             assert value == expected[key]
@@ -132,8 +132,9 @@ def test_an_executor_that_cannot_be_made_again_ends_the_run_with_advice(
 def test_a_script_without_a_main_guard_gets_advice_instead_of_failed_units(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        "from uaos.experiments import Plan, run\n"
-        "plan = Plan.of(['mix'], functions='1', dimension=2, instances='1', budget=100)\n"
+        "import uaos\nfrom uaos.experiments import Plan, run\n"
+        "suite = uaos.suite('bbob', functions='1', dimension=2, instances='1')\n"
+        "plan = Plan.of(['mix'], suite, budget=100)\n"
         "run(plan, 'a.db', jobs=1)\n"
     )
     done = subprocess.run(

@@ -1,15 +1,16 @@
 """A unit depends on itself alone, and its hits are exact to the evaluation."""
 
+import zlib
+
 import numpy as np
 import pytest
 from experiment_stubs import essence
 
 import uaos
-from uaos.experiments import ECDF_TARGETS, FINAL, TARGETS, Unit, course, run_unit
-from uaos.experiments.hits import Hits
-from uaos.experiments.peers import PEERS
+from uaos.experiments import ECDF_TARGETS, FINAL, TARGETS, Outcome, Trace, Unit, course, run_unit
+from uaos.experiments.recorder import NO_TRACE, Recorder, pack_trace, unpack_trace
 from uaos.experiments.records import derived_seed
-from uaos.problems import BBOB
+from uaos.problems import BBOB, Problem, sphere
 
 
 def test_the_targets_are_cocos() -> None:
@@ -26,26 +27,22 @@ def brute_force_hits(errors: list[float]) -> list[int]:
     ]
 
 
+def run(name: str, problem: Problem, seed: int, budget: int) -> Outcome:
+    unit = Unit(name, problem.name, 1, seed, budget)
+    return run_unit(unit, problem, uaos.configuration(name)).outcome
+
+
 @pytest.mark.parametrize("name", ["mix", "JADE", "U-AOS-FW"])
-def test_hits_are_those_of_the_recorded_sequence_of_evaluations(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hits_are_those_of_the_recorded_sequence_of_evaluations(name: str) -> None:
     seen: list[float] = []
 
     class Recording(BBOB):
-        def __init__(self, *arguments: int) -> None:
-            super().__init__(*arguments)
-            plain = self._evaluate
+        def evaluate(self, points: np.ndarray) -> np.ndarray:
+            values = super().evaluate(points)
+            seen.extend(values - self.optimum)
+            return values
 
-            def evaluate(x: np.ndarray) -> float:
-                seen.append(plain(x) - self.f_opt)
-                return plain(x)
-
-            self._evaluate = evaluate
-
-    monkeypatch.setattr("uaos.experiments.units.BBOB", Recording)
-    unit = Unit(name, 1, 2, 3, 1, 17, 6000)
-    outcome = run_unit(unit, uaos.configuration(name)).outcome
+    outcome = run(name, Recording(1, 2, 3), 17, 6000)
     assert outcome.hits.tolist() == brute_force_hits(seen)
     assert outcome.evaluations == len(seen)
     assert outcome.error == min(seen)
@@ -53,41 +50,100 @@ def test_hits_are_those_of_the_recorded_sequence_of_evaluations(
 
 
 @pytest.mark.parametrize("sizes", [[1], [2, 3], [50], [7, 1, 30]])
-def test_hits_do_not_depend_on_how_values_are_grouped(sizes: list[int]) -> None:
+def test_what_is_recorded_does_not_depend_on_how_values_are_grouped(sizes: list[int]) -> None:
     rng = np.random.default_rng(1)
     values = 5.0 + 10.0 ** rng.uniform(-9, 5, 200)
     values[rng.random(200) < 0.1] = np.nan
-    values[3] = np.inf
-    one_by_one, grouped = Hits(5.0), Hits(5.0)
-    for value in values:
-        one_by_one.see_one(value)
-    left = values
-    for turn in range(1000):
-        size = sizes[turn % len(sizes)]
-        if len(left):
-            grouped.see(left[:size])
-        left = left[size:]
-    assert grouped.at.tolist() == one_by_one.at.tolist() == brute_force_hits(list(values - 5.0))
-    assert grouped.evaluations == one_by_one.evaluations == 200
-    assert grouped.error == one_by_one.error
+    values[0], values[3], values[5] = np.nan, np.inf, -np.inf
+    for optimum in (5.0, None):
+        one_by_one, grouped = Recorder(optimum), Recorder(optimum)
+        for value in values:
+            one_by_one.see(np.array([value]))
+        left = values
+        for turn in range(1000):
+            size = sizes[turn % len(sizes)]
+            if len(left):
+                grouped.see(left[:size])
+            left = left[size:]
+        assert grouped.hits.tolist() == one_by_one.hits.tolist()
+        finite = np.where(np.isfinite(values), values, np.nan)
+        if optimum is not None:
+            assert grouped.hits.tolist() == brute_force_hits(list(finite - 5.0))
+        assert grouped.evaluations == one_by_one.evaluations == 200
+        assert grouped.best == one_by_one.best == np.nanmin(finite)
+        for one, other in zip(grouped.trace(), one_by_one.trace(), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def improvements(values: np.ndarray) -> list[tuple[int, float]]:
+    """Every improvement, counted by hand."""
+    found: list[tuple[int, float]] = []
+    for number, value in enumerate(values.tolist(), 1):
+        if not found or value < found[-1][1]:
+            found.append((number, value))
+    return found
+
+
+@pytest.mark.parametrize("optimum", [3.0, None])
+def test_a_trace_resolves_every_target_to_its_step(optimum: float | None) -> None:
+    # 20,000 values that fall from 1e6 to 1e-9 above 3: 15 decades, more than 400 steps of 0.01.
+    rng = np.random.default_rng(2)
+    values = 3.0 + 10.0 ** (np.linspace(6, -9, 20_000) + rng.normal(0, 0.3, 20_000))
+    recorder = Recorder(optimum)
+    for batch in np.array_split(values, 130):
+        recorder.see(batch)
+    trace, every = recorder.trace(), improvements(values)
+    assert set(zip(*(column.tolist() for column in trace), strict=True)) <= set(every)
+    assert (trace.evaluations[0], trace.values[0]) == every[0]
+    assert (trace.evaluations[-1], trace.values[-1]) == every[-1]
+    assert 100 < len(trace.values) <= 400
+    # 15 decades in 400 entries: a step of 0.04, and a single improvement may be larger than that.
+    for at, value in every:
+        gap = np.log10((value - 3.0 + 1e-12) / (trace.values - 3.0 + 1e-12))
+        assert np.abs(gap).min() < 0.09, (at, value)
+
+
+def test_a_trace_comes_back_from_its_bytes() -> None:
+    trace = Trace(np.array([1, 7, 5_000_000_000]), np.array([1e5, 2.5, -1.0]))
+    back = unpack_trace(pack_trace(trace))
+    np.testing.assert_array_equal(back.evaluations, trace.evaluations)
+    np.testing.assert_allclose(back.values, trace.values, rtol=1e-6)
+    assert back.values[-1] == -1.0
+    assert len(unpack_trace(pack_trace(NO_TRACE)).values) == 0
+    with pytest.raises(ValueError, match="wrong length"):
+        unpack_trace(zlib.compress(bytes(10**6)))
+
+
+def test_without_an_optimum_a_run_ends_with_its_budget_and_hits_nothing() -> None:
+    unknown = Problem(sphere, [(-5, 5)] * 2, vectorized=True)
+    outcome = run("mix", unknown, 5, 4000)
+    assert (outcome.evaluations, outcome.status) == (4000, "done")
+    assert np.isnan(outcome.error)
+    assert outcome.best < 1e-8
+    assert (outcome.hits == -1).all()
+    assert outcome.trace.values[-1] == outcome.best
+    known = run("mix", Problem(sphere, [(-5, 5)] * 2, vectorized=True, optimum=0.0), 5, 4000)
+    assert known.solved
+    assert known.evaluations < 4000
 
 
 def test_a_run_ends_with_the_generation_that_reaches_the_final_target() -> None:
-    outcome = run_unit(Unit("mix", 1, 2, 1, 1, 5, 50_000), uaos.configuration("mix")).outcome
+    outcome = run("mix", BBOB(1, 2, 1), 5, 50_000)
     assert outcome.solved
     assert outcome.error <= FINAL
     assert outcome.hits[-1] <= outcome.evaluations < outcome.hits[-1] + 20
 
 
 def test_a_budget_is_exact() -> None:
-    outcome = run_unit(Unit("JADE", 3, 5, 1, 1, 5, 777), uaos.configuration("JADE")).outcome
+    outcome = run("JADE", BBOB(3, 5, 1), 5, 777)
     assert outcome.evaluations == 777
     assert not outcome.solved
 
 
 def test_a_unit_gives_the_same_again() -> None:
-    unit = Unit("mix", 8, 5, 2, 1, 99, 3000)
-    first, second = (run_unit(unit, uaos.configuration("mix")) for _ in range(2))
+    problem = BBOB(8, 5, 2)
+    unit = Unit("mix", problem.name, 1, 99, 3000)
+    first, second = (run_unit(unit, problem, uaos.configuration("mix")) for _ in range(2))
     assert essence(first.outcome) == essence(second.outcome)
     assert first.course == second.course
 
@@ -120,27 +176,34 @@ def test_the_course_of_a_run_comes_back_thinned() -> None:
 
 
 def test_an_exception_is_a_failed_run_with_its_reason() -> None:
-    outcome = run_unit(Unit("mix", 99, 2, 1, 1, 1, 100), uaos.configuration("mix")).outcome
+    def broken(x: np.ndarray) -> float:
+        raise ZeroDivisionError("on purpose")
+
+    outcome = run("mix", Problem(broken, [(0, 1)], optimum=0.0), 1, 100)
     assert outcome.status == "failed"
-    assert outcome.reason.startswith("InvalidParameter: function of a BBOB problem is 99")
-    assert outcome.error == float("inf")
+    assert outcome.reason == "ZeroDivisionError: on purpose"
+    assert outcome.best == outcome.error == float("inf")
     assert (outcome.hits == -1).all()
 
 
-def test_the_cma_es_peer_solves_counts_and_repeats() -> None:
+@pytest.mark.parametrize("returned", ["1.5", 1j, None, [1, 2]])
+def test_a_function_that_returns_no_number_fails_its_run(returned: object) -> None:
+    outcome = run("mix", Problem(lambda x: returned, [(0, 1)], name="odd"), 1, 100)
+    assert outcome.status == "failed"
+    assert outcome.reason.startswith("InvalidFeedback: odd: ")
+
+
+def test_any_optimizer_of_the_catalogue_runs_and_repeats() -> None:
+    for name in ("CMA-ES", "JADE"):
+        first, second = (run(name, BBOB(1, 5), 3, 20_000) for _ in range(2))
+        assert essence(first) == essence(second)
+        assert first.solved, first.reason
+
+
+def test_bipop_cma_es_of_pycma_leaves_the_global_generator_alone() -> None:
     pytest.importorskip("cma", reason="pycma is not installed: the extra uaos[peers]")
-    peer = PEERS["BIPOP-CMA-ES"]
     state = np.random.get_state()[1].copy()  # noqa: NPY002
-    first, second = (run_unit(Unit(peer.name, 1, 5, 1, 1, 3, 5000), peer) for _ in range(2))
-    assert essence(first.outcome) == essence(second.outcome)
+    outcome = run("BIPOP-CMA-ES", BBOB(24, 2), 4, 4000)
     assert (np.random.get_state()[1] == state).all()  # noqa: NPY002
-    assert first.outcome.solved
-    assert first.outcome.evaluations == first.outcome.hits[-1] < 2000
-
-
-def test_the_cma_es_peer_restarts_until_the_budget_is_spent() -> None:
-    pytest.importorskip("cma", reason="pycma is not installed: the extra uaos[peers]")
-    peer = PEERS["BIPOP-CMA-ES"]
-    outcome = run_unit(Unit(peer.name, 24, 2, 1, 1, 4, 4000), peer).outcome
     assert outcome.status == "done", outcome.reason
     assert outcome.solved or outcome.evaluations == 4000

@@ -18,8 +18,8 @@ from evaluator_stubs import BUDGET, PROBLEMS, cheap
 import uaos
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.experiments import Stopped, Unit, WorkersLost, run_unit
+from uaos.problems import BBOB, Suite
 from uaos.tuning.evaluator import Evaluator, Result, run_one
-from uaos.tuning.instances import Instance
 from uaos.tuning.objective import OBJECTIVES
 from uaos.tuning.store import TuningStore
 
@@ -54,15 +54,15 @@ def counting(work=cheap):
 
 @pytest.fixture
 def store(tmp_path: Path) -> TuningStore:
-    with TuningStore.create_or_resume(tmp_path / "t.db") as made:
+    with TuningStore.create_or_resume(tmp_path / "t.db", PROBLEMS) as made:
         yield made
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_a_cost_is_the_objective_of_the_run(objective: str, store: TuningStore) -> None:
     problem = PROBLEMS[2]
-    unit = Unit("mix", *problem, 1, 7, BUDGET)
-    expected = run_unit(unit, MIX).outcome
+    unit = Unit("mix", problem.name, 1, 7, BUDGET)
+    expected = run_unit(unit, problem, MIX).outcome
     with Evaluator(store, objective, BUDGET, AtOnce()) as evaluator:
         (result,) = evaluator.evaluate([(MIX, problem, 7)])
     assert result.cost == OBJECTIVES[objective](expected)
@@ -95,7 +95,7 @@ def test_results_are_in_the_order_of_the_tasks(store: TuningStore) -> None:
 def test_what_the_store_has_is_not_run_again(tmp_path: Path) -> None:
     work, asked = counting()
     with (
-        TuningStore.create_or_resume(tmp_path / "t.db") as store,
+        TuningStore.create_or_resume(tmp_path / "t.db", PROBLEMS) as store,
         Evaluator(store, "error", BUDGET, AtOnce(), work=work) as evaluator,
     ):
         first = evaluator.evaluate(TASKS[:8])
@@ -105,7 +105,7 @@ def test_what_the_store_has_is_not_run_again(tmp_path: Path) -> None:
     assert [r.cached for r in second] == [True] * 8 + [False] * 4
     assert [r.cost for r in second[:8]] == [r.cost for r in first]
     with (
-        TuningStore.create_or_resume(tmp_path / "t.db") as store,
+        TuningStore.create_or_resume(tmp_path / "t.db", PROBLEMS) as store,
         Evaluator(store, "error", BUDGET, AtOnce(), work=work) as evaluator,
     ):
         third = evaluator.evaluate(TASKS)
@@ -139,15 +139,18 @@ def test_another_objective_uses_the_same_runs(store: TuningStore) -> None:
     assert costs["error"] != costs["anytime"]
 
 
-def test_a_budget_is_a_number_or_depends_on_the_problem(store: TuningStore) -> None:
+def test_a_budget_is_a_number_or_depends_on_the_problem(tmp_path: Path) -> None:
     work, asked = counting()
-    tasks = [(MIX, Instance(1, dimension, 16), 1) for dimension in (2, 5)]
+    problems = Suite("two", [BBOB(1, dimension, 16) for dimension in (2, 5)])
+    store = TuningStore.create_or_resume(tmp_path / "t.db", problems)
+    tasks = [(MIX, problem, 1) for problem in problems]
     with Evaluator(store, "error", lambda p: 100 * p.dimension, AtOnce(), work=work) as evaluator:
         evaluator.evaluate(tasks)
     assert [budget for *_, budget in asked] == [200, 500]
     with Evaluator(store, "error", 200, AtOnce(), work=work) as evaluator:
         assert [r.cached for r in evaluator.evaluate(tasks)] == [True, False]
-    assert [unit.budget for unit in store.cached()] == [200, 500, 200]
+    assert sorted(unit.budget for unit in store.cached()) == [200, 200, 500]
+    store.close()
 
 
 def test_what_comes_back_together_is_one_transaction(
@@ -181,8 +184,10 @@ def test_a_run_that_raises_is_a_failed_run_and_the_rest_goes_on(store: TuningSto
     with Evaluator(store, "error", BUDGET, AtOnce(), work=stubs.raises_on_f3) as evaluator:
         results = evaluator.evaluate(TASKS)
     for (_, problem, _), result in zip(TASKS, results, strict=True):
-        assert (result.cost == float("inf")) == (problem.function == 3)
-        assert result.reason == ("ZeroDivisionError: on purpose" if problem.function == 3 else "")
+        assert (result.cost == float("inf")) == (problem.function == "f3")
+        assert result.reason == (
+            "ZeroDivisionError: on purpose" if problem.function == "f3" else ""
+        )
     # failed is a result: it is run again only if that is wished
     with Evaluator(store, "error", BUDGET, AtOnce(), work=cheap) as evaluator:
         assert evaluator.evaluate(TASKS) == [r._replace(cached=True) for r in results]
@@ -288,7 +293,7 @@ def test_what_cannot_be_is_refused(
 def test_a_seed_that_a_store_cannot_keep_is_refused(seed: int, store: TuningStore) -> None:
     with (
         Evaluator(store, "error", BUDGET, AtOnce(), work=cheap) as evaluator,
-        pytest.raises(InvalidParameter, match=f"seed is {seed}; allowed: a whole number 0 to 2"),
+        pytest.raises(InvalidParameter, match=f"seed is {seed}; allowed: an integer 0 to 2"),
     ):
         evaluator.evaluate([(MIX, PROBLEMS[0], seed)])
 
@@ -340,7 +345,7 @@ def test_it_works_in_a_thread_where_signals_cannot_be_caught(tmp_path: Path) -> 
 
     def elsewhere() -> None:
         with (
-            TuningStore.create_or_resume(tmp_path / "t.db") as store,
+            TuningStore.create_or_resume(tmp_path / "t.db", PROBLEMS) as store,
             Evaluator(store, "error", BUDGET, AtOnce(), work=cheap) as evaluator,
         ):
             costs.extend(r.cost for r in evaluator.evaluate(TASKS))
@@ -378,7 +383,7 @@ from uaos.tuning.evaluator import Evaluator
 from uaos.tuning.store import TuningStore
 if __name__ == "__main__":
     tasks = [(uaos.configuration(n), p, 1) for p in stubs.PROBLEMS for n in ("mix", "JADE")]
-    with TuningStore.create_or_resume(sys.argv[1]) as store:
+    with TuningStore.create_or_resume(sys.argv[1], stubs.PROBLEMS) as store:
         with Evaluator(store, "error", stubs.BUDGET, jobs=2, work=stubs.slowly) as evaluator:
             evaluator.evaluate(tasks)
 """
@@ -406,7 +411,7 @@ def test_a_killed_tuner_loses_only_what_is_in_flight(tmp_path: Path) -> None:
     assert seen.items() <= found.items()
     assert 3 <= len(found) < len(TASKS)
     with (
-        TuningStore.create_or_resume(path) as store,
+        TuningStore.create_or_resume(path, PROBLEMS) as store,
         Evaluator(store, "error", BUDGET, AtOnce()) as evaluator,
     ):
         results = evaluator.evaluate(TASKS)

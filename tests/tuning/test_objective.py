@@ -9,7 +9,9 @@ from uaos.analysis.ecdf import ecdf
 from uaos.analysis.results import Results
 from uaos.errors import UnknownName
 from uaos.experiments.records import Outcome, Unit, failed
+from uaos.experiments.records import outcome as made_outcome
 from uaos.experiments.targets import TARGETS
+from uaos.problems import BBOB
 from uaos.tuning.objective import OBJECTIVES, objective
 
 
@@ -17,7 +19,11 @@ def outcome(hits: list[int] | np.ndarray, *, error: float = 1.0, budget: int = 2
     """A run in 2-D that reached the first targets at `hits`, and no other."""
     at = np.full(len(TARGETS), -1, np.int64)
     at[: len(hits)] = hits
-    return Outcome("m", 1, 2, 1, 1, 1, budget, budget, error, at, 0.1, "done", "")
+    problem = BBOB(1, 2, 1)
+    return made_outcome(
+        Unit("m", problem.name, 1, 1, budget), problem, evaluations=budget, error=error,
+        best=problem.optimum + error, hits=at,
+    )  # fmt: skip
 
 
 def test_the_error_is_that_of_the_end() -> None:
@@ -31,15 +37,20 @@ def test_one_solved_run_is_as_good_as_another(error: float) -> None:
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_a_failed_run_costs_infinity(name: str) -> None:
-    unit = Unit("m", 1, 2, 1, 1, 1, 2000)
-    assert objective(name)(failed(unit, "lost").outcome) == float("inf")
+    unit = Unit("m", "f1 i1 2-D", 1, 1, 2000)
+    assert objective(name)(failed(unit, BBOB(1, 2, 1), "lost").outcome) == float("inf")
     # whatever it had reached before
     assert objective(name)(outcome([1] * 61, error=0.0)._replace(status="failed")) == float("inf")
 
 
-@pytest.mark.parametrize("error", [float("inf"), float("nan")])
-def test_a_run_that_measured_nothing_costs_infinity(error: float) -> None:
-    assert objective("error")(outcome([], error=error)) == float("inf")
+def test_a_run_that_measured_nothing_costs_infinity() -> None:
+    assert objective("error")(outcome([], error=float("inf"))) == float("inf")
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_without_a_known_optimum_the_cost_is_the_best_value(name: str) -> None:
+    run = outcome([])._replace(error=float("nan"), best=-3.5)
+    assert objective(name)(run) == -3.5
 
 
 def test_the_area_is_computed_by_hand() -> None:

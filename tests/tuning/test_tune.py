@@ -14,13 +14,13 @@ from tuning_cases import AtOnce, sade_with
 import uaos
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.optimizers.catalogue import configuration
+from uaos.problems import suite
 from uaos.tuning.design import INITIAL, design
-from uaos.tuning.instances import Instance
 from uaos.tuning.racer import IterationEnded, IterationStarted, Sampled, Step
 from uaos.tuning.store import TuningStore
 from uaos.tuning.tune import Plan, Tuned, candidate_words, initial_candidates, seconds_so_far, tune
 
-PROBLEMS = tuple(Instance(f, 2, 16) for f in (1, 2, 8))
+PROBLEMS = suite("bbob", functions="1,2,8", dimension=2, instances=[16])
 
 
 class Killed(BaseException):
@@ -211,8 +211,6 @@ def test_a_plan_that_cannot_be_is_refused_before_anything_is_written(tmp_path: P
         plan(tuner="race")
     with pytest.raises(UnknownName, match="unknown objective"):
         plan(objective="eror")
-    with pytest.raises(InvalidParameter, match="instances is .*; allowed: at least one problem"):
-        Plan(small(), ())
     with pytest.raises(InvalidParameter, match="budget"):
         plan(budget="many")
     with pytest.raises(InvalidParameter, match="runs is 95; allowed: at least 96"):

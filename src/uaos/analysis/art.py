@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from uaos.analysis.best2009 import TABLE_TARGETS, best2009
 from uaos.analysis.restarts import sample_size, simulated_restarts
-from uaos.analysis.results import Runs, column
+from uaos.analysis.results import Runs, column, random_stream
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class AverageRunningTime:
 
     method: str
     dimension: int
-    function: int
+    function: str
     target: float
     art: float
     successes: int
@@ -85,7 +85,9 @@ def running_times(
         low = high = np.inf
         successes = int(np.isfinite(row).sum())
         if successes:
-            rng = np.random.default_rng([seed, runs.dimension, runs.function, column(target)])
+            rng = np.random.default_rng(
+                [seed, runs.dimension, random_stream(runs.function), column(target)]
+            )
             drawn = simulated_restarts(row, runs.evaluations, sample_size(len(row)), rng)
             low, high = np.percentile(drawn, [10, 90], method="hazen")
         cells.append(

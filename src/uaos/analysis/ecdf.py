@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uaos.analysis.restarts import sample_size, simulated_restarts
-from uaos.analysis.results import Runs
+from uaos.analysis.results import Runs, random_stream
 from uaos.experiments.targets import ECDF_TARGETS
-from uaos.problems.bbob import CLASSES
+from uaos.problems.bbob import GROUPS
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def ecdf(
     if asked not in runs.kept:
         times = runs.evaluations_to(wanted)
         if restarts:
-            rng = np.random.default_rng([seed, runs.dimension, runs.function])
+            rng = np.random.default_rng([seed, runs.dimension, random_stream(runs.function)])
             size = sample_size(len(runs))
             each = [simulated_restarts(row, runs.evaluations, size, rng) for row in times]
             times = np.array(each)
@@ -82,8 +82,8 @@ def combined(curves: Sequence[Ecdf]) -> Ecdf:
 def profiles(runs: Sequence[Runs], *, restarts: bool = False, seed: int = 1) -> dict[str, Ecdf]:
     """Profiles of a method: by function ("f1" …), by class of functions, and "all"."""
     single = {r.function: ecdf(r, restarts=restarts, seed=seed) for r in runs}
-    curves = {f"f{function}": curve for function, curve in single.items()}
-    for name, members in CLASSES.items():
+    curves = dict(single)
+    for name, members in GROUPS.items():
         if present := [single[f] for f in members if f in single]:
             curves[name] = combined(present)
     return curves | {"all": combined(list(single.values()))} if single else curves

@@ -5,16 +5,15 @@ Sharma, M., López-Ibáñez, M. & Kazakov, D. (2020), "Unified framework for the
 selection of discrete parameters".
 """
 
-import csv
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 import numpy as np
 
 from uaos.analysis.art import running_times
 from uaos.analysis.results import Results
-from uaos.experiments.plan import problems
+from uaos.problems import Published
+from uaos.problems.bbob import REFERENCE, bbob
 
 #: Where the published runs were made.
 DIMENSION = 20
@@ -32,20 +31,11 @@ NOTES = {
 
 
 @dataclass(frozen=True)
-class Published:
-    """One published cell, infinite `ratio` where the target was never reached."""
-
-    ratio: float
-    successes: int
-    trials: int
-
-
-@dataclass(frozen=True)
 class Cell:
     """Our aRT ratio beside the published one."""
 
     method: str
-    function: int
+    function: str
     target: float
     ours: float
     published: float
@@ -73,7 +63,7 @@ class PaperComparison:
 
     method: str
     cells: tuple[Cell, ...]
-    solved: dict[int, tuple[int, int, int, int]]
+    solved: dict[str, tuple[int, int, int, int]]
     budget: int
     largest: int
 
@@ -104,7 +94,7 @@ def against_paper(results: Results, *, seed: int = 1) -> list[PaperComparison]:
 def _compared(results: Results, method: str, seed: int) -> PaperComparison:
     budget, largest = BUDGETS[method], 0
     cells: list[Cell] = []
-    solved: dict[int, tuple[int, int, int, int]] = {}
+    solved: dict[str, tuple[int, int, int, int]] = {}
     for whole in results.of(method, DIMENSION):
         runs = whole.on(held_out_instances(whole.function)).cut(budget)
         if not len(runs):
@@ -117,19 +107,16 @@ def _compared(results: Results, method: str, seed: int) -> PaperComparison:
     return PaperComparison(method, tuple(cells), solved, budget, largest)
 
 
-def held_out_instances(function: int) -> tuple[int, ...]:
+def held_out_instances(function: str) -> tuple[int, ...]:
     """The 13 of the instances 1 to 15 that were not used for tuning."""
-    return tuple(instance for _, instance in problems([function], "test"))
+    return tuple(p.instance for p in bbob(functions=[int(function[1:])]) if p.instance)
 
 
 @cache
-def published() -> dict[tuple[str, int, float], Published]:
+def published() -> dict[tuple[str, str, float], Published]:
     """The published table, by (our name of the method, function, target)."""
     ours = {theirs: name for name, theirs in NAMES.items()}
-    text = files("uaos").joinpath("data/art_published.csv").read_text(encoding="utf-8")
     return {
-        (ours[row["algorithm"]], int(row["function"]), float(row["target"])): Published(
-            float(row["art_ratio"]), int(row["successes"]), int(row["trials"])
-        )
-        for row in csv.DictReader(text.splitlines())
+        (ours[cell.algorithm], cell.function, cell.target): cell
+        for cell in REFERENCE.published("paper")
     }

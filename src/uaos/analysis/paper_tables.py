@@ -13,13 +13,13 @@ FLAG = " !"
 
 def paper_table(compared: PaperComparison) -> Table:
     """One method, function by function: ours, then the published number."""
-    by_function: dict[int, list[Cell]] = {}
+    by_function: dict[str, list[Cell]] = {}
     for cell in compared.cells:
         by_function.setdefault(cell.function, []).append(cell)
     rows = []
     for function, cells in by_function.items():
         ours, trials, theirs, of = compared.solved[function]
-        rows.append((str(function), *map(_beside, cells), f"{ours}/{trials} · {theirs}/{of}"))
+        rows.append((function, *map(_beside, cells), f"{ours}/{trials} · {theirs}/{of}"))
     records = [
         {"method": c.method, "published_as": NAMES[c.method], "dimension": DIMENSION,
          "function": c.function, "target": c.target, "ratio": c.ours,

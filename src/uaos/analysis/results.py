@@ -1,5 +1,7 @@
 """What came out of experiments, arranged for analysis: the runs of a method on a function."""
 
+import re
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -13,6 +15,7 @@ from uaos.errors import InvalidParameter, UnknownName
 from uaos.experiments.plan import UNIFORM
 from uaos.experiments.store import Outcome, Store, differing
 from uaos.experiments.targets import FINAL, TARGETS
+from uaos.problems import natural_key
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Runs:
 
     method: str
     dimension: int
-    function: int
+    function: str
     instances: NDArray[np.int64]
     evaluations: NDArray[np.int64]
     errors: NDArray[np.float64]
@@ -69,6 +72,13 @@ class Runs:
 
 
 @cache
+def random_stream(function: str) -> int:
+    """The number that a function's random draws are derived from: 12 for f12."""
+    number = re.fullmatch(r"f(\d+)", function)
+    return int(number[1]) if number else zlib.crc32(function.encode())
+
+
+@cache
 def column(target: float) -> int:
     """Where a target stands among the recorded ones."""
     near = int(np.argmin(np.abs(np.log10(TARGETS) - np.log10(target)))) if target > 0 else -1
@@ -86,7 +96,7 @@ def column(target: float) -> int:
 class Results:
     """Runs of several methods, by (method, dimension, function); failed units are counted only."""
 
-    runs: Mapping[tuple[str, int, int], Runs]
+    runs: Mapping[tuple[str, int, str], Runs]
     failed: Mapping[str, int] = field(default_factory=dict)
     configurations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
@@ -101,20 +111,20 @@ class Results:
         return tuple(sorted({dimension for _, dimension, _ in self.runs}))
 
     @property
-    def functions(self) -> tuple[int, ...]:
-        """The functions, ascending."""
-        return tuple(sorted({function for _, _, function in self.runs}))
+    def functions(self) -> tuple[str, ...]:
+        """The functions, in natural order: f2 before f10."""
+        return tuple(sorted({function for _, _, function in self.runs}, key=natural_key))
 
     def of(self, method: str, dimension: int) -> list[Runs]:
         """One method's runs in one dimension, function by function."""
-        keys = sorted(k for k in self.runs if k[0] == method and k[1] == dimension)
-        return [self.runs[k] for k in keys]
+        keys = [k for k in self.runs if k[0] == method and k[1] == dimension]
+        return [self.runs[k] for k in sorted(keys, key=lambda k: natural_key(k[2]))]
 
     def select(
         self,
         *,
         methods: Sequence[str] | None = None,
-        functions: Iterable[int] | None = None,
+        functions: Iterable[str] | None = None,
         dimension: int | None = None,
     ) -> "Results":
         """Only these methods (uniform choice always stays), functions and dimension."""
@@ -145,18 +155,18 @@ class Results:
         done: dict[tuple[Any, ...], Outcome] = {}
         failed: dict[tuple[Any, ...], Outcome] = {}
         for o in outcomes:
-            unit = (o.method, o.dimension, o.function, o.instance, o.repetition, o.seed)
+            unit = (o.method, o.problem, o.repetition, o.seed)
             if o.status != "done":
                 failed[unit] = o
             elif unit in done and done[unit].budget != o.budget:
-                name = f"{o.method} on f{o.function}, {o.dimension}-D, instance {o.instance}"
+                name = f"{o.method} on {o.problem}"
                 budgets = f"{done[unit].budget:,} and {o.budget:,}"
                 raise InvalidParameter(
                     "budget", budgets, "one for the same run in all stores", owner=name
                 )
             else:
                 done.setdefault(unit, o)
-        groups: dict[tuple[str, int, int], list[Outcome]] = {}
+        groups: dict[tuple[str, int, str], list[Outcome]] = {}
         for o in done.values():
             groups.setdefault((o.method, o.dimension, o.function), []).append(o)
         counts: dict[str, int] = {}
@@ -183,11 +193,11 @@ class Results:
         return cls.from_outcomes(outcomes, configurations)
 
 
-def _gathered(key: tuple[str, int, int], group: list[Outcome]) -> Runs:
-    group = sorted(group, key=lambda o: (o.instance, o.repetition, o.seed))
+def _gathered(key: tuple[str, int, str], group: list[Outcome]) -> Runs:
+    group = sorted(group, key=lambda o: (o.instance or 0, o.problem, o.repetition, o.seed))
     return Runs(
         *key,
-        instances=np.array([o.instance for o in group], np.int64),
+        instances=np.array([o.instance or 0 for o in group], np.int64),
         evaluations=np.array([o.evaluations for o in group], np.int64),
         errors=np.array([o.error for o in group], np.float64),
         hits=np.array([o.hits for o in group], np.int64).reshape(len(group), len(TARGETS)),

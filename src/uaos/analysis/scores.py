@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from uaos.analysis.results import Results, Runs, column
 from uaos.experiments.targets import FINAL
+from uaos.problems import natural_key
 
 
 def decades(runs: Runs, limit: float) -> NDArray[np.float64]:
@@ -35,17 +36,17 @@ class Scores:
     """
 
     methods: tuple[str, ...]
-    problems: tuple[tuple[int, int], ...]
+    problems: tuple[tuple[str, int], ...]
     values: NDArray[np.float64]
     left_out: int = 0
 
     def by_function(self) -> "Scores":
         """One row a function: the median over its instances, which are much alike."""
         functions = np.array([function for function, _ in self.problems])
-        kinds = np.unique(functions)
+        kinds = list(dict.fromkeys(functions.tolist()))
         rows = [np.median(self.values[functions == f], axis=0) for f in kinds]
         values = np.array(rows).reshape(len(kinds), len(self.methods))
-        return Scores(self.methods, tuple((int(f), 0) for f in kinds), values)
+        return Scores(self.methods, tuple((str(f), 0) for f in kinds), values)
 
 
 def scores(results: Results, dimension: int, methods: Sequence[str] | None = None) -> Scores:
@@ -53,9 +54,9 @@ def scores(results: Results, dimension: int, methods: Sequence[str] | None = Non
     names = tuple(results.methods if methods is None else methods)
     names = tuple(name for name in names if results.of(name, dimension))
     limit = max((r.evaluations.max() for n in names for r in results.of(n, dimension)), default=1)
-    found: list[dict[tuple[int, int], float]] = []
+    found: list[dict[tuple[str, int], float]] = []
     for name in names:
-        of: dict[tuple[int, int], float] = {}
+        of: dict[tuple[str, int], float] = {}
         for runs in results.of(name, dimension):
             score = decades(runs, float(limit))
             for instance in np.unique(runs.instances):
@@ -63,6 +64,6 @@ def scores(results: Results, dimension: int, methods: Sequence[str] | None = Non
                 of[runs.function, int(instance)] = float(np.median(score[at]))
         found.append(of)
     every = set().union(*found)
-    shared = sorted(every.intersection(*found))
+    shared = sorted(every.intersection(*found), key=lambda p: (natural_key(p[0]), p[1]))
     values = np.array([[of[p] for of in found] for p in shared]).reshape(len(shared), len(names))
     return Scores(names, tuple(shared), values, len(every) - len(shared))

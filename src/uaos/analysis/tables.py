@@ -15,7 +15,7 @@ from uaos.analysis.restarts import ROOM
 from uaos.analysis.results import Results, Runs
 from uaos.analysis.statistics import ALPHA, Pair, Ranking
 from uaos.files import whole_file
-from uaos.problems.bbob import CLASSES
+from uaos.problems.bbob import GROUPS
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def overview(results: Results, dimension: int, ranking: Ranking, *, seed: int = 
         raw = {r.function: ecdf(r).area(limit) for r in of}
         restarted = {r.function: ecdf(r, restarts=True, seed=seed).area(ROOM * limit) for r in of}
         for name in (*present, "all"):
-            members = [r for r in of if name == "all" or r.function in CLASSES[name]]
+            members = [r for r in of if name == "all" or r.function in GROUPS[name]]
             solved, trials = sum(r.solved for r in members), sum(map(len, members))
             cells.append(f"{solved}/{trials}" if trials else "–")
             areas = {
@@ -105,7 +105,7 @@ def overview(results: Results, dimension: int, ranking: Ranking, *, seed: int = 
 
 def _classes(runs: Iterable[Runs]) -> tuple[str, ...]:
     functions = {r.function for r in runs}
-    return tuple(name for name, members in CLASSES.items() if functions & set(members))
+    return tuple(name for name, members in GROUPS.items() if functions & set(members))
 
 
 def art_table(results: Results, dimension: int, *, seed: int = 1) -> Table:
@@ -117,7 +117,7 @@ def art_table(results: Results, dimension: int, *, seed: int = 1) -> Table:
                 continue
             runs = results.runs[method, dimension, function]
             cells = running_times(runs, seed=seed)
-            rows.append((str(function), method, *map(_cell, cells), f"{runs.solved}/{len(runs)}"))
+            rows.append((function, method, *map(_cell, cells), f"{runs.solved}/{len(runs)}"))
             records += [_record(cell) for cell in cells]
     return Table(
         "art", f"aRT divided by that of best2009, {dimension}-D",

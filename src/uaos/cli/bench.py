@@ -28,6 +28,7 @@ from uaos.experiments.export import export as export_table
 from uaos.experiments.merge import merge as merge_stores
 from uaos.experiments.plan import UNIFORM
 from uaos.experiments.store import Tally
+from uaos.problems import suite
 
 
 @app.command(
@@ -110,8 +111,8 @@ def bench(
         raise InvalidParameter("--methods", None, "names separated by commas, such as mix,JADE")
     names = listed(methods)
     plan = Plan.of(
-        names, functions=functions, dimension=dim, instances=instances, budget=budget,
-        repetitions=repetitions, seed=seed, uniform=not without_uniform,
+        names, suite("bbob", functions=functions, dimension=dim, instances=instances),
+        budget=budget, repetitions=repetitions, seed=seed, uniform=not without_uniform,
     )  # fmt: skip
     if len(plan.competitors) > len(set(names)) and UNIFORM not in names:
         console.print("uniform is added, to show whether adapting pays (--without-uniform: not)")
@@ -145,15 +146,14 @@ def _show(path: Path, status: bool, table: Path | None, coco_folder: Path | None
             for outcome in store.outcomes():
                 if outcome.status == "failed":
                     console.print(Text(
-                        f"failed: {outcome.method} on f{outcome.function} instance "
-                        f"{outcome.instance}, repetition {outcome.repetition}: {outcome.reason}"
+                        f"failed: {outcome.unit}: {outcome.reason}"
                     ))  # fmt: skip
         if table is not None:
             outcomes = store.outcomes()
             export_table(outcomes, table)
             console.print(Text(f"written: {table}, {len(outcomes)} rows"))
         if coco_folder is not None:
-            for folder in export_coco(store.outcomes(), coco_folder):
+            for folder in export_coco(store, coco_folder):
                 console.print(Text(f"written: {folder}"))
 
 

@@ -50,11 +50,15 @@ def show_comparison(
     """Compare methods: solved, aRT against best2009, ECDF areas, tests, and a verdict."""
     # Here, as scipy's statistics would slow down the start of every other command.
     from uaos.analysis import Results, compare, write_csv
-    from uaos.experiments.plan import numbers
+    from uaos.problems.bbob import parse_numbers
 
     wanted = None if methods is None else listed(methods)
     _check_outputs(csv, markdown)
-    kept = None if functions is None else numbers("functions", functions, 1, 24)
+    kept = (
+        None
+        if functions is None
+        else [f"f{n}" for n in parse_numbers("functions", functions, 1, 24)]
+    )
     results = Results.read(*stores).select(methods=wanted, functions=kept)
     comparison = compare(results, paper=against_paper, seed=seed)
     for section in comparison.sections:

@@ -171,7 +171,7 @@ def _of_experiment(
 def _of_run(stores: list[Path], asked: dict[str, Any], style: "Style") -> "Figure":
     """The figure of the one run that was asked for, or of the first that fits."""
     from uaos.experiments import Store
-    from uaos.problems import BBOB
+    from uaos.problems.bbob import TITLES
     from uaos.reporting.figures import operators
 
     for option, value in (("method", "NAME"), ("function", "NUMBER")):
@@ -185,20 +185,20 @@ def _of_run(stores: list[Path], asked: dict[str, Any], style: "Style") -> "Figur
             if asked["method"] not in known:
                 continue
             for o in store.outcomes(asked["method"]):
-                key = {"dim": o.dimension, "function": o.function, "instance": o.instance,
-                       "repetition": o.repetition}  # fmt: skip
+                key = {"dim": o.dimension, "function": int(o.function[1:]),
+                       "instance": o.instance or 0, "repetition": o.repetition}  # fmt: skip
                 finished.append(key)
                 if any(asked.get(option, value) != value for option, value in key.items()):
                     continue
-                run = (o.method, o.function, o.dimension, o.instance, o.repetition)
-                if (history := store.history(*run)) is None or not len(history):
+                if (history := store.history(o.method, o.problem, o.repetition)) is None or not len(
+                    history
+                ):
                     continue
-                problem = BBOB(o.function, o.dimension, o.instance)
                 title = (
-                    f"{o.method} on f{o.function} {problem.name}, {o.dimension}-D, "
+                    f"{o.method} on {o.function} {TITLES[o.function]}, {o.dimension}-D, "
                     f"instance {o.instance}"
                 )
-                return operators(history, problem.f_opt, title, style=style)
+                return operators(history, o.best - o.error, title, style=style)
     if asked["method"] not in known:
         raise UnknownName("method", asked["method"], dict.fromkeys(known), hint="(in the files)")
     raise _no_run(asked, finished)
@@ -275,14 +275,9 @@ def _check_stores(kind: str, stores: list[Path]) -> None:
 
 def _fitting(path: Path) -> list[str]:
     """The kinds of figures that fit the file; one that is no store of ours is refused."""
-    from uaos.experiments.storefile import EXPERIMENT, application, check
-    from uaos.tuning.records import TUNING
+    from uaos.experiments.store import TUNING, kind_of
 
-    try:
-        tuning = application(path) == TUNING.application
-    except OSError as error:
-        raise InvalidFile(f"{path}: cannot be read ({error.strerror})") from None
-    check(path, TUNING if tuning else EXPERIMENT)
+    tuning = kind_of(path) == TUNING
     return [kind for kind, about in _KINDS.items() if about.tuning == tuning]
 
 

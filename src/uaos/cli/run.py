@@ -66,11 +66,11 @@ def run(
 
         result = minimize(
             problem, problem.bounds, method=method, budget=limit, seed=seed, popsize=popsize,
-            target=problem.f_opt + SOLVED, callback=show,
+            target=problem.optimum + SOLVED, callback=show,
         )  # fmt: skip
     console.print(_summary(problem, method, result, panel.seconds))
     if plot is not None and result.history is not None:
-        result.history.plot(plot, f_opt=problem.f_opt)
+        result.history.plot(plot, f_opt=problem.optimum)
         console.print(f"drawn: {plot}")
     if result.message == INTERRUPTED_RUN:
         sys.exit(INTERRUPTED)
@@ -90,8 +90,8 @@ class _Panel:
     """The live picture of a run, drawn ten times a second at most."""
 
     def __init__(self, problem: BBOB, method: str, budget: int) -> None:
-        self.title = f"{method} on f{problem.function} {problem.name}, {problem.dimension}-D"
-        self.f_opt, self.budget = problem.f_opt, budget
+        self.title = f"{method} on {problem.function} {problem.title}, {problem.dimension}-D"
+        self.f_opt, self.budget = problem.optimum, budget
         self.start = time.perf_counter()
         self._next = 0.0
 
@@ -124,12 +124,12 @@ def _bar(share: float, width: int) -> Text:
 
 
 def _summary(problem: BBOB, method: str, result: Result, seconds: float) -> RenderableType:
-    error = result.fun - problem.f_opt
+    error = result.fun - problem.optimum
     verdict = (
         Text("solved", style="bold green") if error <= SOLVED else Text("not solved", style="bold")
     )
     table = Table.grid(padding=(0, 2))
-    table.add_row("problem", f"f{problem.function} {problem.name}, {problem.dimension}-D, "
+    table.add_row("problem", f"{problem.function} {problem.title}, {problem.dimension}-D, "
                   f"instance {problem.instance}")  # fmt: skip
     table.add_row("method", method)
     table.add_row("outcome", Text.assemble(verdict, f": best - f_opt = {error:.3e}"))

@@ -135,8 +135,9 @@ def tune_command(
     """
     # Here, as a tuner would slow down the start of every other command.
     from uaos.cli import tune_job as job
+    from uaos.problems import suite
     from uaos.tuning.design import narrow
-    from uaos.tuning.instances import instances as problems
+    from uaos.tuning.instances import check_training
     from uaos.tuning.racer import Rules
     from uaos.tuning.tune import Plan
 
@@ -145,7 +146,9 @@ def tune_command(
     if status:
         job.show_status(_needed(store), plot)
         return
-    training = problems(instances, functions=functions, dimension=dim, force=force)
+    training = check_training(
+        suite("bbob", instances=instances, functions=functions, dimension=dim), force=force
+    )
     design = narrow(
         job.wanted_design(space, method, free, pool, dim), fix or (), limit or (), space_file
     )

@@ -166,12 +166,12 @@ def report(plan: Plan, store: Path, tuned: Tuned, output: Path, imported: Path |
         console.print(Text(failures, style="yellow"))
     best.to_toml(output)
     console.print(Text(f"written: {output}, the winner"))
-    dimensions = sorted({i.dimension for i in plan.instances})
+    dimensions = sorted({i.dimension for i in plan.suite})
     command = ["uaos", *(["--import", str(imported)] if imported else []), "bench", "test.db",
                "--methods", f"{output},{_RIVAL}", "--dim", str(dimensions[-1]),
                "--instances", "test", "--budget", str(plan.budget)]  # fmt: skip
     console.print(Text.assemble("next: ", (shlex.join(command), "bold")), soft_wrap=True)
-    if any(instance.test for instance in plan.instances):
+    if any(problem.held_out for problem in plan.suite):
         console.print(Text(
             "It was trained on test problems, where its results now say nothing about others",
             style="yellow",
@@ -212,8 +212,8 @@ def _failures(plan: Plan, store: Path) -> str:
     runs = "1 run" if len(failed) == 1 else f"{len(failed)} runs"
     first = failed[0]
     return (
-        f"{runs} failed: {first.reason} (the first, on f{first.function} {first.dimension}-D "
-        f"i{first.instance}); --retry-failed runs what failed again"
+        f"{runs} failed: {first.reason} (the first, on {first.problem}); "
+        "--retry-failed runs what failed again"
     )
 
 
@@ -254,7 +254,7 @@ def export(plan: Plan, irace_folder: Path | None, configspace_file: Path | None)
         if irace_folder.exists() and not irace_folder.is_dir():
             raise InvalidParameter("--export-irace", str(irace_folder), "a folder, new or not")
         write_files(
-            irace_folder, plan.design.space, plan.instances, runs=plan.runs, seed=plan.seed,
+            irace_folder, plan.design.space, plan.suite, runs=plan.runs, seed=plan.seed,
             rules=plan.rules, initial=plan.initial,
         )  # fmt: skip
         console.print(Text(f"written: {irace_folder}"))

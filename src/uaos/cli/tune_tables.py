@@ -11,8 +11,8 @@ from rich.text import Text
 from uaos.cli.tune_view import clock, free_words
 from uaos.optimizers.configuration import Configuration
 from uaos.params import Choice
+from uaos.problems import Suite
 from uaos.tuning.design import Design
-from uaos.tuning.instances import Instance
 from uaos.tuning.racer import least_budget, races_planned
 from uaos.tuning.records import Tuning
 from uaos.tuning.store import TuningStore
@@ -23,14 +23,14 @@ def plan_table(plan: Plan, starts: str, output: Path) -> RenderableType:
     """What a tuning is going to do."""
     space = plan.design.space
     least = least_budget(space.free, plan.rules)
-    limits = sorted({plan.evaluations(i) for i in plan.instances})
+    limits = sorted({plan.evaluations(i) for i in plan.suite})
     each = " or ".join(f"{n:,}" for n in limits)
     plural = "" if space.free == 1 else "s"
     table = Table.grid(padding=(0, 2))
     fixed = len(space) - space.free
     more = f" ({fixed} fixed)" if fixed else ""
     table.add_row("parameters", f"{space.free} free{more}; --show-space lists them")
-    table.add_row("trains on", training(plan.instances, plan.training_set))
+    table.add_row("trains on", training(plan.suite, plan.training_set))
     table.add_row(
         "runs", f"{plan.runs:,} × {each} evaluations at most = {plan.runs * limits[-1]:,} (least: "
         f"{least:,} runs for {space.free} free parameter{plural})",
@@ -62,15 +62,15 @@ def plan_table(plan: Plan, starts: str, output: Path) -> RenderableType:
     return Group(*parts, Text(""))
 
 
-def training(instances: Sequence[Instance], which: str) -> str:
+def training(suite: Suite, which: str) -> str:
     """The training problems in a few words."""
-    functions = len({i.function for i in instances})
-    dimensions = ", ".join(f"{d}-D" for d in sorted({i.dimension for i in instances}))
-    plural = "" if len(instances) == 1 else "s"
+    functions = len({i.function for i in suite})
+    dimensions = ", ".join(f"{d}-D" for d in sorted({i.dimension for i in suite}))
+    plural = "" if len(suite) == 1 else "s"
     kinds = "1 function" if functions == 1 else f"{functions} functions"
-    seen = sum(i.test for i in instances)
+    seen = sum(i.held_out for i in suite)
     forced = f"; {seen} of them are TEST problems" if seen else ""
-    return f"{len(instances)} problem{plural} of {kinds}, {dimensions} ({which}){forced}"
+    return f"{len(suite)} problem{plural} of {kinds}, {dimensions} ({which}){forced}"
 
 
 def space_table(design: Design) -> RenderableType:
@@ -138,7 +138,7 @@ def status_table(store: TuningStore, tunings: Sequence[Tuning]) -> RenderableTyp
         table.add_row(
             str(tuning.id), tuning.started[:16].replace("T", " "), f"{used:,} of {setup['runs']:,}",
             f"{len(races)} of {races[-1].planned}" if races else "0",
-            f"{len(setup['instances'])} ({setup['training_set']})", str(setup["budget"]),
+            f"{len(setup['problems'])} ({setup['training_set']})", str(setup["budget"]),
             str(setup["objective"]), str(setup["seed"]),
             clock(steps[-1].elapsed) if steps else "", "finished" if tuning.finished else "begun",
         )  # fmt: skip

@@ -7,14 +7,15 @@ not in the store. Failed units are left out.
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 
 from uaos.errors import InvalidParameter
 from uaos.experiments.records import Outcome
+from uaos.experiments.store import Store
 from uaos.experiments.targets import TARGETS
-from uaos.problems import BBOB
+from uaos.problems.bbob import NAME
 
 # A value just below its target: printed digits must not lift it above.
 _BELOW = 1.0 - 1e-9
@@ -22,9 +23,14 @@ _BELOW = 1.0 - 1e-9
 _ABOVE = 1e9
 
 
-def export_coco(outcomes: Sequence[Outcome], folder: str | os.PathLike[str]) -> list[Path]:
+def export_coco(store: Store, folder: str | os.PathLike[str]) -> list[Path]:
     """Write a data folder for each method into `folder`; their paths."""
     parent = Path(folder)
+    if store.suite != NAME:
+        raise InvalidParameter(
+            "export-coco", str(parent), f"a store of the suite {NAME}; this one is of {store.suite}"
+        )
+    outcomes = store.outcomes()
     methods: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
         if outcome.status == "done" and outcome.evaluations:
@@ -48,7 +54,9 @@ def export_coco(outcomes: Sequence[Outcome], folder: str | os.PathLike[str]) -> 
 def _write(method: str, outcomes: Iterable[Outcome], place: Path) -> None:
     groups: dict[int, dict[int, list[Outcome]]] = {}
     for outcome in outcomes:
-        groups.setdefault(outcome.function, {}).setdefault(outcome.dimension, []).append(outcome)
+        groups.setdefault(int(outcome.function[1:]), {}).setdefault(outcome.dimension, []).append(
+            outcome
+        )
     place.mkdir(parents=True)
     name = method.replace("'", "’")
     for function, dimensions in sorted(groups.items()):
@@ -75,7 +83,7 @@ def _write(method: str, outcomes: Iterable[Outcome], place: Path) -> None:
 
 def _trial(run: Outcome) -> str:
     """One run: a row where targets were reached, and one where it ended."""
-    f_opt = BBOB(run.function, run.dimension, run.instance).f_opt
+    f_opt = run.best - run.error
     reached = {1: _ABOVE}
     for target, hit in zip(TARGETS, run.hits, strict=True):
         if hit > 0:

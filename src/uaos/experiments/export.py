@@ -10,8 +10,9 @@ from uaos.errors import InvalidParameter
 from uaos.experiments.records import Outcome
 from uaos.experiments.targets import TARGETS
 from uaos.extras import optional
+from uaos.files import whole_file
 
-_PLAIN = tuple(name for name in Outcome._fields if name != "hits")
+_PLAIN = tuple(name for name in Outcome._fields if name not in ("hits", "trace"))
 
 #: The columns: the fields of an outcome, then the evaluation at which each target was reached.
 COLUMNS = (*_PLAIN, *(f"hit {target:.3g}" for target in TARGETS))
@@ -23,7 +24,7 @@ def export(outcomes: Sequence[Outcome], path: str | os.PathLike[str]) -> None:
     if not target.absolute().parent.is_dir():
         raise InvalidParameter("export", str(target), "a file in a folder that exists")
     if target.suffix.lower() == ".csv":
-        with open(target, "w", newline="", encoding="utf-8") as file:
+        with whole_file(target) as part, open(part, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(COLUMNS)
             writer.writerows(_rows(outcomes))
@@ -43,4 +44,5 @@ def _parquet(outcomes: Sequence[Outcome], target: Path) -> None:
     parquet = optional("pyarrow.parquet", "a Parquet file", "pyarrow", "parquet")
     columns = list(zip(*_rows(outcomes), strict=True)) or [()] * len(COLUMNS)
     table = pyarrow.table([pyarrow.array(column) for column in columns], names=COLUMNS)
-    parquet.write_table(table, target)
+    with whole_file(target) as part:
+        parquet.write_table(table, part)

@@ -6,53 +6,61 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from uaos.experiments.recorder import NO_TRACE, Trace
 from uaos.experiments.targets import TARGETS
+from uaos.problems import Problem
 
 
 class Unit(NamedTuple):
-    """One run of an experiment: a method on a problem, for the so-manieth time."""
+    """One run of an experiment: a method on a problem, with a seed and a budget."""
 
     method: str
-    function: int
-    dimension: int
-    instance: int
+    problem: str
     repetition: int
     seed: int
     budget: int
 
     @property
-    def key(self) -> tuple[str, int, int, int, int]:
+    def key(self) -> tuple[str, str, int]:
         """What tells the unit from the others of its experiment."""
-        return self[:5]
+        return self[:3]
 
     def __str__(self) -> str:
-        return (
-            f"{self.method} on f{self.function}, {self.dimension}-D, instance {self.instance}, "
-            f"repetition {self.repetition}"
-        )
+        return f"{self.method} on {self.problem}, repetition {self.repetition}"
 
 
 class Outcome(NamedTuple):
     """What came out of a unit.
 
-    `error` is the best f - f_opt as measured (infinite if nothing was). `hits[t]` is the
-    evaluation, counted from 1, at which f - f_opt <= TARGETS[t] was first seen, -1 for never.
-    `status` is "done", or "failed" with the `reason`.
+    `best` is the best value seen, infinite if there was none; `error` is `best` minus the optimum,
+    NaN if that is not known. `hits[t]` is the evaluation, counted from 1, at which an error of at
+    most `TARGETS[t]` was first seen, -1 for never (or if the optimum is not known). `trace` has the
+    improvements; it is empty where it was not asked for. `status` is "done", or "failed" with the
+    `reason`.
     """
 
     method: str
-    function: int
+    problem: str
+    function: str
+    group: str
     dimension: int
-    instance: int
+    instance: int | None
     repetition: int
     seed: int
     budget: int
     evaluations: int
+    best: float
     error: float
     hits: NDArray[np.int64]
+    trace: Trace
     seconds: float
     status: str
     reason: str
+
+    @property
+    def unit(self) -> Unit:
+        """The unit of work."""
+        return Unit(self.method, self.problem, self.repetition, self.seed, self.budget)
 
     @property
     def solved(self) -> bool:
@@ -73,11 +81,20 @@ def derived_seed(experiment: int, *identity: Any) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
 
-def failed(unit: Unit, reason: str) -> Finished:
-    """The record of a unit of which nothing came back."""
-    hits = np.full(len(TARGETS), -1, np.int64)
-    outcome = Outcome(
-        *unit, evaluations=0, error=float("inf"), hits=hits, seconds=0.0, status="failed",
-        reason=reason[:1000],
+def outcome(unit: Unit, problem: Problem, **measured: Any) -> Outcome:
+    """The outcome of a unit on a problem; what is not given is that of a run that saw nothing."""
+    values: dict[str, Any] = {
+        "evaluations": 0, "best": float("inf"),
+        "error": float("nan") if problem.optimum is None else float("inf"),
+        "hits": np.full(len(TARGETS), -1, np.int64), "trace": NO_TRACE, "seconds": 0.0,
+        "status": "done", "reason": "",
+    }  # fmt: skip
+    return Outcome(
+        unit.method, problem.name, problem.function, str(problem.group), problem.dimension,
+        problem.instance, unit.repetition, unit.seed, unit.budget, **(values | measured),
     )  # fmt: skip
-    return Finished(outcome, None)
+
+
+def failed(unit: Unit, problem: Problem, reason: str) -> Finished:
+    """The record of a unit of which nothing came back."""
+    return Finished(outcome(unit, problem, status="failed", reason=reason[:1000]), None)

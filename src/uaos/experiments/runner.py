@@ -9,7 +9,9 @@ from uaos.experiments.plan import Plan
 from uaos.experiments.pools import check_pool, pool_for
 from uaos.experiments.records import Finished, Unit, failed
 from uaos.experiments.store import Store, Tally
-from uaos.experiments.units import Competitor, run_unit
+from uaos.experiments.units import run_unit
+from uaos.optimizers.configuration import Configuration
+from uaos.problems import Problem
 
 __all__ = ["Progress", "Stopped", "run"]
 
@@ -23,7 +25,7 @@ def run(
     dask: str | None = None,
     retry_failed: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
-    work: Callable[[Unit, Competitor], Finished] = run_unit,
+    work: Callable[[Unit, Problem, Configuration], Finished] = run_unit,
 ) -> dict[str, Tally]:
     """Run what the store at `path` does not have yet of the plan; how far each method is then.
 
@@ -41,8 +43,11 @@ def run(
             pool = pool_for(executor, jobs, dask, len(missing))
             journal = _Journal(store, len(plan), len(missing), on_progress)
             coordinator = Coordinator(
-                missing, pool, work=work, failed=failed, on_results=journal.write,
-                arguments=lambda unit: (unit, plan.competitors[unit.method]),
+                missing, pool, work=work, on_results=journal.write,
+                failed=lambda unit, reason: failed(unit, plan.suite[unit.problem], reason),
+                arguments=lambda unit: (
+                    unit, plan.suite[unit.problem], plan.competitors[unit.method]
+                ),
             )  # fmt: skip
             finished = False
             try:

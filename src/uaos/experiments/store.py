@@ -1,59 +1,100 @@
-"""What came out: one SQLite file an experiment, written by one coordinator in transactions.
+"""What came out of experiments: one SQLite file each, written by one coordinator in transactions.
 
-Killed at any moment, the file opens and holds every unit that was finished; the same plan then runs
-what is missing. Readers need not wait for the writer.
+Killed at any moment, the file opens and holds every run that was finished; the same plan then runs
+what is missing. Readers need not wait for the writer. A row that is not what was written is left
+out, and its run is made again when the experiment is continued.
 """
 
+import contextlib
 import datetime
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from uaos.errors import InvalidFile, UnknownName
-from uaos.experiments import course, hits
+from uaos.experiments import course, legacy
 from uaos.experiments.plan import Plan, PlanConflict
+from uaos.experiments.recorder import (
+    NO_TRACE,
+    Trace,
+    hits_from_bytes,
+    pack_trace,
+    unpack_trace,
+)
 from uaos.experiments.records import Finished, Outcome, Unit
 from uaos.experiments.storefile import (
+    APPLICATION,
+    FORMAT,
+    OLD_TUNING,
+    REPEATABLE,
     Lock,
     OpenStore,
     StoreInUse,
-    as_table,
+    as_mapping,
     check,
     check_folder,
     connect,
     create,
+    format_of,
+    insert,
+    is_whole,
+    reading,
 )
 from uaos.experiments.targets import TARGETS
 from uaos.experiments.versions import versions
 from uaos.optimizers.history import History
+from uaos.problems import Problem, Suite
 
-__all__ = ["Outcome", "Span", "Store", "StoreInUse", "Tally"]
+__all__ = ["Outcome", "ProblemRecord", "RunTable", "Span", "Store", "StoreInUse", "Tally"]
+
+#: The two things a store can be of.
+BENCHMARK, TUNING = "benchmark", "tuning"
+_COMMANDS = {BENCHMARK: "uaos bench", TUNING: "uaos tune"}
 
 _COLUMNS = (
-    "method, function, dimension, instance, repetition, seed, budget, evaluations, error, hits, "
-    "seconds, status, reason"
+    "methods.name, problems.name, function, category, dimension, instance, repetition, runs.seed, "
+    "runs.budget, evaluations, best, error, hits, seconds, status, reason"
 )
-_KEY = "method = ? AND function = ? AND dimension = ? AND instance = ? AND repetition = ?"
-_COURSE = f"SELECT data FROM courses JOIN units ON unit = units.id WHERE {_KEY}"
+_JOINED = (
+    "runs JOIN methods ON methods.id = runs.method JOIN problems ON problems.id = runs.problem"
+)
+_ORDER = "runs.method, runs.problem, repetition, runs.id"
+_NEVER = (-1).to_bytes(8, "little", signed=True)
+
+
+class ProblemRecord(NamedTuple):
+    """A problem as the store knows it; `optimum` is NaN and `instance` None if there is none."""
+
+    name: str
+    function: str
+    group: str
+    dimension: int
+    instance: int | None
+    optimum: float
 
 
 class Span(NamedTuple):
-    """What a store's units range over."""
+    """What a store's runs range over; `budgets` are by dimension."""
 
     seed: int
+    suite: str
     methods: tuple[str, ...]
-    functions: tuple[int, ...]
+    functions: tuple[str, ...]
     dimensions: tuple[int, ...]
-    instances: tuple[int, ...]
+    problems: tuple[str, ...]
     repetitions: int
     budgets: dict[int, int]
 
 
 class Tally(NamedTuple):
-    """How far a method is: units wanted, done, failed, and solved among those done."""
+    """How far a method is: runs planned, done, failed, and solved among those done."""
 
     total: int
     done: int
@@ -61,27 +102,95 @@ class Tally(NamedTuple):
     solved: int
 
 
+@dataclass(frozen=True)
+class RunTable:
+    """All finished runs of a store in columns, for analysis.
+
+    `method` and `problem` are positions in `methods` and `problems`; rows are in their order.
+    `failed` marks runs that failed; `id` is the run's number in the store.
+    """
+
+    methods: tuple[str, ...]
+    problems: tuple[ProblemRecord, ...]
+    id: NDArray[np.int64]
+    method: NDArray[np.int32]
+    problem: NDArray[np.int32]
+    repetition: NDArray[np.int64]
+    seed: NDArray[np.int64]
+    budget: NDArray[np.int64]
+    evaluations: NDArray[np.int64]
+    best: NDArray[np.float64]
+    error: NDArray[np.float64]
+    seconds: NDArray[np.float64]
+    failed: NDArray[np.bool_]
+    hits: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+
 class Store(OpenStore):
     """The outcomes of an experiment; see :meth:`open` and :meth:`create_or_resume`."""
+
+    #: What the store is of.
+    kind = BENCHMARK
 
     def __init__(self, path: Path, connection: sqlite3.Connection, lock: Lock | None) -> None:
         super().__init__(path, connection, lock)
         self._session: int | None = None
+        self._fresh = False  # whether the file was not there before
+        self._ids: dict[str, dict[str, int]] = {}
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> "Store":
-        """For reading; never writes, and works while a coordinator does."""
-        place = Path(path)
-        check(place)
-        return cls(place, connect(place), None)
+    def open(cls, path: str | os.PathLike[str]) -> Self:
+        """Open a store for reading; never writes, and works while a coordinator does.
 
-    @classmethod
-    def create_or_resume(cls, path: str | os.PathLike[str], plan: Plan) -> "Store":
-        """For the one coordinator: a new store, or one that already holds a part of the plan.
+        Parameters
+        ----------
+        path : str or path
+            A store of this version of uaos, or of an earlier one.
 
-        Methods, problems and repetitions may be added to a store; another seed, another budget or a
-        changed configuration under the same name is a :class:`PlanConflict`.
+        Raises
+        ------
+        InvalidFile
+            If the file is no store, damaged, or a store of something else.
         """
+        place = Path(path)
+        if format_of(place) == (APPLICATION, FORMAT):
+            check(place)
+            made = cls(place, connect(place), None)
+        else:
+            made = cls(place, legacy.converted(place), None)
+        try:
+            made._check_kind()
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+    @classmethod
+    def create_or_resume(cls, path: str | os.PathLike[str], plan: Plan) -> Self:
+        """Open a store for the one coordinator: a new one, or one with a part of the plan.
+
+        Methods, problems and repetitions may be added to a store. Another seed, another budget, a
+        changed suite file, or a changed configuration under the same name is a
+        :class:`PlanConflict`. Damaged runs are removed, so that they run again.
+
+        Parameters
+        ----------
+        path : str or path
+        plan : Plan
+        """
+        return cls._writer(path, lambda there: there._check_against(plan), lambda s: s._add(plan))
+
+    @classmethod
+    def _writer(
+        cls,
+        path: str | os.PathLike[str],
+        check_before: Callable[[Self], None],
+        begin: Callable[[Self], None],
+    ) -> Self:
+        """A store to write to, once `check_before` allows what it holds; `begin` writes first."""
         place = Path(path)
         check_folder(place)
         lock = Lock(place)
@@ -92,107 +201,247 @@ class Store(OpenStore):
             else:
                 check(place)
                 with cls(place, connect(place), None) as before:
-                    before._check_against(plan)
+                    before._check_kind()
+                    check_before(before)
             made = cls(place, connect(place, write=True), lock)
         except BaseException:
             lock.release()
             raise
+        made._fresh = fresh
         try:
-            made._add(plan)
+            made.remove_damaged()
+            with made._transaction():
+                insert(made._connection, "about", [("kind", cls.kind)], "INSERT OR IGNORE")
+                begin(made)
+                made._begin_session()
         except BaseException:
-            made.close()
+            made.abandon()
             raise
         return made
 
+    def abandon(self) -> None:
+        """Close; a file that was not there before and has no run yet goes."""
+        lock = self._lock
+        if not self._fresh or lock is None or self._rows("SELECT 1 FROM runs LIMIT 1"):
+            self.close()
+            return
+        self._connection.close()
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+        lock.release()
+
+    def _check_kind(self) -> None:
+        found = self._about("kind")
+        if found is not None and found != self.kind:
+            raise InvalidFile(
+                f"{self.path}: the store of a {found}, where that of a {self.kind} is expected; "
+                f"`{_COMMANDS.get(found, 'uaos')}` reads it"
+            )
+
     # Reading
 
-    def outcomes(self, method: str | None = None) -> list[Outcome]:
-        """What came out of every finished unit, of one method or of all."""
-        where = "status != 'waiting'" + ("" if method is None else " AND method = ?")
+    def outcomes(self, method: str | None = None, *, traces: bool = False) -> list[Outcome]:
+        """What came out of every finished run.
+
+        Parameters
+        ----------
+        method : str, optional
+            Of this method only.
+        traces : bool
+            Whether to read the improvements of the runs, too; runs with a damaged trace are left
+            out then.
+        """
         if method is not None and method not in self.methods():
             raise UnknownName("method", method, self.methods(), hint=f"(in {self.path})")
-        order = "method, dimension, function, instance, repetition"
+        where = is_whole("runs") + ("" if method is None else " AND methods.name = ?")
+        tables, columns = _JOINED, _COLUMNS
+        if traces:
+            tables += " LEFT JOIN traces ON traces.run = runs.id"
+            where += f" AND (traces.run IS NULL OR {is_whole('traces')})"
+            columns += ", traces.data"
         return self._rows(
-            f"SELECT {_COLUMNS} FROM units WHERE {where} ORDER BY {order}",
+            f"SELECT {columns} FROM {tables} WHERE {where} ORDER BY {_ORDER}",
             () if method is None else (method,),
             _outcome,
         )
 
+    def table(self) -> RunTable:
+        """All finished runs in columns; what :meth:`outcomes` has, in little time and memory."""
+        with reading(self.path):
+            return self._table()
+
+    def _table(self) -> RunTable:
+        run = self._connection.execute
+        whole = is_whole("runs")
+        methods = {
+            number: i for i, (number,) in enumerate(run("SELECT id FROM methods ORDER BY id"))
+        }
+        numbers = [number for (number,) in run("SELECT id FROM problems ORDER BY id")]
+        problems = {number: i for i, number in enumerate(numbers)}
+        capacity = run("SELECT COUNT(*) FROM runs").fetchone()[0]
+        integers = np.zeros((capacity, 7), np.int64)
+        reals = np.zeros((capacity, 3))
+        failed = np.zeros(capacity, bool)
+        hits = np.zeros((capacity, len(TARGETS)), np.int64)
+        count = 0
+        cursor = run(
+            "SELECT id, method, problem, repetition, seed, budget, evaluations, best, error, "
+            f"seconds, status, hits FROM runs WHERE {whole}"
+        )
+        while rows := cursor.fetchmany(10_000):
+            end = count + len(rows)
+            if end > capacity:  # a coordinator is writing
+                break
+            integers[count:end] = [row[:7] for row in rows]
+            reals[count:end] = np.array([row[7:10] for row in rows], float)  # None becomes NaN
+            failed[count:end] = [row[10] == "failed" for row in rows]
+            hits[count:end] = np.frombuffer(b"".join(row[11] for row in rows), "<i8").reshape(
+                len(rows), len(TARGETS)
+            )
+            count = end
+        method = np.array([methods[m] for m in integers[:count, 1].tolist()], np.int32)
+        problem = np.array([problems[p] for p in integers[:count, 2].tolist()], np.int32)
+        order = np.lexsort((integers[:count, 0], integers[:count, 3], problem, method))
+        integers, reals = integers[order], reals[order]
+        best = reals[:, 0].copy()
+        best[np.isnan(best)] = np.inf
+        return RunTable(
+            tuple(self.methods()), tuple(self.problems()), integers[:, 0].copy(), method[order],
+            problem[order], integers[:, 3].copy(), integers[:, 4].copy(), integers[:, 5].copy(),
+            integers[:, 6].copy(), best, reals[:, 1].copy(), reals[:, 2].copy(), failed[order],
+            hits[order],
+        )  # fmt: skip
+
     def methods(self) -> list[str]:
         """The methods' names, in the order in which they joined."""
-        return [name for (name,) in self._rows("SELECT name FROM methods ORDER BY rowid")]
+        return [name for (name,) in self._rows("SELECT name FROM methods ORDER BY id")]
+
+    def problems(self) -> list[ProblemRecord]:
+        """The problems, in the order in which they joined."""
+        return self._rows(
+            "SELECT name, function, category, dimension, instance, optimum FROM problems "
+            "ORDER BY id",
+            make=lambda *row: ProblemRecord._make(
+                float("nan") if i == 5 and value is None else value for i, value in enumerate(row)
+            ),
+        )
 
     def configurations(self) -> dict[str, dict[str, Any]]:
         """Each method's configuration in full."""
-        query = "SELECT name, configuration FROM methods ORDER BY rowid"
-        return dict(self._rows(query, make=lambda name, text: (name, as_table(text))))
+        query = "SELECT name, configuration FROM methods ORDER BY id"
+        return dict(self._rows(query, make=lambda name, text: (name, as_mapping(text))))
 
     @property
     def plan(self) -> Span:
-        """What the store's units, finished or not, range over."""
-        found: dict[str, tuple[int, ...]] = {}
-        for column in ("function", "dimension", "instance"):
-            rows = self._rows(f"SELECT DISTINCT {column} FROM units ORDER BY 1")
-            found[column] = tuple(value for (value,) in rows)
-        repetitions = self._rows("SELECT COALESCE(MAX(repetition), 0) FROM units")[0][0]
+        """What the store's runs, finished or not, range over."""
+        problems = self.problems()
+        repetitions = self._rows("SELECT COALESCE(MAX(repetitions), 0) FROM plan")[0][0]
+        budgets = self._rows(
+            "SELECT DISTINCT dimension, budget FROM plan JOIN problems ON problems.id = problem "
+            "ORDER BY 1, 2"
+        )
         return Span(
-            self.seed, tuple(self.methods()), found["function"], found["dimension"],
-            found["instance"], repetitions, self._budgets(),
+            self.seed, self.suite, tuple(self.methods()),
+            tuple(dict.fromkeys(p.function for p in problems)),
+            tuple(sorted({p.dimension for p in problems})), tuple(p.name for p in problems),
+            repetitions, dict(budgets),
         )  # fmt: skip
+
+    @property
+    def suite(self) -> str:
+        """The name of the suite that the problems are of."""
+        rows = self._rows("SELECT name FROM suite")
+        return str(rows[0][0]) if rows else ""
 
     @property
     def seed(self) -> int:
         """The experiment's seed."""
-        found = self._rows("SELECT value FROM experiment WHERE key = 'seed'", make=int)
-        if not found:
+        found = self._about("seed")
+        if found is None:
             raise InvalidFile(f"{self.path}: holds no experiment yet; start the experiment again")
-        return int(found[0])
+        with reading(self.path):
+            return int(found)
 
     @property
     def sessions(self) -> list[tuple[str, dict[str, str]]]:
         """When the experiment was started and continued, and with which versions of what."""
         query = "SELECT started, versions FROM sessions ORDER BY id"
-        return self._rows(query, make=lambda started, text: (started, as_table(text)))
+        return self._rows(query, make=lambda started, text: (started, as_mapping(text)))
 
     def tallies(self) -> dict[str, Tally]:
         """How far each method is."""
-        tallies = dict.fromkeys(self.methods(), Tally(0, 0, 0, 0))
+        totals = dict(self._rows(
+            "SELECT name, SUM(repetitions) FROM plan JOIN methods ON methods.id = method "
+            "GROUP BY method"
+        ))  # fmt: skip
         last = 8 * (len(TARGETS) - 1)
-        rows = self._rows(
-            "SELECT method, COUNT(*), SUM(status = 'done'), SUM(status = 'failed'), "
-            f"SUM(status = 'done' AND substr(hits, {last + 1}, 8) != ?) FROM units GROUP BY method",
-            ((-1).to_bytes(8, "little", signed=True),),
-            lambda method, *counts: (method, Tally(*map(int, counts))),
-        )
-        return tallies | dict(rows)
+        counts = dict(self._rows(
+            "SELECT name, SUM(status = 'done'), SUM(status = 'failed'), "
+            f"SUM(status = 'done' AND substr(hits, {last + 1}, 8) != ?) "
+            f"FROM runs JOIN methods ON methods.id = method WHERE {is_whole('runs')} "
+            "GROUP BY method", (_NEVER,), lambda name, *found: (name, tuple(map(int, found))),
+        ))  # fmt: skip
+        tallies = {}
+        for name in self.methods():
+            found = counts.get(name, (0, 0, 0))
+            tallies[name] = Tally(int(totals.get(name, found[0] + found[1])), *found)
+        return tallies
 
-    def history(
-        self, method: str, function: int, dimension: int, instance: int, repetition: int = 1
-    ) -> History | None:
-        """The thinned course of a run: operator use and best; None for a run that kept none."""
-        rows = self._rows(
-            _COURSE, (method, function, dimension, instance, repetition), course.unpack
-        )
-        return rows[0] if rows else None
+    def history(self, method: str, problem: str, repetition: int = 1) -> History | None:
+        """The thinned course of a run; None for a run that kept none, or a damaged one.
 
-    def packed_course(self, key: tuple[Any, ...]) -> bytes | None:
+        Parameters
+        ----------
+        method, problem : str
+        repetition : int
+        """
+        packed = self.packed_course((method, problem, repetition))
+        if packed is None:
+            return None
+        with reading(self.path):
+            return course.unpack(packed)
+
+    def packed_course(self, key: tuple[str, str, int]) -> bytes | None:
         """The course of a run as it is stored."""
-        rows = self._rows(_COURSE, key)
-        return rows[0][0] if rows else None
+        return self._packed("courses", key)
+
+    def trace(self, method: str, problem: str, repetition: int = 1) -> Trace:
+        """The improvements of a run; none if there is no such run."""
+        packed = self._packed("traces", (method, problem, repetition))
+        with reading(self.path):
+            return NO_TRACE if packed is None else unpack_trace(packed)
+
+    def traces(self, runs: Iterable[int]) -> dict[int, Trace]:
+        """The improvements of runs, by their numbers in :meth:`table`; without damaged ones."""
+        query = f"SELECT data, {is_whole('traces')} FROM traces WHERE run = ?"
+        found = {}
+        with reading(self.path):
+            for number in map(int, runs):
+                data, whole = self._connection.execute(query, (number,)).fetchone() or (b"", True)
+                if whole:
+                    found[number] = unpack_trace(data)
+        return found
+
+    def damaged(self) -> int:
+        """How many runs are left out because their row is not what was written."""
+        rows = self._rows(f"SELECT COUNT(*) FROM runs WHERE NOT ({is_whole('runs')})")
+        return int(rows[0][0])
 
     # Writing, by the coordinator
 
     def missing(self, plan: Plan) -> list[Unit]:
         """The units of the plan that are neither done nor failed, shuffled, always alike."""
-        over = {
-            tuple(row)
-            for row in self._rows(
-                "SELECT method, function, dimension, instance, repetition FROM units "
-                "WHERE status != 'waiting'"
-            )
-        }
+        methods, problems = self._known("methods"), self._known("problems")
+        over = set(self._rows("SELECT method, problem, repetition FROM runs"))
+        units = [
+            plan.unit(method, problem, repetition)
+            for method in plan.competitors
+            for problem in plan.suite
+            for repetition in range(1, plan.repetitions + 1)
+            if (methods.get(method), problems.get(problem.name), repetition) not in over
+        ]
         # A unit's seed is a hash: an order by it has nothing to do with what is slow.
-        return sorted((u for u in plan.units() if u.key not in over), key=lambda u: u.seed)
+        return sorted(units, key=lambda unit: unit.seed)
 
     def record(self, finished: Iterable[Finished]) -> None:
         """Write outcomes, all of them or none."""
@@ -201,25 +450,65 @@ class Store(OpenStore):
                 self._put(outcome, packed)
 
     def forget_failures(self) -> int:
-        """Let the failed units run again; how many there are."""
+        """Let the failed runs run again; how many there are."""
         with self._transaction():
-            return self._connection.execute(
-                "UPDATE units SET status = 'waiting', evaluations = NULL, error = NULL, "
-                "hits = NULL, seconds = NULL, reason = NULL WHERE status = 'failed'"
-            ).rowcount
+            return self._delete("status = 'failed'")
+
+    def remove_damaged(self) -> int:
+        """Remove runs of which a row is not what was written; how many there are."""
+        wrong = f"NOT ({is_whole('runs')})"
+        for table in REPEATABLE[1:]:
+            wrong += f" OR id IN (SELECT run FROM {table} WHERE NOT ({is_whole(table)}))"
+        with self._transaction():
+            return self._delete(wrong)
 
     # Inside
 
-    def _budgets(self) -> dict[int, int]:
-        return dict(self._rows("SELECT DISTINCT dimension, budget FROM units ORDER BY 1"))
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        try:
+            with super()._transaction():
+                yield
+        except BaseException:
+            self._ids.clear()  # numbers that were given and not written
+            raise
+
+    def _delete(self, condition: str) -> int:
+        run = self._connection.execute
+        chosen = [row[0] for row in run(f"SELECT id FROM runs WHERE {condition}")]
+        for table, column in (("traces", "run"), ("courses", "run"), ("runs", "id")):
+            self._connection.executemany(
+                f"DELETE FROM {table} WHERE {column} = ?", ((number,) for number in chosen)
+            )
+        return len(chosen)
+
+    def _about(self, key: str) -> str | None:
+        rows = self._rows("SELECT value FROM about WHERE key = ?", (key,))
+        return str(rows[0][0]) if rows else None
+
+    def _packed(self, table: str, key: tuple[str, str, int]) -> bytes | None:
+        rows = self._rows(
+            f"SELECT {table}.data FROM {_JOINED} JOIN {table} ON {table}.run = runs.id "
+            "WHERE methods.name = ? AND problems.name = ? AND repetition = ? "
+            f"AND {is_whole(table)}", tuple(key),
+        )  # fmt: skip
+        return rows[0][0] if rows else None
 
     def _check_against(self, plan: Plan) -> None:
         differences = []
-        if self._rows("SELECT 1 FROM experiment WHERE key = 'seed'") and self.seed != plan.seed:
-            differences.append(f"seed: {self.seed} there, {plan.seed} here")
-        budget = self._budgets().get(plan.dimension, plan.budget)
-        if budget != plan.budget:
-            differences.append(f"budget: {budget} there, {plan.budget} here")
+        seed = self._about("seed")
+        if seed is not None and int(seed) != plan.seed:
+            differences.append(f"seed: {seed} there, {plan.seed} here")
+        differences += self._suite_differences(plan.suite)
+        budgets = dict(self._rows(
+            "SELECT problems.name, MAX(budget) FROM plan JOIN problems ON problems.id = problem "
+            "GROUP BY problem"
+        ))  # fmt: skip
+        for problem in plan.suite:
+            there, here = budgets.get(problem.name), plan.evaluations(problem)
+            if there is not None and there != here:
+                differences.append(f"budget on {problem.name}: {there} there, {here} here")
+                break
         stored = self.configurations()
         for name, competitor in plan.competitors.items():
             if name in stored:
@@ -230,45 +519,139 @@ class Store(OpenStore):
                 + ". Use another file, or a method under another name"
             )  # fmt: skip
 
+    def _suite_differences(self, suite: Suite) -> list[str]:
+        rows = self._rows("SELECT name, hash FROM suite")
+        if not rows:
+            return []
+        name, found = rows[0]
+        if name != suite.name:
+            return [f"suite: {name} there, {suite.name} here"]
+        if found != suite.hash:
+            where = suite.file or "its file"
+            return [f"suite: {where} was changed since the experiment began (restore it)"]
+        stored = {
+            key: rest
+            for key, *rest in self._rows("SELECT name, dimension, optimum, bounds FROM problems")
+        }
+        return [
+            f"problem: {p.name} has another dimension, box or optimum than before"
+            for p in suite
+            if p.name in stored and stored[p.name] != [p.dimension, p.optimum, _bounds(p)]
+        ]
+
     def _add(self, plan: Plan) -> None:
-        run = self._connection.execute
-        with self._transaction():
-            run("INSERT OR IGNORE INTO experiment VALUES ('seed', ?)", (str(plan.seed),))
-            for name, competitor in plan.competitors.items():
-                text = json.dumps(competitor.to_dict())
-                run("INSERT OR IGNORE INTO methods VALUES (?, ?)", (name, text))
-            self._connection.executemany(
-                "INSERT OR IGNORE INTO units (method, function, dimension, instance, repetition, "
-                "seed, budget) VALUES (?, ?, ?, ?, ?, ?, ?)", plan.units(),
-            )  # fmt: skip
-            self._begin_session(versions())
-
-    def _begin_session(self, packages: Mapping[str, str]) -> None:
-        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        self._session = self._connection.execute(
-            "INSERT INTO sessions (started, versions) VALUES (?, ?)", (now, json.dumps(packages))
-        ).lastrowid
-
-    def _put(self, outcome: Outcome, packed: bytes | None) -> None:
-        self._connection.execute(
-            "UPDATE units SET seed = ?, budget = ?, evaluations = ?, error = ?, hits = ?, "
-            f"seconds = ?, status = ?, reason = ?, session = ? WHERE {_KEY}",
-            (outcome.seed, outcome.budget, outcome.evaluations, outcome.error,
-             outcome.hits.astype("<i8").tobytes(), outcome.seconds, outcome.status, outcome.reason,
-             self._session, *outcome[:5]),
-        )  # fmt: skip
-        if packed is not None:
-            self._connection.execute(
-                f"INSERT OR REPLACE INTO courses SELECT id, ? FROM units WHERE {_KEY}",
-                (packed, *outcome[:5]),
+        insert(self._connection, "about", [("seed", str(plan.seed))], "INSERT OR IGNORE")
+        self.add_suite(plan.suite)
+        self.add_methods(
+            {name: json.dumps(entry.to_dict()) for name, entry in plan.competitors.items()}
+        )
+        planned = {
+            (method, problem): repetitions
+            for method, problem, repetitions in self._rows(
+                "SELECT method, problem, repetitions FROM plan"
             )
+        }
+        rows = []
+        for method in plan.competitors:
+            for problem in plan.suite:
+                key = self._known("methods")[method], self._known("problems")[problem.name]
+                if planned.get(key, 0) < plan.repetitions:
+                    rows.append((*key, plan.repetitions, plan.evaluations(problem)))
+        insert(self._connection, "plan", rows, "INSERT OR REPLACE")
+
+    def add_suite(self, suite: Suite) -> None:
+        """Write the suite and its problems, within a transaction."""
+        insert(
+            self._connection, "suite", [(1, suite.name, suite.file, suite.source, suite.hash)],
+            "INSERT OR IGNORE",
+        )  # fmt: skip
+        known = self._known("problems")
+        rows = []
+        for problem in suite:
+            if problem.name not in known:
+                known[problem.name] = len(known) + 1
+                rows.append((
+                    known[problem.name], problem.name, problem.function, str(problem.group),
+                    problem.dimension, problem.instance, problem.optimum, _bounds(problem),
+                ))  # fmt: skip
+        insert(self._connection, "problems", rows)
+
+    def add_methods(self, configurations: dict[str, str]) -> None:
+        """Write methods and their configurations (as JSON), within a transaction."""
+        known = self._known("methods")
+        rows = []
+        for name, text in configurations.items():
+            if name not in known:
+                known[name] = len(known) + 1
+                rows.append((known[name], name, text))
+        insert(self._connection, "methods", rows)
+
+    def _known(self, table: str) -> dict[str, int]:
+        """The numbers of the methods or the problems; ids are 1, 2, …"""
+        if table not in self._ids:
+            self._ids[table] = dict(self._rows(f"SELECT name, id FROM {table}"))
+        return self._ids[table]
+
+    def _begin_session(self) -> None:
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        number = self._rows("SELECT COALESCE(MAX(id), 0) + 1 FROM sessions")[0][0]
+        insert(self._connection, "sessions", [(number, now, json.dumps(versions()))])
+        self._session = number
+
+    def _put(self, outcome: Outcome, packed: bytes | None, session: int | None = None) -> None:
+        """Write a run in place of what there is of it, within a transaction."""
+        run = self._connection.execute
+        key = self._known("methods")[outcome.method], self._known("problems")[outcome.problem]
+        values = (*key, outcome.repetition, outcome.seed, outcome.budget)
+        found = run(
+            "SELECT id FROM runs WHERE method = ? AND problem = ? AND repetition = ? "
+            "AND seed = ? AND budget = ?", values,
+        ).fetchone()  # fmt: skip
+        if found is None:
+            found = run("SELECT COALESCE(MAX(id), 0) + 1 FROM runs").fetchone()
+        number = found[0]
+        insert(self._connection, "runs", [(
+            number, *values, outcome.status, outcome.evaluations,
+            None if outcome.best == float("inf") else outcome.best, outcome.error,
+            outcome.hits.astype("<i8").tobytes(), outcome.seconds, outcome.reason,
+            self._session if session is None else session,
+        )], "INSERT OR REPLACE")  # fmt: skip
+        insert(
+            self._connection, "traces", [(number, pack_trace(outcome.trace))], "INSERT OR REPLACE"
+        )
+        if packed is not None:
+            insert(self._connection, "courses", [(number, packed)], "INSERT OR REPLACE")
+
+
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """What a store is of: "benchmark" or "tuning".
+
+    Parameters
+    ----------
+    path : str or path
+    """
+    place = Path(path)
+    application, version = format_of(place)
+    if version < FORMAT:
+        return TUNING if application == OLD_TUNING else BENCHMARK
+    check(place)
+    with reading(place), contextlib.closing(connect(place)) as connection:
+        row = connection.execute("SELECT value FROM about WHERE key = 'kind'").fetchone()
+        return str(row[0]) if row else BENCHMARK
+
+
+def _bounds(problem: Problem) -> bytes:
+    return problem.bounds.astype("<f8").tobytes()
 
 
 def _outcome(*row: Any) -> Outcome:
-    if None in row:
-        raise ValueError("a finished run without its outcome")
-    found = Outcome(*row)
-    return found._replace(hits=hits.from_bytes(row[9]))
+    *head, best, error, hits, seconds, status, reason = row[:16]
+    trace = unpack_trace(row[16]) if len(row) > 16 and row[16] is not None else NO_TRACE
+    best = float("inf") if best is None else best
+    error = float("nan") if error is None else error
+    return Outcome._make(
+        (*head, best, error, hits_from_bytes(hits), trace, seconds, status, reason)
+    )
 
 
 def plain(data: Any) -> Any:

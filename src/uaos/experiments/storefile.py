@@ -1,66 +1,123 @@
-"""The file of a store: made whole, checked before it is opened, and locked to one writer."""
+"""The file of a store: made whole, checked before it is opened, and locked to one writer.
+
+One SQLite format for benchmarks and tunings. Every row has a checksum over its other columns,
+computed by a function that is registered with SQLite, so that queries can leave out damaged rows.
+The schema is fixed: a file with anything else in it, such as a trigger or a view, is refused.
+"""
 
 import contextlib
 import json
 import os
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 from urllib.parse import quote
+
+import numpy as np
 
 from uaos.errors import InvalidFile, UaosError
 
 _MAGIC = b"SQLite format 3\x00"
 
+#: SQLite keeps these in the first hundred bytes of a file, where `file` and we find them.
+APPLICATION = b"uaos"
+#: Raised by one with every change of the schema.
+FORMAT = 2
 
-@dataclass(frozen=True)
-class Kind:
-    """What a file is a store of.
+#: The application of tunings in format 1, when they had files of their own kind.
+OLD_TUNING = b"uaot"
 
-    SQLite keeps `application` and `format` in the first hundred bytes, where `file` and we find
-    them. `format` is raised by one with every change of `schema`: a store of another format is
-    refused. `apart` is what a second process can do that wants to write, too.
-    """
-
-    noun: str
-    application: bytes
-    format: int
-    schema: str
-    apart: str
-
-
-EXPERIMENT = Kind(
-    noun="experiment",
-    application=b"uaos",
-    format=1,
-    apart="use another file and merge the two later (uaos bench --merge)",
-    schema="""
-CREATE TABLE experiment (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE methods (name TEXT PRIMARY KEY, configuration TEXT NOT NULL);
-CREATE TABLE sessions (id INTEGER PRIMARY KEY, started TEXT NOT NULL, versions TEXT NOT NULL);
-CREATE TABLE units (
-    id INTEGER PRIMARY KEY,
-    method TEXT NOT NULL REFERENCES methods (name), function INTEGER NOT NULL,
-    dimension INTEGER NOT NULL, instance INTEGER NOT NULL, repetition INTEGER NOT NULL,
-    seed INTEGER NOT NULL, budget INTEGER NOT NULL,
-    status TEXT NOT NULL DEFAULT 'waiting' CHECK (status IN ('waiting', 'done', 'failed')),
-    evaluations INTEGER, error REAL, hits BLOB, seconds REAL, reason TEXT,
-    session INTEGER REFERENCES sessions (id),
-    UNIQUE (method, function, dimension, instance, repetition)
+SCHEMA = """
+CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER NOT NULL)
+    WITHOUT ROWID;
+CREATE TABLE suite (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL, file TEXT NOT NULL, source TEXT NOT NULL,
+    hash TEXT NOT NULL, checksum INTEGER NOT NULL
+);
+CREATE TABLE problems (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, function TEXT NOT NULL,
+    category TEXT NOT NULL, dimension INTEGER NOT NULL, instance INTEGER, optimum REAL,
+    bounds BLOB NOT NULL, checksum INTEGER NOT NULL
+);
+CREATE TABLE methods (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, configuration TEXT NOT NULL,
+    checksum INTEGER NOT NULL
+);
+CREATE TABLE plan (
+    method INTEGER NOT NULL REFERENCES methods (id),
+    problem INTEGER NOT NULL REFERENCES problems (id), repetitions INTEGER NOT NULL,
+    budget INTEGER NOT NULL, checksum INTEGER NOT NULL,
+    PRIMARY KEY (method, problem)
+) WITHOUT ROWID;
+CREATE TABLE sessions (
+    id INTEGER PRIMARY KEY, started TEXT NOT NULL, versions TEXT NOT NULL,
+    checksum INTEGER NOT NULL
+);
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY, method INTEGER NOT NULL REFERENCES methods (id),
+    problem INTEGER NOT NULL REFERENCES problems (id), repetition INTEGER NOT NULL,
+    seed INTEGER NOT NULL, budget INTEGER NOT NULL, status TEXT NOT NULL,
+    evaluations INTEGER NOT NULL, best REAL, error REAL, hits BLOB NOT NULL, seconds REAL NOT NULL,
+    reason TEXT NOT NULL, session INTEGER REFERENCES sessions (id), checksum INTEGER NOT NULL,
+    UNIQUE (method, problem, repetition, seed, budget)
+);
+CREATE TABLE traces (
+    run INTEGER PRIMARY KEY REFERENCES runs (id), data BLOB NOT NULL, checksum INTEGER NOT NULL
 );
 CREATE TABLE courses (
-    unit INTEGER PRIMARY KEY REFERENCES units (id), data BLOB NOT NULL
+    run INTEGER PRIMARY KEY REFERENCES runs (id), data BLOB NOT NULL, checksum INTEGER NOT NULL
 );
-""",
-)
+CREATE TABLE tunings (
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, setup TEXT NOT NULL, started TEXT NOT NULL,
+    versions TEXT NOT NULL, seconds REAL NOT NULL, finished TEXT, data TEXT,
+    checksum INTEGER NOT NULL
+);
+CREATE TABLE candidates (
+    tuning INTEGER NOT NULL REFERENCES tunings (id), id INTEGER NOT NULL,
+    iteration INTEGER NOT NULL, parent INTEGER,
+    configuration TEXT NOT NULL REFERENCES methods (name), vals TEXT NOT NULL,
+    origin TEXT NOT NULL, checksum INTEGER NOT NULL,
+    PRIMARY KEY (tuning, id)
+) WITHOUT ROWID;
+CREATE TABLE iterations (
+    tuning INTEGER NOT NULL REFERENCES tunings (id), iteration INTEGER NOT NULL,
+    planned INTEGER NOT NULL, budget INTEGER NOT NULL, candidates INTEGER NOT NULL,
+    runs_used INTEGER NOT NULL, why TEXT NOT NULL, checksum INTEGER NOT NULL,
+    PRIMARY KEY (tuning, iteration)
+) WITHOUT ROWID;
+CREATE TABLE steps (
+    tuning INTEGER NOT NULL REFERENCES tunings (id), iteration INTEGER NOT NULL,
+    step INTEGER NOT NULL, instance TEXT NOT NULL, seed INTEGER NOT NULL, alive INTEGER NOT NULL,
+    best INTEGER, runs_used INTEGER NOT NULL, statistic REAL, pvalue REAL, elapsed REAL,
+    position INTEGER, mean_cost REAL, checksum INTEGER NOT NULL,
+    PRIMARY KEY (tuning, iteration, step)
+) WITHOUT ROWID;
+CREATE TABLE eliminations (
+    tuning INTEGER NOT NULL REFERENCES tunings (id), iteration INTEGER NOT NULL,
+    step INTEGER NOT NULL, candidate INTEGER NOT NULL, rank_sum REAL, reason TEXT NOT NULL,
+    checksum INTEGER NOT NULL,
+    PRIMARY KEY (tuning, candidate, iteration, step)
+);
+CREATE TABLE elites (
+    tuning INTEGER NOT NULL REFERENCES tunings (id), iteration INTEGER NOT NULL,
+    rank INTEGER NOT NULL, candidate INTEGER NOT NULL, instances INTEGER NOT NULL, rank_sum REAL,
+    mean_cost REAL, checksum INTEGER NOT NULL,
+    PRIMARY KEY (tuning, iteration, rank)
+) WITHOUT ROWID;
+CREATE TABLE results (
+    tuning INTEGER NOT NULL REFERENCES tunings (id), candidate INTEGER NOT NULL,
+    position INTEGER NOT NULL, cost REAL, checksum INTEGER NOT NULL,
+    PRIMARY KEY (tuning, candidate, position)
+) WITHOUT ROWID;
+"""
 
-# The stores there are, and the commands that read them.
-_STORES = {b"uaos": ("an experiment", "uaos bench"), b"uaot": ("a tuning", "uaos tune")}
+#: Tables in which a damaged row costs a run, which can be made again; all others must be whole.
+REPEATABLE = ("runs", "traces", "courses")
 
-# What damaged contents lead to where they are taken for numbers, tables or packed bytes.
+# What damaged contents lead to where they are taken for numbers, mappings or packed bytes.
 _UNREADABLE = (
     sqlite3.DatabaseError, zlib.error, ArithmeticError, AttributeError, LookupError, TypeError,
     ValueError,
@@ -71,21 +128,109 @@ class StoreInUse(UaosError):
     """Another process is writing to the store."""
 
 
-def create(path: Path, kind: Kind = EXPERIMENT) -> None:
+# Rows and their checksums
+
+
+def row_checksum(*values: Any) -> int:
+    """The checksum of a row: of its columns in their order, without the checksum itself."""
+    checksum, plain = 0, []
+    for value in values:
+        if type(value) is bytes:
+            checksum = zlib.crc32(value, checksum)
+        else:
+            plain.append(value)
+    return zlib.crc32(repr(plain).encode(), checksum)
+
+
+class _Layout(NamedTuple):
+    schema: list[tuple[Any, ...]]
+    #: The types of the columns of each table, without the checksum.
+    types: dict[str, dict[str, str]]
+
+
+@cache
+def _layout() -> _Layout:
+    """What SQLite itself says of the schema."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(SCHEMA)
+        schema = _schema_of(connection)
+        types = {}
+        for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
+            rows = connection.execute("SELECT name, type FROM pragma_table_info(?)", (table,))
+            types[table] = {name: kind for name, kind in rows if name != "checksum"}
+    return _Layout(schema, types)
+
+
+def _schema_of(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    return connection.execute(
+        "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
+    ).fetchall()
+
+
+def is_whole(table: str) -> str:
+    """The SQL condition that a row of the table is as it was written."""
+    # Text as bytes: a damaged one may be no text any more, which SQLite could not hand over.
+    columns = (
+        f"CAST({table}.{name} AS BLOB)" if kind == "TEXT" else f"{table}.{name}"
+        for name, kind in _layout().types[table].items()
+    )
+    return f"row_checksum({', '.join(columns)}) = {table}.checksum"
+
+
+def insert(
+    connection: sqlite3.Connection, table: str, rows: Iterable[Iterable[Any]],
+    how: str = "INSERT",
+) -> None:  # fmt: skip
+    """Write rows, each with the values of all columns but the checksum."""
+    kinds = tuple(_layout().types[table].values())
+    marks = ", ".join("?" * (len(kinds) + 1))
+    connection.executemany(
+        f"{how} INTO {table} VALUES ({marks})", (_with_checksum(row, kinds) for row in rows)
+    )
+
+
+def _with_checksum(row: Iterable[Any], kinds: tuple[str, ...]) -> list[Any]:
+    values, summed = [], []
+    for value, kind in zip(row, kinds, strict=True):
+        if isinstance(value, np.generic):  # SQLite would take it for bytes
+            value = value.item()
+        if kind == "REAL" and value is not None:
+            value = float(value)
+            if value != value:  # SQLite has no NaN
+                value = None
+        values.append(value)
+        summed.append(value.encode() if kind == "TEXT" and value is not None else value)
+    values.append(row_checksum(*summed))
+    return values
+
+
+# Files
+
+
+def create(path: Path) -> None:
     """An empty store, which appears at `path` complete or not at all."""
     part = path.with_name(path.name + ".part")
-    for leftover in (part, Path(f"{part}-journal")):
-        leftover.unlink(missing_ok=True)
+    leftovers = (part, Path(f"{part}-journal"))
     try:
-        connection = sqlite3.connect(part)
-    except sqlite3.OperationalError as error:
-        raise InvalidFile(f"{path}: cannot be made ({error})") from error
-    with contextlib.closing(connection):
-        connection.executescript(
-            f"PRAGMA application_id = {int.from_bytes(kind.application, 'big')};"
-            f"PRAGMA user_version = {kind.format}; BEGIN; {kind.schema} COMMIT;"
-        )
-    os.replace(part, path)
+        for leftover in leftovers:
+            leftover.unlink(missing_ok=True)
+        with contextlib.closing(sqlite3.connect(part)) as connection:
+            create_tables(connection)
+        os.replace(part, path)
+    except (sqlite3.OperationalError, OSError) as error:
+        raise InvalidFile(f"{path}: cannot be created ({error})") from error
+    finally:
+        for leftover in leftovers:
+            with contextlib.suppress(OSError):
+                leftover.unlink(missing_ok=True)
+
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Make the tables of a store in an empty database."""
+    connection.executescript(
+        f"PRAGMA application_id = {int.from_bytes(APPLICATION, 'big')};"
+        f"PRAGMA user_version = {FORMAT}; BEGIN; {SCHEMA} COMMIT;"
+    )
 
 
 def check_folder(path: Path) -> None:
@@ -96,14 +241,8 @@ def check_folder(path: Path) -> None:
         raise InvalidFile(f"{path}: there is no folder {path.absolute().parent}")
 
 
-def application(path: Path) -> bytes:
-    """The four bytes in which SQLite keeps what a file is for."""
-    with path.open("rb") as file:
-        return file.read(72)[68:]
-
-
-def check(path: Path, kind: Kind = EXPERIMENT) -> None:
-    """Refuse, without touching it, a file that is not a whole store of a version we know."""
+def format_of(path: Path) -> tuple[bytes, int]:
+    """The application and the format of a store; an error if the file is none."""
     try:
         with open(path, "rb") as file:
             head = file.read(100)
@@ -113,49 +252,46 @@ def check(path: Path, kind: Kind = EXPERIMENT) -> None:
         raise InvalidFile(f"{path}: cannot be read ({error.strerror})") from None
     if len(head) < 100 or not head.startswith(_MAGIC):
         raise InvalidFile(f"{path}: not a store of uaos, or a damaged one")
-    purpose = head[68:72]
-    if purpose not in _STORES:
+    application, version = head[68:72], int.from_bytes(head[60:64], "big")
+    if application not in (APPLICATION, OLD_TUNING):
         raise InvalidFile(f"{path}: an SQLite file, but not a store of uaos")
-    if purpose != kind.application:
-        (found, command), (expected, _) = _STORES[purpose], _STORES[kind.application]
+    if version > FORMAT:
         raise InvalidFile(
-            f"{path}: the store of {found}, where that of {expected} is expected; `{command}` "
-            "reads it"
+            f"{path}: written in format {version} by a newer uaos; this one reads up to {FORMAT}. "
+            "Update uaos"
         )
-    version = int.from_bytes(head[60:64], "big")
-    if version > kind.format:
+    return application, version
+
+
+def check(path: Path) -> None:
+    """Refuse, without touching it, a file that is not a store of the present format.
+
+    Runs, traces and courses are not checked row by row: damaged ones are left out when read.
+    """
+    if format_of(path) != (APPLICATION, FORMAT):
         raise InvalidFile(
-            f"{path}: written in format {version} by a newer uaos; this one reads up to "
-            f"{kind.format}. Update uaos"
-        )
-    if version < kind.format:
-        raise InvalidFile(
-            f"{path}: written in format {version} by an older version of uaos; this one reads "
-            f"{kind.format}. Read it with that version, or use another file"
+            f"{path}: written in format 1 by an older version of uaos. It can be read, but not "
+            "continued: use another file"
         )
     with reading(path), contextlib.closing(connect(path)) as connection:
-        verdict = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-        if verdict != "ok":
-            raise damaged(path, verdict)
-        if lost := connection.execute("PRAGMA foreign_key_check").fetchone():
-            raise damaged(path, f"{lost[0]} refer to {lost[2]} that are not there")
-        _check_types(path, connection)
-
-
-def _check_types(path: Path, connection: sqlite3.Connection) -> None:
-    """Refuse text where a number is declared, and the like, which SQLite itself lets pass."""
-    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    for (table,) in tables:
-        columns = connection.execute("SELECT name, lower(type) FROM pragma_table_info(?)", (table,))
-        wrong = " OR ".join(
-            f"typeof({_quoted(name)}) NOT IN ('null', '{declared}')" for name, declared in columns
-        )
-        if connection.execute(f"SELECT 1 FROM {_quoted(table)} WHERE {wrong} LIMIT 1").fetchone():
-            raise damaged(path, f"a value of the wrong type in {table}")
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+        layout = _layout()
+        if _schema_of(connection) != layout.schema:
+            raise InvalidFile(
+                f"{path}: has other tables, views or triggers than a store of uaos; not opened"
+            )
+        for table in layout.types:
+            if table in ("traces", "courses"):
+                continue
+            verdict = connection.execute(f"PRAGMA quick_check({table})").fetchone()[0]
+            if verdict != "ok":
+                raise damaged(path, verdict)
+            if table in REPEATABLE:
+                continue
+            wrong = f"SELECT 1 FROM {table} WHERE NOT ({is_whole(table)}) LIMIT 1"
+            if connection.execute(wrong).fetchone():
+                raise damaged(path, f"a row of {table} is not what was written")
+            if lost := connection.execute(f"PRAGMA foreign_key_check({table})").fetchone():
+                raise damaged(path, f"{lost[0]} refer to {lost[2]} that are not there")
 
 
 def damaged(path: Path, why: object) -> InvalidFile:
@@ -175,11 +311,11 @@ def reading(path: Path) -> Iterator[None]:
         raise damaged(path, error) from error
 
 
-def as_table(text: str) -> dict[str, Any]:
-    """What a store keeps as a table in JSON."""
+def as_mapping(text: str) -> dict[str, Any]:
+    """What a store keeps as a mapping in JSON."""
     found = json.loads(text)
     if not isinstance(found, dict):
-        raise ValueError("no table where one is expected")
+        raise ValueError("no mapping where one is expected")
     return found
 
 
@@ -194,11 +330,17 @@ def connect(path: Path, *, write: bool = False) -> sqlite3.Connection:
             # A store that was being written, in a folder where we may not write beside it.
             connection.close()
             connection = sqlite3.connect(f"{place}?mode=ro&immutable=1", uri=True)
-        return connection
+        return prepared(connection)
     connection = sqlite3.connect(f"{place}?mode=rw", uri=True, timeout=30, isolation_level=None)
     # Readers are not held up while the coordinator writes, and no commit is lost by a power cut.
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
+    return prepared(connection)
+
+
+def prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
+    """The connection, able to compute checksums."""
+    connection.create_function("row_checksum", -1, row_checksum, deterministic=True)
     return connection
 
 
@@ -233,7 +375,7 @@ class Lock:
     file is closed.
     """
 
-    def __init__(self, path: Path, kind: Kind = EXPERIMENT) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path.with_name(path.name + ".lock")
         while True:
             try:
@@ -243,8 +385,8 @@ class Lock:
             if not _try_lock(self._file):
                 os.close(self._file)
                 raise StoreInUse(
-                    f"{path}: another process is running this {kind.noun}; wait for it, stop it, "
-                    f"or {kind.apart}"
+                    f"{path}: another process is writing this store; wait for it, stop it, or use "
+                    "another file"
                 )
             # The last holder may have removed the file after we opened it: then it locks nothing.
             with contextlib.suppress(FileNotFoundError):

@@ -1,6 +1,111 @@
-"""Problems to try methods on: the 24 BBOB functions of COCO, and a few analytic ones."""
+"""Problems to minimize, and suites of them: BBOB, or a user's Python file.
 
+    import uaos
+
+    suite = uaos.suite("bbob", dimension=5, instances="train")
+    suite = uaos.suite("problems.py")
+
+where `problems.py` is, for example,
+
+    import numpy as np
+    import uaos
+
+    def valley(x):
+        return float(np.sum(np.abs(x) ** 1.5))
+
+    suite = uaos.Suite("mine", [
+        uaos.Problem(valley, [(-3, 3)] * d, name=f"valley {d}-D", function="valley", optimum=0.0)
+        for d in (2, 10)
+    ])
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from uaos.errors import InvalidParameter, UnknownName
+from uaos.loading import load_file
+from uaos.problems import bbob as _bbob
 from uaos.problems.analytic import ackley, rastrigin, rosenbrock, sphere
-from uaos.problems.bbob import BBOB, CLASSES, DIMENSIONS
+from uaos.problems.bbob import BBOB
+from uaos.problems.problem import Problem, Suite, suite_in
+from uaos.problems.references import REFERENCE_TARGETS, Published, Reference
 
-__all__ = ["BBOB", "CLASSES", "DIMENSIONS", "ackley", "rastrigin", "rosenbrock", "sphere"]
+__all__ = [
+    "BBOB",
+    "REFERENCE_TARGETS",
+    "Problem",
+    "Published",
+    "Reference",
+    "Suite",
+    "ackley",
+    "natural_key",
+    "rastrigin",
+    "reference",
+    "rosenbrock",
+    "sphere",
+    "suite",
+    "titles",
+]
+
+_BUILT_IN = {_bbob.NAME: _bbob.bbob}
+
+
+def suite(
+    name: str | os.PathLike[str] = "bbob",
+    *,
+    dimension: int | None = None,
+    functions: str | Iterable[int] | None = None,
+    instances: str | Iterable[int] | os.PathLike[str] | None = None,
+) -> Suite:
+    """A suite of problems, by its name or from a Python file.
+
+    Parameters
+    ----------
+    name : str or path
+        "bbob", or a Python file that defines ``suite = uaos.Suite(...)`` or just objects of
+        `uaos.Problem`.
+    dimension, functions, instances : optional
+        For "bbob": which part of it; see `uaos.problems.bbob.bbob`. By default 20-D, all functions
+        and the 312 test problems.
+
+    Returns
+    -------
+    Suite
+
+    Examples
+    --------
+    >>> import uaos
+    >>> len(uaos.suite("bbob", dimension=5, instances="train"))
+    48
+    """
+    given = {"dimension": dimension, "functions": functions, "instances": instances}
+    given = {option: value for option, value in given.items() if value is not None}
+    if isinstance(name, str) and name in _BUILT_IN:
+        return _BUILT_IN[name](**given)  # type: ignore[arg-type]
+    if isinstance(name, str) and not (name.endswith(".py") or os.sep in name):
+        raise UnknownName("suite", name, _BUILT_IN, hint="(or the path of a Python file)")
+    if given:
+        option, value = next(iter(given.items()))
+        raise InvalidParameter(
+            option, value, f'nothing: it is for the suite "bbob"; choose problems of {name} by '
+            "their names",
+        )  # fmt: skip
+    return suite_in(load_file(Path(name)))
+
+
+def reference(suite_name: str) -> Reference | None:
+    """The published running times of a suite, by its name; None if there are none."""
+    return _bbob.REFERENCE if suite_name == _bbob.NAME else None
+
+
+def natural_key(name: str) -> tuple[tuple[int, str], ...]:
+    """Sorts names with numbers in them as people do: f2 comes before f10."""
+    parts = re.findall(r"\d+|\D+", name)
+    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in parts)
+
+
+def titles(suite_name: str) -> Mapping[str, str]:
+    """What the functions of a suite are called beyond their names; empty for most suites."""
+    return _bbob.TITLES if suite_name == _bbob.NAME else {}

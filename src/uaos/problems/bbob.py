@@ -1,74 +1,241 @@
-"""The 24 noiseless BBOB functions, through COCO's own implementation (coco-experiment).
+"""BBOB: the 24 noiseless functions of COCO, through its own implementation (coco-experiment).
 
 Hansen, N., Auger, A., Ros, R., Mersmann, O., Tušar, T. & Brockhoff, D. (2021), "COCO: a platform
 for comparing continuous optimizers in a black-box setting", Optimization Methods and Software 36.
+
+The reference running times are best2009: for each function, dimension and target the aRT of
+whichever of the 31 algorithms entered at the BBOB-2009 workshop reached the target soonest, as
+cocopp 2.9.1 (BSD licence) gives it: Hansen, N., Auger, A., Ros, R., Finck, S. & Pošík, P. (2010),
+"Comparing results of 31 algorithms from the black-box optimization benchmarking BBOB-2009", GECCO
+2010 companion.
 """
 
-import numbers
+import csv
+import os
+import re
+from collections.abc import Iterable
+from functools import cache, cached_property
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidFile, InvalidParameter
+from uaos.extras import optional
+from uaos.problems.problem import Array, Problem, Suite
+from uaos.problems.references import Reference
+
+NAME = "bbob"
 
 #: The dimensions of COCO's suite.
 DIMENSIONS = (2, 3, 5, 10, 20, 40)
 
-#: The five classes of functions.
-CLASSES = {
-    "separable": range(1, 6),
-    "moderate": range(6, 10),
-    "ill-conditioned": range(10, 15),
-    "multi-modal": range(15, 20),
-    "weakly structured": range(20, 25),
+#: The instances of a BBOB experiment, as in the framework's paper.
+INSTANCES = tuple(range(1, 16))
+
+#: The five groups of functions.
+GROUPS = {
+    name: tuple(f"f{f}" for f in numbers)
+    for name, numbers in {
+        "separable": range(1, 6),
+        "moderate": range(6, 10),
+        "ill-conditioned": range(10, 15),
+        "multi-modal": range(15, 20),
+        "weakly structured": range(20, 25),
+    }.items()
 }
 
-_NAMES = (
-    "sphere", "separable ellipsoid", "separable Rastrigin", "Büche-Rastrigin", "linear slope",
-    "attractive sector", "step ellipsoid", "Rosenbrock", "rotated Rosenbrock", "ellipsoid",
-    "discus", "bent cigar", "sharp ridge", "different powers", "Rastrigin", "Weierstrass",
-    "Schaffer F7", "ill-conditioned Schaffer F7", "Griewank-Rosenbrock", "Schwefel",
-    "Gallagher 101 peaks", "Gallagher 21 peaks", "Katsuura", "Lunacek bi-Rastrigin",
-)  # fmt: skip
+#: What the functions are called.
+TITLES = {
+    f"f{number}": title
+    for number, title in enumerate((
+        "sphere", "separable ellipsoid", "separable Rastrigin", "Büche-Rastrigin", "linear slope",
+        "attractive sector", "step ellipsoid", "Rosenbrock", "rotated Rosenbrock", "ellipsoid",
+        "discus", "bent cigar", "sharp ridge", "different powers", "Rastrigin", "Weierstrass",
+        "Schaffer F7", "ill-conditioned Schaffer F7", "Griewank-Rosenbrock", "Schwefel",
+        "Gallagher 101 peaks", "Gallagher 21 peaks", "Katsuura", "Lunacek bi-Rastrigin",
+    ), 1)
+}  # fmt: skip
+
+#: best2009, and the tables of the framework's paper.
+REFERENCE = Reference("best 2009", "best2009.csv", {"paper": "art_published.csv"})
+
+_NUMBERS = re.compile(r"\s*\d+(?:\s*-\s*\d+)?(?:\s*,\s*\d+(?:\s*-\s*\d+)?)*\s*")
+# A set of problems, or so many of each function: "test", "test:4".
+_SET = re.compile(r"\s*(?P<set>train|test|all)(?::(?P<few>\d+))?\s*")
+_FILES = (".txt", ".csv")
+_SEPARATOR = re.compile(r"\s*,\s*|\s+")
+_LINE = "function instance, or function instance dimension, such as 3 7 20"
+_HEADERS = (["function", "instance"], ["function", "instance", "dimension"])
 
 
-class BBOB:
-    """One BBOB problem: call it with a point; `f_opt` is its minimum, `bounds` the box [-5, 5]^D.
+class BBOB(Problem):
+    """One BBOB problem, minimized over the box [-5, 5]^D.
 
-    Bounds are not enforced: the function is defined everywhere. It can be sent to other processes.
+    Bounds are not enforced: the function is defined everywhere.
+
+    Parameters
+    ----------
+    function : int
+        1 to 24.
+    dimension : int
+        2, 3, 5, 10, 20 or 40.
+    instance : int
+        1 to 1000.
+
+    Examples
+    --------
+    >>> from uaos.problems import BBOB
+    >>> BBOB(8, dimension=20, instance=7).name
+    'f8 i7 20-D'
     """
 
     def __init__(self, function: int, dimension: int = 20, instance: int = 1) -> None:
         # COCO itself ends the whole process for a problem that does not exist.
-        self.function = _checked("function", function, 1, 24)
-        self.instance = _checked("instance", instance, 1, 1000)
-        self.dimension = checked_dimension(dimension, "a BBOB problem")
-        import cocoex
+        owner = "a BBOB problem"
+        self.number = _integer("function", function, 1, 24, owner)
+        self.instance: int = _integer("instance", instance, 1, 1000, owner)
+        dimension = checked_dimension(dimension, owner)
+        self.function = f"f{self.number}"
+        self.name = f"{self.function} i{self.instance} {dimension}-D"
+        self.group = _group(self.function)
+        self.low, self.high = np.full(dimension, -5.0), np.full(dimension, 5.0)
+        self.vectorized = False
+        self.held_out = self.instance in INSTANCES and (
+            (self.number, self.instance) not in training_set()
+        )
+        self._module = None
 
-        self._evaluate = cocoex.BareProblem("bbob", self.function, self.dimension, self.instance)
-        self.f_opt = float(self._evaluate.best_value())
-        self.bounds = [(-5.0, 5.0)] * self.dimension
+    @cached_property
+    def _fun(self) -> Any:  # type: ignore[override]
+        cocoex = optional("cocoex", "the BBOB suite", "coco-experiment", "experiments")
+        return cocoex.BareProblem(NAME, self.number, self.dimension, self.instance)
+
+    @cached_property
+    def optimum(self) -> float:  # type: ignore[override]
+        """The smallest value of the function."""
+        return float(self._fun.best_value())
 
     @property
-    def name(self) -> str:
+    def title(self) -> str:
         """What the function is called."""
-        return _NAMES[self.function - 1]
+        return TITLES[self.function]
 
-    def __call__(self, x: NDArray[np.float64]) -> float:
-        """The value at one point."""
-        # COCO reads D numbers, whatever it is given.
-        if len(x) != self.dimension:
-            allowed = f"a point of length {self.dimension}"
-            raise InvalidParameter("x", f"of length {len(x)}", allowed, owner=repr(self))
-        value: float = self._evaluate(x)
-        return value
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """Function, dimension and instance."""
+        return self.number, self.dimension, self.instance
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return BBOB, (self.function, self.dimension, self.instance)
+    def evaluate(self, points: Array) -> Array:
+        """The values at several points, (n, D), in their order."""
+        fun = self._fun
+        # COCO reads D numbers of each point, whatever it is given.
+        if points.shape[1] != self.dimension:
+            raise InvalidParameter(
+                "points", points.shape, f"(n, {self.dimension})", owner=self.name
+            )
+        return np.array([fun(x) for x in points])
 
-    def __repr__(self) -> str:
-        return f"BBOB(f{self.function} {self.name}, {self.dimension}-D, instance {self.instance})"
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # COCO's objects cannot be pickled. Cached: a worker makes each problem once.
+        return bbob_problem, self.key
+
+
+@cache
+def bbob_problem(function: int, dimension: int, instance: int) -> BBOB:
+    """One BBOB problem, made once."""
+    return BBOB(function, dimension, instance)
+
+
+def bbob(
+    *,
+    dimension: int = 20,
+    functions: str | Iterable[int] = "1-24",
+    instances: str | Iterable[int] | os.PathLike[str] = "test",
+) -> Suite:
+    """The BBOB suite, or a part of it.
+
+    Parameters
+    ----------
+    dimension : int
+        2, 3, 5, 10, 20 or 40.
+    functions : str or iterable of int
+        Numbers, or a string such as "1-5,8".
+    instances : str, iterable of int or path
+        Numbers 1 to 1000 of each function, or a string such as "1-5,8"; "train" (the 48 problems
+        that the configurations of the framework's paper were tuned on), "test" (the 312 others of
+        the instances 1 to 15) or "all" (both), "test:4" for the first four of each function; or a
+        file (.txt, .csv) with a problem in each line: function, instance and, if it is not
+        `dimension`, dimension. Problems of other functions in the file are left out.
+
+    Returns
+    -------
+    Suite
+    """
+    dimension = checked_dimension(dimension)
+    chosen = parse_numbers("functions", functions, 1, 24)
+    if isinstance(instances, os.PathLike) or (
+        isinstance(instances, str) and instances.strip().lower().endswith(_FILES)
+    ):
+        listed = _read(Path(instances), dimension)
+        keys = [key for key in listed if key[0] in chosen]
+        if not keys:
+            allowed = "a file with problems of these functions"
+            raise InvalidParameter("instances", str(instances), allowed)
+    else:
+        keys = [(f, dimension, i) for f, i in _pairs(chosen, instances)]
+    made = Suite(NAME, (bbob_problem(*key) for key in keys))
+    made.reference = REFERENCE
+    return made
+
+
+@cache
+def training_set() -> frozenset[tuple[int, int]]:
+    """The 48 problems (function, instance) that the paper's configurations were tuned on."""
+    text = files("uaos").joinpath("data/training_set.csv").read_text(encoding="utf-8")
+    rows = csv.DictReader(text.splitlines())
+    return frozenset((int(row["function"]), int(row["instance"])) for row in rows)
+
+
+def _pairs(functions: Iterable[int], instances: str | Iterable[int]) -> list[tuple[int, int]]:
+    """The pairs (function, instance) that are meant, in order."""
+    named = _SET.fullmatch(instances) if isinstance(instances, str) else None
+    if named is None:
+        numbers = parse_numbers("instances", instances, 1, 1000)
+        return [(f, i) for f in functions for i in numbers]
+    which, few = named["set"], int(named["few"] or len(INSTANCES))
+    found = []
+    for f in functions:
+        every = [(f, i) for i in INSTANCES]
+        if which != "all":
+            every = [pair for pair in every if (pair in training_set()) == (which == "train")]
+        found += every[:few]
+    if not found:
+        raise InvalidParameter("instances", instances, "a set with problems of these functions")
+    return found
+
+
+def parse_numbers(name: str, given: str | Iterable[int], low: int, high: int) -> list[int]:
+    """Numbers from a string such as "1-5,8", ascending and each once."""
+    words, file = ('"train", "test", "all", "test:4", ', " or a file (.txt, .csv)")
+    if name != "instances":
+        words = file = ""
+    allowed = f'{words}numbers {low} to {high} such as "1-5,8"{"," if file else ""}{file}'
+    if not isinstance(given, str):
+        found = {_integer(name, n, low, high) for n in given}
+    elif not _NUMBERS.fullmatch(given):
+        raise InvalidParameter(name, given, allowed)
+    else:
+        found = set()
+        for part in given.split(","):
+            ends = [int(end) for end in part.split("-")]
+            if ends[0] > ends[-1] or not (low <= ends[0] and ends[-1] <= high):
+                raise InvalidParameter(name, given, allowed)
+            found.update(range(ends[0], ends[-1] + 1))
+    if not found:
+        raise InvalidParameter(name, given, allowed)
+    return sorted(found)
 
 
 def checked_dimension(dimension: int, owner: str = "") -> int:
@@ -79,9 +246,63 @@ def checked_dimension(dimension: int, owner: str = "") -> int:
     return int(dimension)
 
 
-def _checked(name: str, value: object, low: int, high: int) -> int:
-    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+@cache
+def _group(function: str) -> str:
+    return next(group for group, members in GROUPS.items() if function in members)
+
+
+def _integer(name: str, value: Any, low: int, high: int, owner: str = "") -> int:
+    try:
         number = int(value)
-        if low <= number <= high:
-            return number
-    raise InvalidParameter(name, value, f"a whole number {low} to {high}", owner="a BBOB problem")
+    except (TypeError, ValueError, OverflowError):
+        number = None
+    if number is None or number != value or isinstance(value, bool) or not low <= number <= high:
+        raise InvalidParameter(name, value, f"an integer {low} to {high}", owner=owner)
+    return number
+
+
+def _read(path: Path, dimension: int) -> list[tuple[int, int, int]]:
+    """The problems (function, dimension, instance) in a file."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise InvalidFile(f"{path}: there is no such file") from None
+    except IsADirectoryError:
+        raise InvalidFile(f"{path}: a folder, where a file is expected") from None
+    except OSError as error:
+        raise InvalidFile(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise InvalidFile(f"{path}: not a text file (UTF-8) with a problem in each line") from None
+    found: dict[tuple[int, int, int], int] = {}
+    header = False
+    for number, line in enumerate(text.splitlines(), 1):
+        content = line.partition("#")[0].strip()
+        if not content:
+            continue
+        words = _SEPARATOR.split(content)
+        if not (found or header) and [word.lower() for word in words] in _HEADERS:
+            header = True
+            continue
+        key = _problem_in(words, dimension, f"{path}, line {number}: {line.strip()[:80]!r}")
+        if key in found:
+            raise InvalidFile(
+                f"{path}, line {number}: {BBOB(*key).name} again, as in line {found[key]}; a "
+                "problem is given once"
+            )
+        found[key] = number
+    if not found:
+        raise InvalidFile(f"{path}: holds no problem; expected in each line: {_LINE}")
+    return list(found)
+
+
+def _problem_in(words: list[str], dimension: int, where: str) -> tuple[int, int, int]:
+    if len(words) not in (2, 3) or not all(re.fullmatch(r"[0-9]{1,9}", word) for word in words):
+        raise InvalidFile(f"{where}; expected {_LINE}")
+    function, instance, chosen = [*map(int, words), dimension][:3]
+    if not 1 <= function <= 24:
+        raise InvalidFile(f"{where}; expected a function 1 to 24")
+    if not 1 <= instance <= 1000:
+        raise InvalidFile(f"{where}; expected an instance 1 to 1000")
+    if chosen not in DIMENSIONS:
+        raise InvalidFile(f"{where}; expected a dimension of {', '.join(map(str, DIMENSIONS))}")
+    return function, chosen, instance

@@ -1,9 +1,11 @@
 """Tuning: find the best method for a set of problems, by iterated racing.
 
-    from uaos.tuning import Plan, design, instances, tune
+    import uaos
+    from uaos.tuning import Plan, design, tune
 
     if __name__ == "__main__":
-        plan = Plan(design(dimension=5), instances("train", dimension=5), budget="200D")
+        suite = uaos.suite("bbob", dimension=5, instances="train")
+        plan = Plan(design(dimension=5), suite, budget="200D")
         tune(plan, "first.db", jobs=2).best.to_toml("first.toml")
 
 The plan decides what is found: neither the workers nor interruptions do. `uaos tune` is the same
@@ -11,7 +13,7 @@ from a terminal.
 """
 
 from uaos.tuning.design import Design, design, design_for, narrow
-from uaos.tuning.instances import Instance, TestInstances, instances
+from uaos.tuning.instances import HeldOutProblems, check_training
 from uaos.tuning.racer import Rules
 from uaos.tuning.space import Space
 from uaos.tuning.store import TuningStore
@@ -20,17 +22,16 @@ from uaos.tuning.tune import Found, Plan, Tuned, initial_candidates, tune
 __all__ = [
     "Design",
     "Found",
-    "Instance",
+    "HeldOutProblems",
     "Plan",
     "Rules",
     "Space",
-    "TestInstances",
     "Tuned",
     "TuningStore",
+    "check_training",
     "design",
     "design_for",
     "initial_candidates",
-    "instances",
     "narrow",
     "tune",
 ]

@@ -13,15 +13,15 @@ from uaos.experiments.pools import Pool, check_pool, pool_for
 from uaos.experiments.records import Outcome, Unit, failed
 from uaos.experiments.units import run_unit
 from uaos.optimizers.configuration import Configuration
-from uaos.tuning.instances import Instance
+from uaos.problems import Problem
 from uaos.tuning.objective import objective as objective_called
 from uaos.tuning.store import TuningStore
 
 #: A configuration to run on a problem with a seed.
-Task = tuple[Configuration, Instance, int]
+Task = tuple[Configuration, Problem, int]
 
 #: Runs a configuration on a problem, with a seed and a budget in evaluations.
-Work = Callable[[Configuration, Instance, int, int], Outcome]
+Work = Callable[[Configuration, Problem, int, int], Outcome]
 
 # SQLite's integers have 64 bits.
 _LAST_SEED = 2**63 - 1
@@ -43,17 +43,16 @@ class Result(NamedTuple):
     seconds: float
 
 
-def run_one(configuration: Configuration, instance: Instance, seed: int, budget: int) -> Outcome:
+def run_one(configuration: Configuration, problem: Problem, seed: int, budget: int) -> Outcome:
     """Run a configuration on a problem; an exception is a failed run."""
-    function, dimension, number = instance
-    unit = Unit(configuration.name, function, dimension, number, 1, seed, budget)
-    return run_unit(unit, configuration).outcome
+    unit = Unit(configuration.name, problem.name, 1, seed, budget)
+    return run_unit(unit, problem, configuration).outcome
 
 
 class Evaluator:
     """Gives the costs of tasks, running on a pool what the store does not have.
 
-        with TuningStore.create_or_resume("tuning.db") as store:
+        with TuningStore.create_or_resume("tuning.db", suite) as store:
             with Evaluator(store, "error", 20_000, jobs=2) as evaluator:
                 results = evaluator.evaluate(tasks)
 
@@ -67,7 +66,7 @@ class Evaluator:
         self,
         store: TuningStore,
         objective: str,
-        budget: int | Callable[[Instance], int],
+        budget: int | Callable[[Problem], int],
         executor: Executor | Callable[[], Executor] | None = None,
         *,
         jobs: int | None = None,
@@ -113,13 +112,12 @@ class Evaluator:
             self._known[unit] = self._known[unit]._replace(cached=True)
         return results
 
-    def _unit(self, configuration: Configuration, instance: Instance, seed: int) -> Unit:
-        function, dimension, number = instance
+    def _unit(self, configuration: Configuration, problem: Problem, seed: int) -> Unit:
         if not 0 <= seed <= _LAST_SEED:
-            raise InvalidParameter("seed", seed, "a whole number 0 to 2^63 - 1")
+            raise InvalidParameter("seed", seed, "an integer 0 to 2^63 - 1")
         key = self._store.key(configuration)
-        budget = self._budget(instance) if callable(self._budget) else self._budget
-        return Unit(key, function, dimension, number, 1, index(seed), index(budget))
+        budget = self._budget(problem) if callable(self._budget) else self._budget
+        return Unit(key, problem.name, 1, index(seed), index(budget))
 
     def _run(self, missing: dict[Unit, Task]) -> None:
         """Run units, writing each as it ends."""
@@ -130,7 +128,7 @@ class Evaluator:
                     self._pool = pool_for(self._executor, self._jobs, self._dask, _MANY)
                 coordinator: Coordinator[Unit, Outcome] = Coordinator(
                     missing, self._pool, work=self._work, on_results=self._write,
-                    failed=lambda unit, reason: failed(unit, reason).outcome,
+                    failed=lambda unit, reason: failed(unit, missing[unit][1], reason).outcome,
                     arguments=lambda unit: (*missing[unit], unit.budget),
                 )  # fmt: skip
                 try:

@@ -17,11 +17,14 @@ _EASIEST = len(TARGETS) - len(ECDF_TARGETS)
 def error(outcome: Outcome) -> float:
     """How far from the optimum the run ended: max(f_best - f_opt, 10⁻⁸).
 
-    A run ends when it comes within 10⁻⁸, the final target, and by how much it then overshoots says
-    nothing about the method: a run that solved its problem is as good as another that did.
+    Where the optimum is not known, the best value itself. A run ends when it comes within 10⁻⁸, the
+    final target, and by how much it then overshoots says nothing about the method: a run that
+    solved its problem is as good as another that did.
     """
-    if outcome.status != "done" or not outcome.error < np.inf:
+    if outcome.status != "done" or not outcome.best < np.inf:
         return float("inf")
+    if np.isnan(outcome.error):
+        return outcome.best
     return max(outcome.error, FINAL)
 
 
@@ -31,10 +34,13 @@ def anytime(outcome: Outcome) -> float:
         A = 1/L ∫₀ᴸ ECDF(10ᵘ) du,  L = log10(budget / D)
 
     ECDF(t) is the share of the 51 targets 10², 10¹·⁸, …, 10⁻⁸ that the run reached within t·D
-    evaluations. 0 if all are reached at once, 1 if none is reached within the budget.
+    evaluations. 0 if all are reached at once, 1 if none is reached within the budget. Where the
+    optimum is not known there are no targets, and the cost is the best value.
     """
     if outcome.status != "done":
         return float("inf")
+    if np.isnan(outcome.error):
+        return outcome.best
     end = np.log10(outcome.budget / outcome.dimension)
     if not end > 0:
         return 1.0

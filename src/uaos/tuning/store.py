@@ -1,4 +1,4 @@
-"""What a tuning ran and how it raced: one SQLite file, written by one tuner in transactions.
+"""What a tuning ran and how it raced: the runs of a store, and tables of the races beside them.
 
 Killed at any moment, the file opens and holds every run that was finished. The same tuning begun
 again takes them from there and races on; several tunings in one file share their runs.
@@ -9,28 +9,21 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from uaos.errors import UnknownName
-from uaos.experiments import hits
+from uaos.experiments.plan import PlanConflict
 from uaos.experiments.records import Outcome, Unit
-from uaos.experiments.storefile import (
-    Lock,
-    OpenStore,
-    as_table,
-    check,
-    check_folder,
-    connect,
-    create,
-)
+from uaos.experiments.store import TUNING, Store
+from uaos.experiments.storefile import Lock, as_mapping, insert
 from uaos.experiments.versions import versions
 from uaos.optimizers.configuration import Configuration
+from uaos.problems import Suite
 from uaos.tuning.records import (
-    TUNING,
     Candidate,
     Cost,
     Elimination,
@@ -54,53 +47,44 @@ __all__ = [
 _Row = TypeVar("_Row", Iteration, Step, Elimination, Elite, Cost)
 
 _RECORD = ("candidates", "iterations", "steps", "eliminations", "elites", "results")
-_RUNS = (
-    "configuration, function, dimension, instance, seed, budget, evaluations, error, hits, "
-    "seconds, status, reason, session"
-)
 
 
-class TuningStore(OpenStore):
+class TuningStore(Store):
     """The runs and the record of tunings; see :meth:`open` and :meth:`create_or_resume`.
 
-    A run is an :class:`~uaos.experiments.Outcome` whose method is the configuration's key.
+    A run's method is the key of its configuration.
     """
+
+    kind = TUNING
 
     def __init__(self, path: Path, connection: sqlite3.Connection, lock: Lock | None) -> None:
         super().__init__(path, connection, lock)
-        self._session: int | None = None
         # By identity, as to compare configurations takes as long as to make the key.
         self._keys: dict[int, tuple[Configuration, str]] = {}
         self._unwritten: dict[str, str] = {}
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> "TuningStore":
-        """For reading; never writes, and works while a tuner does."""
-        place = Path(path)
-        check(place, TUNING)
-        return cls(place, connect(place), None)
+    def create_or_resume(cls, path: str | os.PathLike[str], suite: Suite) -> Self:  # type: ignore[override]
+        """Open a store for the one tuner: a new one, or one that holds tunings already.
 
-    @classmethod
-    def create_or_resume(cls, path: str | os.PathLike[str]) -> "TuningStore":
-        """For the one tuner: a new store, or one that holds tunings already."""
-        place = Path(path)
-        check_folder(place)
-        lock = Lock(place, TUNING)
-        try:
-            if place.exists():
-                check(place, TUNING)
-            else:
-                create(place, TUNING)
-            return cls(place, connect(place, write=True), lock)
-        except BaseException:
-            lock.release()
-            raise
+        Parameters
+        ----------
+        path : str or path
+        suite : Suite
+            The problems to train on. A changed suite file is a
+            :class:`~uaos.experiments.PlanConflict`. Damaged runs are removed, so that they run
+            again.
+        """
+        return cls._writer(
+            path, lambda there: there._check_suite(suite), lambda store: store.add_suite(suite)
+        )
 
-    @property
-    def sessions(self) -> list[tuple[str, dict[str, str]]]:
-        """When runs were made, and with which versions of what."""
-        query = "SELECT started, versions FROM sessions ORDER BY id"
-        return self._rows(query, make=lambda started, text: (started, as_table(text)))
+    def _check_suite(self, suite: Suite) -> None:
+        if differences := self._suite_differences(suite):
+            raise PlanConflict(
+                f"{self.path} holds tunings on other problems. {'; '.join(differences[:8])}. "
+                "Use another file"
+            )
 
     # Runs
 
@@ -110,7 +94,8 @@ class TuningStore(OpenStore):
         if known is not None:
             return known[1]
         data = configuration.to_dict()
-        text = _canonical({k: data[k] for k in ("version", "method", "de") if k in data})
+        left_out = ("name", "reference", "note", "tuning")
+        text = _canonical({k: v for k, v in data.items() if k not in left_out})
         made = _hash(text)
         self._keys[id(configuration)] = (configuration, made)
         self._unwritten[made] = text
@@ -118,31 +103,23 @@ class TuningStore(OpenStore):
 
     def configuration(self, key: str, name: str = "unnamed") -> Configuration:
         """The configuration that has this key."""
-        query = "SELECT key, configuration FROM configurations WHERE key = ?"
-        rows = self._rows(query, (key,), _keyed_table)
+        query = "SELECT configuration FROM methods WHERE name = ?"
+        rows = self._rows(query, (key,), as_mapping)
         if not rows:
             raise UnknownName("configuration", key, (), hint=f"(in {self.path})")
         return Configuration.from_dict({**rows[0], "name": name})
 
     def cached(self) -> dict[Unit, Outcome]:
         """All runs, in the order in which they ended."""
-        return dict(self._rows(f"SELECT {_RUNS} FROM runs ORDER BY rowid", make=_run))
+        return {outcome.unit: outcome for outcome in self.outcomes()}
 
     def record_runs(self, outcomes: Iterable[Outcome]) -> None:
         """Write runs, all of them or none."""
-        if self._session is None:
-            self._session = self._begin_session()
-        rows = [
-            (o.method, o.function, o.dimension, o.instance, o.seed, o.budget, o.evaluations,
-             o.error, o.hits.astype("<i8").tobytes(), o.seconds, o.status, o.reason, self._session)
-            for o in outcomes
-        ]  # fmt: skip
-        self._write([(f"INSERT OR REPLACE INTO runs ({_RUNS}) VALUES ({_marks(13)})", rows)])
-
-    def forget_failures(self) -> int:
-        """Let the failed runs run again; how many there are."""
         with self._transaction():
-            return self._connection.execute("DELETE FROM runs WHERE status = 'failed'").rowcount
+            self.add_methods(self._unwritten)
+            for outcome in outcomes:
+                self._put(outcome, None)
+        self._unwritten.clear()
 
     # The record of a tuning
 
@@ -153,22 +130,26 @@ class TuningStore(OpenStore):
         setup gives the same race.
         """
         text = _canonical(setup)
-        run, values = self._connection.execute, (_hash(text), text, _now(), _text(versions()))
+        run, key = self._connection.execute, _hash(text)
         with self._transaction():
-            run(
-                "INSERT INTO tunings (key, setup, started, versions) VALUES (?, ?, ?, ?) "
-                "ON CONFLICT (key) DO UPDATE SET versions = excluded.versions, finished = NULL, "
-                "data = NULL", values,
-            )  # fmt: skip
-            number = int(run("SELECT id FROM tunings WHERE key = ?", values[:1]).fetchone()[0])
+            known = run("SELECT id, started, seconds FROM tunings WHERE key = ?", (key,)).fetchone()
+            if known is None:
+                number = run("SELECT COALESCE(MAX(id), 0) + 1 FROM tunings").fetchone()[0]
+                known = number, _now(), 0.0
             for table in _RECORD:
-                run(f"DELETE FROM {table} WHERE tuning = ?", (number,))
-        return number
+                run(f"DELETE FROM {table} WHERE tuning = ?", (known[0],))
+            number, started, seconds = known
+            row = (number, key, text, started, _text(versions()), seconds, None, None)
+            insert(self._connection, "tunings", [row], "INSERT OR REPLACE")
+        return int(number)
 
     def add_candidates(self, tuning: int, candidates: Iterable[Candidate]) -> None:
         """Write who joins the race."""
-        rows = [c._replace(values=_text(c.values)) for c in candidates]  # type: ignore[arg-type]
-        self._write([_insertion("candidates", tuning, rows)])
+        rows = [(tuning, *c._replace(values=_text(c.values))) for c in candidates]  # type: ignore[arg-type]
+        with self._transaction():
+            self.add_methods(self._unwritten)
+            insert(self._connection, "candidates", rows, "INSERT OR REPLACE")
+        self._unwritten.clear()
 
     def add_step(
         self,
@@ -178,28 +159,35 @@ class TuningStore(OpenStore):
         results: Iterable[Cost] = (),
     ) -> None:
         """Write a step of the race, with who left and what was measured, all of it or nothing."""
-        self._write([
-            _insertion("steps", tuning, [step]),
-            _insertion("eliminations", tuning, eliminations),
-            _insertion("results", tuning, results),
-        ])  # fmt: skip
+        with self._transaction():
+            for table, rows in (
+                ("steps", [step]), ("eliminations", eliminations), ("results", results)
+            ):  # fmt: skip
+                self._insert_record(table, tuning, rows)
+            if step.elapsed == step.elapsed:
+                self._update_tuning(tuning, seconds=step.elapsed)
 
     def add_iteration(self, tuning: int, iteration: Iteration) -> None:
         """Write how a race went."""
-        self._write([_insertion("iterations", tuning, [iteration])])
+        with self._transaction():
+            self._insert_record("iterations", tuning, [iteration])
 
     def add_elites(self, tuning: int, elites: Iterable[Elite]) -> None:
         """Write who an iteration ended with."""
-        self._write([_insertion("elites", tuning, elites)])
+        with self._transaction():
+            self._insert_record("elites", tuning, elites)
 
     def finish(self, tuning: int, data: Mapping[str, Any]) -> None:
         """Note that a tuning is over, and what its tuner has to say about it."""
-        query = "UPDATE tunings SET finished = ?, data = ? WHERE id = ?"
-        self._write([(query, [(_now(), _text(data), tuning)])])
+        with self._transaction():
+            self._update_tuning(tuning, finished=_now(), data=_text(data))
 
     def tunings(self) -> list[Tuning]:
         """The tunings, in the order in which they were first begun."""
-        query = "SELECT id, key, setup, started, versions, finished, data FROM tunings ORDER BY id"
+        query = (
+            "SELECT id, key, setup, started, versions, seconds, finished, data FROM tunings "
+            "ORDER BY id"
+        )
         return self._rows(query, make=_tuning)
 
     def candidates(self, tuning: int) -> list[Candidate]:
@@ -240,76 +228,34 @@ class TuningStore(OpenStore):
             f"SELECT {columns} FROM {table} WHERE tuning = ? ORDER BY {order}",
             (tuning,),
             lambda *row: kind._make(
-                _number(value) if real else value for value, real in zip(row, reals, strict=True)
+                float("nan") if real and value is None else value
+                for value, real in zip(row, reals, strict=True)
             ),
         )
 
-    def _write(self, insertions: Sequence[tuple[str, Sequence[Sequence[Any]]]]) -> None:
-        with self._transaction():
-            self._connection.executemany(
-                "INSERT OR IGNORE INTO configurations VALUES (?, ?)", self._unwritten.items()
-            )
-            for query, rows in insertions:
-                if rows:
-                    self._connection.executemany(query, rows)
-        self._unwritten.clear()
+    def _insert_record(self, table: str, tuning: int, rows: Iterable[tuple[Any, ...]]) -> None:
+        made = [(tuning, *row) for row in rows]
+        insert(self._connection, table, made, "INSERT OR REPLACE")
 
-    def _begin_session(self) -> int | None:
-        """Note once, with the first runs, what makes them."""
-        query = "INSERT INTO sessions (started, versions) VALUES (?, ?)"
-        with self._transaction():
-            return self._connection.execute(query, (_now(), _text(versions()))).lastrowid
-
-
-def _keyed_table(key: str, text: str) -> dict[str, Any]:
-    """A table whose key is its hash."""
-    if _hash(text) != key:
-        raise ValueError(f"the contents of {key} are not what was written")
-    return as_table(text)
-
-
-def _run(
-    key: str, function: int, dimension: int, instance: int, seed: int, budget: int, *came: Any
-) -> tuple[Unit, Outcome]:
-    unit = Unit(key, function, dimension, instance, 1, seed, budget)
-    evaluations, error, at, seconds, status, reason, _ = came
-    found = (evaluations, _number(error), hits.from_bytes(at), seconds, status, reason)
-    return unit, Outcome(*unit, *found)
+    def _update_tuning(self, tuning: int, **changes: Any) -> None:
+        names = ("id", "key", "setup", "started", "versions", "seconds", "finished", "data")
+        query = f"SELECT {', '.join(names)} FROM tunings WHERE id = ?"
+        row = self._connection.execute(query, (tuning,)).fetchone()
+        values = dict(zip(names, row, strict=True)) | changes
+        insert(self._connection, "tunings", [values.values()], "INSERT OR REPLACE")
 
 
 def _tuning(
-    number: int, key: str, setup: str, started: str, packages: str, finished: str | None,
-    data: str | None,
+    number: int, key: str, setup: str, started: str, packages: str, seconds: float,
+    finished: str | None, data: str | None,
 ) -> Tuning:  # fmt: skip
-    tables = _keyed_table(key, setup), as_table(packages), as_table(data or "{}")
-    return Tuning(number, key, tables[0], started, tables[1], finished, tables[2])
+    tables = as_mapping(setup), as_mapping(packages), as_mapping(data or "{}")
+    return Tuning(number, key, tables[0], started, tables[1], seconds, finished, tables[2])
 
 
 def _candidate(*row: Any) -> Candidate:
     found = Candidate(*row)
-    return found._replace(values=as_table(row[4]))
-
-
-def _insertion(
-    table: str, tuning: int, rows: Iterable[tuple[Any, ...]]
-) -> tuple[str, list[tuple[Any, ...]]]:
-    made = [(tuning, *map(_plain, row)) for row in rows]
-    marks = _marks(len(made[0]) if made else 0)
-    return f"INSERT OR REPLACE INTO {table} VALUES ({marks})", made
-
-
-def _marks(count: int) -> str:
-    return ", ".join("?" * count)
-
-
-def _plain(value: Any) -> Any:
-    """NumPy's numbers as Python's: SQLite would take them for bytes."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _number(value: float | None) -> float:
-    """SQLite has no NaN, and keeps NULL for it."""
-    return float("nan") if value is None else value
+    return found._replace(values=as_mapping(row[4]))
 
 
 def _canonical(data: Any) -> str:
@@ -323,7 +269,9 @@ def _text(data: Any) -> str:
 def _plain_or_error(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
-    raise TypeError(f"{value!r} cannot be kept in a store: numbers, texts, lists and tables can")
+    raise TypeError(
+        f"{value!r} cannot be kept in a store: numbers, strings, lists and mappings can"
+    )
 
 
 def _hash(text: str) -> str:

@@ -10,16 +10,16 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
-from uaos.errors import InvalidParameter, UaosError, UnknownName
+from uaos.errors import UaosError, UnknownName
 from uaos.experiments.plan import evaluations
 from uaos.experiments.versions import versions
 from uaos.optimizers.catalogue import configuration as catalogue_entry
 from uaos.optimizers.configuration import Configuration
 from uaos.params import Value
+from uaos.problems import Problem, Suite
 from uaos.tuning import records
 from uaos.tuning.design import INITIAL, Design
 from uaos.tuning.evaluator import Evaluator, Result, Work, run_one
-from uaos.tuning.instances import Instance
 from uaos.tuning.objective import objective as check_objective
 from uaos.tuning.racer import (
     Elite,
@@ -75,7 +75,7 @@ class Plan:
     """
 
     design: Design
-    instances: tuple[Instance, ...]
+    suite: Suite
     training_set: str = "train"
     runs: int = DEFAULT_RUNS
     budget: int | str = DEFAULT_BUDGET
@@ -89,13 +89,11 @@ class Plan:
         check_objective(self.objective)
         if self.tuner not in TUNERS:
             raise UnknownName("tuner", self.tuner, TUNERS)
-        if not self.instances:
-            raise InvalidParameter("instances", [], "at least one problem")
-        self.evaluations(self.instances[0])
+        self.evaluations(self.suite[0])
 
-    def evaluations(self, instance: Instance) -> int:
+    def evaluations(self, problem: Problem) -> int:
         """The most evaluations of a run on a problem."""
-        return evaluations(self.budget, instance.dimension)
+        return evaluations(self.budget, problem.dimension)
 
     @property
     def key(self) -> str:
@@ -112,7 +110,9 @@ class Plan:
             "objective": self.objective,
             "seed": self.seed,
             "training_set": self.training_set,
-            "instances": [str(i) for i in self.instances],
+            "suite": self.suite.name,
+            "suite_hash": self.suite.hash,
+            "problems": list(self.suite.names),
             "space": self.design.space.to_dict(),
             "forbidden": [str(f) for f in self.design.space.forbidden],
             "base": {part: base[part] for part in ("method", "de")},
@@ -173,7 +173,7 @@ def tune(
     search is decided by the plan alone, and what was run is not run again.
     """
     check_search(plan.design.space, plan.runs, plan.seed, plan.rules)
-    with TuningStore.create_or_resume(path) as store:
+    with TuningStore.create_or_resume(path, plan.suite) as store:
         if retry_failed:
             store.forget_failures()
         # What earlier sessions of this tuning took counts, too.
@@ -243,10 +243,8 @@ def seconds_so_far(plan: Plan, path: str | os.PathLike[str]) -> float:
 
 
 def _seconds_so_far(plan: Plan, store: TuningStore) -> float:
-    for entry in store.tunings():
-        if plan_key(entry.setup) == plan.key:
-            return max((s.elapsed for s in store.steps(entry.id)), default=0.0)
-    return 0.0
+    found = (entry.seconds for entry in store.tunings() if plan_key(entry.setup) == plan.key)
+    return next(found, 0.0)
 
 
 def _search(
@@ -257,12 +255,12 @@ def _search(
         from uaos.tuning.irace import run_irace  # here, as most do without R
 
         return run_irace(
-            plan.design.space, plan.instances, evaluate, folder=f"{os.fspath(path)}.irace",
+            plan.design.space, plan.suite, evaluate, folder=f"{os.fspath(path)}.irace",
             runs=plan.runs, seed=plan.seed, initial=plan.initial, rules=plan.rules,
             works=plan.design.works, on_event=tell,
         )  # fmt: skip
     return iterated_racing(
-        plan.design.space, plan.instances, evaluate, runs=plan.runs, seed=plan.seed,
+        plan.design.space, plan.suite, evaluate, runs=plan.runs, seed=plan.seed,
         initial=plan.initial, rules=plan.rules, works=plan.design.works, on_event=tell,
     )  # fmt: skip
 
@@ -319,9 +317,9 @@ class _Recorder:
 
 def _named(plan: Plan, made: Configuration, elite: Elite, used: int) -> Configuration:
     """A survivor as a configuration of its own, with what one must know to trust it."""
-    limits = sorted({plan.evaluations(i) for i in plan.instances})
+    limits = sorted({plan.evaluations(i) for i in plan.suite})
     tuning = {
-        "tuner": plan.tuner, "training_set": plan.training_set, "problems": len(plan.instances),
+        "tuner": plan.tuner, "training_set": plan.training_set, "problems": len(plan.suite),
         "dimension": plan.design.dimension, "objective": plan.objective, "runs": plan.runs,
         "runs_used": used, "evaluations_of_a_run": limits if len(limits) > 1 else limits[0],
         "seed": plan.seed, "rank": elite.rank, "mean_cost": elite.mean_cost,

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from uaos.analysis.ecdf import Ecdf, ecdf
 from uaos.analysis.restarts import ROOM
 from uaos.analysis.results import Results
-from uaos.problems.bbob import BBOB, CLASSES
+from uaos.problems import natural_key
+from uaos.problems.bbob import GROUPS, TITLES
 from uaos.reporting.figures.canvas import axes_with_margins, decades, handle
 from uaos.reporting.figures.choice import chosen, shared_functions, spans
 from uaos.reporting.figures.labels import End, name_ends, room
@@ -49,7 +50,7 @@ class _Profiles:
         self.end = max(10.0, longest / dimension * (ROOM if restarts else 1))
         self.restarts = restarts
 
-    def draw(self, axes: Any, functions: Sequence[int], *, thin: bool = False) -> list[End]:
+    def draw(self, axes: Any, functions: Sequence[str], *, thin: bool = False) -> list[End]:
         """Draw each method's profile over those of the functions that it has, and best2009's."""
         ends = []
         known = profile_2009(tuple(functions), self.dimension)
@@ -84,7 +85,7 @@ class _Profiles:
         width: float,
         columns: int,
         aspect: float,
-        panels: Sequence[tuple[str, Sequence[int]]],
+        panels: Sequence[tuple[str, Sequence[str]]],
     ) -> "Figure":
         """A panel for each title and its functions."""
         from matplotlib.lines import Line2D
@@ -143,7 +144,7 @@ def ecdf_classes(
     functions = shared_functions(results, dimension, of.methods)
     panels = [
         (f"{name}, {spans(present)}", present)
-        for name, members in CLASSES.items()
+        for name, members in GROUPS.items()
         if (present := [f for f in functions if f in members])
     ]
     width = style.inches("page")
@@ -160,14 +161,14 @@ def ecdf_functions(
 ) -> "Figure":
     """The runtime profiles of :func:`ecdf_overall` on each function."""
     of = _Profiles(results, dimension, methods, style, restarts)
-    functions = sorted({f for m in of.methods for f in of.curves[m]})
+    functions = sorted({f for m in of.methods for f in of.curves[m]}, key=natural_key)
     width = style.inches("page")
     wide = width > 5
     columns = int(np.clip(len(functions), 3 if wide else 2, 6 if wide else 4))
     # In a column there is room for no more than the number.
-    names = [f" {BBOB(f, 2).name}" if wide else "" for f in functions]
+    names = [f" {TITLES[f]}" if wide and f in TITLES else "" for f in functions]
     titles = [
-        f"f{f}{name.replace('ill-conditioned', 'ill-cond.')}"
+        f"{f}{name.replace('ill-conditioned', 'ill-cond.')}"
         for f, name in zip(functions, names, strict=True)
     ]
     panels = [(title, [f]) for title, f in zip(titles, functions, strict=True)]

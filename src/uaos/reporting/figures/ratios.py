@@ -10,7 +10,8 @@ from uaos.analysis.art import average_running_time
 from uaos.analysis.results import Results, column
 from uaos.errors import InvalidParameter
 from uaos.experiments.targets import ECDF_TARGETS, TARGETS
-from uaos.problems.bbob import CLASSES, DIMENSIONS
+from uaos.problems import natural_key
+from uaos.problems.bbob import DIMENSIONS, GROUPS
 from uaos.reporting.figures.canvas import (
     axes_with_margins,
     decades,
@@ -33,7 +34,7 @@ _STRIP = 0.34
 
 class _Point(NamedTuple):
     method: str
-    function: int
+    function: str
     ratio: float
     every: bool
 
@@ -54,7 +55,7 @@ def art_ratio(
     """
     names = chosen(results, dimension, methods)
     points = _points(results, dimension, target, names)
-    functions = sorted({p.function for p in points})
+    functions = sorted({p.function for p in points}, key=natural_key)
     looks = style.looks(results.methods)
     width = style.inches("page")
     with style.figure(width, 1.0) as figure:
@@ -74,7 +75,7 @@ def art_ratio(
             axes.plot(
                 [functions.index(p.function) + shift], [y], look.marker, color=look.color,
                 markerfacecolor=look.color if p.every else "white", markeredgewidth=size / 6,
-                markersize=size, label=f"{p.method} f{p.function}",
+                markersize=size, label=f"{p.method} {p.function}",
             )  # fmt: skip
         said = f"$f - f_\\mathrm{{opt}} \\leq {_power(target)}$, {dimension}-D"
         note = "  (hollow: not reached in every run)"
@@ -82,7 +83,7 @@ def art_ratio(
         axes.set_title(said + note if fits else said, fontsize=TICK)
         axes.set_ylabel("aRT / aRT of best 2009")
         axes.set_xlabel("function")
-        axes.set_xticks(range(len(functions)), [f"{f}" for f in functions])
+        axes.set_xticks(range(len(functions)), [f.removeprefix("f") for f in functions])
         axes.tick_params(axis="x", labelsize=min(TICK, max(SMALL - 1.5, 0.7 * slot)), length=0)
         handles = [handle(name, looks[name], line=False) for name in names]
         legend(figure, handles, width / 2, below, width)
@@ -109,7 +110,7 @@ def _points(results: Results, dimension: int, target: float, names: Sequence[str
 
 
 def _background(
-    axes: Any, functions: Sequence[int], points: Sequence[_Point]
+    axes: Any, functions: Sequence[str], points: Sequence[_Point]
 ) -> tuple[float, float, tuple[float, float]]:
     """The axes without points: the range of ratios, and two heights for those who missed."""
     ratios = [p.ratio for p in points if np.isfinite(p.ratio) and p.ratio > 0] or [1.0]
@@ -130,7 +131,7 @@ def _background(
     axes.text(-0.01, high * strip**0.62, "∞", transform=axes.get_yaxis_transform(), ha="right",
               va="center", fontsize=TICK + 2)  # fmt: skip
     # A line between functions, a stronger one between classes.
-    of = {f: name for name, members in CLASSES.items() for f in members}
+    of = {f: name for name, members in GROUPS.items() for f in members}
     for i, (one, other) in enumerate(pairwise(functions)):
         apart = of.get(one) != of.get(other)
         axes.axvline(i + 0.5, color=GREY if apart else FAINT, linewidth=0.5 if apart else 0.4,

@@ -10,7 +10,8 @@ from uaos.analysis.results import Results, Runs
 from uaos.analysis.scores import Scores, scores
 from uaos.analysis.statistics import Pair, Ranking, friedman, pairwise
 from uaos.analysis.verdict import Verdict, verdict
-from uaos.problems.bbob import BBOB, CLASSES
+from uaos.problems import natural_key
+from uaos.problems.bbob import GROUPS, TITLES
 from uaos.reporting.figures.choice import spans
 from uaos.reporting.figures.reference import profile_2009
 
@@ -21,7 +22,7 @@ class Panel:
 
     key: str
     title: str
-    functions: tuple[int, ...]
+    functions: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Class:
     """A class of functions: the methods, best mean rank first, and the leader's tests."""
 
     name: str
-    functions: tuple[int, ...]
+    functions: tuple[str, ...]
     problems: int
     standings: tuple[Standing, ...]
     pairs: tuple[Pair, ...]
@@ -81,21 +82,21 @@ class Chapter:
     seed: int
 
     @cached_property
-    def running_times(self) -> Mapping[tuple[str, int], list[AverageRunningTime]]:
+    def running_times(self) -> Mapping[tuple[str, str], list[AverageRunningTime]]:
         """The cells of COCO's table, by method and function."""
         return {key: running_times(r, seed=self.seed) for key, r in self._by_key()}
 
     @cached_property
-    def raw(self) -> Mapping[tuple[str, int], Ecdf]:
+    def raw(self) -> Mapping[tuple[str, str], Ecdf]:
         """Profiles of the runs as they were."""
         return {key: ecdf(r) for key, r in self._by_key()}
 
     @cached_property
-    def restarted(self) -> Mapping[tuple[str, int], Ecdf]:
+    def restarted(self) -> Mapping[tuple[str, str], Ecdf]:
         """Profiles with simulated restarts."""
         return {key: ecdf(r, restarts=True, seed=self.seed) for key, r in self._by_key()}
 
-    def _by_key(self) -> Iterator[tuple[tuple[str, int], Runs]]:
+    def _by_key(self) -> Iterator[tuple[tuple[str, str], Runs]]:
         return (((r.method, r.function), r) for r in self.runs)
 
     @property
@@ -109,15 +110,15 @@ class Chapter:
         return [r for m in self.methods for r in self.results.of(m, self.dimension)]
 
     @property
-    def functions(self) -> tuple[int, ...]:
+    def functions(self) -> tuple[str, ...]:
         """The functions that any method was run on."""
-        return tuple(sorted({r.function for r in self.runs}))
+        return tuple(sorted({r.function for r in self.runs}, key=natural_key))
 
     @property
-    def shared(self) -> tuple[int, ...]:
+    def shared(self) -> tuple[str, ...]:
         """The functions that every method was run on."""
         each = [{r.function for r in self.results.of(m, self.dimension)} for m in self.methods]
-        return tuple(sorted(set.intersection(*each)))
+        return tuple(sorted(set.intersection(*each), key=natural_key))
 
     def panels(self) -> list[Panel]:
         """The profiles to be drawn: over all functions, by class, by function.
@@ -126,10 +127,10 @@ class Chapter:
         """
         shared = self.shared
         made = [Panel("all", f"all functions ({spans(shared)})", shared)] if shared else []
-        for name, members in CLASSES.items():
+        for name, members in GROUPS.items():
             if present := tuple(f for f in shared if f in members):
                 made.append(Panel(name, f"{name} ({spans(present)})", present))
-        return made + [Panel(f"f{f}", f"f{f} {BBOB(f, 2).name}", (f,)) for f in self.functions]
+        return made + [Panel(f, f"{f} {TITLES.get(f, '')}".strip(), (f,)) for f in self.functions]
 
     def profile(self, method: str, panel: Panel, *, restarts: bool) -> Ecdf | None:
         """A method's profile over those of the functions that it has."""
@@ -148,7 +149,7 @@ def chapter(results: Results, dimension: int, *, seed: int = 1) -> Chapter:
     table = scores(part, dimension)
     classes = tuple(
         _class(part, table, name, tuple(members))
-        for name, members in CLASSES.items()
+        for name, members in GROUPS.items()
         if any(f in members for f in part.functions)
     )
     return Chapter(
@@ -158,7 +159,7 @@ def chapter(results: Results, dimension: int, *, seed: int = 1) -> Chapter:
     )  # fmt: skip
 
 
-def _class(results: Results, table: Scores, name: str, members: tuple[int, ...]) -> Class:
+def _class(results: Results, table: Scores, name: str, members: tuple[str, ...]) -> Class:
     rows = [i for i, (function, _) in enumerate(table.problems) if function in members]
     part = Scores(table.methods, tuple(table.problems[i] for i in rows), table.values[rows])
     ranking = friedman(part)
@@ -170,7 +171,7 @@ def _class(results: Results, table: Scores, name: str, members: tuple[int, ...])
         standings.append(Standing(method, rank, sum(r.solved for r in of), sum(map(len, of))))
     present = {f for m in table.methods for f in members if (m, dimension, f) in results.runs}
     return Class(
-        name, tuple(sorted(present)), len(rows),
+        name, tuple(sorted(present, key=natural_key)), len(rows),
         tuple(sorted(standings, key=lambda s: (s.rank, -s.solved) if rows else (0.0, -s.solved))),
         tuple(pairwise(part)) if rows else (),
     )  # fmt: skip

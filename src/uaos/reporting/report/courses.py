@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from uaos.errors import InvalidParameter
 from uaos.experiments.store import Outcome, Store
 from uaos.optimizers.history import History
-from uaos.problems.bbob import BBOB
+from uaos.problems.bbob import TITLES
 from uaos.reporting.report.sources import Experiment
 
 #: Characters of courses in a report at most.
@@ -30,7 +30,7 @@ class Chosen(NamedTuple):
     """A run that was asked for."""
 
     method: str
-    function: int
+    function: str
     instance: int
 
 
@@ -47,9 +47,9 @@ class Course:
     def title(self) -> str:
         """What was run."""
         o = self.outcome
-        name = BBOB(o.function, 2).name
+        name = TITLES.get(o.function, "")
         again = f", repetition {o.repetition}" if o.repetition > 1 else ""
-        return f"{o.method} on f{o.function} {name}, {o.dimension}-D, instance {o.instance}{again}"
+        return f"{o.method} on {o.function} {name}, {o.dimension}-D, instance {o.instance}{again}"
 
     @property
     def shares(self) -> NDArray[np.float64]:
@@ -68,7 +68,7 @@ class Course:
         return {
             "method": o.method, "function": o.function, "dimension": o.dimension,
             "instance": o.instance, "repetition": o.repetition, "title": self.title,
-            "name": f"f{o.function} {BBOB(o.function, 2).name}",
+            "name": f"{o.function} {TITLES.get(o.function, '')}".strip(),
             "operators": list(h.operators), "evaluations": h.evaluations.tolist(),
             "shares": np.round(1000 * h.counts / made).astype(int).T.tolist(),
             "probabilities": np.round(1000 * h.probabilities).astype(int).T.tolist(),
@@ -78,7 +78,7 @@ class Course:
         }  # fmt: skip
 
 
-def parsed(given: str | Iterable[str | tuple[str, int, int]] | None) -> list[Chosen] | None:
+def parsed(given: str | Iterable[str | tuple[str, Any, int]] | None) -> list[Chosen] | None:
     """Chosen runs from text such as "mix:8:3,JADE:1:2", or from tuples."""
     if given is None:
         return None
@@ -88,7 +88,7 @@ def parsed(given: str | Iterable[str | tuple[str, int, int]] | None) -> list[Cho
         parts = one.strip().rsplit(":", 2) if isinstance(one, str) else one
         try:
             method, function, instance = parts
-            found.append(Chosen(str(method), int(function), int(instance)))
+            found.append(Chosen(str(method), f"f{int(str(function).lstrip('f'))}", int(instance)))
         except (TypeError, ValueError):
             raise InvalidParameter("runs", one, FORM) from None
     if not found:
@@ -141,7 +141,7 @@ def _wanted(experiments: Sequence[Experiment], chosen: Sequence[Chosen]) -> list
 
 def _medians(experiments: Sequence[Experiment]) -> dict[str, list[Course]]:
     """For each method with several operators a run on each function, most change first."""
-    groups: dict[tuple[str, int, int], list[tuple[Outcome, Store]]] = {}
+    groups: dict[tuple[str, int, str], list[tuple[Outcome, Store]]] = {}
     for e in experiments:
         single = {m for m, c in e.store.configurations().items() if c.get("method") is None}
         for outcome in e.outcomes:
@@ -175,11 +175,10 @@ def _turns(of: dict[str, list[Course]]) -> Iterable[Course]:
 
 
 def _course(store: Store, o: Outcome) -> Course | None:
-    history = store.history(o.method, o.function, o.dimension, o.instance, o.repetition)
+    history = store.history(o.method, o.problem, o.repetition)
     if history is None or not len(history):
         return None
-    f_opt = BBOB(o.function, o.dimension, o.instance).f_opt
-    return Course(o, history, f_opt, change(history))
+    return Course(o, history, o.best - o.error, change(history))
 
 
 def change(history: History) -> float:

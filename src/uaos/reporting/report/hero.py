@@ -31,7 +31,7 @@ def hero(chapter: Chapter, found: Sequence[Course]) -> Markup:
             for k, name in enumerate(first.history.operators[: len(PALETTE)])
         ]
         parts.append(_figure(
-            "course", f"Which operators {first.outcome.method} used on f{first.outcome.function}",
+            "course", f"Which operators {first.outcome.method} used on {first.outcome.function}",
             "#operators", joined(["Shares of the offspring above, the error below.",
                                   tag("span", *keys, class_="keys")]),
             run=found.index(first),

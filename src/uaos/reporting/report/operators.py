@@ -30,7 +30,7 @@ def operator_section(
     several = len({c.outcome.dimension for c in found}) > 1
     picks = []
     for c in found if chosen else telling(found):
-        where = f" on f{c.outcome.function}" + (f", {c.outcome.dimension}-D" if several else "")
+        where = f" on {c.outcome.function}" + (f", {c.outcome.dimension}-D" if several else "")
         name = joined([looks.called(c.outcome.method), where])
         picks.append(tag("button", name, type="button", data_run=found.index(c)))
     menus = [

@@ -299,7 +299,7 @@ def _unfinished(e: Experiment, looks: Looks) -> list[Markup]:
 
 
 def _uneven(chapter: Chapter, looks: Looks) -> list[Markup]:
-    each: dict[str, set[tuple[int, int]]] = {m: set() for m in chapter.methods}
+    each: dict[str, set[tuple[str, int]]] = {m: set() for m in chapter.methods}
     budgets: dict[int, list[str]] = {}
     for method in chapter.methods:
         runs = chapter.results.of(method, chapter.dimension)

@@ -126,7 +126,7 @@ def _title(chapters: Sequence[Chapter], tunings: Sequence[TuningView]) -> str:
     names = str(listed(methods)) if len(methods) <= 3 else f"{len(methods)} methods"
     where = " and ".join(f"{c.dimension}-D" for c in chapters)
     functions = sorted({f for c in chapters for f in c.functions})
-    on = f"{len(functions)} BBOB functions" if len(functions) > 1 else f"BBOB f{functions[0]}"
+    on = f"{len(functions)} BBOB functions" if len(functions) > 1 else f"BBOB {functions[0]}"
     return f"{names} on {on}, {where}"
 
 

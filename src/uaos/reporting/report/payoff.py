@@ -55,7 +55,7 @@ def _standing(chapter: Chapter, method: str, looks: Looks) -> Markup:
 def _at_its_budget(chapter: Chapter, method: str, view: TuningView) -> Markup:
     """How it stands after as many evaluations as it was tuned for, if those were fewer."""
     setup = view.entry.tuning.setup
-    if any(f" {chapter.dimension}-D " not in str(name) for name in setup["instances"]):
+    if any(not str(name).endswith(f" {chapter.dimension}-D") for name in setup["problems"]):
         return Markup("")
     spent = evaluations(setup["budget"], chapter.dimension)
     panel = next((p for p in chapter.panels() if p.key == "all"), None)

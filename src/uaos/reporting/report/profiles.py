@@ -6,7 +6,7 @@ import numpy as np
 
 from uaos.analysis.ecdf import Ecdf
 from uaos.analysis.restarts import ROOM
-from uaos.problems.bbob import CLASSES
+from uaos.problems.bbob import GROUPS
 from uaos.reporting import figures
 from uaos.reporting.report.chapter import Chapter, Panel
 from uaos.reporting.report.html import Markup, joined, tag, whole
@@ -71,7 +71,7 @@ def profile_section(chapter: Chapter, looks: Looks) -> Markup:
     """The profiles overall, by class and by function."""
     D, results = chapter.dimension, chapter.results
     panels = chapter.panels()
-    classes = [p for p in panels if p.key in CLASSES]
+    classes = [p for p in panels if p.key in GROUPS]
     functions = [p for p in panels if _is_function(p)]
     style = Style(order=looks.order)
     parts: list[object] = [_controls(D)]
@@ -131,7 +131,7 @@ def _start(panel: Panel) -> str:
     """The first function of a class begins a row, where a row has room for a whole class."""
     if not _is_function(panel):
         return ""
-    return "first" if any(panel.functions[0] == members[0] for members in CLASSES.values()) else ""
+    return "first" if any(panel.functions[0] == members[0] for members in GROUPS.values()) else ""
 
 
 def _overall_words(chapter: Chapter, panel: Panel) -> str:

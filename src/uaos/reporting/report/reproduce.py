@@ -5,9 +5,10 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from uaos.experiments.peers import PEERS
-from uaos.experiments.plan import INSTANCES, UNIFORM, competitor, problems
+from uaos.experiments.plan import UNIFORM, competitor
 from uaos.experiments.store import Outcome, differing, plain
+from uaos.problems import Problem
+from uaos.problems.bbob import INSTANCES, bbob
 from uaos.reporting.figures import choice
 from uaos.reporting.report.courses import Course
 from uaos.reporting.report.grid import Cell, Row, grid
@@ -18,7 +19,7 @@ from uaos.reporting.report.sources import Experiment, Sources, TuningEntry
 _FEW = [f"{name}:{n}" for name in ("test", "train") for n in range(1, len(INSTANCES))]
 _SETS = ("test", "train", "all", *_FEW)
 # How a tuning names its problems.
-_PROBLEM = re.compile(r"f(?P<function>\d+) (?P<dimension>\d+)-D i\d+")
+_PROBLEM = re.compile(r"f(?P<function>\d+) i(?P<instance>\d+) (?P<dimension>\d+)-D")
 
 
 def bench_commands(experiment: Experiment) -> list[str]:
@@ -31,7 +32,7 @@ def bench_commands(experiment: Experiment) -> list[str]:
         if experiment.waiting:
             where = _span(experiment)
         else:
-            where = _problems({(o.function, o.instance) for o in found})
+            where = _problems({(int(o.function[1:]), o.instance or 0) for o in found})
         times = max(o.repetition for o in found)
         of.setdefault((dimension, where, found[0].budget, times), []).append(method)
     commands = []
@@ -53,17 +54,23 @@ def _problems(pairs: set[tuple[int, int]]) -> tuple[str, ...]:
     every = () if short == "1-24" else ("--functions", short)
     for name in _SETS:
         try:
-            if pairs == set(problems(functions, name)):
+            if pairs == {_pair(p) for p in bbob(functions=functions, instances=name)}:
                 return (*every, "--instances", name)
         except ValueError:
             continue
     return (*every, "--instances", spans({i for _, i in pairs}))
 
 
+def _pair(problem: Problem) -> tuple[int, int]:
+    return int(problem.function[1:]), problem.instance or 0
+
+
 def _span(experiment: Experiment) -> tuple[str, ...]:
     """Of an unfinished experiment: its whole range."""
-    span = experiment.span
-    return "--functions", spans(span.functions), "--instances", spans(span.instances)
+    names = [_PROBLEM.fullmatch(name) for name in experiment.span.problems]
+    found = [(int(n["function"]), int(n["instance"])) for n in names if n]
+    return ("--functions", spans({f for f, _ in found}),
+            "--instances", spans({i for _, i in found}))  # fmt: skip
 
 
 def spans(numbers: Iterable[int]) -> str:
@@ -77,8 +84,6 @@ def _budget(budget: int, dimension: int) -> str:
 
 def _named(method: str, stored: Mapping[str, Any]) -> str:
     """The method's name if the catalogue has the same, else that of its file."""
-    if method in PEERS:
-        return method
     try:
         known = plain(competitor(method).to_dict())
     except LookupError:
@@ -91,7 +96,7 @@ def tune_command(entry: TuningEntry) -> tuple[str, str]:
     from uaos.tuning.design import design
 
     setup = entry.tuning.setup
-    names = [_PROBLEM.fullmatch(str(name)) for name in setup["instances"]]
+    names = [_PROBLEM.fullmatch(str(name)) for name in setup["problems"]]
     functions = spans({int(n["function"]) for n in names if n})
     dimensions = sorted({int(n["dimension"]) for n in names if n})
     words = ["uaos", "tune", entry.name, "--dim", str(dimensions[0])]
@@ -121,9 +126,16 @@ def figure_commands(sources: Sources, shown: Sequence[Course]) -> list[str]:
                 commands.append(["uaos", "plot", kind, *stores, "-o", file, *end])
     for course in shown:
         o = course.outcome
-        which = ["--method", o.method, "--function", str(o.function), "--instance", str(o.instance)]
+        which = [
+            "--method",
+            o.method,
+            "--function",
+            o.function.removeprefix("f"),
+            "--instance",
+            str(o.instance),
+        ]
         which += ["--dim", str(o.dimension)] if several else []
-        file = f"operators-{o.method}-f{o.function}.pdf"
+        file = f"operators-{o.method}-{o.function}.pdf"
         commands.append(["uaos", "plot", "operators", *stores, "-o", file, *which])
     for entry in sources.tunings:
         number = str(entry.tuning.id)

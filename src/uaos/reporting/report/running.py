@@ -8,8 +8,9 @@ import numpy as np
 from uaos.analysis.art import AverageRunningTime, printed
 from uaos.analysis.best2009 import TABLE_TARGETS, best2009
 from uaos.analysis.paper import DIMENSION, NAMES, published
+from uaos.analysis.results import random_stream
 from uaos.analysis.tables import printed_dispersion, target_name
-from uaos.problems.bbob import BBOB, CLASSES
+from uaos.problems.bbob import GROUPS, TITLES
 from uaos.reporting.report.chapter import Chapter
 from uaos.reporting.report.grid import Cell, Row, grid
 from uaos.reporting.report.html import Markup, joined, prose, tag, whole
@@ -34,16 +35,16 @@ def running_section(chapter: Chapter, looks: Looks) -> Markup:
     return tag("div", _filters(chapter), table, class_="filtered running")
 
 
-def _function(chapter: Chapter, function: int, looks: Looks) -> list[Row]:
+def _function(chapter: Chapter, function: str, looks: Looks) -> list[Row]:
     D = chapter.dimension
     where = {"function": function, "class": _class(function)}
-    name = BBOB(function, 2).name
+    name = TITLES.get(function, "")
     rows = []
     reference = best2009(function, D)
     if reference:
         cells = [Cell(_evaluations(reference.get(t, np.nan))) for t in TABLE_TARGETS]
         head = (
-            Cell(f"f{function}", float(function)),
+            Cell(function, float(random_stream(function))),
             Cell(joined([name, tag("small", " best 2009")])),
         )
         rows.append(Row((*head, *cells, Cell("")), "reference", where))
@@ -59,7 +60,7 @@ def _function(chapter: Chapter, function: int, looks: Looks) -> list[Row]:
         ]
         runs = chapter.results.runs[method, D, function]
         solved = Cell(f"{runs.solved}/{len(runs)}", runs.solved / len(runs))
-        first = (Cell(f"f{function}", float(function)), Cell(looks.called(method), method))
+        first = (Cell(function, float(random_stream(function))), Cell(looks.called(method), method))
         rows.append(Row((*first, *cells, solved), "", {**where, "method": method}))
         if D == DIMENSION and method in NAMES:
             rows.append(_published(method, function, where))
@@ -85,7 +86,7 @@ def _cell(one: AverageRunningTime, leads: bool, mark: int) -> Cell:
     return Cell(tag("span", printed(one.ratio), spread, star, title=hover), one.ratio, look)
 
 
-def _published(method: str, function: int, where: Mapping[str, Any]) -> Row:
+def _published(method: str, function: str, where: Mapping[str, Any]) -> Row:
     table = published()
     cells = []
     solved = ""
@@ -94,7 +95,7 @@ def _published(method: str, function: int, where: Mapping[str, Any]) -> Row:
         cells.append(Cell(printed(known.ratio), known.ratio))
         solved = f"{known.successes}/{known.trials}"
     name = tag("span", f"{NAMES[method]}, published", class_="method")
-    first = (Cell(f"f{function}", float(function)), Cell(name, f"{method} published"))
+    first = (Cell(function, float(random_stream(function))), Cell(name, f"{method} published"))
     return Row((*first, *cells, Cell(solved)), "published", {**where, "method": method})
 
 
@@ -104,8 +105,8 @@ def _evaluations(number: float) -> str:
     return printed(number) if number >= 1e7 or np.isinf(number) else whole(number)
 
 
-def _class(function: int) -> str:
-    return next(name for name, members in CLASSES.items() if function in members)
+def _class(function: str) -> str:
+    return next((name for name, members in GROUPS.items() if function in members), "")
 
 
 def _filters(chapter: Chapter) -> Markup:
@@ -116,7 +117,8 @@ def _filters(chapter: Chapter) -> Markup:
         classes = [tag("option", name, value=f"class:{name}") for name in present]
         options.append(tag("optgroup", *classes, label="classes"))
     single = [
-        tag("option", f"f{f} {BBOB(f, 2).name}", value=f"function:{f}") for f in chapter.functions
+        tag("option", f"{f} {TITLES.get(f, '')}".strip(), value=f"function:{f}")
+        for f in chapter.functions
     ]
     options.append(tag("optgroup", *single, label="functions"))
     menus = [tag("label", "Functions ", tag("select", *options, data_filter="where"))]

@@ -9,9 +9,8 @@ from typing import Self
 
 from uaos.analysis.results import Results
 from uaos.errors import InvalidFile, InvalidParameter
-from uaos.experiments.store import Outcome, Span, Store, Tally
-from uaos.experiments.storefile import application
-from uaos.tuning.records import TUNING, Tuning
+from uaos.experiments.store import TUNING, Outcome, Span, Store, Tally, kind_of
+from uaos.tuning.records import Tuning
 from uaos.tuning.store import TuningStore
 
 
@@ -63,7 +62,7 @@ class Sources:
         self._open = ExitStack()
         try:
             opened = [self._open.enter_context(_opened(place)) for place in places]
-            self.experiments = tuple(_experiment(s) for s in opened if isinstance(s, Store))
+            self.experiments = tuple(_experiment(s) for s in opened if s.kind != TUNING)
             self.results = Results.read(*(e.store.path for e in self.experiments))
             self.tunings = tuple(
                 TuningEntry(store, tuning)
@@ -80,11 +79,7 @@ class Sources:
     @property
     def seconds(self) -> float:
         """Processor time of the runs; one that is in two stores counts once."""
-        each = {
-            (o.method, o.function, o.dimension, o.instance, o.repetition): o.seconds
-            for e in self.experiments
-            for o in e.outcomes
-        }
+        each = {o.unit: o.seconds for e in self.experiments for o in e.outcomes}
         return sum(each.values())
 
     def _check(self, places: list[Path]) -> None:
@@ -102,18 +97,8 @@ class Sources:
         self._open.close()
 
 
-def _opened(path: Path) -> Store | TuningStore:
-    if _is_tuning(path):
-        return TuningStore.open(path)
-    return Store.open(path)
-
-
-def _is_tuning(path: Path) -> bool:
-    """By what the file says it is for; what is no store fails elsewhere."""
-    try:
-        return application(path) == TUNING.application
-    except OSError:
-        return False
+def _opened(path: Path) -> Store:
+    return TuningStore.open(path) if kind_of(path) == TUNING else Store.open(path)
 
 
 def _experiment(store: Store) -> Experiment:

@@ -11,7 +11,7 @@ from uaos.analysis.statistics import ALPHA
 from uaos.reporting.report.chapter import Chapter
 
 
-def best(chapter: Chapter, function: int, place: int) -> set[str]:
+def best(chapter: Chapter, function: str, place: int) -> set[str]:
     """The methods with the least finite aRT to the table's target at `place`."""
     arts = {
         m: chapter.running_times[m, function][place].art
@@ -22,7 +22,7 @@ def best(chapter: Chapter, function: int, place: int) -> set[str]:
     return {m for m, art in arts.items() if art == least and np.isfinite(art)}
 
 
-def stars(chapter: Chapter, function: int, place: int) -> int:
+def stars(chapter: Chapter, function: str, place: int) -> int:
     """How significantly the best method beats every other: 0 for not, k for p < 10^-k (or 0.05).
 
     The rank-sum test of the runs of the best with those of each other method: a run that reached
@@ -50,7 +50,7 @@ def possible(chapter: Chapter) -> bool:
 
     The least p of n against m runs is 2 / C(n + m, n).
     """
-    sizes: dict[int, list[int]] = {}
+    sizes: dict[str, list[int]] = {}
     for runs in chapter.runs:
         sizes.setdefault(runs.function, []).append(len(runs))
     each = [(max(of), min(of)) for of in sizes.values() if len(of) > 1]

@@ -161,7 +161,7 @@ class TuningView:
     def _said(self, free: int) -> list[str]:
         setup = self.entry.tuning.setup
         used = self.steps[-1].runs_used
-        problems, names = len(setup["instances"]), count(free, "free parameter")
+        problems, names = len(setup["problems"]), count(free, "free parameter")
         said = (
             f"{whole(used)} of {count(setup['runs'], 'run')} of at most {setup['budget']} "
             f"evaluations on {count(problems, 'training problem')} ({setup['training_set']}), in "

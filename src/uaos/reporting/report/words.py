@@ -151,10 +151,10 @@ def _function_by_function(chapter: Chapter, called: Called) -> Markup:
 
 def _ratios(chapter: Chapter, first: str, second: str) -> np.ndarray:
     """Evaluations to 1e-8 of the first over those of the second, where both reached it."""
-    hits: list[dict[tuple[int, int], float]] = []
+    hits: list[dict[tuple[str, int], float]] = []
     at = column(FINAL)
     for method in (first, second):
-        of: dict[tuple[int, int], float] = {}
+        of: dict[tuple[str, int], float] = {}
         for runs in chapter.results.of(method, chapter.dimension):
             for instance in np.unique(runs.instances):
                 found = runs.hits[runs.instances == instance, at]

@@ -4,6 +4,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from uaos.errors import InvalidParameter
 from uaos.files import whole_file
@@ -17,7 +18,7 @@ def write_report(
     output: str | os.PathLike[str],
     *,
     title: str | None = None,
-    runs: str | Iterable[str | Chosen | tuple[str, int, int]] | None = None,
+    runs: str | Iterable[str | tuple[str, Any, int]] | None = None,
     commands: Sequence[str] = (),
     tell: Callable[[str], None] | None = None,
 ) -> Path:

@@ -6,28 +6,31 @@ from pathlib import Path
 import pytest
 
 from uaos.errors import InvalidFile, InvalidParameter, UaosError
-from uaos.experiments.plan import training_set
-from uaos.tuning.instances import Instance, TestInstances, instances
+from uaos.problems import Suite
+from uaos.problems.bbob import BBOB, bbob, parse_numbers, training_set
+from uaos.tuning.instances import HeldOutProblems, check_training
+
+
+def instances(which: object = "train", force: bool = False, **options: object) -> Suite:
+    return check_training(bbob(instances=which, **options), force=force)
 
 
 def test_the_training_set_is_the_default() -> None:
     found = instances()
     assert len(found) == 48
-    assert {(p.function, p.instance) for p in found} == training_set()
+    assert {(p.number, p.instance) for p in found} == training_set()
     assert {p.dimension for p in found} == {20}
-    assert instances("train", functions="1", dimension=5) == (Instance(1, 5, 1), Instance(1, 5, 7))
+    assert instances("train", functions="1", dimension=5).names == ("f1 i1 5-D", "f1 i7 5-D")
 
 
 def test_an_instance_reads_as_a_problem() -> None:
-    assert str(Instance(3, 20, 7)) == "f3 20-D i7"
+    assert str(BBOB(3, 20, 7)) == "f3 i7 20-D"
 
 
 def test_numbers_are_combined_with_functions() -> None:
     found = instances("16-17", functions="3,5", dimension=2)
-    assert found == (
-        Instance(3, 2, 16), Instance(3, 2, 17), Instance(5, 2, 16), Instance(5, 2, 17),
-    )  # fmt: skip
-    assert instances([16, 17], functions=[3, 5], dimension=2) == found
+    assert found.names == ("f3 i16 2-D", "f3 i17 2-D", "f5 i16 2-D", "f5 i17 2-D")
+    assert instances([16, 17], functions=[3, 5], dimension=2).names == found.names
 
 
 # The test set
@@ -38,10 +41,10 @@ def test_numbers_are_combined_with_functions() -> None:
 def test_the_test_set_is_refused_in_any_dimension(which: str, dimension: int) -> None:
     total = 312 if which == "test" else 360
     message = (
-        rf"312 of the {total} problems are test problems \(the first: f1 {dimension}-D i2\); a "
+        rf"312 of the {total} problems are test problems \(the first: f1 i2 {dimension}-D\); a "
         r"method tuned on them .* above 15 are free; --force-test-instances \(force=True\)"
     )
-    with pytest.raises(TestInstances, match=message) as error:
+    with pytest.raises(HeldOutProblems, match=message) as error:
         instances(which, dimension=dimension)
     assert isinstance(error.value, UaosError)
     assert isinstance(error.value, ValueError)
@@ -52,7 +55,9 @@ def test_the_test_set_is_refused_in_any_dimension(which: str, dimension: int) ->
 def test_one_test_problem_is_enough_to_be_refused() -> None:
     # f1 was trained on instances 1 and 7
     assert instances("1,7,16", functions="1")
-    with pytest.raises(TestInstances, match=r"1 of the 4 problems is a test problem .*f1 20-D i2"):
+    with pytest.raises(
+        HeldOutProblems, match=r"1 of the 4 problems is a test problem .*f1 i2 20-D"
+    ):
         instances("1,2,7,16", functions="1")
 
 
@@ -87,22 +92,23 @@ def written(folder: Path, text: str | bytes, name: str = "mine.txt") -> Path:
 
 def test_the_training_set_of_the_package_is_such_a_file() -> None:
     with as_file(files("uaos").joinpath("data/training_set.csv")) as path:
-        assert set(instances(path)) == set(instances("train"))
-        assert set(instances(str(path), functions="2-3")) == set(instances(functions="2-3"))
+        assert set(instances(path).names) == set(instances("train").names)
+        few = instances(str(path), functions="2-3")
+        assert set(few.names) == set(instances(functions="2-3").names)
 
 
 def test_blanks_tabs_and_commas_separate_and_comments_are_skipped(tmp_path: Path) -> None:
     text = "\ufeff# mine\n\nFunction, instance ,DIMENSION\r\n3 16\n  4\t17  \n5,18,2 # small\n"
-    found = (Instance(3, 20, 16), Instance(4, 20, 17), Instance(5, 2, 18))
-    assert instances(written(tmp_path, text)) == found
-    assert instances(str(tmp_path / "mine.txt")) == found
-    assert instances(written(tmp_path, text, "any.name"), functions="4,5") == found[1:]
-    assert instances(tmp_path / "mine.txt", functions="3", dimension=5) == (Instance(3, 5, 16),)
+    found = ("f3 i16 20-D", "f4 i17 20-D", "f5 i18 2-D")
+    assert instances(written(tmp_path, text)).names == found
+    assert instances(str(tmp_path / "mine.txt")).names == found
+    assert instances(written(tmp_path, text, "any.name"), functions="4,5").names == found[1:]
+    assert instances(tmp_path / "mine.txt", functions="3", dimension=5).names == ("f3 i16 5-D",)
 
 
 def test_a_file_is_kept_away_from_the_test_set_too(tmp_path: Path) -> None:
     path = written(tmp_path, "1 1\n1 2 3\n1 3\n")
-    with pytest.raises(TestInstances, match="2 of the 3 problems are .*first: f1 3-D i2"):
+    with pytest.raises(HeldOutProblems, match="2 of the 3 problems are .*first: f1 i2 3-D"):
         instances(path)
     assert len(instances(path, force=True)) == 3
 
@@ -125,7 +131,7 @@ def test_a_file_is_kept_away_from_the_test_set_too(tmp_path: Path) -> None:
         ("3 0", "expected an instance 1 to 1000"),
         ("3 1001", "expected an instance 1 to 1000"),
         ("3 16 4", "expected a dimension of 2, 3, 5, 10, 20, 40"),
-        ("4,16", "f4 20-D i16 again, as in line 2; a problem is given once"),
+        ("4,16", "f4 i16 20-D again, as in line 2; a problem is given once"),
     ],
 )
 def test_a_wrong_line_is_named_with_what_it_holds(line: str, expected: str, tmp_path: Path) -> None:
@@ -161,3 +167,42 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         instances(tmp_path)
     with pytest.raises(InvalidParameter, match="a file with problems of these functions"):
         instances(written(tmp_path, "3 16\n"), functions="4")
+
+
+# Sets and numbers
+
+
+def pairs(functions: object, instances: object) -> list[tuple[int, int]]:
+    return [(p.number, p.instance) for p in bbob(functions=functions, instances=instances)]
+
+
+def test_the_training_set_has_48_problems_and_the_test_set_the_312_others() -> None:
+    train, test = pairs("1-24", "train"), pairs("1-24", "test")
+    assert (len(train), len(test)) == (48, 312)
+    assert sorted(train + test) == pairs("1-24", "all")
+    assert {f for f, _ in train} == set(range(1, 25))
+
+
+def test_the_first_problems_of_each_function_are_named_by_their_number() -> None:
+    few = pairs("1-24", "test:4")
+    assert len(few) == 24 * 4
+    for f in range(1, 25):
+        of = [pair for pair in pairs("1-24", "test") if pair[0] == f]
+        assert [pair for pair in few if pair[0] == f] == of[:4]
+    assert pairs("3", "all:2") == [(3, 1), (3, 2)]
+    with pytest.raises(InvalidParameter, match="instances is 'test:0'; allowed: a set with"):
+        pairs("1-24", "test:0")
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [("1-5,8", [1, 2, 3, 4, 5, 8]), ("3", [3]), (" 2 , 1 - 2", [1, 2]), ([7, 7, 2], [2, 7])],
+)
+def test_numbers_are_lists_and_ranges(text: str, meant: list[int]) -> None:
+    assert parse_numbers("functions", text, 1, 24) == meant
+
+
+@pytest.mark.parametrize("text", ["", "0", "25", "5-3", "1,,2", "a", "1-", "-1", "1.5", [0], []])
+def test_other_numbers_are_refused(text: str) -> None:
+    with pytest.raises(InvalidParameter, match="functions is "):
+        parse_numbers("functions", text, 1, 24)

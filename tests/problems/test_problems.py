@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from uaos.errors import InvalidParameter
-from uaos.problems import BBOB, CLASSES, DIMENSIONS, ackley, rastrigin, rosenbrock, sphere
+from uaos.problems import BBOB, ackley, rastrigin, rosenbrock, sphere
+from uaos.problems.bbob import DIMENSIONS, GROUPS, TITLES
 
 
 @pytest.mark.parametrize("function", range(1, 25))
@@ -17,26 +18,30 @@ def test_a_bbob_problem_is_that_of_cocos_suite(function: int) -> None:
     theirs = suite.get_problem_by_function_dimension_instance(function, 5, 3)
     for x in np.random.default_rng(function).uniform(-5, 5, (20, 5)):
         assert problem(x) == theirs(x)
-        assert problem(x) >= problem.f_opt
-    assert problem.bounds == list(zip(theirs.lower_bounds, theirs.upper_bounds, strict=True))
+        assert problem(x) >= problem.optimum
+    assert (problem.low == theirs.lower_bounds).all()
+    assert (problem.high == theirs.upper_bounds).all()
+    points = np.zeros((3, 5))
+    assert problem.evaluate(points).tolist() == [theirs(x) for x in points]
 
 
 def test_the_sphere_is_least_at_its_optimum() -> None:
     problem = BBOB(1, 2, 1)
-    best = problem._evaluate.best_parameter()
-    assert problem(best) == pytest.approx(problem.f_opt, abs=1e-12)
+    best = problem._fun.best_parameter()
+    assert problem(best) == pytest.approx(problem.optimum, abs=1e-12)
 
 
 def test_a_problem_survives_pickling() -> None:
     problem = pickle.loads(pickle.dumps(BBOB(8, 20, 7)))
-    assert (problem.function, problem.dimension, problem.instance) == (8, 20, 7)
-    assert repr(problem) == "BBOB(f8 Rosenbrock, 20-D, instance 7)"
+    assert problem.key == (8, 20, 7)
+    assert problem.name == "f8 i7 20-D"
+    assert (problem.function, problem.title, problem.group) == ("f8", "Rosenbrock", "moderate")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((0,), "function of a BBOB problem is 0; allowed: a whole number 1 to 24"),
+        ((0,), "function of a BBOB problem is 0; allowed: an integer 1 to 24"),
         ((25,), "function"),
         ((1.5,), "function"),
         ((1, 4), "dimension of a BBOB problem is 4; allowed: one of 2, 3, 5, 10, 20, 40"),
@@ -50,12 +55,15 @@ def test_a_problem_that_does_not_exist_is_refused(arguments: tuple, message: str
 
 @pytest.mark.parametrize("length", [0, 1, 19, 21])
 def test_a_point_of_another_length_is_refused(length: int) -> None:
-    with pytest.raises(InvalidParameter, match=f"x of .* length {length}'; allowed: a point of"):
+    with pytest.raises(
+        InvalidParameter, match="x of f1 i1 20-D is .*; allowed: a point of length 20"
+    ):
         BBOB(1, 20)(np.zeros(length))
 
 
 def test_the_classes_cover_the_24_functions() -> None:
-    assert sorted(f for functions in CLASSES.values() for f in functions) == list(range(1, 25))
+    assert [f for functions in GROUPS.values() for f in functions] == list(TITLES)
+    assert list(TITLES) == [f"f{n}" for n in range(1, 25)]
     assert 20 in DIMENSIONS
 
 

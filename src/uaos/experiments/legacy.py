@@ -1,0 +1,145 @@
+"""Stores of format 1, which held BBOB runs only: read by conversion, in memory, to the present."""
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from uaos.experiments.recorder import hits_from_bytes
+from uaos.experiments.storefile import (
+    OLD_TUNING,
+    as_mapping,
+    connect,
+    create_tables,
+    damaged,
+    format_of,
+    insert,
+    prepared,
+    reading,
+)
+from uaos.problems.bbob import NAME, bbob_problem
+
+
+def converted(path: Path) -> sqlite3.Connection:
+    """A database in memory, of the present format, with what an older store holds."""
+    application, _ = format_of(path)
+    made = prepared(sqlite3.connect(":memory:", isolation_level=None))
+    create_tables(made)
+    with reading(path), contextlib.closing(connect(path)) as old:
+        kinds = {kind for (kind,) in old.execute("SELECT DISTINCT type FROM sqlite_master")}
+        if not kinds <= {"table", "index"}:
+            raise damaged(path, "it has views or triggers")
+        verdict = old.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        if verdict != "ok":
+            raise damaged(path, verdict)
+        made.execute("BEGIN")
+        insert(made, "suite", [(1, NAME, "", "", "")])
+        insert(made, "sessions", old.execute("SELECT id, started, versions FROM sessions"))
+        if application == OLD_TUNING:
+            _tuning(old, made)
+        else:
+            _experiment(old, made)
+        made.execute("COMMIT")
+    return made
+
+
+def _problems(made: sqlite3.Connection, keys: Iterable[tuple[int, int, int]]) -> dict[Any, int]:
+    """Write the problems (function, dimension, instance); their numbers."""
+    numbers: dict[Any, int] = {}
+    rows = []
+    for function, dimension, instance in keys:
+        problem = bbob_problem(function, dimension, instance)
+        numbers[function, dimension, instance] = number = len(numbers) + 1
+        rows.append((
+            number, problem.name, problem.function, problem.group, dimension, instance,
+            problem.optimum, problem.bounds.astype("<f8").tobytes(),
+        ))  # fmt: skip
+    insert(made, "problems", rows)
+    return numbers
+
+
+def _experiment(old: sqlite3.Connection, made: sqlite3.Connection) -> None:
+    insert(
+        made, "about", [("kind", "benchmark"), *old.execute("SELECT key, value FROM experiment")]
+    )
+    methods = old.execute("SELECT name, configuration FROM methods ORDER BY rowid").fetchall()
+    insert(made, "methods", ((i, *row) for i, row in enumerate(methods, 1)))
+    method = {name: i for i, (name, _) in enumerate(methods, 1)}
+    problem = _problems(made, old.execute(
+        "SELECT DISTINCT function, dimension, instance FROM units "
+        "ORDER BY function, dimension, instance"
+    ))  # fmt: skip
+    insert(made, "plan", (
+        (method[name], problem[f, d, i], repetitions, budget)
+        for name, f, d, i, repetitions, budget in old.execute(
+            "SELECT method, function, dimension, instance, MAX(repetition), MAX(budget) "
+            "FROM units GROUP BY method, function, dimension, instance"
+        )
+    ))  # fmt: skip
+    finished = old.execute(
+        "SELECT id, method, function, dimension, instance, repetition, seed, budget, status, "
+        "evaluations, error, hits, seconds, reason, session FROM units WHERE status != 'waiting'"
+    )
+    insert(made, "runs", (
+        (number, method[name], problem[f, d, i], *_run(f, d, i, row))
+        for number, name, f, d, i, *row in finished
+    ))  # fmt: skip
+    insert(made, "courses", old.execute("SELECT unit, data FROM courses"))
+
+
+def _tuning(old: sqlite3.Connection, made: sqlite3.Connection) -> None:
+    insert(made, "about", [("kind", "tuning")])
+    methods = old.execute("SELECT key, configuration FROM configurations").fetchall()
+    insert(made, "methods", ((i, *row) for i, row in enumerate(methods, 1)))
+    method = {key: i for i, (key, _) in enumerate(methods, 1)}
+    problem = _problems(made, old.execute(
+        "SELECT DISTINCT function, dimension, instance FROM runs "
+        "ORDER BY function, dimension, instance"
+    ))  # fmt: skip
+    finished = old.execute(
+        "SELECT configuration, function, dimension, instance, 1, seed, budget, status, "
+        "evaluations, error, hits, seconds, reason, session FROM runs ORDER BY rowid"
+    )
+    insert(made, "runs", (
+        (number, method[key], problem[f, d, i], *_run(f, d, i, row))
+        for number, (key, f, d, i, *row) in enumerate(finished, 1)
+    ))  # fmt: skip
+    tunings = old.execute(
+        "SELECT id, key, setup, started, versions, "
+        "COALESCE((SELECT MAX(elapsed) FROM steps WHERE tuning = tunings.id), 0), finished, data "
+        "FROM tunings"
+    )
+    insert(made, "tunings", ((i, key, _setup(text), *rest) for i, key, text, *rest in tunings))
+    insert(made, "candidates", old.execute(
+        "SELECT tuning, id, iteration, parent, configuration, vals, origin FROM candidates"
+    ))  # fmt: skip
+    for table in ("iterations", "eliminations", "elites", "results"):
+        insert(made, table, old.execute(f"SELECT * FROM {table}"))
+    insert(made, "steps", (
+        (*row[:3], _name(row[3]), *row[4:]) for row in old.execute("SELECT * FROM steps")
+    ))  # fmt: skip
+
+
+def _setup(text: str) -> str:
+    """What a tuning was to do, its problems under their present names."""
+    setup = as_mapping(text)
+    problems = [_name(name) for name in setup.pop("instances", [])]
+    return json.dumps({**setup, "suite": NAME, "suite_hash": "", "problems": problems})
+
+
+def _name(old: str) -> str:
+    """A problem's name: f3 20-D i7 is f3 i7 20-D now."""
+    function, dimension, instance = old.split(" ")
+    return f"{function} {instance} {dimension}"
+
+
+def _run(function: int, dimension: int, instance: int, row: list[Any]) -> tuple[Any, ...]:
+    """repetition, seed, budget, status, evaluations, best, error, hits, …"""
+    repetition, seed, budget, status, evaluations, error, hits, *rest = row
+    hits_from_bytes(hits)
+    best = None
+    if error is not None and error != float("inf"):
+        best = error + bbob_problem(function, dimension, instance).optimum
+    return repetition, seed, budget, status, evaluations, best, error, hits, *rest

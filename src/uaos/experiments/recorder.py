@@ -1,0 +1,174 @@
+"""What is recorded of a run while it is under way: hits of targets, and its improvements."""
+
+import zlib
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uaos.experiments.targets import TARGETS
+
+#: The least step between two entries of a trace, in decades of the error.
+STEP = 0.01
+#: A trace has no more entries than this; the step is doubled until they suffice.
+MAX_ENTRIES = 400
+
+# Improvements that are kept before they are thinned, where the optimum is not known.
+_BUFFER = 4096
+_DESCENDING = -TARGETS
+
+
+class Trace(NamedTuple):
+    """The improvements of a run: at `evaluations[i]`, counted from 1, the best was `values[i]`.
+
+    Not every improvement is there. With the optimum known, an entry is at least 0.01 decades below
+    the one before, in terms of the error; without it, in terms of the distance to the run's own
+    best value, so that the distance to any lower value is resolved at least as well. The step is
+    doubled until 400 entries suffice. The first and the last improvement are always there.
+    """
+
+    evaluations: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+
+NO_TRACE = Trace(np.zeros(0, np.int64), np.zeros(0))
+
+
+class Recorder:
+    """Sees the values of a run in the order of evaluation, one batch after another.
+
+    Parameters
+    ----------
+    optimum : float or None
+        The smallest value of the function, if it is known; otherwise no target counts as reached.
+    """
+
+    def __init__(self, optimum: float | None) -> None:
+        self.optimum = optimum
+        self.hits = np.full(len(TARGETS), -1, np.int64)
+        self.evaluations = 0
+        self.best = float("inf")
+        self._next = 0 if optimum is not None else len(TARGETS)  # the first target not yet reached
+        self._improvements: list[tuple[int, float]] = []
+        self._best_at = 0
+        self._trace_below = np.inf
+
+    @property
+    def solved(self) -> bool:
+        """Whether the final target was reached; never if the optimum is not known."""
+        return bool(self.hits[-1] > 0)
+
+    @property
+    def error(self) -> float:
+        """The best value minus the optimum; NaN if that is not known."""
+        return float("nan") if self.optimum is None else float(self.best - self.optimum)
+
+    def see(self, values: NDArray[np.float64]) -> None:
+        """Note the values of points evaluated one after the other; NaN and infinities are none."""
+        lowest = float(np.fmin.reduce(values))
+        if lowest == -np.inf:
+            values = np.where(np.isfinite(values), values, np.nan)
+            lowest = float(np.fmin.reduce(values))
+        if lowest < self.best:
+            if self._next < len(TARGETS) and lowest - self.optimum <= TARGETS[self._next]:  # type: ignore[operator]
+                self._note_hits(values)
+            if lowest <= self._trace_below:
+                self._note_improvements(values)
+            self.best = lowest
+            self._best_at = self.evaluations + int(np.argmax(values == lowest)) + 1
+        self.evaluations += len(values)
+
+    def trace(self) -> Trace:
+        """The improvements so far, thinned."""
+        if self.best == np.inf:
+            return NO_TRACE
+        entries = [*self._improvements]
+        if entries[-1][1] > self.best:
+            entries.append((self._best_at, self.best))
+        reference = self.best if self.optimum is None else self.optimum
+        step = STEP
+        kept = _thinned(entries, reference, step)
+        while len(kept) > MAX_ENTRIES:
+            step *= 2
+            kept = _thinned(kept, reference, step)
+        at, values = zip(*kept, strict=True)
+        return Trace(np.array(at, np.int64), np.array(values))
+
+    def _note_hits(self, values: NDArray[np.float64]) -> None:
+        errors = np.fmin.accumulate(values - np.float64(self.optimum or 0.0))
+        reached = int(np.searchsorted(_DESCENDING, -errors[-1], side="right"))
+        # The errors fall: the first that is at or below a target is found by bisection.
+        found = np.searchsorted(-errors, _DESCENDING[self._next : reached], side="left")
+        self.hits[self._next : reached] = self.evaluations + found + 1
+        self._next = reached
+
+    def _note_improvements(self, values: NDArray[np.float64]) -> None:
+        running = np.fmin.accumulate(values)
+        before = np.concatenate(([self.best], running[:-1]))
+        # A NaN at the start of a batch lies before any value.
+        improved = np.flatnonzero((running < self.best) & ~(running >= before))
+        for i in improved.tolist():
+            value = float(running[i])
+            if value <= self._trace_below:
+                self._improvements.append((self.evaluations + i + 1, value))
+                if self.optimum is not None:
+                    self._trace_below = _below(value, self.optimum, STEP)
+        if len(self._improvements) > _BUFFER:
+            # Distances to a later, lower best shrink less from entry to entry than those to this.
+            lowest = self._improvements[-1][1]
+            self._improvements = _thinned(self._improvements, lowest, STEP)
+
+
+def _below(value: float, reference: float, step: float) -> float:
+    """The value whose distance to the reference is a step smaller."""
+    gap = value - reference
+    return reference + gap * 10.0**-step if gap > 0 else value
+
+
+def _thinned(
+    entries: list[tuple[int, float]], reference: float, step: float
+) -> list[tuple[int, float]]:
+    """The entries that are a step below the one before, and the first and the last."""
+    kept = [entries[0]]
+    below = _below(entries[0][1], reference, step)
+    for entry in entries[1:-1]:
+        if entry[1] <= below:
+            kept.append(entry)
+            below = _below(entry[1], reference, step)
+    if len(entries) > 1:
+        kept.append(entries[-1])
+    return kept
+
+
+def pack_trace(trace: Trace) -> bytes:
+    """A trace as stores keep it: values to 7 digits of their distance to the last, compressed."""
+    at, values = trace
+    if not len(at):
+        return b""
+    gaps = (values - values[-1]).astype("<f4")
+    steps = np.diff(at, prepend=0).astype("<i8")
+    head = len(at).to_bytes(4, "little") + np.array(values[-1], "<f8").tobytes()
+    return zlib.compress(head + steps.tobytes() + gaps.tobytes(), 6)
+
+
+def unpack_trace(data: bytes) -> Trace:
+    """The inverse of :func:`pack_trace`."""
+    if not data:
+        return NO_TRACE
+    unpacker = zlib.decompressobj()
+    raw = unpacker.decompress(data, 12 + 12 * 4 * MAX_ENTRIES)
+    count = int.from_bytes(raw[:4], "little")
+    if unpacker.unconsumed_tail or len(raw) != 12 + 12 * count:
+        raise ValueError("a trace of the wrong length")
+    last = float(np.frombuffer(raw, "<f8", 1, 4)[0])
+    at = np.cumsum(np.frombuffer(raw, "<i8", count, 12)).astype(np.int64)
+    gaps = np.frombuffer(raw, "<f4", count, 12 + 8 * count).astype(np.float64)
+    return Trace(at, last + gaps)
+
+
+def hits_from_bytes(data: bytes) -> NDArray[np.int64]:
+    """The evaluations at which the targets were reached, as stores keep them."""
+    hits = np.frombuffer(data, "<i8").astype(np.int64)
+    if len(hits) != len(TARGETS):
+        raise ValueError(f"{len(hits)} targets in a run, not {len(TARGETS)}")
+    return hits

@@ -1,0 +1,74 @@
+"""Python files of users, loaded by their content so that any worker can load them again."""
+
+import hashlib
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from uaos.errors import InvalidFile, UaosError
+
+# What was loaded in this process: module name → (file, source).
+_loaded: dict[str, tuple[str, str]] = {}
+
+
+def load_file(path: Path) -> ModuleType:
+    """Run a Python file as a module.
+
+    The module's name is derived from its content: a file called `json.py` hides nothing, and the
+    same content is run once. Its folder is not put on the import path.
+    """
+    try:
+        source = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise InvalidFile(f"{path}: there is no such file") from None
+    except IsADirectoryError:
+        raise InvalidFile(f"{path}: a folder, where a Python file is expected") from None
+    except OSError as error:
+        raise InvalidFile(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise InvalidFile(f"{path}: not a text file (UTF-8) with Python code") from None
+    return load_source(str(path), source)
+
+
+def load_source(file: str, source: str) -> ModuleType:
+    """Run Python source as a module; `file` is where it came from, for tracebacks."""
+    name = f"uaos_file_{source_hash(source)[:16]}"
+    if name in _loaded:
+        return sys.modules[name]
+    module = ModuleType(name)
+    module.__file__ = file
+    sys.modules[name] = module  # before it runs: its classes and functions can be pickled
+    try:
+        exec(compile(source, file, "exec"), module.__dict__)
+    except UaosError:
+        del sys.modules[name]
+        raise
+    except Exception as error:
+        del sys.modules[name]
+        where = ""
+        if isinstance(error, SyntaxError):
+            where = f", line {error.lineno}"
+        elif error.__traceback__ is not None:
+            frame = error.__traceback__.tb_next
+            where = f", line {frame.tb_lineno}" if frame is not None else ""
+        raise InvalidFile(
+            f"{file}{where}: cannot be loaded ({type(error).__name__}: {error}). It must be plain "
+            "Python that needs installed packages only, no files beside it"
+        ) from error
+    _loaded[name] = (file, source)
+    return module
+
+
+def loaded_files() -> tuple[tuple[str, str], ...]:
+    """What a worker needs to load what was loaded here: pairs (file, source)."""
+    return tuple(_loaded.values())
+
+
+def module_source(name: str) -> tuple[str, str]:
+    """The file and the source of a module that was loaded by its content."""
+    return _loaded[name]
+
+
+def source_hash(source: str) -> str:
+    """What tells one source from another."""
+    return hashlib.sha256(source.encode()).hexdigest()[:32]

@@ -1,0 +1,93 @@
+"""Published running times of a suite, which tables and figures show beside ours."""
+
+import csv
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: The targets of a reference's running times: 10^2, 10^1.8, …, 10^-8.
+REFERENCE_TARGETS: NDArray[np.float64] = 10.0 ** np.linspace(2, -8, 51)
+REFERENCE_TARGETS.flags.writeable = False
+
+
+@dataclass(frozen=True)
+class Published:
+    """One cell of a published table; `art` is infinite where the target was never reached.
+
+    `ratio` is relative to the reference where the table gives ratios, else NaN.
+    """
+
+    algorithm: str
+    function: str
+    dimension: int
+    target: float
+    art: float
+    ratio: float
+    successes: int
+    trials: int
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The reference running times of a suite, by function and dimension, and published tables."""
+
+    name: str
+    times_file: str
+    tables: dict[str, str]
+
+    def running_times(self, function: str, dimension: int) -> NDArray[np.float64] | None:
+        """The aRT to each of the 51 targets, infinite where it was never reached; None if unknown.
+
+        Parameters
+        ----------
+        function : str
+        dimension : int
+        """
+        return _times(self.times_file).get((function, dimension))
+
+    def running_time(self, function: str, dimension: int, target: float) -> float:
+        """The aRT to one of the 51 targets; NaN if it is not known."""
+        times = self.running_times(function, dimension)
+        if times is None or not target > 0:
+            return float("nan")
+        near = int(np.argmin(np.abs(np.log10(REFERENCE_TARGETS) - np.log10(target))))
+        close = np.isclose(REFERENCE_TARGETS[near], target, rtol=1e-6, atol=0)
+        return float(times[near]) if close else float("nan")
+
+    def published(self, table: str) -> tuple[Published, ...]:
+        """The cells of a published table."""
+        return _published(self.tables[table])
+
+
+def _lines(file: str) -> list[str]:
+    return files("uaos").joinpath("data", file).read_text(encoding="utf-8").splitlines()
+
+
+@cache
+def _times(file: str) -> dict[tuple[str, int], NDArray[np.float64]]:
+    found = {}
+    for row in csv.DictReader(_lines(file)):
+        times = np.array([float(art) for art in row["art"].split()])
+        times.flags.writeable = False
+        found[f"f{row['function']}", int(row["dimension"])] = times
+    return found
+
+
+@cache
+def _published(file: str) -> tuple[Published, ...]:
+    def number(row: dict[str, str], *names: str) -> float:
+        return next((float(row[n]) for n in names if row.get(n)), float("nan"))
+
+    cells = []
+    for row in csv.DictReader(_lines(file)):
+        ratio, art = number(row, "art_ratio"), number(row, "art")
+        if row.get("art_ratio"):
+            art = ratio * number(row, "best2009_art")
+        cells.append(Published(
+            row["algorithm"], f"f{row['function']}", int(row.get("dimension") or 20),
+            float(row["target"]), art, ratio, int(row["successes"]), int(row["trials"]),
+        ))  # fmt: skip
+    return tuple(cells)

@@ -1,0 +1,268 @@
+"""Damaged, hostile and old stores: nothing that is not what was written is believed."""
+
+import gzip
+import random
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from experiment_stubs import content, essence, small_plan
+
+import uaos
+from uaos.errors import InvalidFile, UaosError
+from uaos.experiments import Store, run_unit
+from uaos.experiments.merge import merge
+from uaos.experiments.records import Unit, outcome
+from uaos.experiments.store import kind_of
+from uaos.experiments.storefile import create
+from uaos.problems import suite
+from uaos.tuning.store import Candidate, Cost, Elimination, Elite, Iteration, Step, TuningStore
+
+DATA = Path(__file__).parents[1] / "data"
+PLAN = small_plan("mix", functions="1,2", instances="1")
+
+
+def an_experiment(path: Path) -> None:
+    with Store.create_or_resume(path, PLAN) as store:
+        store.record([
+            run_unit(u, PLAN.suite[u.problem], PLAN.competitors[u.method]) for u in PLAN.units()
+        ])  # fmt: skip
+
+
+def a_tuning(path: Path) -> None:
+    problems = suite("bbob", functions="3", instances="7")
+    with TuningStore.create_or_resume(path, problems) as store:
+        tuning = store.begin({"seed": 1, "space": {"F": [0.1, 2.0]}})
+        key = store.key(uaos.configuration("mix"))
+        unit = Unit(key, problems[0].name, 1, 5, 900)
+        store.record_runs([outcome(unit, problems[0], evaluations=800, best=1.0, error=0.5)])
+        store.add_candidates(tuning, [Candidate(1, 1, None, key, {"F": 0.5}, "initial")])
+        step = Step(1, 1, "f3 i7 20-D", 5, 1, 1, 1, 6.5, 0.01, 0.25, 1, 0.5)
+        store.add_step(tuning, step, [Elimination(1, 1, 1, 4.0, "the test")], [Cost(1, 0, 0.5)])
+        store.add_iteration(tuning, Iteration(1, 4, 100, 2, 4, "few are left"))
+        store.add_elites(tuning, [Elite(1, 1, 1, 2, 3.0, 0.5)])
+        store.finish(tuning, {"runs": 1})
+
+
+def read_experiment(path: Path) -> list[object]:
+    """Every way of reading there is; what is read, but for what a damaged run leaves out."""
+    with Store.open(path) as store:
+        found: list[object] = [store.seed, store.plan, store.sessions, store.configurations()]
+        store.tallies()
+        table = store.table()
+        assert len(table) == len(store.outcomes()) == 2 - store.damaged()
+        for one in store.outcomes(traces=True):
+            store.history(*one.unit.key)
+            found.append((one.unit.key, essence(one)))
+    merge(path.with_name("merged.db"), [path])
+    path.with_name("merged.db").unlink()
+    return found
+
+
+def read_tuning(path: Path) -> list[object]:
+    with TuningStore.open(path) as store:
+        found: list[object] = [store.sessions, store.tunings()]
+        found += [(unit, essence(one)) for unit, one in store.cached().items()]
+        for tuning in store.tunings():
+            for candidate in store.candidates(tuning.id):
+                found.append(store.configuration(candidate.configuration).to_dict())
+            for table in ("iterations", "steps", "eliminations", "elites", "results"):
+                found += getattr(store, table)(tuning.id)
+    return found
+
+
+KINDS = {"experiment": (an_experiment, read_experiment), "tuning": (a_tuning, read_tuning)}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The bytes of a small store of each kind, which can be read."""
+    found = {}
+    for kind, (make, read) in KINDS.items():
+        path = tmp_path_factory.mktemp("whole") / "store.db"
+        make(path)
+        read(path)
+        found[kind] = path.read_bytes()
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_wrong_byte_is_ever_read_as_a_value(
+    kind: str, whole: dict[str, bytes], tmp_path: Path
+) -> None:
+    """A damaged store is refused in one line, or the damaged run left out; nothing else changes."""
+    read = KINDS[kind][1]
+    path, draw, lines = tmp_path / "store.db", random.Random(1), []
+    path.write_bytes(whole[kind])
+    good = read(path)
+    # Much of a small store is zeros between its pages' contents.
+    contents = [at for at, byte in enumerate(whole[kind]) if byte]
+    for at in draw.sample(contents, 200):
+        data = bytearray(whole[kind])
+        data[at] ^= draw.randrange(1, 256)
+        path.write_bytes(data)
+        try:
+            found = read(path)
+        except UaosError as error:
+            lines.append(str(error).splitlines())
+        else:
+            assert all(value in good for value in found), (at, data[at])
+        path.with_name("merged.db").unlink(missing_ok=True)
+    assert len(lines) > 20
+    assert {len(line) for line in lines} == {1}
+
+
+@pytest.mark.parametrize(
+    ("kind", "table", "column", "value"),
+    [
+        ("experiment", "methods", "configuration", "{bad"),
+        ("experiment", "methods", "name", "other"),
+        ("experiment", "sessions", "versions", ""),
+        ("experiment", "about", "value", "one"),
+        ("experiment", "problems", "optimum", 3.0),
+        ("experiment", "suite", "source", "x"),
+        ("experiment", "plan", "repetitions", 7),
+        ("tuning", "tunings", "setup", "{}"),
+        ("tuning", "tunings", "data", "[]"),
+        ("tuning", "candidates", "vals", "{"),
+        ("tuning", "elites", "mean_cost", "abc"),
+        ("tuning", "results", "cost", 0.25),
+        ("tuning", "steps", "pvalue", None),
+    ],
+)  # fmt: skip
+def test_a_damaged_row_that_no_run_can_replace_is_an_error(
+    kind: str, table: str, column: str, value: object, whole: dict[str, bytes], tmp_path: Path
+) -> None:
+    path = tmp_path / "store.db"
+    path.write_bytes(whole[kind])
+    changed(path, f"UPDATE {table} SET {column} = ?", value)
+    read: Callable[[Path], object] = KINDS[kind][1]
+    message = rf"store.db: damaged \(a row of {table} is not what was written\); restore it from"
+    with pytest.raises(InvalidFile, match=message):
+        read(path)
+
+
+def changed(path: Path, statement: str, *values: object) -> None:
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute(statement, values)
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        ("runs", "hits", b"\0"),
+        ("runs", "error", 0.25),
+        ("runs", "evaluations", "abc"),
+        ("runs", "status", b"\xff"),
+        ("runs", "seed", 1.5),
+        ("courses", "data", b"\0\x11"),
+        ("traces", "data", b""),
+    ],
+)
+def test_a_damaged_run_is_left_out_and_made_again(
+    table: str, column: str, value: object, whole: dict[str, bytes], tmp_path: Path
+) -> None:
+    path, good = tmp_path / "store.db", tmp_path / "good.db"
+    for file in (path, good):
+        file.write_bytes(whole["experiment"])
+    number = "id" if table == "runs" else "run"
+    changed(path, f"UPDATE {table} SET {column} = ? WHERE {number} = 2", value)
+    with Store.open(path) as store:
+        assert store.damaged() == (table == "runs")
+        assert len(store.outcomes()) == len(store.table()) == 2 - store.damaged()
+        assert store.tallies()["mix"].done == 2 - store.damaged()
+    with Store.create_or_resume(path, PLAN) as store:
+        (unit,) = store.missing(PLAN)
+        store.record([run_unit(unit, PLAN.suite[unit.problem], PLAN.competitors["mix"])])
+    assert content(path) == content(good)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER evil AFTER INSERT ON runs BEGIN DELETE FROM runs; END",
+        "CREATE VIEW more AS SELECT * FROM runs",
+        "CREATE TABLE more (x)",
+        "CREATE INDEX more ON runs (seed)",
+        "ALTER TABLE runs ADD COLUMN more TEXT",
+        "DROP TABLE courses",
+    ],
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_store_with_another_schema_is_refused(
+    statement: str, kind: str, whole: dict[str, bytes], tmp_path: Path
+) -> None:
+    path = tmp_path / "store.db"
+    path.write_bytes(whole[kind])
+    changed(path, statement)
+    for use in (Store.open, TuningStore.open, kind_of):
+        with pytest.raises(InvalidFile, match="has other tables, views or triggers than a store"):
+            use(path)
+    with pytest.raises(InvalidFile, match="other tables, views or triggers"):
+        Store.create_or_resume(path, PLAN)
+
+
+def test_a_store_whose_experiment_never_began_says_so(tmp_path: Path) -> None:
+    create(tmp_path / "new.db")
+    with (
+        Store.open(tmp_path / "new.db") as store,
+        pytest.raises(InvalidFile, match=r"new.db: holds no experiment yet; start"),
+    ):
+        _ = store.plan
+
+
+# Stores of format 1
+
+
+def unpacked(name: str, folder: Path) -> Path:
+    path = folder / name
+    path.write_bytes(gzip.decompress((DATA / f"{name}.gz").read_bytes()))
+    return path
+
+
+def test_an_experiment_of_format_1_is_read_and_its_runs_are_still_the_same(tmp_path: Path) -> None:
+    path = unpacked("experiment-1.db", tmp_path)
+    plan = small_plan("JADE", functions="1,8", instances="1-2", budget="100D")
+    with Store.open(path) as store:
+        assert store.methods() == ["mix", "JADE", "uniform"]
+        assert (store.suite, store.seed, store.plan.budgets) == ("bbob", 1, {2: 200})
+        assert store.plan.problems == plan.suite.names
+        assert [t.done for t in store.tallies().values()] == [4, 4, 4]
+        old = {o.unit: o for o in store.outcomes("JADE")}
+        history = store.history("JADE", "f1 i1 2-D")
+        assert history is not None
+        assert history.evaluations[-1] == 200
+        assert len(store.table()) == 12
+    assert set(old) == set(plan.units())
+    for unit, before in old.items():
+        now = run_unit(unit, plan.suite[unit.problem], plan.competitors["JADE"]).outcome
+        assert (now.evaluations, now.error) == (before.evaluations, before.error)
+        assert (now.hits == before.hits).all()
+        assert now.best == pytest.approx(before.best)
+
+
+def test_a_tuning_of_format_1_is_read(tmp_path: Path) -> None:
+    path = unpacked("tuning-1.db", tmp_path)
+    assert kind_of(path) == "tuning"
+    with TuningStore.open(path) as store:
+        (tuning,) = store.tunings()
+        assert tuning.setup["problems"] == ["f1 i16 2-D", "f2 i16 2-D", "f8 i16 2-D"]
+        assert store.elites(1)
+        assert len(store.cached()) == len(set(store.cached())) > 80
+        assert {s.instance for s in store.steps(1)} <= set(tuning.setup["problems"])
+        assert np.isfinite([c.cost for c in store.results(1)]).all()
+        best = store.candidates(1)[0].configuration
+        assert store.configuration(best).settings.members
+
+
+def test_a_store_of_format_1_is_not_continued(tmp_path: Path) -> None:
+    path = unpacked("experiment-1.db", tmp_path)
+    before = path.read_bytes()
+    with pytest.raises(InvalidFile, match="format 1 .* can be read, but not continued: use anothe"):
+        Store.create_or_resume(path, PLAN)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
