@@ -35,6 +35,15 @@ def test_members_that_run_once_come_first_and_retire():
     assert counts.sum() == run.evaluations == 6000
 
 
+def test_a_member_with_a_cap_continues_after_its_introductory_run():
+    members = [Member("BFGS", cap=250), "CMA-ES", "mix"]
+    run = drive(uaos.Portfolio(BOX, members=members, seed=1, budget=6000))
+    used = run.history.counts > 0
+    first_of_cma = np.flatnonzero(used[:, 1])[0]
+    assert used[:first_of_cma, 0].all()
+    assert used[first_of_cma:, 0].any()
+
+
 def test_the_first_continuing_member_runs_alone_until_its_first_restart():
     run = uaos.Portfolio(BOX, members=["CMA-ES", "mix"], seed=1, budget=20_000)
     cma, mix = run.optimizers

@@ -21,7 +21,7 @@ from uaos.params import known_only
 from uaos.selection.method import Method
 
 #: How many times the evaluations of another member the leading member gets.
-KAPPA = 4.0
+KAPPA = 6.0
 
 # An improvement counts for convergence if it exceeds this share of the range of values seen.
 _SIGNIFICANT = 1e-10
@@ -45,10 +45,11 @@ class Member:
     configuration : Configuration, str or mapping
         What to run: a configuration, the name of one in the catalogue, or one as plain data.
     once : bool
-        Whether the member runs a single time at the start and then retires, such as a local
-        search. All other members continue to the end of the run.
+        Whether the member retires after its introductory run. All other members continue to the
+        end of the run.
     cap : float
-        The most evaluations of a member that runs once, in multiples of the dimension.
+        The most evaluations of the member's introductory run, in multiples of the dimension. A
+        member with a cap has such a run, and so has one that runs once.
     """
 
     configuration: Any
@@ -121,7 +122,8 @@ def default_members(dimension: int, budget: int | None) -> tuple[Member, ...]:
     A local search comes first: on smooth functions nothing is as fast, and elsewhere it soon ends.
     Coordinate search follows where the function proves additively separable, which a handful of
     evaluations tells. CMA-ES then searches on its own until its first restart, and from there on
-    shares the evaluations with differential evolution, unless the budget is too small for that.
+    shares the evaluations with restarts of the local search and with differential evolution,
+    unless the budget is too small for the latter.
 
     Parameters
     ----------
@@ -137,7 +139,7 @@ def default_members(dimension: int, budget: int | None) -> tuple[Member, ...]:
     mix = configuration("mix")
     small = dataclasses.replace(mix, settings=dataclasses.replace(mix.settings, NP="5D"))
     members = [
-        Member("BFGS", once=True, cap=_LOCAL_CAP),
+        Member("BFGS", cap=_LOCAL_CAP),
         Member(
             Configuration("STEP", optimizer="STEP", settings={"separable_only": True}),
             once=True, cap=_STEP_CAP,
@@ -154,11 +156,11 @@ def default_members(dimension: int, budget: int | None) -> tuple[Member, ...]:
 class Portfolio(Optimizer):
     """Optimizers of different families that share the evaluations of one run.
 
-    Members marked ``once`` run first, one after the other, each until it has converged or spent its
-    cap. Then the first continuing member runs alone until its first restart. From there on a
-    selector distributes the evaluations over all continuing members: an alternative is a member, an
-    application one evaluation, the parent's fitness the member's own best value before the batch.
-    A population schedule of a member spans the budget of the whole run.
+    Members with an introductory run come first, one after the other, each until it has converged or
+    spent its cap. Then the first other member runs alone until its first restart. From there on a
+    selector distributes the evaluations over all members that continue: an alternative is a member,
+    an application one evaluation, the parent's fitness the member's own best value before the
+    batch. A population schedule of a member spans the budget of the whole run.
 
     Parameters
     ----------
@@ -227,8 +229,9 @@ class Portfolio(Optimizer):
             for member in self.members
         ]
         # Those that run alone before the selector starts, in order.
-        once = [k for k, member in enumerate(self.members) if member.once]
-        self._introduction = [*once, self._continuing[0]]
+        capped = [k for k, m in enumerate(self.members) if m.once or np.isfinite(m.cap)]
+        others = [k for k in self._continuing if k not in capped]
+        self._introduction = [*capped, *others[:1]]
         self._turn = 0  # position in the introduction; past its end, the selector chooses
         self._chosen = self._introduction[0]
         self._selector: Any = None
@@ -276,9 +279,8 @@ class Portfolio(Optimizer):
     def _introduced(self, k: int) -> bool:
         """Return whether a member has had its turn in the introduction."""
         optimizer, member = self.optimizers[k], self.members[k]
-        if optimizer.converged or optimizer.restarts > 0:
-            return True
-        return member.once and optimizer.evaluations >= member.cap * self.dimension
+        spent = optimizer.evaluations >= member.cap * self.dimension
+        return bool(spent or optimizer.converged or optimizer.restarts > 0)
 
     def _start_selector(self) -> None:
         assert self.method is not None
