@@ -30,8 +30,8 @@ from uaos.tuning.racer import IterationStarted, Sampled, Step
 
 # One free parameter, max_gen: 42 runs are enough.
 PROBLEMS = ["--dim=2", "--budget=50D", "--functions=1-3", "--instances=16-18"]
-SADE = ["--method=SaDE", *(f"--fix={name}=0" for name in ("frac", "noise", "error", "p_min")),
-        "--fix=power=1"]  # fmt: skip
+SADE = ["--method=SaDE", *(f"--fix={name}=0" for name in ("frac", "error", "p_min")),
+        "--fix=noise=0.01", "--fix=power=1"]  # fmt: skip
 SMALL = [*SADE, *PROBLEMS, "--runs", "50", "--jobs", "1"]
 
 
@@ -145,7 +145,7 @@ def test_the_winner_is_a_file_for_every_command_and_for_minimize(
     assert found.tuning["training_set"] == "16-18"
     assert found.tuning["method"] == "SaDE"
     assert found.tuning["fix"] == {
-        "frac": "0", "noise": "0", "error": "0", "p_min": "0", "power": "1",
+        "frac": "0", "noise": "0.01", "error": "0", "p_min": "0", "power": "1",
     }  # fmt: skip
     assert f"max_gen = {found.method.reward.max_gen}" in done.stdout
     assert "in a differential evolution of 9 operators with F 0.5, CR 0.9" in done.stdout

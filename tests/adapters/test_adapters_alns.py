@@ -213,7 +213,8 @@ def test_in_independent_slots_both_operators_hear_it(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("value", [nan, inf])
 def test_a_candidate_without_a_finite_objective_is_a_failure(value: float) -> None:
-    select, rng = AdaptiveSelect(1, 2, method="SaDE", segment=2), np.random.default_rng(1)
+    counting = uaos.method("SaDE", noise=0.0)
+    select, rng = AdaptiveSelect(1, 2, method=counting, segment=2), np.random.default_rng(1)
     for repair, objective in ((0, value), (1, 5.0)):
         select(rng, Fixed(3.0), Fixed(10.0))
         select.update(Fixed(objective), 0, repair, Outcome.REJECT)

@@ -26,14 +26,18 @@ def known(offspring: float | None) -> float | None:
     return offspring
 
 
-def credit(method: object = "SaDE", **slots: list[str]) -> Credit:
+#: Counts successes, and nothing else.
+COUNTING = uaos.method("SaDE", noise=0.0)
+
+
+def credit(method: object = COUNTING, **slots: list[str]) -> Credit:
     made = Credit(slots or {"mutation": ["a", "b"]}, method, known)
     made.start(np.random.default_rng(1))
     return made
 
 
 def test_a_selector_hears_operators_parents_and_offspring_as_they_were_noted() -> None:
-    ours, direct = credit(), uaos.method("SaDE").selector(2, seed=1)
+    ours, direct = credit(), COUNTING.selector(2, seed=1)
     rows = [(0, 10.0, 8.0), (1, 10.0, 12.0), (1, 5.0, 1.0)]
     for operator, parent, offspring in rows:
         ours.note(offspring, parent, ("mutation", operator))
@@ -104,7 +108,7 @@ def test_a_method_is_given_as_object_name_file_or_one_for_each_slot(tmp_path: Pa
     ("method", "error", "says"),
     [
         ("SaDEE", UnknownName, "did you mean 'SaDE'"),
-        ("JADE", InvalidParameter, "a single one"),
+        ("JADE", InvalidParameter, "this configuration selects nothing"),
         (3, InvalidParameter, "a name of the catalogue, a TOML file"),
         ({"mutatoin": "SaDE"}, UnknownName, "did you mean 'mutation'"),
         (uaos.Method(selection="linear_annealed"), InvalidParameter, "budget"),

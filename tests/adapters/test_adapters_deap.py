@@ -106,7 +106,7 @@ def bred(toolbox: base.Toolbox, members: list[Any], generations: int = 6) -> lis
 
 
 def test_each_child_is_an_application_on_the_better_parent() -> None:
-    toolbox, variation = small(method="SaDE")
+    toolbox, variation = small(method=uaos.method("SaDE", noise=0.0))
     first, second = evaluated(Individual, 3.0, 8.0)
     children = toolbox.mate(first, second)
     assert not any(child.fitness.valid for child in children)
