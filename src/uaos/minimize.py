@@ -154,10 +154,6 @@ def minimize(
     }
     stops = (limit is None and target is None) or any(v is not None for v in tolerances.values())
     space = _Space(bounds)
-    evaluator = Evaluator(
-        space.function(fun, args), vectorized=vectorized, workers=workers,
-        tolerate=on_error == "fail",
-    )  # fmt: skip
     settings = {
         "popsize": popsize, "F": F, "CR": CR, "top_NP": top_NP, "boundary": boundary,
         "operators": operators, "centre": centre, "best_rule": best_rule, "archive": archive,
@@ -173,6 +169,10 @@ def minimize(
             setattr(run, name, value)
     if tolerances["tol"] is not None and tolerances["atol"] is None:
         run.atol = 0.0
+    evaluator = Evaluator(
+        space.function(fun, args), vectorized=vectorized, workers=workers,
+        tolerate=on_error == "fail",
+    )  # fmt: skip
     live = _Live(run) if true_or_false(disp, "disp") else None
     tells = _told(callback) if callback is not None else None
     started = time.monotonic()

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from uaos.errors import InvalidParameter, UaosError
 from uaos.experiments.versions import versions
 from uaos.extras import optional
-from uaos.optimizers.evaluation import ctrl_c_held_back
+from uaos.optimizers.workers import ctrl_c_held_back
 
 
 class WorkersLost(UaosError):

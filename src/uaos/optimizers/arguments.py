@@ -1,6 +1,7 @@
 """What the arguments of a run mean, checked: bounds, starting points, budget, target, seed, …"""
 
 import numbers
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -96,12 +97,26 @@ def true_or_false(value: Any, name: str) -> bool:
     raise InvalidParameter(name, value, "True or False")
 
 
+#: What NumPy would turn into numbers, or cut to them, without a word.
+_NO_NUMBERS = {"c": "complex", "U": "strings", "S": "strings", "M": "dates", "m": "times"}
+
+
 def real_numbers(values: Any) -> Array:
-    """Any kind of array as a new, plain one of floats; TypeError or ValueError if it is none."""
+    """Any kind of array as a new, plain one of floats; TypeError or ValueError if it is none.
+
+    None counts as NaN.
+    """
     raw = np.asarray(values)
-    if raw.dtype.kind == "c":  # NumPy would drop the imaginary parts
-        raise TypeError("they are complex")
-    return np.array(raw, np.float64, order="C")
+    if raw.dtype.kind in _NO_NUMBERS:
+        raise TypeError(f"they are {_NO_NUMBERS[raw.dtype.kind]}")
+    if raw.dtype.kind == "O":
+        for value in raw.ravel().tolist():
+            if not (value is None or isinstance(value, numbers.Real | Decimal)):
+                raise TypeError(f"{value!r:.80} is a {type(value).__name__}")
+    try:
+        return np.array(raw, np.float64, order="C")
+    except OverflowError:
+        raise ValueError("an integer is too large for a float") from None
 
 
 def generator(seed: Any) -> tuple[int | None, np.random.Generator]:

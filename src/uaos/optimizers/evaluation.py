@@ -5,16 +5,15 @@ Every way gives the same values for the same points, so that a run does not depe
 
 import math
 import os
-import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from uaos.errors import InvalidFeedback, InvalidParameter
 from uaos.optimizers.arguments import Array, real_numbers, true_or_false
+from uaos.optimizers.workers import ProcessPool
 
 Objective = Callable[[Array], Any]
 #: `workers`: a number of processes (-1: one for each processor), an Executor, or a map.
@@ -70,7 +69,7 @@ class Evaluator:
         if number:
             self._workers = (os.cpu_count() or 1) if workers == -1 else int(workers)
             if self._workers > 1:
-                self._pool = _processes(fun, self._workers, tolerate)
+                self._pool = ProcessPool(_Tolerant(fun) if tolerate else fun, self._workers)
         elif hasattr(workers, "submit"):
             self._executor = workers
             self._workers = getattr(workers, "_max_workers", 0) or 4
@@ -82,14 +81,20 @@ class Evaluator:
 
     def __exit__(self, *_: object) -> None:
         if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool.close()
 
     def __call__(self, X: Array) -> Array:
         """The objective at each row of X."""
+        try:
+            return self._evaluated(X)
+        except StopIteration as error:
+            raise RuntimeError("fun raised StopIteration, which is for iterators") from error
+
+    def _evaluated(self, X: Array) -> Array:
         if self._vectorized:
             return self._whole(X)
         if self._pool is not None:
-            return self._gather(self._pool, _evaluate_here, X)
+            return self._distributed(X)
         point = _Tolerant(self._fun) if self._tolerate else self._fun
         if self._executor is not None:
             return self._gather(self._executor, _Chunk(point), X)
@@ -122,26 +127,42 @@ class Evaluator:
             values.extend(each)
         except KeyboardInterrupt:
             raise Interrupted([(i, _number(v)) for i, v in enumerate(values)]) from None
+        if len(values) < len(X) and self._map is map:
+            raise StopIteration  # by fun, which ended the loop of `extend`
         if len(values) != len(X):
             raise InvalidFeedback(f"{wanted} {len(values)} values for {len(X)} points")
         return _as_values(values, len(X))
 
+    def _distributed(self, X: Array) -> Array:
+        """On processes of our own."""
+        started = time.perf_counter()
+        ready: dict[int, Any] = {}
+        try:
+            self._pool.evaluate(X, self._parts(len(X)), ready)
+        except KeyboardInterrupt:
+            self._pool.close(at_once=True)
+            raise Interrupted([(row, _number(ready[row])) for row in sorted(ready)]) from None
+        except BaseException:
+            self._pool.close(at_once=True)
+            raise
+        self._seconds = (time.perf_counter() - started) * self._workers / len(X)
+        return _as_values([ready[row] for row in range(len(X))], len(X))
+
     def _gather(self, executor: Any, work: Any, X: Array) -> Array:
-        """Chunks of rows out, their values in, in order."""
+        """On an executor: chunks of rows out, their values in, in order."""
         parts = self._parts(len(X))
         futures: list[Any] = []
         started = time.perf_counter()
         try:
-            with nullcontext() if self._pool is None else ctrl_c_held_back():
-                for part in parts:
-                    futures.append(executor.submit(work, X[part.start : part.stop]))
+            for part in parts:
+                futures.append(executor.submit(work, X[part.start : part.stop]))
             values = [v for future in futures for v in future.result()]
-        except KeyboardInterrupt:
+        except BaseException as error:
             ready = _ready(parts, futures)
-            self._abandon(futures)
-            raise Interrupted(ready) from None
-        except BaseException:
-            self._abandon(futures)
+            for future in futures:
+                future.cancel()
+            if isinstance(error, KeyboardInterrupt):
+                raise Interrupted(ready) from None
             raise
         self._seconds = (time.perf_counter() - started) * self._workers / len(X)
         return _as_values(values, len(X))
@@ -152,16 +173,6 @@ class Evaluator:
         size = max(1, min(quick, int(_CHUNK_SECONDS / max(self._seconds, 1e-9))))
         return [range(start, min(start + size, n)) for start in range(0, n, size)]
 
-    def _abandon(self, futures: list[Any]) -> None:
-        """End what runs on processes of our own; of an executor's work, what has not begun."""
-        if self._pool is None:
-            for future in futures:
-                future.cancel()
-            return
-        for process in list((getattr(self._pool, "_processes", None) or {}).values()):
-            process.terminate()
-        self._pool.shutdown(wait=True, cancel_futures=True)
-
 
 def _ready(parts: Sequence[range], futures: Sequence[Any]) -> list[tuple[int, float]]:
     """The rows of the chunks that are finished, each with its value."""
@@ -170,19 +181,6 @@ def _ready(parts: Sequence[range], futures: Sequence[Any]) -> list[tuple[int, fl
         if future.done() and not future.cancelled() and future.exception() is None:
             ready += zip(part, map(_number, future.result()), strict=True)
     return ready
-
-
-@contextmanager
-def ctrl_c_held_back() -> Iterator[None]:
-    """A process that is started here is not hit by Ctrl-C, which is for its parent to handle."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class _Tolerant:
@@ -208,46 +206,13 @@ class _Chunk:
         return [self._fun(x) for x in X]
 
 
-_here: Objective | None = None
-
-
-def _start_worker(fun: Objective, tolerate: bool) -> None:
-    """A worker process gets the objective once; Ctrl-C is for its parent to handle."""
-    global _here
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _here = _Tolerant(fun) if tolerate else fun
-
-
-def _evaluate_here(X: Array) -> list[Any]:
-    assert _here is not None
-    return [_here(x) for x in X]
-
-
-def _processes(fun: Objective, count: int, tolerate: bool) -> Any:
-    import pickle
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
-    try:
-        pickle.dumps(fun)
-    except Exception as error:
-        raise InvalidParameter(
-            "fun", fun, "a function that can be sent to worker processes, defined at the top of a "
-            f"module (not a lambda or a local function), or workers=1 ({error})",
-        ) from None  # fmt: skip
-    # Spawned, not forked: compiled code may have threads, which a fork would break.
-    return ProcessPoolExecutor(
-        count, get_context("spawn"), initializer=_start_worker, initargs=(fun, tolerate)
-    )
-
-
 def _as_values(values: Any, n: int) -> Array:
     """What the objective returned, as n floats; anything else is an error that shows it."""
     try:
         array = real_numbers(values)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as error:
         raise InvalidFeedback(
-            f"fun must return a real number for each point; got {_shown(values)}"
+            f"fun must return a real number for each point: {error}; got {_shown(values)}"
         ) from None
     if array.shape == (n,):
         return array

@@ -1,7 +1,7 @@
 """One line to the user when the kernels are about to be compiled."""
 
 import sys
-from pathlib import Path
+from typing import Any
 
 from uaos.optimizers.de import kernels
 
@@ -11,15 +11,13 @@ _announced = False
 def compiled_before() -> bool:
     """Whether numba's cache holds the kernels as they now stand (or they are not compiled at all).
 
-    Looked up by file name and age. A cache that is there but was written by another version of
-    numba counts as one, though it will not be used.
+    numba alone knows, and has no public way to ask; where it cannot be asked, the answer is yes.
     """
-    stats = getattr(kernels.propose, "stats", None)
-    if stats is None:  # NUMBA_DISABLE_JIT
+    kernel: Any = kernels.propose
+    try:
+        return bool(kernel._cache._cache_file._load_index())
+    except Exception:
         return True
-    source = Path(kernels.__file__).stat().st_mtime
-    index = Path(stats.cache_path).glob("kernels.propose-*.nbi")
-    return any(file.stat().st_mtime >= source for file in index)
 
 
 def announce() -> None:

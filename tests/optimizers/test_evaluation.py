@@ -1,5 +1,6 @@
 """Evaluating on workers: Ctrl-C keeps what is ready, and nothing waits for what is not."""
 
+import datetime
 import os
 import signal
 import subprocess
@@ -8,10 +9,13 @@ import textwrap
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from uaos.errors import InvalidFeedback
 from uaos.minimize import minimize
 from uaos.optimizers.evaluation import Evaluator, Interrupted
 
@@ -133,3 +137,106 @@ def test_chunks_are_single_points_until_an_objective_proves_quick():
         assert [len(part) for part in evaluate._parts(40)] == [3] * 13 + [1]
         assert (evaluate(X) == X[:, 0]).all()
         assert evaluate._seconds < 0.01  # measured anew
+
+
+_SCRIPT = """
+    import time, uaos
+
+    factor = 2.0
+    result = uaos.minimize(
+        lambda x: factor * float(x @ x), [(-5.0, 5.0)] * 3, workers=2, seed=1, budget=200
+    )
+    print("ended", result.nfev, flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
+def test_a_script_needs_no_guard_and_may_use_a_lambda(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(textwrap.dedent(_SCRIPT))
+    done = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.stdout, done.stderr) == ("ended 200\n", "")
+
+
+def dies_at_large_values(x):
+    if x[0] > 4.0:
+        os._exit(7)
+    return float(x @ x)
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_a_worker_that_dies_costs_its_evaluation(threads):
+    """Forked, or spawned beside a thread."""
+    stop = threading.Event()
+    beside = [threading.Thread(target=stop.wait, daemon=True) for _ in range(threads)]
+    for thread in beside:
+        thread.start()
+    X = np.array([[1.0], [5.0], [2.0], [3.0], [4.5], [0.0]])
+    with evaluator(2, dies_at_large_values) as evaluate:
+        evaluate._seconds = 1e-5  # several points to a chunk
+        with pytest.warns(RuntimeWarning, match=r"a worker process died \(exit code 7\)"):
+            values = evaluate(X)
+        assert values == pytest.approx([1.0, np.nan, 4.0, 9.0, np.nan, 0.0], nan_ok=True)
+        assert evaluate(X[:1]).tolist() == [1.0]
+    stop.set()
+
+
+def test_the_run_is_the_same_with_workers_that_die():
+    def fails(x):
+        return float("nan") if x[0] > 4.0 else float(x @ x)
+
+    given = {"seed": 1, "budget": 300, "popsize": 20}
+    with pytest.warns(RuntimeWarning, match="a worker process died"):
+        dying = minimize(dies_at_large_values, BOX, workers=2, **given)
+    assert dying.x.tolist() == minimize(fails, BOX, **given).x.tolist()
+
+
+def test_an_exception_of_a_worker_says_where_it_was_raised():
+    with evaluator(2, fails_or_sleeps) as evaluate, pytest.raises(ArithmeticError) as raised:
+        evaluate(np.array([[0.0]]))
+    assert "in fails_or_sleeps" in raised.value.__notes__[0]
+
+
+def test_what_cannot_be_sent_back_is_shown():
+    with evaluator(2, lambda x: lambda: x) as evaluate, pytest.raises(TypeError) as raised:
+        evaluate(np.array([[0.0]]))
+    assert "what fun returned cannot be sent from a worker process" in str(raised.value)
+
+
+@pytest.mark.parametrize("workers", [1, 2, map])
+def test_stop_iteration_of_an_objective_is_an_error_of_the_objective(workers):
+    def fun(x):
+        raise StopIteration
+
+    with pytest.raises(RuntimeError, match="fun raised StopIteration"):
+        minimize(fun, BOX, workers=workers, budget=50, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("1.5", "they are strings"),
+        (b"1.5", "they are strings"),
+        (1.5 + 0j, "they are complex"),
+        (np.datetime64("2026-01-01"), "they are dates"),
+        (np.timedelta64(3, "s"), "they are times"),
+        (datetime.date(2026, 1, 1), "is a date"),
+        (10**400, "an integer is too large for a float"),
+        ({"f": 1.0}, "is a dict"),
+        ([1.0, 2.0], "one number for each point"),
+    ],
+)
+@pytest.mark.parametrize("vectorized", [False, True])
+def test_values_that_are_no_real_numbers_are_refused(value, message, vectorized):
+    def fun(x):
+        return [value] * len(x) if vectorized else value
+
+    with pytest.raises(InvalidFeedback, match=message):
+        minimize(fun, BOX, vectorized=vectorized, budget=50, seed=1)
+
+
+@pytest.mark.parametrize("value", [1, True, np.float32(1), Fraction(1, 2), Decimal("0.5")])
+def test_any_kind_of_real_number_will_do(value):
+    assert minimize(lambda x: value, BOX, budget=50, seed=1).fun == float(value)

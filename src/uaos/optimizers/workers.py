@@ -1,0 +1,187 @@
+"""Worker processes that evaluate an objective.
+
+Where the operating system can fork, and no thread runs that a fork would break, workers are forked:
+they start at once, an ordinary script needs no guard, and the objective may be a lambda. Elsewhere
+they are spawned, which the objective has to be importable for. A worker that dies costs the
+evaluation that killed it, not the run.
+"""
+
+import multiprocessing
+import pickle
+import signal
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection, wait
+from typing import Any, cast
+
+import numpy as np
+
+from uaos.errors import InvalidParameter, UaosError
+from uaos.optimizers.arguments import Array
+
+# Workers that die one after the other before they evaluate anything.
+_MOST_FALSE_STARTS = 3
+
+
+class ProcessPool:
+    """Processes that evaluate `fun`, an objective of one point.
+
+    Parameters
+    ----------
+    fun : callable
+        The objective.
+    count : int
+        The number of processes.
+    """
+
+    def __init__(self, fun: Callable[[Array], Any], count: int) -> None:
+        self._fun = fun
+        self._context: Any = multiprocessing.get_context(_start_method(fun))
+        self._workers: dict[Connection, Any] = {}
+        self._false_starts = 0
+        self._warned = False
+        for _ in range(count):
+            self._start()
+
+    def _start(self) -> None:
+        ours, theirs = self._context.Pipe()
+        # A forked process inherits our ends of all pipes; while it has them open, its siblings
+        # would not notice that we are gone.
+        forked = self._context.get_start_method() == "fork"
+        inherited = [ours, *self._workers] if forked else []
+        with ctrl_c_held_back(), warnings.catch_warnings():
+            # Python warns of forking beside threads, of which `_start_method` has thought.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            process = self._context.Process(
+                target=_serve, args=(theirs, inherited, self._fun), daemon=True
+            )
+            process.start()
+        theirs.close()
+        self._workers[ours] = process
+
+    def evaluate(self, X: Array, parts: Sequence[range], ready: dict[int, Any]) -> None:
+        """Evaluate the rows of X, in the given parts, and put their values into `ready`."""
+        waiting = list(reversed(parts))
+        busy: dict[Connection, range] = {}
+        while waiting or busy:
+            idle = [connection for connection in self._workers if connection not in busy]
+            while waiting and idle:
+                connection = idle.pop()
+                part = waiting.pop()
+                busy[connection] = part
+                # One that has died is noticed below.
+                with suppress(BrokenPipeError, ConnectionResetError):
+                    connection.send(X[part.start : part.stop])
+            for answering in wait(list(busy)):
+                connection = cast(Connection, answering)
+                part = busy.pop(connection)
+                try:
+                    succeeded, found = connection.recv()
+                except (EOFError, ConnectionResetError):
+                    waiting += self._replace(connection, part, ready)
+                    continue
+                self._false_starts = 0
+                if not succeeded:
+                    raise found
+                ready.update(zip(part, found, strict=True))
+
+    def _replace(self, connection: Connection, part: range, ready: dict[int, Any]) -> list[range]:
+        """Start a worker in place of a dead one; the parts that are to be evaluated again."""
+        process = self._workers.pop(connection)
+        process.join()
+        connection.close()
+        self._false_starts += 1
+        if self._false_starts > _MOST_FALSE_STARTS * (len(self._workers) + 1):
+            raise UaosError(
+                "the worker processes die at once. If the call stands in a script, put it under "
+                '`if __name__ == "__main__":`; otherwise find out why with workers=1'
+            )
+        self._start()
+        if len(part) > 1:  # one of them killed it: find out which
+            return [range(row, row + 1) for row in reversed(part)]
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"a worker process died (exit code {process.exitcode}); its evaluation counts as "
+                "failed",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        ready[part.start] = np.nan
+        return []
+
+    def close(self, *, at_once: bool = False) -> None:
+        """End the processes; `at_once`: even if they are evaluating."""
+        for connection, process in self._workers.items():
+            if at_once:
+                process.terminate()
+            connection.close()  # which ends a worker that waits
+        for process in self._workers.values():
+            process.join(5)
+            if process.is_alive():
+                process.kill()
+        self._workers.clear()
+
+
+def _start_method(fun: Callable[[Array], Any]) -> str:
+    """How to start processes that can evaluate `fun`."""
+    can_fork = sys.platform == "linux"
+    if can_fork and threading.active_count() == 1:
+        return "fork"
+    try:
+        pickle.dumps(fun)
+    except Exception as error:
+        if can_fork:
+            return "fork"  # the only way to hand it over
+        raise InvalidParameter(
+            "fun", fun, "a function that can be sent to worker processes, defined at the top of a "
+            f"module (not a lambda or a local function), or workers=1 ({error})",
+        ) from None  # fmt: skip
+    return "spawn"
+
+
+def _serve(connection: Connection, inherited: list[Connection], fun: Callable[[Any], Any]) -> None:
+    """What a worker does: evaluate what comes, until nothing can come any more."""
+    for other in inherited:
+        other.close()
+    # Ctrl-C is for the parent to handle.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+    # Forked workers would all draw the same numbers.
+    np.random.seed()  # noqa: NPY002
+    while True:
+        try:
+            X = connection.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            answer = (True, [fun(x) for x in X])
+        except Exception as error:
+            error.add_note("in a worker process:\n" + traceback.format_exc())
+            answer = (False, error)  # type: ignore[assignment]
+        try:
+            connection.send(answer)
+        except (BrokenPipeError, ConnectionResetError):
+            return
+        except Exception as error:  # it cannot be pickled
+            what = "what fun returned" if answer[0] else "what fun raised"
+            said = f"{what} cannot be sent from a worker process: {answer[1]!r:.200} ({error})"
+            connection.send((False, TypeError(said)))
+
+
+@contextmanager
+def ctrl_c_held_back() -> Iterator[None]:
+    """A process that is started here is not hit by Ctrl-C, which is for its parent to handle."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,273 @@
+"""`minimize` with SciPy's vocabulary: arguments, callbacks, limits, convergence, results."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+import uaos
+from uaos import minimize
+from uaos.errors import InvalidParameter
+
+BOX = [(-5.0, 5.0)] * 3
+
+
+def bowl(x):
+    return float(((x - 1.0) ** 2).sum())
+
+
+def rosenbrock(x):
+    return float((100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum())
+
+
+# Arguments
+
+
+def test_further_arguments_reach_the_function():
+    def shifted(x, centre, factor):
+        return factor * float(((x - centre) ** 2).sum())
+
+    result = minimize(shifted, BOX, args=(2.0, 3.0), seed=1)
+    assert result.x == pytest.approx([2.0] * 3, abs=1e-6)
+    with pytest.raises(InvalidParameter, match="args is 3; allowed: a tuple"):
+        minimize(shifted, BOX, args=3)
+
+
+def test_rng_is_another_name_of_seed():
+    one = minimize(bowl, BOX, rng=7, budget=200)
+    assert one.x.tolist() == minimize(bowl, BOX, seed=7, budget=200).x.tolist()
+    with pytest.raises(InvalidParameter, match="None where seed is given"):
+        minimize(bowl, BOX, seed=1, rng=1)
+
+
+def test_unknown_keywords_are_type_errors():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'popsiz'"):
+        minimize(bowl, BOX, popsiz=3)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"tol": -1}, "tol is -1; allowed: a number >= 0"),
+        ({"atol": "a"}, "atol is 'a'"),
+        ({"maxiter": 0}, "maxiter is 0; allowed: a whole number of iterations"),
+        ({"maxfun": 1.5}, "maxfun is 1.5; allowed: a whole number of evaluations"),
+        ({"max_time": math.nan}, "max_time is nan"),
+        ({"disp": "yes"}, "disp is 'yes'; allowed: True or False"),
+        ({"polish": 1}, "polish is 1; allowed: True or False"),
+        ({"method": "CMA-ES", "F": 0.5}, "F is 0.5; allowed: nothing here: CMA-ES has no such"),
+        ({"bounds": [(1, 1)] * 2}, "low = high in every coordinate"),
+        ({"bounds": [(2, 1)]}, "allowed: a pair .low, high. of finite numbers, low <= high"),
+    ],
+)
+def test_values_that_make_no_sense_are_refused(given, message):
+    with pytest.raises(InvalidParameter, match=message):
+        minimize(**{"fun": bowl, "bounds": BOX, "budget": 50, "seed": 1} | given)
+
+
+# Held coordinates
+
+
+@pytest.mark.parametrize("method", [None, "CMA-ES", "BFGS"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_coordinate_with_equal_bounds_is_held(method, workers):
+    seen = []
+
+    def watch(state):
+        seen.append(state.x.copy())
+        assert (state.low[1], state.high[1], len(state.x)) == (2.0, 2.0, 3)
+
+    result = minimize(
+        bowl, [(-5, 5), (2, 2), (-5, 5)], method=method, x0=[0.5, 2.0, 0.5], seed=1,
+        callback=watch, workers=workers, budget=2000,
+    )  # fmt: skip
+    assert result.x == pytest.approx([1.0, 2.0, 1.0], abs=1e-3)
+    assert all(x[1] == 2.0 for x in seen)
+
+
+def test_held_coordinates_are_seen_in_a_vectorized_function_and_in_populations():
+    def fun(X):
+        assert (X[:, 0] == 3.0).all()
+        return (X**2).sum(axis=1)
+
+    def watch(state):
+        assert (state.population[:, 0] == 3.0).all()
+
+    result = minimize(fun, [(3, 3), (-5, 5)], vectorized=True, callback=watch, seed=1, budget=400)
+    assert result.x[0] == 3.0
+    with pytest.raises(InvalidParameter, match="one point of length 2"):
+        minimize(fun, [(3, 3), (-5, 5)], vectorized=True, x0=[1.0])
+
+
+# Callbacks
+
+
+@pytest.mark.parametrize("method", ["mix", "CMA-ES"])
+def test_a_callback_may_have_either_of_scipy_s_signatures(method):
+    seen = []
+
+    def by_result(intermediate_result):
+        seen.append((intermediate_result.x.copy(), intermediate_result.fun))
+        assert intermediate_result.nfev > 0
+        return len(seen) == 3
+
+    def by_point(xk, convergence):
+        seen.append((xk, convergence))
+        return len(seen) == 3
+
+    def by_default(x, convergence=0.0):
+        return by_point(x, convergence)
+
+    for callback in (by_result, by_point, by_default, lambda a, b: by_point(a, b)):
+        seen.clear()
+        result = minimize(bowl, BOX, callback=callback, seed=1, method=method)
+        assert len(seen) == 3
+        assert (result.success, result.message) == (True, "the callback ended the run")
+        assert all(point.shape == (3,) for point, _ in seen)
+    assert all(0 <= convergence < 1 for _, convergence in seen)
+
+
+@pytest.mark.parametrize("verdict", [True, 1, "stop", np.True_])
+def test_any_true_value_of_a_callback_stops(verdict):
+    assert minimize(bowl, BOX, callback=lambda state: verdict, seed=1).nit == 0
+    assert minimize(bowl, BOX, callback=lambda state: None, seed=1, budget=90).nfev == 90
+
+
+# Limits and convergence
+
+
+@pytest.mark.parametrize("method", [None, "CMA-ES", "BFGS", "STEP", "JADE", "uniform"])
+def test_a_run_without_budget_and_target_ends_when_it_has_converged(method):
+    result = minimize(lambda x: (x[0] - 0.3) ** 2, [(-5, 5)], seed=1, method=method)
+    assert (result.success, result.message) == (True, "converged")
+    assert result.fun < 1e-15
+    assert result.nfev < 7000
+
+
+@pytest.mark.parametrize("method", [None, "CMA-ES", "BFGS"])
+def test_rosenbrock_converges_in_a_few_thousand_evaluations(method):
+    result = minimize(rosenbrock, [(-5, 5)] * 2, seed=1, method=method)
+    assert result.message == "converged"
+    assert result.fun < 1e-15
+    assert result.nfev < 3000
+
+
+def test_a_minimum_far_from_zero_is_found_to_machine_precision():
+    result = minimize(lambda x: 1e6 + bowl(x), BOX, seed=1)
+    assert result.message == "converged"
+    assert result.fun == pytest.approx(1e6, rel=1e-15)
+
+
+def test_a_run_with_a_budget_goes_on_after_convergence():
+    result = minimize(lambda x: x[0] ** 2, [(-5, 5)], seed=1, budget=5000)
+    assert (result.nfev, result.success) == (5000, False)
+    assert result.history.restarts[-1] > 0
+    assert result.message == "the budget of 5000 evaluations is spent"
+
+
+def test_tolerances_end_a_run_with_a_budget():
+    loose = minimize(bowl, BOX, seed=1, budget=30_000, atol=1e-3)
+    tight = minimize(bowl, BOX, seed=1, budget=30_000, atol=1e-9)
+    assert loose.message == tight.message == "converged"
+    assert loose.nfev < tight.nfev < 30_000
+    # With NP values whose standard deviation is below 0.001 the best is close to the mean.
+    assert loose.fun < 1e-2
+    relative = minimize(lambda x: 1e3 + bowl(x), BOX, seed=1, tol=1e-6)
+    assert relative.nfev < tight.nfev
+
+
+def test_the_convergence_of_a_population_is_that_of_scipy():
+    de = uaos.DifferentialEvolution(BOX, popsize=4, operators=["rand/1"], seed=1)
+    de.ask()
+    de.tell([1.0, 2.0, 3.0, 4.0])
+    de.tol, de.atol = 0.1, 0.2
+    # std = sqrt(1.25), mean = 2.5
+    assert de.convergence == pytest.approx((0.2 + 0.25) / math.sqrt(1.25))
+    assert not de.converged
+    de.tol = 0.4
+    assert de.converged
+    assert de.view.convergence > 1
+
+
+def test_iterations_evaluations_and_time_are_limited():
+    by_iterations = minimize(bowl, BOX, seed=1, maxiter=4)
+    assert (by_iterations.nit, by_iterations.success) == (4, False)
+    assert by_iterations.message == "the limit of 4 iterations is reached"
+    assert minimize(bowl, BOX, seed=1, maxfun=77).nfev == 77
+    assert minimize(bowl, BOX, seed=1, maxfun=77, budget=50).nfev == 50
+    by_time = minimize(bowl, BOX, seed=1, max_time=0)
+    assert by_time.message == "the time limit of 0 seconds is reached"
+    assert not by_time.success
+
+
+def test_a_target_of_infinity_is_not_reached_by_failures():
+    result = minimize(lambda x: math.nan, BOX, target=math.inf, seed=1)
+    assert not result.success
+    assert "gave a finite value" in result.message
+
+
+# Any optimizer
+
+
+@pytest.mark.parametrize("method", ["CMA-ES", "BFGS", "STEP"])
+def test_every_way_of_evaluating_gives_the_same_run(method):
+    given = {"method": method, "seed": 3, "budget": 500}
+    one = minimize(bowl, BOX, **given)
+    for other in (
+        minimize(lambda X: np.array([bowl(x) for x in X]), BOX, vectorized=True, **given),
+        minimize(bowl, BOX, workers=2, **given),
+    ):
+        assert (one.fun, one.nfev, one.nit) == (other.fun, other.nfev, other.nit)
+        assert one.x.tolist() == other.x.tolist()
+
+
+def test_a_configuration_of_any_optimizer_can_be_minimized_with(tmp_path):
+    chosen = uaos.Configuration("small", optimizer="CMA-ES", settings={"popsize": 6})
+    chosen.to_toml(tmp_path / "small.toml")
+    one = minimize(bowl, BOX, method=chosen, seed=1, budget=300)
+    other = minimize(bowl, BOX, method=str(tmp_path / "small.toml"), seed=1, budget=300)
+    assert one.x.tolist() == other.x.tolist()
+    assert minimize(bowl, BOX, method="CMA-ES", popsize=6, seed=1, budget=300).fun == one.fun
+
+
+# Results
+
+
+def test_polishing_improves_the_result():
+    pytest.importorskip("scipy")
+    rough = minimize(rosenbrock, BOX, seed=1, budget=1500)
+    fine = minimize(rosenbrock, BOX, seed=1, budget=1500, polish=True)
+    assert fine.fun < rough.fun
+    assert fine.nfev > 1500
+    assert rosenbrock(fine.x) == fine.fun
+
+
+def test_progress_is_printed_where_it_is_wanted(capsys):
+    minimize(bowl, BOX, seed=1, budget=500, disp=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert re.match(r"\d+ evaluations, best [\d.e-]+, curr-to", lines[0])
+    assert lines[-1].endswith("the budget of 500 evaluations is spent")
+    minimize(bowl, BOX, seed=1, budget=500)
+    assert capsys.readouterr().out == ""
+
+
+def test_a_result_fits_a_screen_and_a_notebook():
+    result = minimize(lambda x: float(x @ x), [(-5, 5)] * 200, seed=1, budget=300)
+    text = repr(result)
+    assert len(text.splitlines()) < 15
+    assert max(map(len, text.splitlines())) <= 100
+    page = result._repr_html_()
+    assert page.count("<tr>") == 7 + 1 + len(result.history.operators)
+    assert "the budget of 300 evaluations is spent" in page
+    single = minimize(bowl, BOX, method="CMA-ES", seed=1, budget=50)
+    assert "operators" not in single._repr_html_()
+
+
+def test_a_result_plots_its_history():
+    result = minimize(bowl, BOX, seed=1, budget=200)
+    assert result.plot().axes[0].get_ylabel() == "share of offspring"
+    cma = minimize(bowl, BOX, method="CMA-ES", seed=1, budget=200)
+    assert "sigma" in [axes.get_ylabel() for axes in cma.plot().axes]
+    with pytest.raises(uaos.UaosError, match="run it with history=True"):
+        minimize(bowl, BOX, seed=1, budget=200, history=False).plot()
