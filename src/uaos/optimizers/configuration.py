@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from uaos.errors import InvalidFile, InvalidParameter, UaosError
-from uaos.optimizers.base import Optimizer, optimizer, settings_of
+from uaos.optimizers.base import Optimizer, optimizer, optimizers, register, settings_of
 from uaos.optimizers.de.operators import CustomOperator
 from uaos.optimizers.de.settings import Settings
 from uaos.params import known_only
@@ -74,6 +74,18 @@ class Configuration:
             raise InvalidParameter(
                 "method", None, "a method, as the pool has several operators", owner=self.name
             )
+
+    # A worker process that gets a configuration of a custom optimizer needs its class as well.
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "optimizer_class": optimizers().get(self.optimizer)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        made = state.pop("optimizer_class")
+        if made is not None:
+            register(made)
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
 
     def build(
         self,
