@@ -94,7 +94,9 @@ def test_held_coordinates_are_seen_in_a_vectorized_function_and_in_populations()
     def watch(state):
         assert (state.population[:, 0] == 3.0).all()
 
-    result = minimize(fun, [(3, 3), (-5, 5)], vectorized=True, callback=watch, seed=1, budget=400)
+    result = minimize(
+        fun, [(3, 3), (-5, 5)], method="mix", vectorized=True, callback=watch, seed=1, budget=400
+    )
     assert result.x[0] == 3.0
     with pytest.raises(InvalidParameter, match="one point of length 2"):
         minimize(fun, [(3, 3), (-5, 5)], vectorized=True, x0=[1.0])
@@ -130,7 +132,7 @@ def test_a_callback_may_have_either_of_scipy_s_signatures(method):
 
 @pytest.mark.parametrize("verdict", [True, 1, "stop", np.True_])
 def test_any_true_value_of_a_callback_stops(verdict):
-    assert minimize(bowl, BOX, callback=lambda state: verdict, seed=1).nit == 0
+    assert minimize(bowl, BOX, callback=lambda state: verdict, seed=1, method="mix").nit == 0
     assert minimize(bowl, BOX, callback=lambda state: None, seed=1, budget=90).nfev == 90
 
 
@@ -160,20 +162,20 @@ def test_a_minimum_far_from_zero_is_found_to_machine_precision():
 
 
 def test_a_run_with_a_budget_goes_on_after_convergence():
-    result = minimize(lambda x: x[0] ** 2, [(-5, 5)], seed=1, budget=5000)
+    result = minimize(lambda x: x[0] ** 2, [(-5, 5)], method="mix", seed=1, budget=5000)
     assert (result.nfev, result.success) == (5000, False)
     assert result.history.restarts[-1] > 0
     assert result.message == "the budget of 5000 evaluations is spent"
 
 
 def test_tolerances_end_a_run_with_a_budget():
-    loose = minimize(bowl, BOX, seed=1, budget=30_000, atol=1e-3)
-    tight = minimize(bowl, BOX, seed=1, budget=30_000, atol=1e-9)
+    loose = minimize(bowl, BOX, method="mix", seed=1, budget=30_000, atol=1e-3)
+    tight = minimize(bowl, BOX, method="mix", seed=1, budget=30_000, atol=1e-9)
     assert loose.message == tight.message == "converged"
     assert loose.nfev < tight.nfev < 30_000
     # With NP values whose standard deviation is below 0.001 the best is close to the mean.
     assert loose.fun < 1e-2
-    relative = minimize(lambda x: 1e3 + bowl(x), BOX, seed=1, tol=1e-6)
+    relative = minimize(lambda x: 1e3 + bowl(x), BOX, method="mix", seed=1, tol=1e-6)
     assert relative.nfev < tight.nfev
 
 
@@ -236,15 +238,15 @@ def test_a_configuration_of_any_optimizer_can_be_minimized_with(tmp_path):
 
 def test_polishing_improves_the_result():
     pytest.importorskip("scipy")
-    rough = minimize(rosenbrock, BOX, seed=1, budget=1500)
-    fine = minimize(rosenbrock, BOX, seed=1, budget=1500, polish=True)
+    rough = minimize(rosenbrock, BOX, method="mix", seed=1, budget=1500)
+    fine = minimize(rosenbrock, BOX, method="mix", seed=1, budget=1500, polish=True)
     assert fine.fun < rough.fun
     assert fine.nfev > 1500
     assert rosenbrock(fine.x) == fine.fun
 
 
 def test_progress_is_printed_where_it_is_wanted(capsys):
-    minimize(bowl, BOX, seed=1, budget=500, disp=True)
+    minimize(bowl, BOX, method="mix", seed=1, budget=500, disp=True)
     lines = capsys.readouterr().out.splitlines()
     assert re.match(r"\d+ evaluations, best [\d.e-]+, curr-to", lines[0])
     assert lines[-1].endswith("the budget of 500 evaluations is spent")
@@ -265,7 +267,7 @@ def test_a_result_fits_a_screen_and_a_notebook():
 
 
 def test_a_result_plots_its_history():
-    result = minimize(bowl, BOX, seed=1, budget=200)
+    result = minimize(bowl, BOX, method="mix", seed=1, budget=200)
     assert result.plot().axes[0].get_ylabel() == "share of offspring"
     cma = minimize(bowl, BOX, method="CMA-ES", seed=1, budget=200)
     assert "sigma" in [axes.get_ylabel() for axes in cma.plot().axes]
