@@ -331,14 +331,11 @@ def _errors(
 def _ranks(names: list[str], errors: Array, title: str, of: str) -> Table:
     from scipy import stats
 
-    from uaos.analysis.statistics import critical_difference, holm, signed_ranks
+    from uaos.analysis.statistics import holm, wilcoxon
 
     ranks = stats.rankdata(errors, axis=1)
-    distance = critical_difference(len(names), len(errors))
     friedman = stats.friedmanchisquare(*errors.T).pvalue if len(names) > 2 else np.nan
-    table = Table(
-        title=f"{title}; critical difference {distance:.2f}, Friedman p {friedman:.2g}", box=None
-    )
+    table = Table(title=f"{title}; Friedman p {friedman:.2g}", box=None)
     for column in ("contender", "mean rank", "best on", "solved", f"{of}: better", "worse", "p"):
         table.add_column(column, justify="left" if column == "contender" else "right")
     rivals = [j for j, name in enumerate(names) if name != of]
@@ -346,7 +343,7 @@ def _ranks(names: list[str], errors: Array, title: str, of: str) -> Table:
     p_values = {}
     if of in names:
         own = names.index(of)
-        raw = [signed_ranks(scores[:, own] - scores[:, j])[0] for j in rivals]
+        raw = [wilcoxon(scores[:, own] - scores[:, j])[0] for j in rivals]
         p_values = dict(zip(rivals, holm(raw), strict=True))
     for j in np.argsort(ranks.mean(axis=0), kind="stable"):
         best, solved = errors[:, j] == errors.min(axis=1), errors[:, j] == 0

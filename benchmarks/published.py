@@ -18,9 +18,8 @@ from rich.progress import track
 from rich.table import Table
 
 import uaos
-from uaos.analysis import best2009
-from uaos.analysis.paper import published
-from uaos.problems import BBOB
+from uaos.analysis.published import PAPER
+from uaos.problems import BBOB, reference
 
 BUDGET = 2_000_000
 
@@ -28,7 +27,12 @@ BUDGET = 2_000_000
 # running time of best2009 (Sharma, López-Ibáñez and Kazakov 2020, arXiv 2005.05613).
 FUNCTIONS = {"RecPM-tuned": (1, 2, 6, 8, 10, 13), "U-AOS-FW": (1, 2, 6)}
 PUBLISHED = {
-    method: {f: round(published()[method, f, 1e-7].ratio * best2009(f, 20)[1e-7]) for f in chosen}
+    method: {
+        int(cell.function[1:]): round(cell.art)
+        for cell in reference("bbob").published("paper")
+        if (cell.algorithm, cell.target) == (PAPER[method][0], 1e-7)
+        and int(cell.function[1:]) in chosen
+    }
     for method, chosen in FUNCTIONS.items()
 }
 ALLOWED = 1.5

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 from PIL import Image, ImageOps
 
-from uaos.analysis import Results
-from uaos.experiments import Store
-from uaos.problems import BBOB
-from uaos.reporting.figures import ecdf_overall, operators, ranks, tuning_frequencies
+from uaos.analysis import Results, section
+from uaos.reporting.figures import draw
+from uaos.reporting.sources import ChosenRun, Sources, chosen_courses
 from uaos.reporting.style import Style
 from uaos.tuning.store import TuningStore
 
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent / "images"
 # Dots across, and colours: what a page shows, in a small file.
 WIDE, COLORS = 1300, 96
-# The run whose operators are shown: method, function, dimension, instance, repetition.
-RUN = ("mix", 4, 20, 1, 1)
+# The run whose operators are shown.
+RUN = ChosenRun("mix", "f4", 1)
 
 
 def keep(picture: Image.Image, name: str) -> None:
@@ -58,17 +57,14 @@ def seen(page: Path, width: int, height: int) -> Image.Image:
 def main(study: Path) -> None:
     page = seen(study / "report.html", 1300, 1000)
     keep(ImageOps.expand(page, 1, "#c9d0d6"), "study-report.png")
-    results = Results.read(study / "test.db")
-    keep(drawn(ecdf_overall(results, 20, style=Style(5.0))), "study-ecdf.png")
-    keep(drawn(ranks(results, 20)), "study-ranks.png")
-    with Store.open(study / "test.db") as store:
-        history = store.history(*RUN)
-    method, function, dimension, instance, _ = RUN
-    problem = BBOB(function, dimension, instance)
-    title = f"{method} on f{function} {problem.name}, {dimension}-D"
-    keep(drawn(operators(history, problem.optimum, title)), "study-operators.png")
+    part = section(Results.read(study / "test.db"))
+    keep(drawn(draw("ecdf-overall", part, style=Style(5.0))), "study-ecdf.png")
+    keep(drawn(draw("ranks", part)), "study-ranks.png")
+    with Sources([study / "test.db"]) as sources:
+        (course,) = chosen_courses(sources.experiments, [RUN])
+        keep(drawn(draw("operators", course)), "study-operators.png")
     with TuningStore.open(study / "tuning.db") as store:
-        keep(drawn(tuning_frequencies(store, 1)), "study-tuning.png")
+        keep(drawn(draw("tuning-frequencies", (store, 1))), "study-tuning.png")
 
 
 if __name__ == "__main__":

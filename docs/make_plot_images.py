@@ -7,17 +7,17 @@ The store is that of docs/results: uaos bench bbob-20d.db --methods mix,RecPM-tu
 import sys
 from pathlib import Path
 
-from uaos.analysis import Results
-from uaos.reporting.figures import art_ratio, ecdf_overall, save
+from uaos.analysis import Results, section
+from uaos.reporting.figures import draw, save
 from uaos.reporting.style import Style
 
 FOLDER = Path(__file__).parent / "images"
 
 
 def main(store: str) -> None:
-    results = Results.read(store)
-    save(ecdf_overall(results, 20, style=Style(4.5)), FOLDER / "ecdf-overall.png")
-    save(art_ratio(results, 20), FOLDER / "art-ratio.png")
+    part = section(Results.read(store), 20)
+    save(draw("ecdf-overall", part, style=Style(4.5)), FOLDER / "ecdf-overall.png")
+    save(draw("art-ratio", part), FOLDER / "art-ratio.png")
 
 
 if __name__ == "__main__":

@@ -176,3 +176,22 @@ def check_texts(figure: Any) -> None:
         across = min(a.x1, b.x1) - max(a.x0, b.x0)
         down = min(a.y1, b.y1) - max(a.y0, b.y0)
         assert across < 1 or down < 1, f"{one!r} covers {other!r}: {across:.1f} × {down:.1f}"
+
+
+# A figure of ones own, in one file
+
+ONE_FILE = """
+from matplotlib.figure import Figure as Drawing
+from uaos.reporting.figures import SECTION, Figure, register
+
+def data(section, methods=None):
+    return {m: sum(map(len, section.results.of(m))) for m in section.methods}
+
+def draw(counts, style):
+    with style.figure(style.inches("column"), 2) as figure:
+        figure.subplots().bar(list(counts), list(counts.values()))
+    return figure
+
+register(Figure("run-counts", "runs of each method", SECTION, data, draw, ("dim", "methods"),
+                in_report="running-times", caption="Runs of each method."))
+"""

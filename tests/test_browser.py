@@ -102,14 +102,14 @@ def test_tables_are_sorted_by_any_column_and_back(opened: Browser) -> None:
     assert opened.run(COLUMN) == first
 
 
-def test_tables_are_filtered_by_function_and_class(opened: Browser) -> None:
+def test_tables_are_filtered_by_function_and_group(opened: Browser) -> None:
     choose = """((name, value) => {
       const menu = document.querySelector(`.running [data-filter=${name}]`);
       menu.value = value; menu.dispatchEvent(new Event('change'));
     })"""
-    opened.run(f"{choose}('where', 'class:separable')")
-    assert {row[1] for row in opened.run(COLUMN)} == {"1", "5"}
-    opened.run(f"{choose}('where', 'function:8'); {choose}('who', 'method:mix')")
+    opened.run(f"{choose}('where', 'group:separable')")
+    assert {row[1] for row in opened.run(COLUMN)} == {"f1", "f5"}
+    opened.run(f"{choose}('where', 'function:f8'); {choose}('who', 'method:mix')")
     assert [row[2] for row in opened.run(COLUMN)] == [None, "mix"]  # best 2009 heads it
     opened.run(f"{choose}('where', ''); {choose}('who', '')")
     assert len(opened.run(COLUMN)) == 12

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from figure_cases import experiment, tuning
+from figure_cases import ONE_FILE, experiment, tuning
 from figure_cases import run as outcome
 from test_cli import run
 
@@ -12,7 +12,7 @@ from uaos.experiments import Plan, Store
 from uaos.experiments.records import Finished
 from uaos.problems import suite
 
-KINDS = ("ecdf-overall", "ecdf-classes", "ecdf-functions", "art-ratio", "ranks", "operators")
+KINDS = ("ecdf-overall", "ecdf-groups", "ecdf-functions", "art-ratio", "ranks", "operators")
 TUNING_KINDS = ("tuning-frequencies", "tuning-survival", "tuning-importance")
 RUN = ("--method", "SaDE", "--function", "8")
 
@@ -43,6 +43,22 @@ def test_every_kind_is_drawn(kind: str, folder: Path, tmp_path: Path) -> None:
     assert re.fullmatch(rf"drawn: x\.svg \({kind}, 4 × [\d.]+ inches\)\n", said)
     assert (tmp_path / "x.svg").read_text().startswith("<?xml")
     assert [p.name for p in tmp_path.iterdir()] == ["x.svg"]
+    plot(folder, tmp_path, kind, store, "-o", "x.svg", *options)  # its own output is replaced
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *TUNING_KINDS])
+def test_a_file_that_uaos_did_not_write_stays(kind: str, folder: Path, tmp_path: Path) -> None:
+    store = "tuned.db" if kind in TUNING_KINDS else "mine.db"
+    options = RUN if kind == "operators" else ()
+    photo = tmp_path / "photo.png"
+    photo.write_bytes(b"\x89PNG of something else")
+    arguments = ("plot", kind, str(folder / store), "-o", str(photo), *options)
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert "was not written by uaos" in done.stderr
+    assert photo.read_bytes() == b"\x89PNG of something else"
+    if kind == "ranks":
+        assert run(*arguments, "--overwrite").returncode == 0
 
 
 def test_underscores_do_as_in_python(folder: Path, tmp_path: Path) -> None:
@@ -69,7 +85,7 @@ def test_options_reach_the_figure(folder: Path, tmp_path: Path) -> None:
     assert "STIXGeneral" in drawn
     assert "#0072b2" in drawn  # the first colour, as asked for
     plot(folder, tmp_path, "operators", "mine.db", "-o", "y.svg", *RUN, "--instance", "2")
-    assert "SaDE on f8 Rosenbrock, 20-D, instance 2" in (tmp_path / "y.svg").read_text()
+    assert "SaDE on f8 Rosenbrock i2 20-D" in (tmp_path / "y.svg").read_text()
     plot(folder, tmp_path, "tuning-frequencies", "tuned.db", "-o", "z.svg", "--parameters", "F")
     assert "area_under_curve" not in (tmp_path / "z.svg").read_text()
 
@@ -90,14 +106,28 @@ def test_a_file_alone_lists_what_fits_it(folder: Path, tmp_path: Path) -> None:
         assert re.findall(r"^uaos plot (\S+) ", said, re.MULTILINE) == list(kinds)
 
 
+def test_without_arguments_all_figures_are_listed(tmp_path: Path) -> None:
+    said = run("plot", cwd=tmp_path).stdout
+    assert re.findall(r"^uaos plot (\S+) ", said, re.MULTILINE) == [*KINDS, *TUNING_KINDS]
+
+
+def test_a_figure_of_ones_own_is_imported(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "counts.py").write_text(ONE_FILE)
+    own = ("--import", str(tmp_path / "counts.py"), "plot")
+    assert "uaos plot run-counts STORE -o FILE" in run(*own).stdout
+    done = run(*own, "run-counts", str(folder / "mine.db"), "-o", str(tmp_path / "x.svg"))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "x.svg").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("ecdf-overal mine.db -o x.png", "unknown kind of figure 'ecdf-overal'; did you mean"),
-        ("ranks tuned.db -o x.png", "the store of a tuning, which ranks is not for; these are: "
-         "tuning-frequencies, tuning-survival, tuning-importance$"),
-        ("tuning-survival mine.db -o x.png", "the store of an experiment, which tuning-survival is "
-         "not for; these are: ecdf-overall, "),
+        ("ecdf-overal mine.db -o x.png", "unknown figure 'ecdf-overal'; did you mean"),
+        ("ranks tuned.db -o x.png", "the store of a tuning, from which ranks cannot be drawn; "
+         "these can: tuning-frequencies, tuning-survival, tuning-importance$"),
+        ("tuning-survival mine.db -o x.png", "the store of a benchmark, from which tuning-survival "
+         "cannot be drawn; these can: ecdf-overall, "),
         ("tuning-survival tuned.db tuned.db -o x.png", "files is 2; allowed: one for"),
         ("tuning-survival tuned.db -o x.png --tuning 7", "--tuning is 7; allowed: one of .*: 1$"),
         ("tuning-frequencies tuned.db -o x.png --parameters G", "unknown parameter 'G'"),
@@ -106,7 +136,7 @@ def test_a_file_alone_lists_what_fits_it(folder: Path, tmp_path: Path) -> None:
         ("ranks notes.txt -o x.png", "notes.txt: not a store of uaos"),
         ("notes.txt", "notes.txt: not a store of uaos"),
         ("ranks no.db -o x.png", "no.db: there is no such file"),
-        ("ranks mine.db", "uaos plot needs -o FILE, the figure to draw: a .png, .svg or .pdf"),
+        ("ranks mine.db", "Missing option -o FILE: a .png, .svg or .pdf file"),
         ("ranks mine.db -o x.gif", "x.gif'; allowed: a file that ends in .png, .svg or .pdf"),
         ("ranks mine.db -o no/x.png", "no/x.png'; allowed: a file in a folder that exists"),
         ("ranks mine.db -o x.png --width wide", "width is 'wide'; allowed: column, page or inches"),
@@ -114,21 +144,22 @@ def test_a_file_alone_lists_what_fits_it(folder: Path, tmp_path: Path) -> None:
         ("ranks mine.db -o x.png --font Arial", "unknown font 'Arial'; known: sans, serif"),
         ("ranks mine.db -o x.png --dim 5", "dimension is 5; allowed: one of .*20"),
         ("ranks mine.db -o x.png --methods SaED", "unknown method 'SaED'; did you mean 'SaDE'"),
-        ("ranks mine.db -o x.png --function 3", "--function is 3; allowed: nothing with ranks; it "
-         "is for operators$"),
+        ("ranks mine.db -o x.png --function 3", "--function is '3'; allowed: nothing with ranks; "
+         "use it with operators$"),
         ("ranks mine.db -o x.png --methods JADE", "ranks need two methods or more; there is only "
          "JADE$"),
         ("operators mine.db -o x.png --order JADE", "--order is 'JADE'; allowed: nothing with"),
         # 10^0.6 and 10^0.4 are 3.98 and 2.51; the logarithm of 3 is 0.477
         ("art-ratio mine.db -o x.png --target 3", "target is 3.0; .*; the nearest is 2.5118864$"),
-        ("operators mine.db -o x.png --method JADE", "needs --function NUMBER: whose run is"),
-        ("operators mine.db -o x.png --function 1", "needs --method NAME: whose run is"),
+        ("operators mine.db -o x.png --method JADE", "Missing option --function NAME: which run"),
+        ("operators mine.db -o x.png --function 1", "Missing option --method NAME: whose run"),
         ("operators mine.db -o x.png --method JDE --function 1", "unknown method 'JDE'; did you"),
-        ("operators mine.db -o x.png --method JADE --function 3", "--function is 3; allowed: one "
-         "of 1, 8 \\(finished runs of JADE\\)$"),
+        ("operators mine.db -o x.png --method JADE --function 3", "--function is 'f3'; allowed: "
+         "one of f1, f8 \\(finished runs of JADE\\)$"),
         ("operators mine.db -o x.png --method JADE --function 8 --instance 9", "--instance is 9; "
-         "allowed: one of 1, 2 \\(finished runs of JADE, function 8\\)$"),
-        ("operators mine.db -o x.png --method JADE --function x", "Invalid value for '--function'"),
+         "allowed: one of 1, 2 \\(finished runs of JADE, function f8\\)$"),
+        ("operators mine.db -o x.png --method JADE --problem x", "--problem is 'x'; allowed: one"),
+        ("ranks mine.db -o mine.db", "a file that ends in .png, .svg or .pdf"),
     ],
 )  # fmt: skip
 def test_bad_input_ends_with_exit_code_2_and_a_clear_line(
@@ -155,7 +186,7 @@ def test_several_dimensions_need_a_choice(tmp_path: Path) -> None:
         store.record([Finished(outcome("SaDE", 1, 1, 1.0, 5), None)])
     done = run("plot", "ranks", str(path), "-o", str(tmp_path / "x.png"))
     assert done.returncode == 2
-    assert "the runs have several dimensions; name one with --dim: 5, 20" in done.stderr
+    assert "the runs have several dimensions; choose one with --dim: 5, 20" in done.stderr
 
 
 def test_help_has_examples() -> None:

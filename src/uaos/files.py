@@ -1,11 +1,11 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and never in the place of another."""
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from uaos.errors import InvalidFile
+from uaos.errors import InvalidFile, InvalidParameter
 
 
 @contextlib.contextmanager
@@ -30,3 +30,86 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         if not special:
             part.unlink(missing_ok=True)
+
+
+#: What every file that uaos writes for people to read says near its beginning or end.
+MARK = "made with uaos"
+
+_STORE = b"SQLite format 3\x00"
+# Where the mark is looked for: text begins with it, other files have it in their metadata.
+_NEAR, _TEXT = 4096, (".md", ".markdown", ".txt", ".tex")
+
+
+def check_output(
+    path: str | os.PathLike[str],
+    *,
+    inputs: Iterable[str | os.PathLike[str]] = (),
+    suffixes: Iterable[str] = (),
+    columns: str = "",
+    overwrite: bool = False,
+) -> Path:
+    """Refuse a path that must not be written, before the work and not after it.
+
+    A new file may be written, and an earlier one that uaos wrote, which its mark shows; a CSV file
+    that has the same columns counts as such. An input and a store are never replaced; any other
+    file only with `overwrite`.
+
+    Parameters
+    ----------
+    path
+        Where output goes.
+    inputs
+        Files that the command reads.
+    suffixes
+        Those that the output may have; any if empty.
+    columns
+        The first line of a CSV file.
+    overwrite
+        Whether the user allows any other file to be replaced.
+
+    Raises
+    ------
+    InvalidParameter
+        If the path must not be written.
+    """
+    place = Path(path)
+    if place.is_dir() or not place.absolute().parent.is_dir():
+        raise InvalidParameter("output", str(place), "a file in a folder that exists")
+    known = tuple(suffixes)
+    if known and place.suffix.lower() not in known:
+        *most, last = known
+        ends = f"{', '.join(most)} or {last}" if most else last
+        raise InvalidParameter("output", str(place), f"a file that ends in {ends}")
+    if any(_is_same(place, Path(one)) for one in inputs):
+        raise InvalidParameter("output", str(place), "another file than the inputs")
+    if not place.is_file():
+        return place
+    content = place.read_bytes()
+    if content.startswith(_STORE):
+        raise InvalidParameter("output", str(place), "another file: this one is a store")
+    if content and not overwrite and not _is_ours(place, content, columns):
+        allowed = "a new file, or --overwrite: this one was not written by uaos"
+        raise InvalidParameter("output", str(place), allowed)
+    return place
+
+
+def _is_ours(place: Path, content: bytes, columns: str) -> bool:
+    if columns:
+        return content.partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r") == columns
+    near = content[:64] if place.suffix.lower() in _TEXT else content[:_NEAR] + content[-_NEAR:]
+    return MARK.encode() in near
+
+
+def check_folder(path: str | os.PathLike[str]) -> Path:
+    """Refuse a path that is no folder and cannot become one."""
+    place = Path(path)
+    if place.exists() and not place.is_dir():
+        raise InvalidParameter("folder", str(place), "a folder, new or not")
+    return place
+
+
+def _is_same(first: Path, second: Path) -> bool:
+    try:
+        return first.samefile(second)
+    except OSError:
+        return first.absolute() == second.absolute()

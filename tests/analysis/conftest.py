@@ -71,9 +71,10 @@ def runs_with(hits: Any, evaluations: Any, *, target: float = 1e-8, dimension: i
     table = np.full((len(hit), len(TARGETS)), -1, np.int64)
     table[:, target * (1 - 1e-9) <= TARGETS] = np.where(hit > 0, hit, -1)[:, None]
     n = len(hit)
+    names = np.array([f"f1 i{i} {dimension}-D" for i in range(1, n + 1)], object)
     return Runs(
-        "A", dimension, "f1", np.arange(1, n + 1), np.asarray(evaluations, np.int64),
-        np.ones(n), table, np.full(n, BUDGET),
+        "A", "f1", dimension, "separable", names, np.asarray(evaluations, np.int64), np.ones(n),
+        table, np.full(n, BUDGET),
     )  # fmt: skip
 
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from uaos.analysis import Results, Runs, combined, ecdf, profiles, simulated_restarts
-from uaos.analysis.ecdf import Ecdf
-from uaos.analysis.restarts import sample_size
+from uaos.analysis import Results, Runs, combined, ecdf, section, simulated_restarts
+from uaos.analysis.ecdf import Ecdf, sample_size
 
 
 def test_the_raw_profile_counts_run_and_target_pairs(make_runs: Callable[..., Runs]) -> None:
@@ -48,10 +47,12 @@ def test_functions_weigh_the_same_however_many_runs_they_have() -> None:
     assert combined([often, never]).at(5) == 0.5
 
 
-def test_profiles_are_by_function_class_and_overall(three_methods: Results) -> None:
-    curves = profiles(three_methods.of("uniform", 20))
-    assert list(curves) == ["f1", "f8", "separable", "moderate", "all"]
-    assert curves["all"].reached == pytest.approx((curves["f1"].reached + curves["f8"].reached) / 2)
+def test_a_profile_of_several_functions_is_their_mean(three_methods: Results) -> None:
+    part = section(three_methods)
+    each = [part.profile("uniform", (f,), restarts=False) for f in ("f1", "f8")]
+    both = part.profile("uniform", ("f1", "f8"), restarts=False)
+    assert both.reached == pytest.approx((each[0].reached + each[1].reached) / 2)
+    assert part.profile("uniform", ("f9",), restarts=False) is None
 
 
 def test_with_restarts_whatever_was_reached_once_is_reached_always(

@@ -8,44 +8,82 @@ from typing import Any
 
 import numpy as np
 import pytest
-from figure_cases import check_texts, drawn_values, history, race, results, shown, texts, tuning
+from figure_cases import (
+    ONE_FILE,
+    check_texts,
+    drawn_values,
+    history,
+    race,
+    results,
+    shown,
+    texts,
+    tuning,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 
-from uaos.analysis import Results, best2009, combined, ecdf
-from uaos.analysis.best2009 import TABLE_TARGETS
-from uaos.analysis.results import column
-from uaos.analysis.statistics import Ranking
+from uaos.analysis import Results, combined, ecdf, section
+from uaos.analysis.courses import Course
 from uaos.analysis.tuning import Importance
-from uaos.errors import InvalidFile, InvalidParameter, Missing, UnknownName
-from uaos.experiments.targets import ECDF_TARGETS, TARGETS
+from uaos.errors import InvalidFile, InvalidParameter, Missing, NameClash, UnknownName
 from uaos.optimizers.history import History
 from uaos.optimizers.picture import PALETTE
-from uaos.problems.bbob import DIMENSIONS
-from uaos.reporting.figures import (
-    art_ratio,
-    ecdf_classes,
-    ecdf_functions,
-    ecdf_overall,
-    operators,
-    ranks,
-    save,
-    tuning_frequencies,
-    tuning_importance,
-    tuning_survival,
-)
-from uaos.reporting.figures.choice import spans
-from uaos.reporting.figures.labels import spread
-from uaos.reporting.figures.ranking import alike
-from uaos.reporting.figures.reference import profile_2009, running_times_2009
-from uaos.reporting.style import FAINT, LINES, WIDTHS, Style
+from uaos.reporting import figures
+from uaos.reporting.canvas import spread
+from uaos.reporting.figures import Figure, draw, save
+from uaos.reporting.style import FAINT, LINES, WIDTHS, Style, contrast, visible_on
+from uaos.reporting.style import _channels as channels
 from uaos.tuning.store import TuningStore
 
 STYLES = [Style("column", "serif"), Style("page", "sans")]
 # The store of a tuning whose analysis is given.
 UNREAD: Any = None
 MANY = [f"method-{k}-of-many" for k in range(12)]
+
+
+def drawn(name: str, results: Results, dimension: int = 20, **options: Any) -> Any:
+    return draw(name, section(results, dimension), **options)
+
+
+def ecdf_overall(results: Results, dimension: int = 20, methods: Any = None, **options: Any) -> Any:
+    return drawn("ecdf-overall", results, dimension, methods=methods, **options)
+
+
+def ecdf_groups(results: Results, dimension: int = 20, methods: Any = None, **options: Any) -> Any:
+    return drawn("ecdf-groups", results, dimension, methods=methods, **options)
+
+
+def ecdf_functions(results: Results, dimension: int = 20, **options: Any) -> Any:
+    return drawn("ecdf-functions", results, dimension, **options)
+
+
+def art_ratio(results: Results, dimension: int = 20, target: float = 1e-7, **options: Any) -> Any:
+    return drawn("art-ratio", results, dimension, target=target, **options)
+
+
+def ranks(results: Results, dimension: int = 20, methods: Any = None, **options: Any) -> Any:
+    return drawn("ranks", results, dimension, methods=methods, **options)
+
+
+def course(of: History, optimum: float | None = None) -> Course:
+    return Course("mix", "f8 i1 20-D", "f8", 20, 1, 2000, 1.0, False, of, optimum, "f8 Rosenbrock")
+
+
+def operators(of: History, optimum: float | None = None, **options: Any) -> Any:
+    return draw("operators", course(of, optimum), **options)
+
+
+def tuning_frequencies(store: Any, number: int, parameters: Any = None, **options: Any) -> Any:
+    return draw("tuning-frequencies", (store, number), parameters=parameters, **options)
+
+
+def tuning_survival(store: Any, number: int, **options: Any) -> Any:
+    return draw("tuning-survival", (store, number), **options)
+
+
+def tuning_importance(store: Any, number: int, **options: Any) -> Any:
+    return draw("tuning-importance", (store, number), **options)
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +114,7 @@ def line(axes: Any, label: str) -> Any:
 def test_a_curve_is_the_profile_of_its_method(three_methods: Results, restarts: bool) -> None:
     axes = ecdf_overall(three_methods, 20, restarts=restarts).axes[0]
     for method in ("good", "uniform", "bad"):
-        curve = combined([ecdf(r, restarts=restarts) for r in three_methods.of(method, 20)])
+        curve = combined([ecdf(r, restarts=restarts) for r in three_methods.of(method)])
         drawn = line(axes, method)
         assert drawn.get_drawstyle() == "steps-post"
         np.testing.assert_allclose(drawn.get_ydata(), curve.at(drawn.get_xdata()), atol=1e-12)
@@ -87,7 +125,7 @@ def test_a_curve_is_the_profile_of_its_method(three_methods: Results, restarts: 
 
 def test_curves_of_many_steps_are_thinned_but_stay_exact() -> None:
     axes = ecdf_overall(results("A", "B"), 20).axes[0]
-    curves = [ecdf(r, restarts=True) for r in results("A").of("A", 20)]
+    curves = [ecdf(r, restarts=True) for r in results("A").of("A")]
     drawn = line(axes, "A")
     assert sum(len(c.times) for c in curves) > 600
     assert len(drawn.get_xdata()) < 1000
@@ -115,28 +153,22 @@ def test_without_restarts_a_shorter_run_is_led_to_its_name_by_dots(made: Any) ->
 
 def test_the_reference_is_best2009(three_methods: Results) -> None:
     drawn = line(ecdf_overall(three_methods, 20).axes[0], "best 2009")
-    known = profile_2009((1, 8), 20)
+    known = section(three_methods).reference_profile(("f1", "f8"))
     np.testing.assert_allclose(drawn.get_ydata(), known.at(drawn.get_xdata()))
     # to the last target it takes 43 evaluations on f1 and 4,540 on f8, where the first takes more
     assert known.at([43 / 20, 4540 / 20, 4539 / 20]) == pytest.approx([0.5, 1, 1 - 1 / 102])
 
 
-def test_the_reference_has_the_targets_of_the_table() -> None:
-    for function in range(1, 25):
-        for dimension in DIMENSIONS:
-            times = running_times_2009(function, dimension)
-            assert len(times) == len(ECDF_TARGETS) == 51
-            assert (np.diff(times[np.isfinite(times)]) >= 0).all()
-            known = best2009(function, dimension)
-            first = len(TARGETS) - len(ECDF_TARGETS)
-            at = [times[column(target) - first] for target in TABLE_TARGETS]
-            assert at == [known[target] for target in TABLE_TARGETS]
-
-
-def test_a_dimension_without_reference_has_none(made: Any) -> None:
-    figure = ecdf_overall(Results.from_outcomes([made(dimension=7)]), 7)
-    assert "best 2009" not in shown(figure)
-    assert "best 2009" not in shown(ecdf_functions(Results.from_outcomes([made(dimension=7)]), 7))
+def test_a_suite_without_reference_has_none(three_methods: Results) -> None:
+    own = Results(three_methods.runs, suite="mine", relative=("f1 i1 20-D",))
+    for name in ("ecdf-overall", "ecdf-groups", "ecdf-functions", "art-ratio", "ranks"):
+        figure = drawn(name, own)
+        assert "best 2009" not in " ".join(shown(figure))
+        # and every figure says that targets are relative
+        assert "relative targets" in " ".join(shown(figure))
+    assert drawn("art-ratio", own).axes[0].get_ylabel() == "aRT / dimension"
+    # 200.5 evaluations in 20-D
+    assert line(drawn("art-ratio", own).axes[0], "good f1").get_ydata()[0] == pytest.approx(10.025)
 
 
 def test_only_functions_that_all_methods_have_are_averaged(made: Any) -> None:
@@ -146,7 +178,7 @@ def test_only_functions_that_all_methods_have_are_averaged(made: Any) -> None:
 
 
 def test_the_classes_and_functions_have_a_panel_each(few: Results) -> None:
-    classes = ecdf_classes(few, 20, restarts=False)
+    classes = ecdf_groups(few, 20, restarts=False)
     titles = [axes.get_title(loc="left") for axes in classes.axes if axes.axison]
     assert titles[0] == "separable, f1–f5"
     assert len(titles) == 5
@@ -155,7 +187,7 @@ def test_the_classes_and_functions_have_a_panel_each(few: Results) -> None:
     assert titles[7] == "f8 Rosenbrock"
     assert len(titles) == 24
     assert {axes.get_xlim() for axes in functions.axes} == {(1, 500)}  # 10,000 / 20
-    curve = ecdf(few.runs["mix", 20, 8])
+    curve = ecdf(few.runs["mix", "f8", 20])
     drawn = line(functions.axes[7], "mix")
     np.testing.assert_allclose(drawn.get_ydata(), curve.at(drawn.get_xdata()))
 
@@ -201,11 +233,6 @@ def test_other_targets_have_their_own_reference(three_methods: Results) -> None:
         art_ratio(three_methods, 20, 0.03)
 
 
-def test_ratios_need_a_dimension_of_best2009(made: Any) -> None:
-    with pytest.raises(InvalidParameter, match="dimension is 7; allowed: one that best2009"):
-        art_ratio(Results.from_outcomes([made(dimension=7)]), 7)
-
-
 # Ranks
 
 
@@ -215,26 +242,23 @@ def test_ranks_are_friedmans(three_methods: Results) -> None:
     # good is first on all 20 problems, bad last
     assert {"good  1.00", "uniform  2.00", "3.00  bad"} <= set(texts)
     assert "mean ranks, 20 problems, 20-D" in texts
-    # q = 3.314 / √2 for three methods, times √(3 · 4 / 120)
-    assert any("critical difference 0.74" in text for text in texts)
+    assert "bars: no significant difference (α = 0.05)" in texts
+    # all three differ: twenty problems won by the one or the other
+    assert not [d for d in figure.axes[0].lines if d.get_label() == "_bar"]
     assert [float(line(figure.axes[0], m).get_xdata()[0]) for m in ("good", "bad")] == [1, 3]
 
 
-@pytest.mark.parametrize(
-    ("mean_ranks", "difference", "expected"),
-    [
-        ([1, 2, 3], 0.5, []),
-        ([1, 2, 3], 1.0, [(0, 1), (1, 2)]),
-        ([3, 1, 2], 2.0, [(1, 0)]),  # one group, not the smaller one within it
-        ([1, 1.5, 2, 4], 1, [(0, 2)]),
-        ([1, 1.5, 2, 2.5], 1, [(0, 2), (1, 3)]),
-    ],
-)
-def test_bars_join_what_the_critical_difference_does_not_part(
-    mean_ranks: list[float], difference: float, expected: list[tuple[int, int]]
-) -> None:
-    names = tuple("abcd"[: len(mean_ranks)])
-    assert alike(Ranking(names, np.array(mean_ranks), 9, 1.0, 0.1, difference)) == expected
+def test_bars_join_methods_that_do_not_differ(made: Any) -> None:
+    """A and B take turns on ten problems; C is worse than both on all: p = 2 / 2^10, times 3."""
+    outcomes = []
+    for i in range(1, 11):
+        outcomes += [made("A", 1, i, solved_at=200 + i % 2), made("B", 1, i, solved_at=201 - i % 2),
+                     made("C", 1, i, solved_at=800)]  # fmt: skip
+    axes = ranks(Results.from_outcomes(outcomes)).axes[0]
+    (bar,) = (d for d in axes.lines if d.get_label() == "_bar")
+    (members,) = (d for d in axes.lines if d.get_label() == "_members")
+    assert list(members.get_xdata()) == [1.5, 1.5]
+    assert bar.get_xdata()[0] < 1.5 < bar.get_xdata()[1] < 3
 
 
 def test_ranks_need_two_methods_and_a_common_problem(made: Any) -> None:
@@ -252,24 +276,24 @@ def test_ranks_need_two_methods_and_a_common_problem(made: Any) -> None:
 
 def test_operators_are_drawn_over_evaluations() -> None:
     of = history(3)
-    upper, middle, lower = operators(of, 100.0, "a run").axes
-    assert upper.get_title(loc="left") == "a run"
+    upper, middle, lower = operators(of, 100.0).axes
+    assert upper.get_title(loc="left") == "mix on f8 Rosenbrock i1 20-D"
     assert [band.get_label() for band in upper.collections] == list(of.operators)
     # 50 offspring: 18 by the first operator, 16 by each of the others
     tops = [band.get_paths()[0].vertices[:, 1].max() for band in upper.collections]
     np.testing.assert_allclose(tops, [0.36, 0.68, 1.0])
     for k, drawn in enumerate(middle.lines):
         np.testing.assert_allclose(drawn.get_ydata(), (k + 1) / 6)
-        assert drawn.get_color() == PALETTE[k]
+        assert drawn.get_color() == visible_on(PALETTE[k], "#ffffff")
     np.testing.assert_allclose(lower.lines[0].get_xdata(), 50 * np.arange(1, 41))
     np.testing.assert_allclose(lower.lines[0].get_ydata(), of.best - 100)
     assert (lower.get_ylabel(), lower.get_xlabel()) == ("best error", "evaluations")
     assert lower.get_xlim() == (0, 2000)
-    assert operators(of).axes[2].get_ylabel() == "best fitness"
+    assert operators(of).axes[2].get_ylabel() == "best value"
 
 
 def test_an_empty_history_cannot_be_drawn() -> None:
-    with pytest.raises(InvalidParameter, match="history is 'empty'"):
+    with pytest.raises(Missing, match="the run has no history of operators"):
         operators(History(["a"]))
 
 
@@ -315,7 +339,7 @@ def test_a_drop_after_the_last_problem_of_a_race_has_a_width(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     races = [race(1, 47, 47, 10, 5), race(2, 46, 10)]
-    monkeypatch.setattr("uaos.analysis.tuning.survival", lambda *_: races)
+    monkeypatch.setattr("uaos.reporting.figures.tuning_survival.survival", lambda *_: list(races))
     axes = tuning_survival(UNREAD, 1).axes[0]
     first, second = (d for d in axes.lines if d.get_drawstyle() == "steps-post")
     # five of 47 are left from 3 to 4, where the second race begins
@@ -332,7 +356,7 @@ def test_numbers_of_races_too_narrow_for_them_are_left_out(
 ) -> None:
     # 1 + 1 steps wide, 1 + 1, and 97 + 1 of 102 in 2.95 inches: the first two are 0.06 apart
     races = [race(1, 9, 9), race(2, 9, 9), race(3, *[9] * 98)]
-    monkeypatch.setattr("uaos.analysis.tuning.survival", lambda *_: races)
+    monkeypatch.setattr("uaos.reporting.figures.tuning_survival.survival", lambda *_: list(races))
     axes = tuning_survival(UNREAD, 1).axes[0]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "", "3"]
 
@@ -357,7 +381,7 @@ def test_numbers_stand_in_a_column_and_the_noise_is_explained(
         Importance("apart", 0.2, 0.4, 9),
         Importance("near", 0.0, 0.03, 9),
     ]
-    monkeypatch.setattr("uaos.analysis.tuning.importance", lambda *_: found)
+    monkeypatch.setattr("uaos.reporting.figures.tuning_importance.importance", lambda *_: found)
     figure = tuning_importance(UNREAD, 1)
     axes = figure.axes[0]
     assert [number.get_text() for number in axes.texts] == ["50%", "20%", "0%"]
@@ -372,7 +396,8 @@ def test_numbers_stand_in_a_column_and_the_noise_is_explained(
 
 
 def test_squares_before_names_are_hatched_as_bars_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("uaos.analysis.tuning.frequencies", lambda *_: drawn_values())
+    name = "uaos.reporting.figures.tuning_frequencies.frequencies"
+    monkeypatch.setattr(name, lambda *_: drawn_values())
     panels = {a.get_title(loc="left"): a for a in tuning_frequencies(UNREAD, 1).axes}
     axes = panels["reward"]
     bars = [container[0] for container in axes.containers]
@@ -408,7 +433,8 @@ def test_squares_before_names_are_hatched_as_bars_are(monkeypatch: pytest.Monkey
 def test_drawn_values_fit_a_page_of_a_paper(
     style: Style, across: int, highest: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("uaos.analysis.tuning.frequencies", lambda *_: drawn_values())
+    name = "uaos.reporting.figures.tuning_frequencies.frequencies"
+    monkeypatch.setattr(name, lambda *_: drawn_values())
     figure = tuning_frequencies(UNREAD, 1, style=style)
     assert figure.get_size_inches()[1] <= highest
     check_texts(figure)
@@ -432,7 +458,7 @@ def test_drawn_values_fit_a_page_of_a_paper(
 def kinds(of: Results) -> list[Any]:
     return [
         lambda style: ecdf_overall(of, 20, restarts=False, style=style),
-        lambda style: ecdf_classes(of, 20, restarts=False, style=style),
+        lambda style: ecdf_groups(of, 20, restarts=False, style=style),
         lambda style: ecdf_functions(of, 20, restarts=False, style=style),
         lambda style: art_ratio(of, 20, style=style),
         lambda style: ranks(of, 20, style=style),
@@ -455,7 +481,7 @@ def test_nor_with_many_methods_of_long_names(kind: int, width: Any) -> None:
 
 @pytest.mark.parametrize("style", STYLES, ids=str)
 def test_nor_in_figures_of_runs_and_tunings(style: Style, store: TuningStore) -> None:
-    check_texts(operators(history(3), 100.0, "mix on f8", style=style))
+    check_texts(operators(history(3), 100.0, style=style))
     check_texts(operators(history(12), style=style))
     check_texts(tuning_frequencies(store, 1, style=style))
     check_texts(tuning_survival(store, 1, style=style))
@@ -464,26 +490,47 @@ def test_nor_in_figures_of_runs_and_tunings(style: Style, store: TuningStore) ->
 
 def test_a_method_has_the_same_colour_everywhere(few: Results) -> None:
     style = Style()
-    for draw in (ecdf_overall, ecdf_classes):
+    for make in (ecdf_overall, ecdf_groups):
         for methods in (None, ["JADE", "mix"]):
-            axes = draw(few, 20, methods, restarts=False).axes[0]
+            axes = make(few, 20, methods, restarts=False).axes[0]
             assert line(axes, "mix").get_color() == LINES[0]
             assert line(axes, "JADE").get_color() == LINES[2]
     assert line(art_ratio(few, 20, methods=["JADE"]).axes[0], "JADE f1").get_color() == LINES[2]
     assert line(ranks(few, 20, ["JADE", "mix"]).axes[0], "JADE").get_color() == LINES[2]
-    assert style.looks(["mix", "JADE"])["mix"].color == LINES[0]
-    agreed = Style(order=("JADE", "absent")).looks(["mix", "JADE"])
+    assert style.line_styles(["mix", "JADE"])["mix"].color == LINES[0]
+    agreed = Style(order=("JADE", "absent")).line_styles(["mix", "JADE"])
     assert [agreed[m].color for m in ("JADE", "absent", "mix")] == list(LINES[:3])
 
 
-def test_looks_are_told_apart_without_colour_and_by_any_eye() -> None:
-    looks = list(Style().looks([str(k) for k in range(70)]).values())
-    assert len({(look.color, look.marker) for look in looks}) == 70
-    assert {look.color for look in looks} == set(LINES)
-    assert len({look.marker for look in looks[:7]}) == 7
+def test_line_styles_are_distinct_without_colour() -> None:
+    styles = list(Style().line_styles([str(k) for k in range(70)]).values())
+    assert len({(style.color, style.marker) for style in styles}) == 70
+    assert {style.color for style in styles} == set(LINES)
+    assert len({style.marker for style in styles[:7]}) == 7
     # a study has ten methods, each with a colour of its own
-    assert len({look.color for look in looks[:10]}) == 10
-    assert {look.stroke for look in looks[:10]} == {"-"}
+    assert len({style.color for style in styles[:10]}) == 10
+    assert {style.dash for style in styles[:10]} == {"-"}
+
+
+def test_methods_and_operators_have_different_colours() -> None:
+    seen = {lightness_and_hue(c, np.eye(3)).tobytes(): c for c in (*LINES, *PALETTE)}
+    assert len(seen) == len(LINES) + len(PALETTE)
+    nearest = min(
+        np.linalg.norm(lightness_and_hue(a, np.eye(3)) - lightness_and_hue(b, np.eye(3)))
+        for a in LINES for b in PALETTE
+    )  # fmt: skip
+    assert nearest > 10
+
+
+@pytest.mark.parametrize("background", ["#ffffff", "#14171a"])
+@pytest.mark.parametrize("color", PALETTE)
+def test_lines_of_operators_can_be_seen(color: str, background: str) -> None:
+    assert contrast(channels(visible_on(color, background)), channels(background)) >= 2.95
+
+
+def test_a_colour_that_can_be_seen_stays_as_it_is() -> None:
+    assert visible_on("#E69F00", "#14171a").upper() == "#E69F00"
+    assert contrast([255.0] * 3, [0.0] * 3) == pytest.approx(21)  # white on black
 
 
 # What is left of red, green and blue (linear) for eyes without the cones of the one or the other:
@@ -508,7 +555,7 @@ def lightness_and_hue(color: str, eyes: Any) -> np.ndarray:
 
 
 @pytest.mark.parametrize("eyes", EYES)
-def test_the_colours_of_lines_are_told_apart(eyes: str) -> None:
+def test_the_colours_of_methods_are_distinct(eyes: str) -> None:
     seen = [lightness_and_hue(color, np.array(EYES[eyes])) for color in LINES]
     apart = min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2))
     assert apart > 12  # the nearest two are vermilion and olive for eyes without green: 13.5
@@ -538,17 +585,10 @@ def test_what_is_not_in_the_results_cannot_be_drawn(few: Results) -> None:
         ecdf_overall(few, 20, ["JDE"])
     with pytest.raises(InvalidParameter, match="dimension is 5; allowed: one of.*: 20"):
         ranks(few, 5)
-    with pytest.raises(Missing, match="name at least one method to draw; there are mix"):
+    with pytest.raises(Missing, match="name at least one method to draw: mix"):
         art_ratio(few, 20, methods=[])
-    with pytest.raises(Missing, match="there are no finished runs to draw"):
+    with pytest.raises(Missing, match="there are no finished runs"):
         ecdf_overall(Results({}), 20)
-
-
-def test_functions_in_words() -> None:
-    assert spans(range(1, 25)) == "f1–f24"
-    assert spans([1, 3, 4, 8]) == "f1, f3–f4, f8"
-    assert spans({8, 4, 3, 1}, "", dash="-", comma=",") == "1,3-4,8"
-    assert spans([]) == ""
 
 
 @given(
@@ -566,6 +606,39 @@ def test_names_are_moved_apart_in_their_order(wanted: list[float], share: float)
         np.testing.assert_allclose(places, wanted, atol=1e-9)  # nobody has to move
 
 
+# The registry
+
+
+def test_every_module_of_the_package_is_a_figure() -> None:
+    folder = Path(figures.__file__).parent
+    names = {p.stem.replace("_", "-") for p in folder.glob("[a-z]*.py")}
+    assert set(figures.figures()) == names
+    assert len(names) == 9
+
+
+@pytest.fixture
+def run_counts(tmp_path: Path) -> Iterator[Path]:
+    path = tmp_path / "run_counts.py"
+    path.write_text(ONE_FILE)
+    yield path
+    figures._REGISTERED.pop("run-counts", None)
+
+
+def test_a_figure_is_added_in_one_file(few: Results, run_counts: Path) -> None:
+    exec(compile(run_counts.read_text(), run_counts, "exec"), {})
+    assert "run-counts" in figures.figures()
+    heights = [bar.get_height() for bar in drawn("run-counts", few).axes[0].patches]
+    assert heights == [48, 48, 48]  # two instances of 24 functions
+    with pytest.raises(NameClash, match="there is a figure called 'run-counts'"):
+        figures.register(Figure("run-counts", "", figures.SECTION, len, len))
+
+
+def test_unknown_figures_have_near_misses() -> None:
+    with pytest.raises(UnknownName, match="unknown figure 'ecdf-overal'; did you mean"):
+        draw("ecdf-overal", None)
+    assert figures.figure("ecdf_overall").name == "ecdf-overall"
+
+
 # Files
 
 
@@ -574,6 +647,7 @@ def test_equal_figures_are_equal_files(few: Results, suffix: str, tmp_path: Path
     one = save(ranks(few, 20), tmp_path / f"one{suffix}").read_bytes()
     assert save(ranks(few, 20), tmp_path / f"two{suffix}").read_bytes() == one
     assert not re.search(rb"20\d\d-\d\d-\d\d|D:20\d\d|[Mm]atplotlib v", one)
+    assert b"made with uaos" in one
     starts = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
     assert one.startswith(starts[suffix.lower()])
 

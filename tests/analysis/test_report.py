@@ -11,33 +11,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from matplotlib.figure import Figure
 from report_cases import data, experiment, report, stores, words  # noqa: F401
 
 import uaos
-from uaos.cli.plot import _KINDS
 from uaos.errors import InvalidFile, InvalidParameter
 from uaos.experiments import Plan, Store, run_unit
 from uaos.experiments.records import failed
-from uaos.experiments.storefile import connect, insert
 from uaos.problems import suite
-from uaos.reporting import figures
-from uaos.reporting.report import page, write_report
-from uaos.reporting.report.courses import courses
-from uaos.reporting.report.looks import Looks
-from uaos.reporting.report.operators import printed_runs
-from uaos.reporting.report.recipes import recipe
+from uaos.reporting.figures import figures
+from uaos.reporting.report import html, page, write_report
+from uaos.reporting.report.colors import Colors
+from uaos.reporting.report.methods import recipe
+from uaos.reporting.report.operators import course_data, printed_runs
 from uaos.reporting.report.reproduce import bench_commands, figure_commands, tune_command
-from uaos.reporting.report.sources import Sources
+from uaos.reporting.sources import Sources, representative_courses
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """But for the one report of the session: no figures, and no Plotly, which is slow to pack."""
     monkeypatch.setattr(page, "_plotly", lambda: "")
-    for name in ("ecdf_overall", "ecdf_classes", "ecdf_functions", "operators",
-                 "tuning_frequencies", "tuning_survival"):  # fmt: skip
-        monkeypatch.setattr(figures, name, lambda *_, **__: Figure(figsize=(1, 1)))
+    for module in ("profiles", "operators", "tuning"):
+        monkeypatch.setattr(f"uaos.reporting.report.{module}.image", lambda *_: html.Markup("<i/>"))
 
 
 def text(path: Path) -> str:
@@ -74,13 +69,13 @@ def test_no_place_of_the_template_is_left_open(report: Path) -> None:
     assert "<!--" not in text(report)
 
 
-def test_the_curves_cover_all_classes_and_functions(report: Path) -> None:
+def test_the_curves_cover_all_groups_and_functions(report: Path) -> None:
     found = data(report)
-    panels = found["chapters"]["2"]["panels"]
+    panels = found["sections"]["2"]["panels"]
     assert list(panels) == ["all", "separable", "moderate", "f1", "f5", "f8"]
     for panel in panels.values():
         assert len(panel["lines"]) == 3
-        assert panel["best"] is not None
+        assert panel["reference"] is not None
         for line in panel["lines"]:
             assert line["end"] == 400
             for kind in ("raw", "again"):
@@ -96,7 +91,7 @@ def test_the_runs_shown_are_of_methods_that_select(report: Path) -> None:
     for run in shown:
         shares = [sum(at) for at in zip(*run["shares"], strict=True)]
         assert all(abs(share - 1000) <= len(run["operators"]) for share in shares)
-        assert len(run["error"]) == len(run["evaluations"]) <= 128
+        assert len(run["best"]) == len(run["evaluations"]) <= 128
 
 
 def test_every_table_can_be_saved(report: Path) -> None:
@@ -128,14 +123,14 @@ def test_recipes_show_equations_values_and_references(report: Path) -> None:
 
 def test_a_recipe_of_unknown_parts_is_shown_as_stored() -> None:
     stored = {"version": 1, "name": "mine", "method": {"reward": {"name": "my_reward"}}, "de": {}}
-    said = words(recipe("mine", stored, Looks(["mine"])))
+    said = words(recipe("mine", stored, Colors(["mine"])))
     assert "parts that are not known here (unknown reward 'my_reward'" in said
     assert 'reward = {name = "my_reward"}' in said
 
 
 def test_another_librarys_algorithm_has_no_recipe() -> None:
     stored = {"version": 1, "library": "cma", "name": "BIPOP-CMA-ES", "sigma0": 2.0}
-    assert "library cma, sigma0 2.0" in words(recipe("BIPOP-CMA-ES", stored, Looks(["x"])))
+    assert "library cma, sigma0 2.0" in words(recipe("BIPOP-CMA-ES", stored, Colors(["x"])))
 
 
 def test_the_same_stores_give_the_same_bytes(
@@ -161,8 +156,10 @@ def test_a_tuning_alone_makes_a_report(stores: list[Path], tmp_path: Path) -> No
 
 def test_chosen_runs_are_the_ones_shown(stores: list[Path], tmp_path: Path) -> None:
     made = write_report(stores[:1], tmp_path / "r.html", runs="uniform:8:2")
-    shown = [(r["method"], r["function"], r["instance"]) for r in data(made)["courses"]]
-    assert shown == [("uniform", "f8", 2)]
+    shown = [(r["method"], r["problem"]) for r in data(made)["courses"]]
+    assert shown == [("uniform", "f8 i2 2-D")]
+    made = write_report(stores[:1], tmp_path / "r.html", runs=[("mix", "f1 i3 2-D")])
+    assert [r["problem"] for r in data(made)["courses"]] == ["f1 i3 2-D"]
     with pytest.raises(InvalidParameter, match="runs is 'mix:f8:99'; allowed: finished runs"):
         write_report(stores[:1], tmp_path / "r.html", runs="mix:8:99")
 
@@ -173,27 +170,24 @@ def test_several_dimensions_stand_one_after_the_other(tmp_path: Path) -> None:
         experiment(tmp_path / "three.db", "mix", dimension=3, uniform=False, functions="1"),
     ]
     made = write_report(paths, tmp_path / "r.html")
-    assert list(data(made)["chapters"]) == ["2", "3"]
+    assert list(data(made)["sections"]) == ["2", "3"]
     assert text(made).count('<h3 class="dimension">') == 6
     said = words(text(made))
-    assert "JADE, uniform and mix on 2 BBOB functions, 2-D and 3-D" in said
+    assert "JADE, uniform and mix on 2 functions of BBOB, 2-D and 3-D" in said
 
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
-    plan = Plan.of(
-        ["mix", "JADE"], suite("bbob", functions="1", dimension=2, instances="1-3"), budget=100,
-        uniform=False,
-    )  # fmt: skip
+    problems = suite("bbob", functions="1", dimension=2, instances="1-3")
+    plan = Plan.of(["mix", "JADE"], problems, budget=100, uniform=False)
     units = list(plan.units())
     with Store.create_or_resume(tmp_path / "part.db", plan) as store:
-        store.record([
-            run_unit(u, plan.suite[u.problem], plan.competitors[u.method]) for u in units[:4]
-        ])  # fmt: skip
-        problem = plan.suite[units[4].problem]
+        store.record([run_unit(u, problems[u.problem], plan.competitors[u.method])
+                      for u in units[:4]])  # fmt: skip
+        problem = problems[units[4].problem]
         store.record([failed(units[4], problem, "ZeroDivisionError: on purpose")])
     said = words(text(write_report([tmp_path / "part.db"], tmp_path / "r.html")))
     assert "part.db: 1 of 6 planned runs are not finished ( JADE 1)" in said
-    assert "1 run of JADE failed and is in no number here: ZeroDivisionError: on purpose." in said
+    assert "1 run of JADE failed and is not included: ZeroDivisionError: on purpose." in said
     assert "JADE was run on 1 of 3 problems in 2-D." in said
 
 
@@ -211,7 +205,7 @@ def test_commands_make_the_stores_again(stores: list[Path]) -> None:
         assert more == "and the options that shaped its search space"
         drawn = figure_commands(sources, ())
     kinds = [line.split()[2] for line in drawn]
-    assert set(kinds) == set(_KINDS) - {"operators"}
+    assert set(kinds) == set(figures()) - {"operators"}
 
 
 def test_some_problems_of_each_function_are_named_by_their_number(tmp_path: Path) -> None:
@@ -224,27 +218,25 @@ def test_some_problems_of_each_function_are_named_by_their_number(tmp_path: Path
 def test_the_runs_of_the_best_method_come_first(stores: list[Path]) -> None:
     with Sources(stores[:1]) as sources:
         for order in (["uniform", "JADE", "mix"], ["mix", "uniform"]):
-            shown, left_out = courses(sources.experiments, None, order)
-            assert left_out == 0
+            shown = representative_courses(sources.experiments, order)
             ranked = [m for m in order if m != "JADE"]  # a single operator: nothing to show
-            assert [c.outcome.method for c in shown[:2]] == ranked
-            own = [c.change for c in shown if c.outcome.method == "mix"]
+            assert [c.method for c in shown[:2]] == ranked
+            own = [c.change for c in shown if c.method == "mix"]
             assert own == sorted(own, reverse=True)
 
 
-def test_runs_for_which_there_is_no_room_are_counted(
+def test_runs_beyond_the_size_limit_are_counted(
     stores: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three functions of mix and of uniform; the last is the third run of one of them."""
     with Sources(stores[:1]) as sources:
-        every, _ = courses(sources.experiments, None, ["uniform", "mix"])
-        sizes = [len(json.dumps(c.data, separators=(",", ":"))) for c in every]
-        monkeypatch.setattr("uaos.reporting.report.courses.ROOM", sum(sizes) - 1)
-        kept, left_out = courses(sources.experiments, None, ["uniform", "mix"])
-    assert (len(kept), left_out) == (5, 1)
-    assert [c.outcome.method for c in printed_runs(kept)[:2]] == ["uniform", "mix"]
+        every = representative_courses(sources.experiments, ["mix", "uniform"])
+        sizes = [len(json.dumps(course_data(c), separators=(",", ":"))) for c in every]
+    monkeypatch.setattr(page, "MAX_HISTORY_SIZE", sum(sizes) - 1)
     made = write_report(stores[:1], tmp_path / "r.html")
-    assert "There is no room for 1 more." in words(text(made))
+    assert len(data(made)["courses"]) == 5
+    assert "1 run omitted to limit the file size." in words(text(made))
+    assert [c.method for c in printed_runs(every)[:2]] == ["mix", "uniform"]
 
 
 def test_runs_in_two_stores_count_once(stores: list[Path], tmp_path: Path) -> None:
@@ -253,26 +245,23 @@ def test_runs_in_two_stores_count_once(stores: list[Path], tmp_path: Path) -> No
         assert one.seconds == two.seconds > 0
 
 
-def test_the_saved_overview_has_what_the_table_has(report: Path) -> None:
-    rows = list(csv.DictReader(io.StringIO(data(report)["csv"]["overview-2"])))
-    assert [r["method"] for r in rows] == sorted(
-        (r["method"] for r in rows), key=lambda m: float(next(
-            r["mean_rank"] for r in rows if r["method"] == m))
-    )  # fmt: skip
-    assert {"solved separable", "runs all", "ecdf_area"} <= set(rows[0])
-    classes = list(csv.DictReader(io.StringIO(data(report)["csv"]["classes-2"])))
-    assert [r["p_holm_against_best"] == "" for r in classes] == [True, False, False] * 3
+def test_the_report_and_compare_have_the_same_tables(report: Path, stores: list[Path]) -> None:
+    from uaos.analysis import Results, compare
+
+    saved = data(report)["csv"]
+    for table in compare(Results.read(stores[0])).tables:
+        assert saved[f"{table.name}-2"] == table.to_csv()
 
 
 def test_a_changed_method_is_named_by_its_file(tmp_path: Path) -> None:
     own = uaos.configuration("JADE").to_dict() | {"name": "mine"}
     uaos.Configuration.from_dict(own).to_toml(tmp_path / "mine.toml")
-    path = experiment(tmp_path / "x.db", str(tmp_path / "mine.toml"), uniform=False, repetitions=2,
-                      functions="1-24", instances="train", budget=20, seed=5)  # fmt: skip
+    path = experiment(tmp_path / "x.db", str(tmp_path / "mine.toml"), uniform=False,
+                      functions="1-24", instances="train", budget=20)  # fmt: skip
     with Sources([path]) as sources:
         assert bench_commands(sources.experiments[0]) == [
             "uaos bench x.db --methods mine.toml --dim 2 --instances train --budget 10D "
-            "--repetitions 2 --seed 5 --without-uniform"
+            "--without-uniform"
         ]
 
 
@@ -307,7 +296,7 @@ def test_stores_are_never_written_over(stores: list[Path], tmp_path: Path) -> No
     store = tmp_path / "x.html"
     shutil.copy(stores[0], store)
     before = store.read_bytes()
-    with pytest.raises(InvalidParameter, match="another file than the stores"):
+    with pytest.raises(InvalidParameter, match="another file than the inputs"):
         write_report([store], store)
     assert store.read_bytes() == before
 
@@ -323,30 +312,17 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
 
 
 def test_nothing_finished_is_said(tmp_path: Path) -> None:
-    plan = Plan.of(
-        ["JADE"], suite("bbob", functions="1", dimension=2, instances="1"), uniform=False
-    )
+    problems = suite("bbob", functions="1", dimension=2, instances="1")
+    plan = Plan.of(["JADE"], problems, uniform=False)
     with Store.create_or_resume(tmp_path / "x.db", plan) as store:
         pass
     with pytest.raises(InvalidFile, match="x.db: nothing is finished yet; a report needs"):
         write_report([tmp_path / "x.db"], tmp_path / "r.html")
     with Store.create_or_resume(tmp_path / "x.db", plan) as store:
-        store.record([failed(u, plan.suite[u.problem], "no") for u in plan.units()])
+        store.record([failed(u, problems[u.problem], "no") for u in plan.units()])
     with pytest.raises(InvalidFile, match="finished yet .1 failed; uaos bench .*says why"):
         write_report([tmp_path / "x.db"], tmp_path / "r.html")
     assert not (tmp_path / "r.html").exists()
-
-
-def test_a_tuning_that_cannot_be_read_is_refused(stores: list[Path], tmp_path: Path) -> None:
-    path = tmp_path / "old.db"
-    shutil.copy(stores[1], path)
-    connection = connect(path, write=True)
-    (row,) = connection.execute("SELECT * FROM tunings").fetchall()
-    other = row[2].replace('"space"', '"room"')  # as another version might have written it
-    insert(connection, "tunings", [(*row[:2], other, *row[3:-1])], "INSERT OR REPLACE")
-    connection.close()
-    with pytest.raises(InvalidFile, match="old.db: the record of tuning 1 cannot be read"):
-        write_report([path], tmp_path / "r.html")
 
 
 def test_a_report_that_fails_leaves_the_old_one(
@@ -355,26 +331,73 @@ def test_a_report_that_fails_leaves_the_old_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     place = tmp_path / "r.html"
-    place.write_text("old")
+    place.write_text("<!doctype html><!-- made with uaos -->")
 
     def no(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("uaos.reporting.report.write.os.replace", no)
+    monkeypatch.setattr("os.replace", no)
     with pytest.raises(InvalidFile, match="r.html: cannot be written .No space left"):
         write_report(stores[1:], place)
-    assert place.read_text() == "old"
+    assert "made with uaos" in place.read_text()
     assert [p.name for p in tmp_path.iterdir()] == ["r.html"]
 
 
-def test_a_tuning_under_way_is_told_as_such(stores: list[Path], tmp_path: Path) -> None:
-    path = tmp_path / "begun.db"
-    shutil.copy(stores[1], path)
-    connection = connect(path, write=True)
-    (row,) = connection.execute("SELECT * FROM tunings").fetchall()
-    insert(connection, "tunings", [(*row[:6], None, None)], "INSERT OR REPLACE")
-    connection.execute("DELETE FROM elites")
-    connection.close()
-    said = words(text(write_report([path], tmp_path / "r.html")))
-    assert "The first race is not over yet." in said
-    assert "Tuning 1 of begun.db is not finished." in said
+def test_only_reports_are_replaced(stores: list[Path], tmp_path: Path) -> None:
+    place = tmp_path / "r.html"
+    place.write_text("<html>my page</html>")
+    with pytest.raises(InvalidParameter, match="was not written by uaos"):
+        write_report(stores[1:], place)
+    write_report(stores[1:], place, overwrite=True)
+    write_report(stores[1:], place)  # its own earlier output
+
+
+# The parts
+
+
+def test_text_is_escaped_and_markup_is_not() -> None:
+    made = html.tag("p", "<b>", html.tag("b", "&"), title='"', hidden=True, data_a=None)
+    assert made == '<p title="&quot;" hidden>&lt;b&gt;<b>&amp;</b></p>'
+
+
+def test_a_method_has_one_colour_everywhere() -> None:
+    colors = Colors(["mix", "<JADE>", "mix-uniform"])
+    assert colors.name("<JADE>") == (
+        '<span class="method" style="--c:var(--m1)">&lt;JADE&gt;</span>'
+    )
+    assert colors.name("unknown") == '<span class="method">unknown</span>'
+    assert [one["symbol"] for one in colors.data()] == ["circle", "square", "triangle-up"]
+    assert colors.style().count("--m1:") == 3  # light, dark chosen, dark of the system
+    told = colors.in_text("mix-uniform beats mix, not remix")
+    assert re.findall(r">([^<]+)</span>", told) == ["mix-uniform", "mix"]
+
+
+HILLS = """
+import uaos
+def valley(x): return float(abs(x).sum()) + 3
+suite = uaos.Suite("hills", [
+    uaos.Problem(valley, [(-3, 3)] * 2, name="valley", optimum=3.0, group="smooth"),
+    uaos.Problem(lambda x: float((x**2).sum()), [(-3, 2)] * 3, name="bowl"),
+    uaos.Problem(lambda x: float((x**4).sum()) - 9, [(-3, 2)] * 5, name="dish"),
+])
+"""
+
+
+def test_a_suite_of_ones_own_is_reported_without_a_word_of_others(tmp_path: Path) -> None:
+    (tmp_path / "hills.py").write_text(HILLS)
+    plan = Plan.of(["mix", "JADE"], uaos.suite(tmp_path / "hills.py"), budget="60D", repetitions=2)
+    with Store.create_or_resume(tmp_path / "x.db", plan) as store:
+        store.record([run_unit(u, plan.suite[u.problem], plan.competitors[u.method])
+                      for u in plan.units()])  # fmt: skip
+    made = write_report([tmp_path / "x.db"], tmp_path / "r.html")
+    said = words(text(made))
+    assert "mix, JADE and uniform on 3 functions of hills, 2-D to 5-D" in said
+    assert "relative to the best value of any run in these stores" in said
+    assert "uaos bench x.db --methods mix,JADE,uniform --suite hills.py --budget 60D" in said
+    assert set(data(made)["sections"]["all"]["panels"]) == {
+        "all", "smooth", "hills", "valley", "bowl", "dish",
+    }  # fmt: skip
+    everything = said + json.dumps(data(made))
+    sessions = said.index("Seeds and versions")  # names the packages that were installed
+    assert not re.search("bbob|best.?2009", everything, re.IGNORECASE)
+    assert not re.search(r"\bcoco\b", said[:sessions], re.IGNORECASE)

@@ -1,33 +1,34 @@
-"""From stores of runs to tidy numbers.
+"""From stores of runs to tables and curves.
 
 :class:`Results` reads stores; from it come
 
-- :func:`running_times`: aRT by COCO's definition, dispersion, and the ratio to best2009;
-- :func:`ecdf` and :func:`profiles`: the share of targets reached over time, raw or with simulated
-  restarts, by function, class and overall;
-- :func:`scores`, :func:`pairwise` and :func:`friedman`: which method is better, and whether the
-  difference is real;
-- :func:`against_paper`: our numbers beside the published ones;
-- :func:`compare`: all of it as tables, with the answer to "does adapting pay?".
+- :func:`compare`: tables, tests and the answer to "does adapting pay?";
+- :func:`sections`: runs that belong together, with ranks, tests, running times and profiles;
+- :func:`running_times`: aRT by COCO's definition, dispersion, and the ratio to a reference;
+- :func:`ecdf`: the share of targets reached over time, raw or with simulated restarts;
+- :func:`pairwise` and :func:`friedman`: which method is better, and whether significantly so;
+- :func:`against_paper` and :func:`archive_tables`: our numbers beside published ones.
 """
 
-from uaos.analysis.art import AverageRunningTime, average_running_time, running_times
-from uaos.analysis.best2009 import TABLE_TARGETS, best2009
+from uaos.analysis.art import (
+    TABLE_TARGETS,
+    AverageRunningTime,
+    average_running_time,
+    running_times,
+)
 from uaos.analysis.comparison import Comparison, compare
-from uaos.analysis.ecdf import Ecdf, combined, ecdf, profiles
-from uaos.analysis.paper import against_paper
-from uaos.analysis.restarts import simulated_restarts
+from uaos.analysis.ecdf import Ecdf, combined, ecdf, simulated_restarts
+from uaos.analysis.published import against_paper, archive_names, archive_tables
 from uaos.analysis.results import Results, Runs
-from uaos.analysis.scores import Scores, scores
-from uaos.analysis.statistics import Pair, Ranking, friedman, holm, pairwise
-from uaos.analysis.tables import Table, write_csv
-from uaos.analysis.verdict import Verdict, verdict
+from uaos.analysis.section import Section, section, sections
+from uaos.analysis.statistics import Pair, Ranking, Scores, friedman, holm, pairwise, scores
+from uaos.analysis.table import Table, write_csv
+from uaos.analysis.verdict import Verdict, headline, verdict
 
 __all__ = [
     "TABLE_TARGETS", "AverageRunningTime", "Comparison", "Ecdf", "Pair", "Ranking", "Results",
-    "Runs", "Scores", "Table", "Verdict", "against_paper",
-    "average_running_time", "best2009", "combined", "compare", "ecdf",
-    "friedman", "holm", "pairwise", "profiles",
-    "running_times", "scores", "simulated_restarts",
-    "verdict", "write_csv",
+    "Runs", "Scores", "Section", "Table", "Verdict", "against_paper", "archive_names",
+    "archive_tables", "average_running_time", "combined", "compare", "ecdf", "friedman",
+    "headline", "holm", "pairwise", "running_times", "scores", "section", "sections",
+    "simulated_restarts", "verdict", "write_csv",
 ]  # fmt: skip

@@ -1,15 +1,25 @@
-"""Runtime profiles: which share of (function, target) pairs was solved within a budget."""
+"""Runtime profiles: the share of (function, target) pairs solved within a budget."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from uaos.analysis.restarts import sample_size, simulated_restarts
-from uaos.analysis.results import Runs, random_stream
+from uaos.analysis.results import Runs
 from uaos.experiments.targets import ECDF_TARGETS
-from uaos.problems.bbob import GROUPS
+
+#: Samples drawn at least, rounded up to a multiple of the number of runs, as cocopp does.
+SAMPLES = 1000
+
+# Runs are drawn one after the other unless more than this share of them failed.
+_RARE = 0.9
+# Values drawn at once, at most.
+_CHUNK = 2_000_000
+
+#: Simulated restarts are shown to this multiple of the longest run: they begin where runs end.
+RESTART_HORIZON = 10
 
 
 @dataclass(frozen=True)
@@ -23,7 +33,7 @@ class Ecdf:
     shares: NDArray[np.float64]
 
     def at(self, time: ArrayLike) -> NDArray[np.float64]:
-        """The share of pairs solved within `time` evaluations / dimension."""
+        """Return the share of pairs solved within `time` evaluations / dimension."""
         steps = np.searchsorted(self.times, time, side="right")
         return np.concatenate([[0.0], self.shares])[steps]
 
@@ -33,64 +43,179 @@ class Ecdf:
         return float(self.shares[-1]) if len(self.shares) else 0.0
 
     def area(self, limit: float) -> float:
-        """Area under the curve over log10(evaluations / dimension), from 1 to `limit`, scaled to 1.
+        """Return the area under the curve over log10(evaluations / dimension), scaled to 1.
 
             A = 1/L ∫₀ᴸ ECDF(10ᵘ) du,  L = log10(limit)
 
-        1 if everything is solved at once, 0 if nothing is solved within the limit.
+        It is 1 if everything is solved at once, 0 if nothing is solved within the limit.
         """
-        end = np.log10(limit)
         steps = np.diff(self.shares, prepend=0.0)
-        left = np.clip(end - np.log10(np.maximum(self.times, 1.0)), 0.0, None)
-        return float(steps @ left / end) if end > 0 else 0.0
+        return float(steps @ _left(self.times, limit))
 
 
 def ecdf(
     runs: Runs, targets: Sequence[float] | None = None, *, restarts: bool = False, seed: int = 1
 ) -> Ecdf:
-    """The runtime profile of a method on a function, over the 51 targets 10^2 … 10^-8.
+    """Return the runtime profile of a method on a function.
 
-    Raw, each (run, target) pair counts once, at the evaluation that first hit the target. With
-    `restarts` each target counts at the lengths of simulated algorithms which are run again until
-    they succeed (:func:`~uaos.analysis.restarts.simulated_restarts`), so that a target reached once
-    is reached eventually; `seed` makes them repeatable.
+    Parameters
+    ----------
+    runs
+        The runs of the method on the function.
+    targets
+        The targets; the 51 from 10^2 to 10^-8 if None.
+    restarts
+        Whether a run that missed a target is continued by simulated restarts
+        (:func:`simulated_restarts`), so that a target reached once is reached eventually. Without,
+        each (run, target) pair counts at the evaluation that first hit the target.
+    seed
+        Of the simulated restarts.
 
+    References
+    ----------
     Hansen, N., Auger, A., Brockhoff, D. & Tušar, T. (2022), "Anytime performance assessment in
     blackbox optimization benchmarking", IEEE Transactions on Evolutionary Computation 26.
     """
     wanted = tuple(map(float, ECDF_TARGETS if targets is None else targets))
-    asked = (ecdf, wanted, seed if restarts else None)
-    if asked not in runs.kept:
-        times = runs.evaluations_to(wanted)
-        if restarts:
-            rng = np.random.default_rng([seed, runs.dimension, random_stream(runs.function)])
-            size = sample_size(len(runs))
-            each = [simulated_restarts(row, runs.evaluations, size, rng) for row in times]
-            times = np.array(each)
-        runs.kept[asked] = _curve(times.ravel() / runs.dimension, np.ones(times.size), times.size)
-    curve: Ecdf = runs.kept[asked]
+    key = (ecdf, wanted, seed if restarts else None)
+    if key not in runs.cache:
+        times = _times(runs, wanted, restarts, seed)
+        runs.cache[key] = _curve(times, np.ones(times.size), times.size)
+    curve: Ecdf = runs.cache[key]
     return curve
 
 
+def area(runs: Runs, limit: float, *, restarts: bool = False, seed: int = 1) -> float:
+    """Return the area under a method's profile on a function; see :meth:`Ecdf.area`.
+
+    It is computed without the curve, in less time.
+    """
+    key = (area, limit, seed if restarts else None)
+    if key not in runs.cache:
+        times = _times(runs, tuple(map(float, ECDF_TARGETS)), restarts, seed)
+        reached = np.where(np.isnan(times), np.inf, times)
+        runs.cache[key] = float(_left(reached, limit).mean())
+    found: float = runs.cache[key]
+    return found
+
+
+def _left(times: NDArray[np.float64], limit: float) -> NDArray[np.float64]:
+    """Return which share of the logarithmic axis from 1 to `limit` lies after each time."""
+    end = np.log10(limit)
+    if not end > 0:
+        return np.zeros(len(times))
+    left: NDArray[np.float64] = 1.0 - np.log10(np.maximum(times, 1.0)) / end
+    return np.maximum(left, 0.0)
+
+
+def _times(
+    runs: Runs, targets: tuple[float, ...], restarts: bool, seed: int
+) -> NDArray[np.float64]:
+    """Return evaluations / D to all targets, in runs or in simulated algorithms that restart."""
+    times = runs.evaluations_to(targets)
+    if restarts:
+        rng = np.random.default_rng(stream(runs, seed))
+        size = sample_size(len(runs))
+        times = np.array([simulated_restarts(row, runs.evaluations, size, rng) for row in times])
+    return times.ravel() / runs.dimension
+
+
+def stream(runs: Runs, *parts: int) -> list[int]:
+    """Return the seed of the random numbers drawn for a function: the same for all methods."""
+    number = re.fullmatch(r"[^\d]*(\d{1,9})", runs.function)
+    name = [int(number[1])] if number else list(runs.function.encode())
+    return [*parts[:1], runs.dimension, *name, *parts[1:]]
+
+
 def combined(curves: Sequence[Ecdf]) -> Ecdf:
-    """One profile of several functions, each with the same weight however many runs it had."""
+    """Return one profile of several functions, each with the same weight."""
     times = np.concatenate([c.times for c in curves])
     weights = np.concatenate([np.diff(c.shares, prepend=0.0) for c in curves])
     return _curve(times, weights, len(curves))
 
 
-def profiles(runs: Sequence[Runs], *, restarts: bool = False, seed: int = 1) -> dict[str, Ecdf]:
-    """Profiles of a method: by function ("f1" …), by class of functions, and "all"."""
-    single = {r.function: ecdf(r, restarts=restarts, seed=seed) for r in runs}
-    curves = dict(single)
-    for name, members in GROUPS.items():
-        if present := [single[f] for f in members if f in single]:
-            curves[name] = combined(present)
-    return curves | {"all": combined(list(single.values()))} if single else curves
+def of_times(times: NDArray[np.float64], dimension: int) -> Ecdf:
+    """Return the profile of given running times, infinite where a target was not reached."""
+    return _curve(times / dimension, np.ones(len(times)), len(times))
 
 
-def _curve(times: NDArray[np.float64], weights: NDArray[np.float64], whole: int) -> Ecdf:
+def _curve(times: NDArray[np.float64], weights: NDArray[np.float64], total: int) -> Ecdf:
     reached = np.isfinite(times)
     values, where = np.unique(times[reached], return_inverse=True)
     steps = np.bincount(where, weights[reached], minlength=len(values))
-    return Ecdf(values, np.cumsum(steps) / whole)
+    return Ecdf(values, np.cumsum(steps) / total)
+
+
+def sample_size(runs: int, least: int = SAMPLES) -> int:
+    """Return the smallest multiple of `runs` that is at least `least`."""
+    return -(-least // runs) * runs
+
+
+def simulated_restarts(
+    evaluations: NDArray[np.float64],
+    totals: NDArray[np.int64],
+    size: int,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Return sorted run lengths of `size` simulated algorithms that restart until they succeed.
+
+    A run is drawn; while it is one that missed the target, its length is added and another is
+    drawn, all with the same probability:
+
+        T = Σ (lengths of the failed runs drawn) + evaluations of the first successful one
+
+    so that E[T] is the aRT. As in COCO, each run starts equally many samples (chance decides only
+    which start one more, where `size` is no multiple of their number), and later draws are
+    independent.
+
+    Parameters
+    ----------
+    evaluations
+        To the target in each run; NaN where it was missed.
+    totals
+        The lengths of the runs.
+    size
+        How many samples to draw.
+    rng
+        Where random numbers come from.
+
+    Returns
+    -------
+    ndarray
+        Infinite if no run succeeded.
+    """
+    missed = np.isnan(evaluations)
+    if missed.all():
+        return np.full(size, np.inf)
+    n = len(evaluations)
+    lengths = np.where(missed, totals, evaluations)
+    drawn = np.concatenate([np.tile(np.arange(n), size // n), rng.permutation(n)[: size % n]])
+    sums: NDArray[np.float64] = lengths[drawn]
+    pending = np.flatnonzero(missed[drawn])
+    if pending.size and missed.sum() > _RARE * n:
+        # How many runs fail before one succeeds is geometric: all of them are drawn at once.
+        failed, succeeded = lengths[missed], lengths[~missed]
+        failures = rng.geometric(len(succeeded) / n, pending.size) - 1
+        sums[pending] += _sums(failed, failures, rng) + rng.choice(succeeded, pending.size)
+        pending = pending[:0]
+    while pending.size:
+        drawn = rng.integers(0, n, pending.size)
+        sums[pending] += lengths[drawn]
+        pending = pending[missed[drawn]]
+    sums.sort()
+    return sums
+
+
+def _sums(
+    values: NDArray[np.float64], counts: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return sums of so many values each, drawn with replacement."""
+    if values.min() == values.max():
+        return np.asarray(values[0] * counts)
+    found = np.zeros(len(counts))
+    # In parts, so that memory is bounded.
+    for part in np.array_split(np.arange(len(counts)), 1 + int(counts.sum()) // _CHUNK):
+        drawn = rng.choice(values, int(counts[part].sum()))
+        ends = np.concatenate([[0.0], np.cumsum(drawn)])[np.cumsum(counts[part])]
+        found[part] = np.diff(ends, prepend=0.0)
+    return found

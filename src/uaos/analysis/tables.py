@@ -1,222 +1,343 @@
-"""The tables of a comparison: what is shown, and the same numbers as tidy records."""
+"""The tables of a comparison."""
 
-import csv
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from uaos.analysis.art import AverageRunningTime, printed, running_times
-from uaos.analysis.best2009 import TABLE_TARGETS
-from uaos.analysis.ecdf import ecdf
-from uaos.analysis.restarts import ROOM
-from uaos.analysis.results import Results, Runs
-from uaos.analysis.statistics import ALPHA, Pair, Ranking
-from uaos.files import whole_file
-from uaos.problems.bbob import GROUPS
+from uaos.analysis.art import TABLE_TARGETS, AverageRunningTime
+from uaos.analysis.ecdf import RESTART_HORIZON
+from uaos.analysis.section import Section, relative_note
+from uaos.analysis.statistics import ALPHA, Pair, better_than_all, better_than_reference
+from uaos.analysis.table import BLOCK, METHOD, NUMBER, TEXT, Cell, Row, Table
+from uaos.analysis.text import number, p_value
+from uaos.analysis.verdict import SAME, outcome, verdict
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table to be shown: rows of texts under a title, with a note beneath.
-
-    `records` hold the numbers themselves, one observation a row, for files that programs read.
-    """
-
-    name: str
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    records: tuple[dict[str, Any], ...]
-    note: str = ""
-
-    def to_markdown(self) -> str:
-        """The table in Markdown."""
-        lines = [f"### {self.title}", "", _row(self.columns)]
-        lines.append("|" + "|".join([" :-- "] + [" --: "] * (len(self.columns) - 1)) + "|")
-        lines += [_row(row) for row in self.rows]
-        return "\n".join([*lines, "", *([self.note, ""] if self.note else [])])
+def section_tables(section: Section) -> list[Table]:
+    """Return the tables of a section in the order in which they are shown."""
+    tables = [overview_table(section), art_table(section)]
+    if len(section.methods) > 1 and section.scores.problems:
+        if len(section.groups) > 1:
+            tables.append(group_table(section))
+        tables += [pair_table(section), rank_table(section)]
+    tests = verdict(section).tests
+    return [*tables, adapting_table(section)] if tests else tables
 
 
-def write_csv(tables: Sequence[Table], folder: Path) -> list[Path]:
-    """Write the records to `folder`, a file for each name of table; the folder may be new."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for name in dict.fromkeys(table.name for table in tables):
-        records = [r for table in tables if table.name == name for r in table.records]
-        if records:
-            paths.append(folder / f"{name}.csv")
-            with (
-                whole_file(paths[-1]) as part,
-                part.open("w", newline="", encoding="utf-8") as file,
-            ):
-                writer = csv.DictWriter(file, list(records[0]))
-                writer.writeheader()
-                writer.writerows(records)
-    return paths
-
-
-def _row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def overview(results: Results, dimension: int, ranking: Ranking, *, seed: int = 1) -> Table:
-    """Solved per class and overall, ECDF areas and mean rank, best rank first."""
-    by_method = {m: runs for m in results.methods if (runs := results.of(m, dimension))}
-    present = _classes(runs for of in by_method.values() for runs in of)
-    limit = max(
-        (float(r.evaluations.max()) for of in by_method.values() for r in of), default=1.0
-    ) / dimension  # fmt: skip
+def overview_table(section: Section) -> Table:
+    """Solved runs by group, the area under the profile and the mean rank, best rank first."""
+    several = len(section.groups) > 1
+    groups = [*(section.groups if several else ()), section.overall]
+    limit = section.longest
+    most = {g.name: max((s.share for s in g.standings if s.runs), default=0.0) for g in groups}
     rows, records = [], []
-    order = sorted(by_method, key=lambda m: np.nan_to_num(ranking.rank(m), nan=np.inf))
-    for method in order:
-        of = by_method[method]
-        cells = [method]
-        # The area is linear, so that of several functions is the mean of theirs.
-        raw = {r.function: ecdf(r).area(limit) for r in of}
-        restarted = {r.function: ecdf(r, restarts=True, seed=seed).area(ROOM * limit) for r in of}
-        for name in (*present, "all"):
-            members = [r for r in of if name == "all" or r.function in GROUPS[name]]
-            solved, trials = sum(r.solved for r in members), sum(map(len, members))
-            cells.append(f"{solved}/{trials}" if trials else "–")
-            areas = {
-                f"ecdf_area_{kind}": float(np.mean([area[r.function] for r in members] or np.nan))
-                for kind, area in (("raw", raw), ("restarts", restarted))
-            }
-            failed = results.failed.get(method, 0) if name == "all" else ""
-            records.append(
-                {"method": method, "dimension": dimension, "functions": name, "solved": solved,
-                 "runs": trials, **areas, "mean_rank": ranking.rank(method), "failed": failed}
+    for standing in section.overall.standings:
+        method = standing.method
+        cells = [Cell(method, method)]
+        for group in groups:
+            of = group.standing(method)
+            areas = [
+                section.area(method, group.functions, limit * times, restarts)
+                for times, restarts in ((1, False), (RESTART_HORIZON, True))
+            ]
+            bold = len(section.methods) > 1 and of.share == most[group.name] > 0
+            cells.append(
+                Cell(f"{of.solved}/{of.runs}" if of.runs else "–", of.share, bold=bold,
+                     share=of.share)
             )  # fmt: skip
-        cells += [f"{areas['ecdf_area_raw']:.3f}", f"{areas['ecdf_area_restarts']:.3f}"]
-        cells.append(_number(ranking.rank(method), ".2f"))
-        rows.append(tuple(cells))
-    return Table(
-        "overview", f"Solved (f - f_opt ≤ 1e-8), ECDF area and mean rank, {dimension}-D",
-        ("method", *present, "all", "ECDF area", "with restarts", "mean rank"), tuple(rows),
-        tuple(records),
-        f"ECDF area: over 51 targets 1e2 … 1e-8, evaluations / D from 1 to {limit:,.0f} (the "
-        f"longest run) on a logarithmic scale, 1 at most; with simulated restarts to "
-        f"{ROOM * limit:,.0f}.",
+            records.append({
+                "method": method, "dimension": section.dimension or "", "functions": group.name,
+                "solved": of.solved, "runs": of.runs, "ecdf_area_raw": areas[0],
+                "ecdf_area_restarts": areas[1], "mean_rank": of.rank,
+                "failed": section.results.failed.get(method, 0) if group.name == "all" else "",
+            })  # fmt: skip
+        cells += [Cell(number(area, ".3f"), area) for area in areas]
+        cells.append(Cell(number(standing.rank), standing.rank))
+        rows.append(cells)
+    columns = {"method": METHOD, **{g.name: NUMBER for g in groups}}
+    columns |= {"ECDF area": NUMBER, "with restarts": NUMBER, "mean rank": NUMBER}
+    return Table.of(
+        "overview", f"Runs solved, ECDF area and mean rank, {section.title}", columns, rows,
+        records, note=(
+            f"Solved: error at most 1e-8 within the budget. ECDF area: area under the runtime "
+            f"profile over 51 targets from 1e2 to 1e-8, evaluations / D from 1 to {limit:,.0f} on "
+            "a logarithmic scale, 1 at most; with simulated restarts, to "
+            f"{RESTART_HORIZON * limit:,.0f}. {_relative(section)}"
+        ).strip(),
     )  # fmt: skip
 
 
-def _classes(runs: Iterable[Runs]) -> tuple[str, ...]:
-    functions = {r.function for r in runs}
-    return tuple(name for name, members in GROUPS.items() if functions & set(members))
+def _relative(section: Section) -> str:
+    return relative_note(section.results.relative) if section.results.relative else ""
 
 
-def art_table(results: Results, dimension: int, *, seed: int = 1) -> Table:
-    """The aRT ratio to best2009 for each function, method and table target."""
+def art_table(section: Section) -> Table:
+    """The average running time to each target, for each function and method."""
+    reference = section.reference
+    rows: list[Row] = []
+    for function in section.functions:
+        rows += _function_rows(section, function)
+    columns = {"function": BLOCK, "method": METHOD}
+    columns |= {target_name(t): NUMBER for t in TABLE_TARGETS} | {"solved": NUMBER}
+    what = "Average running time (aRT) to each target"
+    if reference is not None:
+        title = f"{what}, divided by that of {reference.name}, {section.title}"
+    else:
+        title = f"{what}, in evaluations, {section.title}"
+    records = [_record(cell, section) for of in section.running_times.values() for cell in of]
+    return Table.of("art", title, columns, rows, records, note=_art_note(section))
+
+
+def _function_rows(section: Section, function: str) -> list[Row]:
+    methods = [m for m in section.methods if (m, function) in section.runs]
+    runs = [section.runs[m, function] for m in methods]
+    times = {m: section.running_times[m, function] for m in methods}
+    where = {"function": function, "group": runs[0].group}
+    tests, rows = len(section.functions), []
+    known = section.reference_times(function)
+    if section.reference is not None and known is not None:
+        first = times[methods[0]]
+        cells = [Cell(_evaluations(cell.reference)) for cell in first]
+        title = section.function_title(function).removeprefix(function).strip()
+        name = Cell(section.reference.name, minor=title)
+        rows.append(Row((Cell(function), name, *cells, Cell("")), "reference", where))
+    best, marks = [], []
+    for i, target in enumerate(TABLE_TARGETS):
+        arts = {m: times[m][i].art for m in methods}
+        least = min(arts.values())
+        leaders = [m for m, art in arts.items() if art == least and np.isfinite(art)]
+        best.append(leaders if len(methods) > 1 else [])
+        alone = len(leaders) == 1 and len(methods) > 1
+        marks.append(better_than_all(runs, leaders[0], target, tests) if alone else 0)
+    for method, r in zip(methods, runs, strict=True):
+        cells = []
+        for i, cell in enumerate(times[method]):
+            signs = [("★", marks[i])] if method in best[i] and marks[i] else []
+            below = cell.ratio < 1 and better_than_reference(r, cell.target, cell.reference, tests)
+            signs += [("↓", int(below))] if below else []
+            cells.append(_art_cell(cell, tuple(signs), method in best[i]))
+        solved = Cell(f"{r.solved}/{len(r)}", r.solved / len(r))
+        row = (Cell(function), Cell(method, method), *cells, solved)
+        rows.append(Row(row, "", {**where, "method": method}))
+    return rows
+
+
+def _art_cell(cell: AverageRunningTime, marks: tuple[tuple[str, int], ...], bold: bool) -> Cell:
+    if np.isinf(cell.art):
+        return Cell("∞", np.inf)
+    detail = f"{cell.art:,.0f} evaluations; {cell.successes} of {cell.trials} runs"
+    in_evaluations = np.isnan(cell.ratio)
+    value = cell.art if in_evaluations else cell.ratio
+    spread = cell.dispersion if in_evaluations else cell.dispersion_ratio
+    minor = f"({dispersion(spread)})" if cell.trials > 1 else ""
+    unit = " ev." if in_evaluations and not np.isnan(cell.reference) else ""
+    return Cell(coco_number(value) + unit, value, minor, marks, bold, detail=detail)
+
+
+def _art_note(section: Section) -> str:
+    said = []
+    if any(len(runs) > 1 for runs in section.runs.values()):
+        said.append(
+            "In brackets: half the distance from the 10th to the 90th percentile of run lengths "
+            "with simulated restarts, in the same unit."
+        )
+    said.append("∞: never reached.")
+    if section.reference is not None:
+        name = section.reference.name
+        said.append(
+            f"Rows of {name} are in evaluations. ev.: in evaluations, because "
+            f"{name} never reached the target. ↓: significantly faster than {name} (Wilcoxon’s "
+            "test against its aRT, corrected for the number of functions, p < 0.05; ↓² for p < "
+            "1e-2, …)."
+        )
+    if len(section.methods) > 1:
+        said.append(
+            "Bold: the least aRT. ★: its runs are significantly better than those of every other "
+            "method (rank-sum test, corrected for the number of functions; ★² for p < 1e-2, …)."
+        )
+    return " ".join(filter(None, (*said, _relative(section))))
+
+
+def _record(cell: AverageRunningTime, section: Section) -> dict[str, Any]:
+    record = {
+        "method": cell.method, "dimension": cell.dimension, "function": cell.function,
+        "target": cell.target, "art": cell.art, "successes": cell.successes,
+        "trials": cell.trials, "percentile_10": cell.low, "percentile_90": cell.high,
+    }  # fmt: skip
+    if section.reference is not None:
+        record |= {
+            "reference": cell.reference, "ratio": cell.ratio,
+            "dispersion_ratio": cell.dispersion_ratio,
+        }  # fmt: skip
+    return record
+
+
+def group_table(section: Section) -> Table:
+    """Best and second mean rank in each group of functions."""
     rows, records = [], []
-    for function in results.functions:
-        for method in results.methods:
-            if (method, dimension, function) not in results.runs:
-                continue
-            runs = results.runs[method, dimension, function]
-            cells = running_times(runs, seed=seed)
-            rows.append((function, method, *map(_cell, cells), f"{runs.solved}/{len(runs)}"))
-            records += [_record(cell) for cell in cells]
-    return Table(
-        "art", f"aRT divided by that of best2009, {dimension}-D",
-        ("f", "method", *map(target_name, TABLE_TARGETS), "solved"),
-        tuple(rows), tuple(records),
-        "In brackets half the distance from the 10 to the 90 %-tile of run lengths with simulated "
-        "restarts, in the same unit. ∞: never reached; ev.: in evaluations, as best2009 never "
-        "reached the target.",
+    for group in section.groups:
+        if group.problems:
+            leaders = group.leaders
+            first = group.standing(leaders[0])
+            second = next((s for s in group.standings if s.method not in leaders), None)
+            test = None
+            if second is not None and len(leaders) == 1:
+                test = group.pairs.pair(first.method, second.method).p_holm
+            rows.append([
+                Cell(group.name), Cell(", ".join(leaders)),
+                Cell(second.method, second.method) if second else Cell("–"),
+                Cell(str(group.problems), float(group.problems)),
+                Cell(f"{first.solved}/{first.runs}", first.share),
+                Cell(f"{second.solved}/{second.runs}", second.share) if second else Cell("–"),
+                Cell("–") if test is None else Cell(p_value(test), test),
+            ])  # fmt: skip
+    for group in (*section.groups, section.overall):
+        for s in group.standings:
+            best = group.standings[0].method
+            p = group.pairs.pair(best, s.method).p_holm if group.pairs and s.method != best else ""
+            records.append({
+                "dimension": section.dimension or "", "functions": group.name, "method": s.method,
+                "problems": group.problems, "mean_rank": s.rank, "solved": s.solved,
+                "runs": s.runs, "p_holm_against_best": p,
+            })  # fmt: skip
+    columns = {"functions": TEXT, "best": METHOD, "second": METHOD, "problems": NUMBER,
+               "solved by best": NUMBER, "by second": NUMBER, "p": NUMBER}  # fmt: skip
+    return Table.of(
+        "groups", f"Best and second mean rank by group of functions, {section.title}", columns,
+        rows, records,
+        note="p: best against second, Wilcoxon’s test over the problems of the group, corrected "
+        "after Holm for all pairs of methods.",
     )  # fmt: skip
+
+
+def pair_table(section: Section) -> Table:
+    """Every pair of methods: wins, median difference, Wilcoxon's p before and after Holm."""
+    rows, records = [], []
+    for pair in section.pairs:
+        coarse = section.function_pairs.pair(pair.first, pair.second)
+        rows.append([
+            Cell(pair.first, pair.first), Cell(pair.second, pair.second),
+            Cell(f"{pair.wins}/{pair.ties}/{pair.losses}", float(pair.wins)),
+            Cell(f"{pair.difference:+.3f}", pair.difference), Cell(p_value(pair.p), pair.p),
+            Cell(p_value(pair.p_holm), pair.p_holm), Cell(p_value(coarse.p_holm), coarse.p_holm),
+            Cell(pair.better, pair.better) if pair.better else Cell("–"),
+        ])  # fmt: skip
+        records.append({
+            "first": pair.first, "second": pair.second, "dimension": section.dimension or "",
+            "wins": pair.wins, "ties": pair.ties, "losses": pair.losses,
+            "difference": pair.difference, "p": pair.p, "p_holm": pair.p_holm,
+            "p_holm_functions": coarse.p_holm, "better": pair.better or "",
+        })  # fmt: skip
+    columns = {"first": METHOD, "second": METHOD, "win/tie/loss": NUMBER, "difference": NUMBER,
+               "p": NUMBER, "p (Holm)": NUMBER, "p (functions)": NUMBER,
+               "better": METHOD}  # fmt: skip
+    return Table.of(
+        "pairs",
+        f"Pairwise Wilcoxon tests over {len(section.scores.problems)} problems, {section.title}",
+        columns, rows, records,
+        note="On a problem, the earlier hit of 1e-8 is better, otherwise the smaller error. "
+        "Difference: median over the problems of the difference in log10 of evaluations (of error "
+        "where unsolved), negative if the first is better. Instances of a function are similar, so "
+        "the last p counts each function once.",
+    )  # fmt: skip
+
+
+def rank_table(section: Section) -> Table:
+    """Mean ranks, and which methods differ significantly from the best."""
+    ranking = section.ranking
+    best = ranking.order[0]
+    rows, records = [], []
+    for method in ranking.order:
+        rank = ranking.rank(method)
+        pair = None if method == best else section.pairs.pair(method, best)
+        rows.append([
+            Cell(method, method), Cell(number(rank), rank), "" if pair is None else outcome(pair),
+        ])  # fmt: skip
+        records.append({
+            "method": method, "dimension": section.dimension or "", "mean_rank": rank,
+            "against_best": "" if pair is None else outcome(pair),
+        })  # fmt: skip
+    note = f"Against the best: Wilcoxon’s test, corrected after Holm, α = {ALPHA:g}."
+    if np.isfinite(ranking.p):
+        note = (
+            f"Friedman’s test: χ² = {ranking.statistic:.1f}, p = {p_value(ranking.p)} over "
+            f"{ranking.problems} problems. {note}"
+        )
+    columns = {"method": METHOD, "mean rank": NUMBER, "against the best": TEXT}
+    return Table.of("ranks", f"Mean ranks, {section.title}", columns, rows, records, note)
+
+
+def adapting_table(section: Section) -> Table:
+    """Every adaptive method against uniform choice."""
+    found = verdict(section)
+    return against_table(
+        section, "adapting", f"Against uniform choice, {section.title}", found.tests, found.note
+    )
+
+
+def against_table(
+    section: Section, name: str, title: str, tests: Sequence[tuple[Pair, Pair]], note: str = ""
+) -> Table:
+    """Methods against others: each test over the problems, and over the functions."""
+    rows, records = [], []
+    for over, coarse in tests:
+        effort = 10**over.difference
+        rows.append([
+            Cell(over.first, over.first), Cell(over.second, over.second), outcome(over),
+            Cell(f"{over.wins}/{over.problems}", float(over.wins)),
+            Cell(f"{effort:.2g}", effort), Cell(p_value(over.p_holm), over.p_holm),
+            Cell(p_value(coarse.p_holm), coarse.p_holm),
+        ])  # fmt: skip
+        records.append({
+            "dimension": section.dimension or "", "method": over.first, "against": over.second,
+            "outcome": outcome(over), "wins": over.wins, "ties": over.ties,
+            "losses": over.losses, "difference": over.difference, "p_holm": over.p_holm,
+            "p_holm_functions": coarse.p_holm,
+        })  # fmt: skip
+    columns = {"method": METHOD, "against": METHOD, "outcome": TEXT, "problems won": NUMBER,
+               "effort": NUMBER, "p": NUMBER, "p (functions)": NUMBER}  # fmt: skip
+    effort_note = (
+        "Effort: median over the problems of the ratio of evaluations, or of final errors where "
+        "unsolved; below 1 is better. p: Wilcoxon’s test, corrected after Holm; p (functions): "
+        "each function counts once."
+    )
+    return Table.of(name, title, columns, rows, records, f"{effort_note} {note}".strip())
 
 
 def target_name(target: float) -> str:
-    """A target as COCO writes it: 1e1, 1e0, 1e-1 …"""
+    """Return a target as COCO writes it: 1e1, 1e0, 1e-1 …"""
     mantissa, exponent = f"{target:.0e}".split("e")
     return f"{mantissa}e{int(exponent)}"
 
 
-def _cell(cell: AverageRunningTime) -> str:
-    if np.isinf(cell.art):
-        return printed(cell.art)
-    if np.isnan(cell.ratio):
-        return f"{printed(cell.art)} ev."
-    return f"{printed(cell.ratio)} ({printed_dispersion(cell.dispersion_ratio)})"
+def coco_number(value: float) -> str:
+    """Format a ratio as COCO's tables do: two digits at least, and 1.2e4 from 10,000 on."""
+    if not np.isfinite(value):
+        return number(value)
+    if value == 1:
+        return "1"
+    if 0.01 <= value < 10_000:
+        digits = len(f"{value:.0f}") - (value < 1)
+        return f"{value:.{max(2 - digits, 0)}f}"
+    mantissa, exponent = f"{value:.1e}".split("e")
+    return f"{mantissa}e{int(exponent)}" if int(exponent) else mantissa
 
 
-def printed_dispersion(number: float) -> str:
-    """A dispersion as the tables print it: one digit below 10, whole numbers from there on."""
-    if not 0 < number < 9.5:
-        return printed(number) if number >= 10_000 else f"{number:.0f}"
-    return f"{number:.1g}" if number >= 1e-4 else f"{number:.0e}"
+def dispersion(value: float) -> str:
+    """Format a dispersion as COCO does: one digit below 10, integers from there on."""
+    if not 0 < value < 9.5:
+        return coco_number(value) if value >= 10_000 else f"{value:.0f}"
+    return f"{value:.1g}" if value >= 1e-4 else f"{value:.0e}"
 
 
-def _record(cell: AverageRunningTime) -> dict[str, Any]:
-    return {
-        "method": cell.method, "dimension": cell.dimension, "function": cell.function,
-        "target": cell.target, "art": cell.art, "successes": cell.successes,
-        "trials": cell.trials, "best2009": cell.reference, "ratio": cell.ratio,
-        "percentile_10": cell.low, "percentile_90": cell.high,
-        "dispersion_ratio": cell.dispersion_ratio,
-    }  # fmt: skip
+def _evaluations(value: float) -> str:
+    if not np.isfinite(value) or value >= 1e7:
+        return coco_number(value)
+    return f"{value:,.0f}"
 
 
-def pair_table(pairs: Sequence[Pair], by_function: Sequence[Pair], dimension: int) -> Table:
-    """Every pair of methods: wins, median difference, Wilcoxon's p before and after Holm."""
-    over = {(p.first, p.second): p for p in by_function}
-    rows, records = [], []
-    for pair in pairs:
-        coarse = over[pair.first, pair.second]
-        rows.append(
-            (pair.first, pair.second, f"{pair.wins}/{pair.ties}/{pair.losses}",
-             f"{pair.difference:+.3f}", _p(pair.p), _p(pair.p_holm), _p(coarse.p_holm),
-             pair.better or "–")
-        )  # fmt: skip
-        records.append(
-            {"first": pair.first, "second": pair.second, "dimension": dimension,
-             "wins": pair.wins, "ties": pair.ties, "losses": pair.losses,
-             "difference": pair.difference, "p": pair.p, "p_holm": pair.p_holm,
-             "p_holm_functions": coarse.p_holm, "better": pair.better or ""}
-        )  # fmt: skip
-    problems = pairs[0].problems if pairs else 0
-    return Table(
-        "pairs", f"Pairwise Wilcoxon tests over {problems} problems, {dimension}-D",
-        ("first", "second", "win/tie/loss", "difference", "p", "p (Holm)", "p (functions)",
-         "better"),
-        tuple(rows), tuple(records),
-        "On a problem (function, instance) the earlier hit of 1e-8 is better, else the smaller "
-        "error. Difference: median over the problems of log10 of evaluations (of error where "
-        "unsolved), negative if the first is better. Instances of a function are much alike, so "
-        "the last p takes each function once.",
-    )  # fmt: skip
-
-
-def ranking_table(ranking: Ranking, dimension: int) -> Table:
-    """Friedman's mean ranks, with Nemenyi's critical difference."""
-    order = np.argsort(ranking.mean_ranks, kind="stable")
-    best = float(ranking.mean_ranks[order[0]]) if len(order) else np.nan
-    rows, records = [], []
-    for i in order:
-        name, rank = ranking.methods[i], float(ranking.mean_ranks[i])
-        apart = rank - best > ranking.critical_difference
-        rows.append((name, _number(rank, ".2f"), "worse than the best" if apart else ""))
-        records.append({"method": name, "dimension": dimension, "mean_rank": rank,
-                        "worse_than_best": apart})  # fmt: skip
-    if np.isfinite(ranking.p):
-        said = (
-            f"Friedman: χ² = {ranking.statistic:.1f}, p = {_p(ranking.p)} over {ranking.problems} "
-            f"problems; critical difference (Nemenyi, α = {ALPHA:g}): "
-            f"{ranking.critical_difference:.2f}."
-        )
-    else:
-        said = "Friedman's test needs three methods and two problems at least."
-    title = f"Mean ranks, {dimension}-D"
-    columns = ("method", "mean rank", "beyond the critical difference")
-    return Table("ranks", title, columns, tuple(rows), tuple(records), said)
-
-
-def _p(p: float) -> str:
-    return _number(p, ".2g")
-
-
-def _number(number: float, form: str) -> str:
-    return "–" if np.isnan(number) else format(number, form)
+__all__ = [
+    "SAME", "adapting_table", "against_table", "art_table", "coco_number", "dispersion",
+    "group_table", "overview_table", "pair_table", "rank_table", "section_tables", "target_name",
+]  # fmt: skip

@@ -1,24 +1,21 @@
-"""What a tuning's store tells: which values were tried, who survived, what mattered.
-
-with TuningStore.open("first.db") as store:
-    for one in importance(store, 1):
-        print(one.name, one.share)
-    plot(store, 1, "first.png")
-"""
+"""Values drawn in a tuning, survival of candidates, and importance of parameters."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from uaos.errors import UnknownName
+from uaos.extras import optional
 from uaos.params import Value
 from uaos.tuning.records import Candidate, Tuning
 from uaos.tuning.store import TuningStore
 
 Floats = NDArray[np.float64]
+
+#: An open store and the number of one of its tunings.
+TuningSource = tuple[TuningStore, int]
 
 # Groups that the values of a number are cut into, as many candidates in each.
 _GROUPS = 4
@@ -216,6 +213,7 @@ def _mean_ranks(store: TuningStore, tuning: int) -> list[dict[int, float]]:
         shared = sorted(set.intersection(*(set(costs[c]) for c in known)))
         if shared:
             table = np.array([[costs[c][p] for c in known] for p in shared])
+            stats = optional("scipy.stats", "importance of parameters", "SciPy", "experiments")
             ranks = (stats.rankdata(table, axis=1) - 1) / (len(known) - 1)
             found.append(dict(zip(known, map(float, ranks.mean(axis=0)), strict=True)))
     return found

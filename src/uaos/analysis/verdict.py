@@ -1,85 +1,124 @@
-"""Does adapting pay? Every adaptive method against uniform choice, in words from the numbers."""
+"""Does adapting pay? Every adaptive method against uniform choice; and who did best."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from uaos.analysis.scores import Scores
-from uaos.analysis.statistics import ALPHA, TELLING, Pair, pairwise
-from uaos.analysis.wording import listed
+from uaos.analysis.section import Group, Section
+from uaos.analysis.statistics import ALPHA, MIN_PROBLEMS, Pair
+from uaos.analysis.text import count, join_names
 from uaos.experiments.plan import UNIFORM
+
+#: How much a set of methods differs from another, in the words of every table.
+SAME = "no significant difference"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer in one sentence, and each adaptive method against its yardstick.
+    """The answer in one sentence, and each adaptive method against uniform choice.
 
-    A method's tests are two, over the problems and over the functions; `note` is what has to be
-    known besides.
+    `tests` are pairs of tests, over the problems and over the functions.
     """
 
     headline: str
     tests: tuple[tuple[Pair, Pair], ...] = ()
     note: str = ""
 
-    @property
-    def details(self) -> tuple[str, ...]:
-        """A sentence for each adaptive method, and the note."""
-        return (*(_sentence(*pair) for pair in self.tests), *filter(None, [self.note]))
 
+def verdict(section: Section) -> Verdict:
+    """Say whether the methods that adapt beat uniform choice over the problems.
 
-def verdict(scores: Scores, configurations: Mapping[str, Mapping[str, Any]]) -> Verdict:
-    """Whether the methods that adapt beat uniform choice over the problems.
-
-    A method counts as adaptive if its configuration has a recipe to select operators by (or is not
-    known) that is not uniform choice itself; a single strategy or another library's algorithm does
-    not. It is compared with uniform choice in the same differential evolution if the results have
-    one (`mix` with `mix-uniform`), else with `uniform`. "Better" means significantly so: Wilcoxon's
-    test over the problems, corrected after Holm for all pairs of the comparison.
+    A method counts as adaptive if its configuration selects operators (or is not known) and is not
+    uniform choice itself; a single strategy or another library's algorithm does not. It is compared
+    with uniform choice in the same optimizer if the results have one (`mix` with `mix-uniform`),
+    otherwise with `uniform`. "Better" means significantly so: Wilcoxon's test over the problems,
+    corrected after Holm for all pairs of the comparison.
     """
-    if UNIFORM not in scores.methods:
+    methods, configurations = section.methods, section.results.configurations
+    if UNIFORM not in methods:
         return Verdict(
-            "Does adapting pay? It cannot be said: there is no run of uniform choice to compare "
-            f"with. Run it on the same problems: uaos bench --methods {UNIFORM} …"
+            "Does adapting pay? Unknown: there are no runs of uniform choice to compare with. Run "
+            f"it on the same problems: uaos bench --methods {UNIFORM} …"
         )
-    by_chance = _by_chance(scores.methods, configurations)
-    adaptive = [m for m in scores.methods if m not in by_chance and adapts(configurations.get(m))]
+    by_chance = _by_chance(methods, configurations)
+    adaptive = [m for m in methods if m not in by_chance and is_adaptive(configurations.get(m))]
     if not adaptive:
-        return Verdict("Does adapting pay? It cannot be said: no method here adapts.")
-    if not scores.problems:
-        return Verdict("Does adapting pay? It cannot be said: the methods share no problem.")
-    yardstick = {m: _yardstick(m, by_chance, configurations) for m in adaptive}
-    over_problems = _against(pairwise(scores), yardstick)
-    over_functions = _against(pairwise(scores.by_function()), yardstick)
-    better = [m for m in adaptive if over_problems[m].better == m]
-    worse = [m for m in adaptive if over_problems[m].better == yardstick[m]]
-    undecided = [m for m in adaptive if m not in better and m not in worse]
-    note = ""
-    if other := [m for m in adaptive if not _same_settings(m, yardstick[m], configurations)]:
-        note = (
-            f"The differential evolution (operators, F, CR, population …) of {listed(other)} is "
-            f"not that of {UNIFORM}, so more than the choice of operators is compared there."
+        return Verdict("Does adapting pay? Unknown: no method here adapts.")
+    if not section.scores.problems:
+        return Verdict("Does adapting pay? Unknown: the methods have no problem in common.")
+    baseline = {m: _baseline(m, by_chance, configurations) for m in adaptive}
+    tests = tuple(
+        (section.pairs.pair(m, baseline[m]), section.function_pairs.pair(m, baseline[m]))
+        for m in adaptive
+    )
+    better = [over.first for over, _ in tests if over.better == over.first]
+    worse = [over.first for over, _ in tests if over.better == over.second]
+    level = [m for m in adaptive if m not in better and m not in worse]
+    notes = []
+    lost = [o.first for o, f in tests if o.better is not None and f.better != o.better]
+    if lost and tests[0][1].problems >= MIN_PROBLEMS:
+        notes.append(
+            "Instances of a function are similar: if each function counts once, there is "
+            f"{SAME} between {join_names(lost)} and uniform choice."
         )
-    lost = [m for m in better + worse if over_functions[m].better != over_problems[m].better]
-    if lost and over_functions[lost[0]].problems >= TELLING:
-        be = "is" if len(lost) == 1 else "are"
-        note = (
-            "Instances of a function are much alike: if each function counts once, "
-            f"{listed(lost)} {be} not told apart from uniform choice. {note}"
-        ).strip()
-    tests = tuple((over_problems[m], over_functions[m]) for m in adaptive)
-    return Verdict(_headline(better, worse, undecided), tests, note)
+    if other := [m for m in adaptive if not _same_optimizer(m, baseline[m], configurations)]:
+        notes.append(
+            f"{join_names(other)} {'differs' if len(other) == 1 else 'differ'} from {UNIFORM} in "
+            "more than the choice of operators (pool, F, CR, population size …)."
+        )
+    return Verdict(_answer(better, worse, level), tests, " ".join(notes))
 
 
-def adapts(configuration: Mapping[str, Any] | None) -> bool:
-    """Whether a configuration selects operators by a recipe."""
+def headline(section: Section) -> str:
+    """Say in one or two sentences who did best."""
+    overall, methods = section.overall, section.methods
+    if len(methods) == 1:
+        only = overall.standings[0]
+        return f"{only.method} solved {only.solved:,} of {count(only.runs, 'run')}."
+    if not overall.problems:
+        return "The methods were run on different problems and cannot be ranked."
+    leaders = overall.leaders
+    if len(leaders) > 1:
+        what = "the same" if len(leaders) == len(methods) else "the best"
+        return f"{join_names(leaders)} share {what} mean rank."
+    leader = leaders[0]
+    ahead, level, behind = section.pairs.compared_with(leader, methods)
+    if len(ahead) == len(methods) - 1:
+        than = ahead[0] if len(ahead) == 1 else "every other method"
+        text = f"{leader} did best: it is significantly better than {than}"
+    else:
+        text = f"{leader} has the best mean rank"
+        text += f" and is significantly better than {join_names(ahead)}" if ahead else ""
+        if level:
+            text += f", with {SAME} from {join_names(level, 'or')}"
+        if behind:
+            text += f"; {join_names(behind)} did better by Wilcoxon’s test"
+    return f"{text}. {_solved(overall, leader)}"
+
+
+def _solved(overall: Group, leader: str) -> str:
+    first = overall.standing(leader)
+    most = max(overall.standings, key=lambda s: s.share)
+    text = f"It solved {first.solved:,} of {count(first.runs, 'run')}"
+    if most.share > first.share:
+        text += f"; {most.method} solved the most, {most.solved:,} of {most.runs:,}"
+    return text + "."
+
+
+def is_adaptive(configuration: Mapping[str, Any] | None) -> bool:
+    """Return whether a configuration selects operators by a method."""
     return configuration is None or configuration.get("method") is not None
+
+
+def outcome(pair: Pair) -> str:
+    """Return how the first of a pair did."""
+    return {pair.first: "better", pair.second: "worse", None: SAME}[pair.better]
 
 
 def _by_chance(
     methods: Sequence[str], configurations: Mapping[str, Mapping[str, Any]]
 ) -> list[str]:
-    """The methods that are uniform choice in some pool: those with the recipe of `uniform`."""
+    """Return the methods that are uniform choice in some pool: those with the recipe of uniform."""
     recipe = (configurations.get(UNIFORM) or {}).get("method")
     return [
         m
@@ -89,57 +128,37 @@ def _by_chance(
     ]
 
 
-def _yardstick(
+def _baseline(
     method: str, by_chance: Sequence[str], configurations: Mapping[str, Mapping[str, Any]]
 ) -> str:
-    same = [m for m in by_chance if _same_settings(method, m, configurations)]
+    same = [m for m in by_chance if _same_optimizer(method, m, configurations)]
     return same[0] if same and UNIFORM not in same else UNIFORM
 
 
-def _against(pairs: Sequence[Pair], yardstick: Mapping[str, str]) -> dict[str, Pair]:
-    """Each method's pair with its yardstick, turned so that the method comes first."""
-    found = {}
-    for pair in pairs:
-        if yardstick.get(pair.first) == pair.second:
-            found[pair.first] = pair
-        elif yardstick.get(pair.second) == pair.first:
-            found[pair.second] = pair.turned()
-    return found
-
-
-def _headline(better: list[str], worse: list[str], undecided: list[str]) -> str:
-    total = len(better) + len(worse) + len(undecided)
+def _answer(better: list[str], worse: list[str], level: list[str]) -> str:
+    total = len(better) + len(worse) + len(level)
     answer = "Yes" if len(better) == total else "For some" if better else "No"
     if not better and not worse:
         answer = "Not shown"
     parts = []
-    for names, what in (
-        (better, "better than"), (worse, "worse than"), (undecided, "not told apart from"),
-    ):  # fmt: skip
+    for names, what in ((better, "better than"), (worse, "worse than")):
         if names:
-            be = "is" if len(names) == 1 else "are"
-            parts.append(f"{listed(names)} {be} {what} uniform choice")
+            parts.append(f"{join_names(names)} {'is' if len(names) == 1 else 'are'} {what} "
+                         "uniform choice")  # fmt: skip
+    if level:
+        parts.append(f"{SAME} between {join_names(level)} and uniform choice")
     return f"Does adapting pay? {answer}: {'; '.join(parts)} (α = {ALPHA:g})."
 
 
-def outcome(pair: Pair) -> str:
-    """How the first of a pair did, in a word or three."""
-    return {pair.first: "better", pair.second: "worse", None: "no difference shown"}[pair.better]
-
-
-def _sentence(pair: Pair, functions: Pair) -> str:
-    return (
-        f"{pair.first} against {pair.second}: {outcome(pair)}. Of {pair.problems} problems it wins "
-        f"{pair.wins}, loses {pair.losses}, ties {pair.ties}; in the median it takes "
-        f"{10**pair.difference:.3g} times the evaluations, or ends with that much of the error; "
-        f"p = {pair.p_holm:.2g} over the problems, {functions.p_holm:.2g} over the "
-        f"{functions.problems} functions."
-    )
-
-
-def _same_settings(
+def _same_optimizer(
     method: str, other: str, configurations: Mapping[str, Mapping[str, Any]]
 ) -> bool:
-    """Whether both run in the same differential evolution, as far as is known."""
+    """Return whether both run in the same optimizer, as far as is known."""
     ours, theirs = configurations.get(method), configurations.get(other)
-    return ours is None or theirs is None or ours.get("de") == theirs.get("de")
+    if ours is None or theirs is None:
+        return True
+    rest = [
+        {k: v for k, v in one.items() if k not in ("name", "method", "note", "reference", "tuning")}
+        for one in (ours, theirs)
+    ]
+    return rest[0] == rest[1]

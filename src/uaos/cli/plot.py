@@ -1,11 +1,9 @@
-"""`uaos plot`: one figure for a paper, from the file of an experiment or of a tuning."""
+"""`uaos plot`: one figure for a paper."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from uaos.cli.app import app, console
@@ -13,74 +11,39 @@ from uaos.cli.options import listed
 from uaos.errors import InvalidFile, InvalidParameter, Missing, UaosError, UnknownName
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from uaos.analysis import Results
-    from uaos.reporting.style import Style
-
-
-class _Kind(NamedTuple):
-    """A kind of figure: what it shows, of what, and which options it takes beside the common."""
-
-    shows: str
-    tuning: bool = False
-    options: tuple[str, ...] = ()
-
-
-_METHODS = ("dim", "methods", "order")
-_KINDS = {
-    "ecdf-overall": _Kind(
-        "runtime profiles over all functions, beside best2009", options=(*_METHODS, "no-restarts")
-    ),
-    "ecdf-classes": _Kind(
-        "the same in each class of functions", options=(*_METHODS, "no-restarts")
-    ),
-    "ecdf-functions": _Kind("the same on each function", options=(*_METHODS, "no-restarts")),
-    "art-ratio": _Kind("aRT in units of best2009's, by function", options=(*_METHODS, "target")),
-    "ranks": _Kind("mean ranks with the critical difference", options=_METHODS),
-    "operators": _Kind(
-        "operators, probabilities and error in one run",
-        options=("dim", "method", "function", "instance", "repetition"),
-    ),
-    "tuning-frequencies": _Kind(
-        "values drawn in each race", tuning=True, options=("tuning", "parameters")
-    ),
-    "tuning-survival": _Kind("candidates left in each race", tuning=True, options=("tuning",)),
-    "tuning-importance": _Kind("which parameters mattered", tuning=True, options=("tuning",)),
-}
+    from uaos.analysis.courses import Course
+    from uaos.reporting.figures import Figure
 
 
 @app.command(
     "plot",
     epilog="Examples: [bold]uaos plot ecdf-overall mine.db -o ecdf.pdf --methods mix,JADE "
     "--font serif[/] and [bold]uaos plot operators mine.db -o run.pdf --method mix --function 8 "
-    "--instance 2[/]",
+    "--instance 2[/]. [bold]uaos plot[/] alone lists the figures, [bold]uaos plot mine.db[/] those "
+    "that can be drawn from a file.",
 )
 def draw_figure(
-    kind: Annotated[
-        str,
-        typer.Argument(
-            metavar="KIND", help=f"{', '.join(_KINDS)}. A file alone lists what fits it."
-        ),
-    ],
+    name: Annotated[
+        str | None, typer.Argument(metavar="FIGURE", help="The name of a figure.")
+    ] = None,
     stores: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="STORE",
-            help="Files that `uaos bench` (or, for tuning-…, `uaos tune`) wrote.",
-        ),
+        typer.Argument(metavar="STORE", help="Files that `uaos bench` or `uaos tune` wrote."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The figure: a .png, .svg or .pdf file.")
     ] = None,
     dim: Annotated[int | None, typer.Option(help="Dimension, if there are several.")] = None,
     methods: Annotated[
-        str | None, typer.Option(help="Only these methods, with commas (default: all).")
+        str | None, typer.Option(help="Only these methods, comma-separated (default: all).")
     ] = None,
     method: Annotated[str | None, typer.Option(help="operators: the run's method.")] = None,
-    function: Annotated[int | None, typer.Option(help="operators: its function.")] = None,
+    function: Annotated[str | None, typer.Option(help="operators: its function.")] = None,
     instance: Annotated[
         int | None, typer.Option(help="operators: its instance (default: the first).")
+    ] = None,
+    problem: Annotated[
+        str | None, typer.Option(help="operators: its problem (default: the first).")
     ] = None,
     repetition: Annotated[
         int | None, typer.Option(help="operators: its repetition (default: the first).")
@@ -96,198 +59,190 @@ def draw_figure(
     ] = None,
     parameters: Annotated[
         str | None,
-        typer.Option(help="tuning-frequencies: these, with commas (default: the winner's)."),
+        typer.Option(help="tuning-frequencies: these, comma-separated (default: the winner's)."),
     ] = None,
     width: Annotated[
         str | None,
-        typer.Option(help="column (3.5 inches), page (7.2) or inches (default: what suits)."),
+        typer.Option(help="column (3.5 inches), page (7.2) or inches (default: as suits)."),
     ] = None,
     font: Annotated[str, typer.Option(help="sans or serif.")] = "sans",
     order: Annotated[
         str | None,
         typer.Option(help="Methods that take the first colours, to match other figures."),
     ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the output file whatever it holds.")
+    ] = False,
 ) -> None:
-    """Draw one figure for a paper: PNG (300 dpi), SVG or PDF, in the width of a column or page."""
-    places = stores or []
-    if kind not in _KINDS and not places and Path(kind).is_file():
-        console.print(_offer(Path(kind)))
+    """Draw one figure for a paper: PNG (300 dpi), SVG or PDF, as wide as a column or a page."""
+    # Here, because the analysis would slow down the start of every other command.
+    from uaos.files import check_output
+    from uaos.reporting.figures import FORMATS, RUN, TUNING, figure, figures, save
+    from uaos.reporting.style import Style
+
+    paths = stores or []
+    if name is None or (name not in figures() and not paths and Path(name).is_file()):
+        console.print(_list_of_figures(None if name is None else Path(name)))
         return
-    name = kind.replace("_", "-")
-    if name not in _KINDS:
-        raise UnknownName("kind of figure", kind, _KINDS)
+    kind = figure(name)
     given = {
         "dim": dim, "methods": methods, "method": method, "function": function,
-        "instance": instance, "repetition": repetition, "target": target,
+        "instance": instance, "problem": problem, "repetition": repetition, "target": target,
         "no-restarts": no_restarts or None, "tuning": tuning, "parameters": parameters,
         "order": order,
     }  # fmt: skip
-    asked = {option: value for option, value in given.items() if value is not None}
-    for option, value in asked.items():
-        if option not in _KINDS[name].options:
-            fits = ", ".join(k for k, about in _KINDS.items() if option in about.options)
-            raise InvalidParameter(f"--{option}", value, f"nothing with {name}; it is for {fits}")
-    _check_stores(name, places)
+    options = {option: value for option, value in given.items() if value is not None}
+    for option, value in options.items():
+        if option not in kind.options:
+            fits = ", ".join(k for k, one in figures().items() if option in one.options)
+            raise InvalidParameter(f"--{option}", value, f"nothing with {kind.name}; use it with "
+                                   f"{fits}")  # fmt: skip
+    _check_stores(kind, paths)
     if output is None:
-        raise Missing("uaos plot needs -o FILE, the figure to draw: a .png, .svg or .pdf file")
-    # Here, as scipy and matplotlib would slow down the start of every other command.
-    from uaos.reporting.figures import check_path, save
-    from uaos.reporting.style import Style
-
-    check_path(output)
-    style = Style(width, font, tuple(_listed(order) or ()))
-    figure = (_of_tuning if _KINDS[name].tuning else _of_experiment)(name, places, asked, style)
-    save(figure, output)
-    inches = " × ".join(f"{side:.2g}" for side in figure.get_size_inches())
-    console.print(Text(f"drawn: {output} ({name}, {inches} inches)"))
+        raise Missing("Missing option -o FILE: a .png, .svg or .pdf file")
+    check_output(output, inputs=paths, suffixes=FORMATS, overwrite=overwrite)
+    style = Style(width, font, tuple(listed(order or "")))
+    make = {RUN: _of_run, TUNING: _of_tuning}.get(kind.source, _of_section)
+    drawing = make(kind, paths, options, style)
+    save(drawing, output)
+    inches = " × ".join(f"{side:.2g}" for side in drawing.get_size_inches())
+    console.print(Text(f"drawn: {output} ({kind.name}, {inches} inches)"))
 
 
-def _of_experiment(
-    kind: str, stores: list[Path], asked: dict[str, Any], style: "Style"
-) -> "Figure":
-    from uaos.analysis import Results
-    from uaos.reporting import figures
+def _of_section(kind: "Figure", stores: list[Path], options: dict[str, Any], style: Any) -> Any:
+    from uaos.analysis import Results, section
 
-    if kind == "operators":
-        return _of_run(stores, asked, style)
     results = Results.read(*stores)
-    _mention_absent(results, style.order)
-    dimension = _dimension(results, asked.get("dim"))
-    methods = _listed(asked.get("methods"))
-    if kind == "ranks":
-        return figures.ranks(results, dimension, methods, style=style)
-    if kind == "art-ratio":
-        target = asked.get("target", 1e-7)
-        return figures.art_ratio(results, dimension, target, methods, style=style)
-    profiles: dict[str, Callable[..., Figure]] = {
-        "ecdf-overall": figures.ecdf_overall,
-        "ecdf-classes": figures.ecdf_classes,
-        "ecdf-functions": figures.ecdf_functions,
-    }
-    restarts = "no-restarts" not in asked
-    return profiles[kind](results, dimension, methods, restarts=restarts, style=style)
+    for name in style.order:
+        if name not in results.configurations:
+            console.print(Text(f"{name}: in none of these files; its colour is kept", style="dim"))
+    part = section(results, options.get("dim"))
+    arguments: dict[str, Any] = {}
+    if "methods" in options:
+        arguments["methods"] = listed(options["methods"])
+    if "target" in options:
+        arguments["target"] = options["target"]
+    if "no-restarts" in options:
+        arguments["restarts"] = False
+    for note in part.notes[: bool(results.relative)]:
+        console.print(Text(note, style="dim"))
+    return kind.draw(kind.data(part, **arguments), style)
 
 
-def _of_run(stores: list[Path], asked: dict[str, Any], style: "Style") -> "Figure":
-    """The figure of the one run that was asked for, or of the first that fits."""
+def _of_run(kind: "Figure", stores: list[Path], options: dict[str, Any], style: Any) -> Any:
+    return kind.draw(kind.data(_course(stores, options)), style)
+
+
+def _course(stores: list[Path], options: dict[str, Any]) -> "Course":
+    """Return the run that was asked for, or the first that matches."""
     from uaos.experiments import Store
-    from uaos.problems.bbob import TITLES
-    from uaos.reporting.figures import operators
+    from uaos.reporting.sources import course_of
 
-    for option, value in (("method", "NAME"), ("function", "NUMBER")):
-        if option not in asked:
-            raise Missing(f"uaos plot operators needs --{option} {value}: whose run is to be drawn")
+    if "method" not in options:
+        raise Missing("Missing option --method NAME: whose run to draw")
+    if "function" not in options and "problem" not in options:
+        raise Missing("Missing option --function NAME: which run to draw")
+    wanted = {k: v for k, v in options.items() if k != "method"}
+    if str(wanted.get("function", "")).isdigit():
+        wanted["function"] = f"f{wanted['function']}"
     known: list[str] = []
-    finished: list[dict[str, int]] = []
+    finished: list[dict[str, Any]] = []
     for path in stores:
         with Store.open(path) as store:
-            known += store.methods()
-            if asked["method"] not in known:
-                continue
-            for o in store.outcomes(asked["method"]):
-                key = {"dim": o.dimension, "function": int(o.function[1:]),
-                       "instance": o.instance or 0, "repetition": o.repetition}  # fmt: skip
-                finished.append(key)
-                if any(asked.get(option, value) != value for option, value in key.items()):
+            table = store.table()
+            known += table.methods
+            for row in range(len(table)):
+                if table.failed[row] or table.methods[table.method[row]] != options["method"]:
                     continue
-                if (history := store.history(o.method, o.problem, o.repetition)) is None or not len(
-                    history
-                ):
-                    continue
-                title = (
-                    f"{o.method} on {o.function} {TITLES[o.function]}, {o.dimension}-D, "
-                    f"instance {o.instance}"
-                )
-                return operators(history, o.best - o.error, title, style=style)
-    if asked["method"] not in known:
-        raise UnknownName("method", asked["method"], dict.fromkeys(known), hint="(in the files)")
-    raise _no_run(asked, finished)
+                p = table.problems[table.problem[row]]
+                run = {"dim": p.dimension, "function": p.function, "instance": p.instance,
+                       "problem": p.name, "repetition": int(table.repetition[row])}  # fmt: skip
+                finished.append(run)
+                if all(run[option] == value for option, value in wanted.items()):
+                    found = course_of(store, row, table)
+                    if found is not None:
+                        return found
+    if options["method"] not in known:
+        raise UnknownName("method", options["method"], dict.fromkeys(known), hint="(in the files)")
+    raise _no_run(options["method"], wanted, finished)
 
 
-def _no_run(asked: dict[str, Any], finished: list[dict[str, int]]) -> UaosError:
-    """The first option that leaves no run of the method, and which values there are."""
-    left, of = finished, f"finished runs of {asked['method']}"
-    for option in ("dim", "function", "instance", "repetition"):
-        there = sorted({run[option] for run in left})
-        if option in asked and there and asked[option] not in there:
-            listed = ", ".join(map(str, there))
-            return InvalidParameter(f"--{option}", asked[option], f"one of {listed} ({of})")
-        if option in asked:
-            left = [run for run in left if run[option] == asked[option]]
-            of += f", {option} {asked[option]}"
-    return Missing(f"none of the {of} kept its course" if left else f"there are no {of}")
+def _no_run(method: str, wanted: dict[str, Any], finished: list[dict[str, Any]]) -> UaosError:
+    """Return an error for the first option that leaves no run, with the values there are."""
+    from uaos.problems import natural_key
+
+    left, of = finished, f"finished runs of {method}"
+    for option in ("dim", "function", "problem", "instance", "repetition"):
+        there = sorted({str(run[option]) for run in left}, key=natural_key)
+        if option in wanted and there and str(wanted[option]) not in there:
+            return InvalidParameter(
+                f"--{option}", wanted[option], f"one of {', '.join(there)} ({of})"
+            )
+        if option in wanted:
+            left = [run for run in left if run[option] == wanted[option]]
+            of += f", {option} {wanted[option]}"
+    return Missing(f"none of the {of} kept its history" if left else f"there are no {of}")
 
 
-def _of_tuning(kind: str, stores: list[Path], asked: dict[str, Any], style: "Style") -> "Figure":
-    from uaos.reporting import figures
+def _of_tuning(kind: "Figure", stores: list[Path], options: dict[str, Any], style: Any) -> Any:
     from uaos.tuning.store import TuningStore
 
     if len(stores) > 1:
-        raise InvalidParameter("files", len(stores), f"one for {kind}")
+        raise InvalidParameter("files", len(stores), f"one for {kind.name}")
     with TuningStore.open(stores[0]) as store:
         numbers = [one.id for one in store.tunings()]
-        number = asked.get("tuning", numbers[0] if len(numbers) == 1 else None)
+        number = options.get("tuning", numbers[0] if len(numbers) == 1 else None)
         if not numbers:
             raise Missing(f"{stores[0]}: holds no tuning yet")
         there = f"one of those in {stores[0]}: {', '.join(map(str, numbers))}"
         if number is None:
-            raise Missing(f"uaos plot {kind} needs --tuning NUMBER, {there}")
+            raise Missing(f"Missing option --tuning NUMBER, {there}")
         if number not in numbers:
             raise InvalidParameter("--tuning", number, there)
-        if kind == "tuning-frequencies":
-            parameters = _listed(asked.get("parameters"))
-            return figures.tuning_frequencies(store, number, parameters, style=style)
-        if kind == "tuning-survival":
-            return figures.tuning_survival(store, number, style=style)
-        return figures.tuning_importance(store, number, style=style)
+        arguments = {}
+        if "parameters" in options:
+            arguments["parameters"] = listed(options["parameters"])
+        return kind.draw(kind.data((store, number), **arguments), style)
 
 
-def _dimension(results: "Results", wanted: int | None) -> int:
-    """The dimension asked for, or the only one."""
-    if wanted is not None or len(results.dimensions) == 1:
-        return results.dimensions[0] if wanted is None else wanted
-    if not results.dimensions:
-        raise Missing("there are no finished runs to draw")
-    there = ", ".join(map(str, results.dimensions))
-    raise Missing(f"the runs have several dimensions; name one with --dim: {there}")
+def _check_stores(kind: "Figure", stores: list[Path]) -> None:
+    """Refuse a file that the figure cannot be drawn from, and say which can."""
+    from uaos.reporting.figures import TUNING
 
-
-def _mention_absent(results: "Results", order: tuple[str, ...]) -> None:
-    """A colour may be kept for a method of other files; if it is a slip, it is seen."""
-    for name in order:
-        if name not in results.configurations:
-            console.print(Text(f"{name}: in none of these files; its colour is kept", style="dim"))
-
-
-def _check_stores(kind: str, stores: list[Path]) -> None:
-    """Refuse a file that this kind of figure is not for, and say which are."""
     if not stores:
-        wrote = "uaos tune" if _KINDS[kind].tuning else "uaos bench"
-        raise Missing(f"uaos plot {kind} needs a file that `{wrote}` wrote")
+        wrote = "uaos tune" if kind.source == TUNING else "uaos bench"
+        raise Missing(f"uaos plot {kind.name} needs a file that `{wrote}` wrote")
     for path in stores:
-        fits = _fitting(path)
-        if kind not in fits:
-            of = "an experiment" if _KINDS[kind].tuning else "a tuning"
+        names = [one.name for one in _fitting(path)]
+        if kind.name not in names:
+            of = "a benchmark" if kind.source == TUNING else "a tuning"
             raise InvalidFile(
-                f"{path}: the store of {of}, which {kind} is not for; these are: {', '.join(fits)}"
+                f"{path}: the store of {of}, from which {kind.name} cannot be drawn; these can: "
+                f"{', '.join(names)}"
             )
 
 
-def _fitting(path: Path) -> list[str]:
-    """The kinds of figures that fit the file; one that is no store of ours is refused."""
-    from uaos.experiments.store import TUNING, kind_of
+def _fitting(path: Path) -> list["Figure"]:
+    """Return the figures that can be drawn from a file; one that is no store is refused."""
+    from uaos.experiments.store import TUNING as TUNING_STORE
+    from uaos.experiments.store import kind_of
+    from uaos.reporting.figures import TUNING, figures
 
-    tuning = kind_of(path) == TUNING
-    return [kind for kind, about in _KINDS.items() if about.tuning == tuning]
-
-
-def _offer(path: Path) -> Table:
-    """What can be drawn of a file."""
-    table = Table.grid(padding=(0, 2))
-    for kind in _fitting(path):
-        table.add_row(Text(f"uaos plot {kind} {path} -o FILE"), Text(_KINDS[kind].shows))
-    return table
+    is_tuning = kind_of(path) == TUNING_STORE
+    return [one for one in figures().values() if (one.source == TUNING) == is_tuning]
 
 
-def _listed(text: str | None) -> list[str] | None:
-    return None if text is None else listed(text)
+def _list_of_figures(path: Path | None) -> Any:
+    """Return a table of all figures, or of those that can be drawn from a file."""
+    from uaos.analysis.table import TEXT, Table
+    from uaos.reporting.figures import figures
+
+    found = list(figures().values()) if path is None else _fitting(path)
+    store = "STORE" if path is None else str(path)
+    rows = [[f"uaos plot {one.name} {store} -o FILE{_needed(one)}", one.help] for one in found]
+    table = Table.of("figures", "Figures", {"command": TEXT, "shows": TEXT}, rows)
+    return table.to_rich(console.width)
+
+
+def _needed(one: "Figure") -> str:
+    return " --method NAME --function NAME" if "method" in one.options else ""

@@ -1,4 +1,4 @@
-"""`uaos report`: experiments and tunings as one HTML file."""
+"""`uaos report`: benchmarks and tunings as one HTML file."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,21 +28,24 @@ def write(
     runs: Annotated[
         str | None,
         typer.Option(
-            metavar="METHOD:FUNCTION:INSTANCE,…",
-            help="Runs whose operator use is shown (default: the most telling).",
+            metavar="METHOD:PROBLEM,…",
+            help="Runs whose operator use is shown (default: where it changes most).",
         ),
     ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the output file whatever it holds.")
+    ] = False,
 ) -> None:
-    """Write a report: findings in words, runtime profiles, aRT, operator use, recipes.
+    """Write a report: findings, runtime profiles, running times, operator use, methods.
 
     One file that needs no network: open it in a browser, send it, print it.
     """
-    write_shown(stores, output, title=title, runs=runs)
+    write_shown(stores, output, title=title, runs=runs, overwrite=overwrite)
 
 
 def write_shown(stores: Sequence[Path], output: Path, **options: Any) -> None:
-    """Write a report, and show what is under way."""
-    # Here, as scipy's statistics would slow down the start of every other command.
+    """Write a report and show progress."""
+    # Here, because SciPy's statistics would slow down the start of every other command.
     from uaos.reporting.report import write_report
 
     bar = Progress(
@@ -52,7 +55,7 @@ def write_shown(stores: Sequence[Path], output: Path, **options: Any) -> None:
     task = bar.add_task("reading", total=None)
     with bar:
         written = write_report(
-            stores, output, tell=lambda what: bar.update(task, description=what), **options
+            stores, output, progress=lambda what: bar.update(task, description=what), **options
         )  # fmt: skip
     size = written.stat().st_size / 1e6
     console.print(Text(f"written: {written} ({size:.1f} MB)"), soft_wrap=True)

@@ -125,7 +125,8 @@ def _tables(study: "Study", jobs: int | None, dask: str | None) -> None:
 
     comparison = compare(Results.read(study.test_store))
     for section in comparison.sections:
-        console.print(Text(section.verdict.headline))
+        console.print(Text(section.headline))
+        console.print(Text(section.verdict))
         for line in section.notes:
             console.print(Text(line, style="yellow"))
     # The overview last: it says that the stage is done.

@@ -239,10 +239,10 @@ def show_status(store: Path, plot: Path | None) -> None:
 
 def draw(store: Path, tuning: int, path: Path) -> None:
     """The picture of a tuning."""
-    from uaos.reporting.figures import save, tuning_frequencies
+    from uaos.reporting import figures
 
     with TuningStore.open(store) as record:
-        save(tuning_frequencies(record, tuning), path)
+        figures.save(figures.draw("tuning-frequencies", (record, tuning)), path)
     console.print(Text(f"drawn: {path}"))
 
 

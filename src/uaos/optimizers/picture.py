@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
     from uaos.optimizers.history import History
 
-#: Told apart with any colour vision: Okabe and Ito's seven and black, then Tol's wine and olive.
+#: Colours of operators, lighter than those of methods and distinguishable with any colour vision:
+#: Tol's light scheme with tan for olive, and a violet.
 PALETTE = (
-    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9",
-    "#D55E00", "#F0E442", "#882255", "#999933", "#000000",
+    "#77AADD", "#EE8866", "#EEDD88", "#44BB99", "#FFAABB",
+    "#99DDFF", "#BBCC33", "#BB9977", "#9988BB", "#DDDDDD",
 )  # fmt: skip
 #: Beyond the palette, the colours come again under these.
 HATCHES = ("", "////", "....", "xxxx", "----")

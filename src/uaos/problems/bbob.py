@@ -58,8 +58,12 @@ TITLES = {
     ), 1)
 }  # fmt: skip
 
-#: best2009, and the tables of the framework's paper.
-REFERENCE = Reference("best 2009", "best2009.csv", {"paper": "art_published.csv"})
+#: best2009, the tables of the framework's paper, and algorithms of COCO's archive.
+REFERENCE = Reference(
+    "best 2009",
+    "best2009.csv",
+    {"paper": "art_published.csv", "archive": "coco_archive.csv.gz"},
+)
 
 _NUMBERS = re.compile(r"\s*\d+(?:\s*-\s*\d+)?(?:\s*,\s*\d+(?:\s*-\s*\d+)?)*\s*")
 # A set of problems, or so many of each function: "test", "test:4".

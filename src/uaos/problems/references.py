@@ -1,6 +1,7 @@
 """Published running times of a suite, which tables and figures show beside ours."""
 
 import csv
+import gzip
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -63,7 +64,9 @@ class Reference:
 
 
 def _lines(file: str) -> list[str]:
-    return files("uaos").joinpath("data", file).read_text(encoding="utf-8").splitlines()
+    data = files("uaos").joinpath("data", file).read_bytes()
+    text = gzip.decompress(data) if file.endswith(".gz") else data
+    return text.decode("utf-8").splitlines()
 
 
 @cache
@@ -83,7 +86,9 @@ def _published(file: str) -> tuple[Published, ...]:
 
     cells = []
     for row in csv.DictReader(_lines(file)):
-        ratio, art = number(row, "art_ratio"), number(row, "art")
+        ratio = number(row, "art_ratio")
+        # An empty cell: the target was never reached.
+        art = number(row, "art") if row.get("art") else float("inf")
         if row.get("art_ratio"):
             art = ratio * number(row, "best2009_art")
         cells.append(Published(

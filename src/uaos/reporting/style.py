@@ -1,4 +1,4 @@
-"""How figures look: widths of a paper, fonts, colours. The one place where that is said."""
+"""Widths, fonts and colours of all figures."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from uaos.errors import InvalidParameter, UnknownName
-from uaos.optimizers.picture import PALETTE
+from uaos.extras import optional
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 WIDTHS = {"column": 3.5, "page": 7.2}
 _NARROWEST, _WIDEST = 3.0, 40.0
 
-# All of them come with matplotlib, so that a figure is the same on every machine; the generic name
-# is for those who read the texts of an SVG without them. STIX has the shapes of Times.
+# All come with matplotlib, so that a figure is the same on every machine; the generic names are for
+# viewers of an SVG that lack them. STIX has the shapes of Times.
 FONTS = {
     "sans": ["DejaVu Sans", "sans-serif"],
     "serif": ["STIXGeneral", "DejaVu Serif", "serif"],
@@ -26,27 +26,30 @@ _MATHEMATICS = {"sans": "dejavusans", "serif": "stix"}
 #: Sizes in points: of axis labels and method names, of numbers at ticks, of small multiples.
 TEXT, TICK, SMALL = 8.0, 7.5, 6.5
 
-#: Of a thin line, of texts, of what stands in the background.
+#: Colours of lines and texts, of references, and of what stands in the background.
 INK, GREY, FAINT = "#222222", "#6b6b6b", "#dddddd"
 
-# The palette of the pictures of runs without yellow and black (one is too pale for a line, the
-# other is for what is no method), and two more that stay apart from them for the colour-blind.
-LINES = (*(c for c in PALETTE if c not in ("#F0E442", "#000000")), "#332288", "#661100")
-# Seven, so that colour and marker together come again only after 70 methods.
+#: Colours of methods, distinguishable with any colour vision: Okabe and Ito's without yellow and
+#: black, then four of Tol's. Operators have others (`uaos.optimizers.picture.PALETTE`).
+LINES = (
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9",
+    "#D55E00", "#882255", "#999933", "#332288", "#661100",
+)  # fmt: skip
+# Seven, so that a combination of colour and marker repeats only after 70 methods.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-_STROKES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
+_DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
 
 
 @dataclass(frozen=True)
-class Look:
-    """What a method looks like in every figure: a colour, and a marker for print without it.
+class LineStyle:
+    """How a method is drawn in every figure: a colour, and a marker for print without colour.
 
     The hatch is that of areas, whose marker is a square.
     """
 
     color: str
     marker: str
-    stroke: Any = "-"
+    dash: Any = "-"
     hatch: str = ""
 
 
@@ -54,9 +57,15 @@ class Look:
 class Style:
     """Width and font of a figure.
 
-    `width`: "column", "page" or inches; what suits the kind of figure if it is None. `font`: "sans"
-    or "serif". `order`: methods that take the first colours, so that figures of several stores
-    agree on them; the others follow in the order of the results.
+    Parameters
+    ----------
+    width
+        "column", "page" or inches; the width of the kind of figure if None.
+    font
+        "sans" or "serif".
+    order
+        Methods that take the first colours, so that figures of several stores agree on them; the
+        others follow in the order of the results.
     """
 
     width: float | str | None = None
@@ -69,9 +78,9 @@ class Style:
         if self.width is not None:
             self.inches("page")
 
-    def inches(self, natural: str) -> float:
-        """The width of the figure in inches."""
-        width = natural if self.width is None else self.width
+    def inches(self, default: str) -> float:
+        """Return the width of the figure in inches."""
+        width = default if self.width is None else self.width
         if width in WIDTHS:
             return WIDTHS[str(width)]
         try:
@@ -83,26 +92,26 @@ class Style:
             raise InvalidParameter("width", width, allowed)
         return number
 
-    def looks(self, methods: Sequence[str]) -> dict[str, Look]:
-        """What each of all the methods of the results looks like."""
+    def line_styles(self, methods: Sequence[str]) -> dict[str, LineStyle]:
+        """Return how each of the methods is drawn."""
         ordered = dict.fromkeys((*self.order, *methods))
         return {
-            name: Look(
+            name: LineStyle(
                 LINES[i % len(LINES)],
                 MARKERS[i % len(MARKERS)],
-                _STROKES[i // len(LINES) % len(_STROKES)],
+                _DASHES[i // len(LINES) % len(_DASHES)],
             )
             for i, name in enumerate(ordered)
         }
 
     @contextlib.contextmanager
     def figure(self, width: float, height: float) -> Iterator["Figure"]:
-        """An empty figure of so many inches, inside which texts and ticks are made in this style.
+        """Make an empty figure of this size, inside which texts and ticks have this style.
 
-        It is laid out once at the end, as matplotlib makes ticks no earlier than that.
+        It is laid out once at the end, because matplotlib makes ticks no earlier than that.
         """
-        # A figure of its own: pyplot's would be shared with whatever else the user is drawing.
-        import matplotlib
+        matplotlib = optional("matplotlib", "a figure", "matplotlib", "plot")
+        # Not pyplot's, which would be shared with whatever else the user is drawing.
         from matplotlib.figure import Figure
 
         # matplotlib types its settings by their names.
@@ -133,7 +142,7 @@ DEFAULT = Style()
 def text_width(
     figure: "Figure", texts: Sequence[str], size: float = TEXT, *, bold: bool = False
 ) -> float:
-    """How wide the widest of the texts is, in inches."""
+    """Return the width of the widest of the texts in inches."""
     widest = 0.0
     for text in texts:
         weight = "bold" if bold else "normal"
@@ -141,3 +150,37 @@ def text_width(
         widest = max(widest, drawn.get_window_extent().width / figure.dpi)
         drawn.remove()
     return widest
+
+
+# Contrast that a line needs to be seen (WCAG 2, 1.4.11).
+_CONTRAST = 3.0
+
+
+def visible_on(color: str, background: str) -> str:
+    """Return the colour, moved away from the background as far as it must be to be seen."""
+    parts, behind = _channels(color), _channels(background)
+    end = 0.0 if _luminance(behind) > 0.5 else 255.0
+    shifted = parts
+    for step in range(101):
+        shifted = [c + (end - c) * step / 100 for c in parts]
+        if contrast(shifted, behind) >= _CONTRAST:
+            break
+    return "#" + "".join(f"{round(c):02x}" for c in shifted)
+
+
+def contrast(first: Sequence[float], second: Sequence[float]) -> float:
+    """Return the contrast of two colours, 1 to 21, by WCAG 2."""
+    high, low = sorted((_luminance(first), _luminance(second)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def _channels(color: str) -> list[float]:
+    return [float(int(color[i : i + 2], 16)) for i in (1, 3, 5)]
+
+
+def _luminance(channels: Sequence[float]) -> float:
+    linear = [
+        c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4
+        for c in (channel / 255 for channel in channels)
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

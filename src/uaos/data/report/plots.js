@@ -36,7 +36,7 @@ function paint(place) {
   const small = Boolean(place.dataset.small);
   const config = {
     responsive: true, displaylogo: false, staticPlot: small,
-    displayModeBar: place.closest(".multiple, .hero") || !withMouse() ? false : "hover",
+    displayModeBar: place.closest(".multiple, .first-figures") || !withMouse() ? false : "hover",
     modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
     toImageButtonOptions: { format: "svg", filename: place.dataset.panel || place.dataset.plot },
   };
@@ -67,17 +67,17 @@ function startPlots() {
 
 // Runtime profiles
 
-function steps(curve, chapter, end, full) {
+function steps(curve, section, end, full) {
   // A curve lists the places of the grid where it rises; in full, every place of the grid is noted.
   const [places, shares] = curve;
   const x = [], y = [];
-  const at = (place) => 10 ** (place / chapter.decade);
+  const at = (place) => 10 ** (place / section.decade);
   if (full) {
     let next = 0, share = 0;
     for (let place = 0; at(place) <= end * 1.0001; place++) {
       while (next < places.length && places[next] <= place) share = shares[next++];
       x.push(at(place));
-      y.push(share / chapter.unit);
+      y.push(share / section.unit);
     }
   } else {
     x.push(1);
@@ -85,7 +85,7 @@ function steps(curve, chapter, end, full) {
     places.forEach((place, i) => {
       if (at(place) > end) return;
       x.push(at(place));
-      y.push(shares[i] / chapter.unit);
+      y.push(shares[i] / section.unit);
     });
   }
   x.push(end);
@@ -94,26 +94,26 @@ function steps(curve, chapter, end, full) {
 }
 
 function profile(place) {
-  const chapter = data.chapters[place.dataset.dimension];
-  const panel = chapter.panels[place.dataset.panel];
+  const section = data.sections[place.dataset.section];
+  const panel = section.panels[place.dataset.panel];
   const small = Boolean(place.dataset.small), brief = Boolean(place.dataset.brief);
-  const kind = state.restarts, end = chapter.end[kind];
+  const kind = state.restarts, end = section.end[kind];
   const traces = [];
   const hover = "%{y:.1%}";
-  if (panel.best) {
+  if (panel.reference) {
     traces.push({
-      ...steps(panel.best, chapter, end, !small), name: "best 2009", mode: "lines",
+      ...steps(panel.reference, section, end, !small), name: section.reference, mode: "lines",
       line: { color: colour("soft"), width: small ? 1.2 : 1.6, dash: "dash", shape: "hv" },
       hovertemplate: hover,
     });
   }
-  chapter.methods.forEach((name, i) => {
+  section.methods.forEach((name, i) => {
     const line = panel.lines[i];
     if (!line || state.hidden.has(name)) return;
-    const look = data.methods.findIndex((m) => m.name === name);
-    const { symbol, dash } = data.methods[look], tone = colour(`m${look}`);
+    const index = data.methods.findIndex((m) => m.name === name);
+    const { symbol, dash } = data.methods[index], tone = colour(`m${index}`);
     const stop = kind === "raw" ? Math.min(line.end, end) : end;
-    const curve = steps(line[kind], chapter, stop, !small);
+    const curve = steps(line[kind], section, stop, !small);
     traces.push({
       ...curve, name, mode: small || brief ? "lines" : "lines+markers", hovertemplate: hover,
       line: { color: tone, width: small ? 1.5 : 2, shape: "hv", dash },
@@ -131,13 +131,13 @@ function profile(place) {
   const top = Math.log10(end);
   const layout = frame({
     xaxis: {
-      type: "log", range: [0, top], dtick: small && top > 4 ? 2 : 1, exponentformat: "power",
-      title: small ? undefined : { text: chapter.x, standoff: 8 },
+      type: "log", range: [0, top], dtick: Math.max(1, Math.ceil(top / (small ? 3 : place.clientWidth < 480 ? 4 : 8))), exponentformat: "power",
+      title: small ? undefined : { text: section.x, standoff: 8 },
       hoverformat: ".3s",
     },
     yaxis: {
       range: [0, 1.005], tickformat: ".0%", dtick: small ? 0.5 : 0.2,
-      title: small || brief ? undefined : { text: chapter.y, standoff: 8 },
+      title: small || brief ? undefined : { text: section.y, standoff: 8 },
     },
     hovermode: "x unified",
   });
@@ -155,13 +155,13 @@ const PATTERNS = ["", "/", ".", "x", "-"];
 const OPERATORS = 10;
 
 function keyOfOperator(name, k) {
-  // Colours that come again are hatched, in the plot and here.
-  const key = element("span", { className: k < OPERATORS ? "key method" : "key method hatched" }, name);
+  // Repeated colours are hatched, in the plot and here.
+  const key = element("span", { className: k < OPERATORS ? "key operator" : "key operator hatched" }, name);
   key.style.setProperty("--c", `var(--o${k % OPERATORS})`);
   return key;
 }
 
-// Ticks at whole powers of ten, so many at most; where there are not two of them, as Plotly likes.
+// Ticks at integer powers of ten, at most so many; below two decades as Plotly chooses.
 function powers(values, most) {
   const logs = values.filter((v) => v > 0).map(Math.log10);
   const span = logs.length ? Math.max(...logs) - Math.min(...logs) : 0;
@@ -177,7 +177,7 @@ function course(place) {
     const common = { x, name };
     traces.push({
       ...common, y: [run.shares[k][0], ...run.shares[k]].map((s) => s / 1000), yaxis: "y",
-      // A share is that of the evaluations since the row before.
+      // A share is of the evaluations since the previous row.
       stackgroup: "use", mode: "lines", line: { width: 0, shape: "vh" }, fillcolor: tone,
       fillpattern: { shape: pattern, fgcolor: colour("paper"), bgcolor: tone, size: 6 },
       hovertemplate: "%{y:.1%}",
@@ -185,28 +185,29 @@ function course(place) {
     if (!brief) traces.push({
       ...common, y: [run.probabilities[k][0], ...run.probabilities[k]].map((s) => s / 1000),
       yaxis: "y2", mode: "lines", hovertemplate: "%{y:.1%}",
-      line: { width: 1.6, color: tone, dash: ["solid", "dash", "dot"][Math.floor(k / OPERATORS) % 3] },
+      line: { width: 1.6, color: colour(`l${k % OPERATORS}`), dash: ["solid", "dash", "dot"][Math.floor(k / OPERATORS) % 3] },
     });
   });
   traces.push({
-    x: run.evaluations, y: run.error, yaxis: "y3", mode: "lines", name: "best error",
-    line: { color: colour("ink"), width: 2 }, hovertemplate: "%{y:.2e}",
+    x: run.evaluations, y: run.best, yaxis: "y3", mode: "lines", name: run.label,
+    line: { color: colour("ink"), width: 2 }, hovertemplate: "%{y:.4g}",
   });
   const narrow = place.clientWidth < 560;
+  const logarithmic = run.best.every((v) => v === null || v > 0);
   const layout = frame({
     xaxis: {
       anchor: "y3", range: [0, x[x.length - 1]], title: { text: "evaluations", standoff: 8 },
-      exponentformat: "none", separatethousands: true, nticks: narrow ? 4 : 9,
+      exponentformat: "none", separatethousands: true, nticks: narrow ? 4 : brief ? 5 : 9,
     },
     yaxis: {
       domain: [brief ? 0.36 : 0.6, 1], range: [0, 1], tickformat: ".0%", dtick: brief ? 0.5 : 0.25,
-      title: brief ? undefined : { text: "share of offspring", standoff: 10 },
+      title: brief ? undefined : { text: "share of evaluations", standoff: 10 },
     },
     yaxis2: { domain: [0.31, 0.56], rangemode: "tozero", tickformat: ".0%", nticks: 5, title: { text: "probability", standoff: 10 } },
     yaxis3: {
-      domain: [0, brief ? 0.3 : 0.27], type: "log", exponentformat: "power",
-      ...powers(run.error, brief ? 3 : 6),
-      title: brief ? undefined : { text: "best error", standoff: 10 },
+      domain: [0, brief ? 0.3 : 0.27], type: logarithmic ? "log" : "linear", exponentformat: "power",
+      ...(logarithmic ? powers(run.best, brief ? 3 : 6) : { nticks: 4 }),
+      title: brief ? undefined : { text: run.label, standoff: 10 },
     },
     hovermode: "x unified",
     shapes: run.restarts.map((at) => ({
@@ -227,7 +228,7 @@ function startCourses() {
   const keys = place.closest("figure").querySelector(".keys");
   const several = new Set(data.courses.map((c) => c.dimension)).size > 1;
   const where = (c) => (several ? `${c.name}, ${c.dimension}-D` : c.name);
-  const what = (c) => (c.repetition > 1 ? `${c.instance}, repetition ${c.repetition}` : `${c.instance}`);
+  const what = (c) => (c.repetition > 1 ? `${c.problem}, repetition ${c.repetition}` : c.problem);
 
   function fill(menu, texts, chosen) {
     menu.replaceChildren(...texts.map((text) => new Option(text, text, text === chosen, text === chosen)));
@@ -235,7 +236,7 @@ function startCourses() {
   function show(index) {
     const run = data.courses[index];
     const same = data.courses.filter((c) => c.method === run.method);
-    const order = (a, b) => a.function - b.function || a.dimension - b.dimension;
+    const order = (a, b) => a.function.localeCompare(b.function, "en", { numeric: true }) || a.dimension - b.dimension;
     const unique = (texts) => [...new Set(texts)];
     fill(menus.method, unique(data.courses.map((c) => c.method)), run.method);
     fill(menus.function, unique([...same].sort(order).map(where)), where(run));

@@ -8,8 +8,8 @@ function startProfiles() {
     });
   }
   for (const keys of all("[data-keys=profile], dialog .keys")) {
-    const names = keys.dataset.dimension ? data.chapters[keys.dataset.dimension].methods : data.methods.map((m) => m.name);
-    const best = Object.values(data.chapters).some((c) => Object.values(c.panels).some((p) => p.best));
+    const names = keys.dataset.section ? data.sections[keys.dataset.section].methods : data.methods.map((m) => m.name);
+    const reference = Object.values(data.sections).map((s) => s.reference).find(Boolean);
     keys.replaceChildren(...names.map((name) => {
       const at = data.methods.findIndex((m) => m.name === name);
       const key = element("button", { type: "button", "aria-pressed": "true", title: `Hide or show ${name}` },
@@ -18,7 +18,7 @@ function startProfiles() {
       key.dataset.method = name;
       key.addEventListener("click", () => toggle(name));
       return key;
-    }), ...(best ? [element("span", { className: "key reference" }, "best 2009")] : []));
+    }), ...(reference ? [element("span", { className: "key reference" }, reference)] : []));
   }
 }
 
@@ -38,9 +38,9 @@ function startEnlarging() {
   let at = 0;
   function show(index) {
     at = (index + buttons.length) % buttons.length;
-    const { enlarge, dimension } = buttons[at].dataset;
-    Object.assign(place.dataset, { plot: "profile", panel: enlarge, dimension });
-    const title = data.chapters[dimension].panels[enlarge].title;
+    const { enlarge, section } = buttons[at].dataset;
+    Object.assign(place.dataset, { plot: "profile", panel: enlarge, section });
+    const title = data.sections[section].panels[enlarge].title;
     document.getElementById("enlarged-title").textContent = title;
     place.dataset.label = `Runtime profiles, ${title}`;
     if (!dialog.open) dialog.showModal();

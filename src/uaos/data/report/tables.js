@@ -45,13 +45,11 @@ function filter(box) {
     const cut = v.indexOf(":");
     return [v.slice(0, cut), v.slice(cut + 1)];
   });
-  const published = box.querySelector("[data-filter=published]");
   for (const row of all("tbody tr", box)) {
     const reference = row.classList.contains("reference");
     let shown = wanted.every(([key, text]) => row.dataset[key] === text || (reference && key === "method"));
-    // best 2009's evaluations head each function; among sorted ratios they would only confuse.
+    // Rows of the reference head each function; among sorted ratios they would only confuse.
     if (reference && box.classList.contains("sorted")) shown = false;
-    if (published && !published.checked && row.classList.contains("published")) shown = false;
     row.hidden = !shown;
   }
 }

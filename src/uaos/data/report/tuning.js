@@ -5,7 +5,7 @@ function survival(place) {
   let start = 0, raced = 0;
   const middles = [], names = [], edges = [];
   found.races.forEach((race) => {
-    const tone = colour("o0");
+    const tone = colour("l0");
     // One step more, so that what is left at the end is seen.
     const y = [...race.alive, race.alive[race.alive.length - 1]];
     const x = y.map((_, step) => start + step);
@@ -87,14 +87,14 @@ function number(place) {
     }
   });
   const traces = [
-    { x, y, customdata: race, mode: "markers", marker: { color: colour("o0"), size: 4, opacity: root.dataset.theme === "dark" ? 0.8 : 0.45 },
+    { x, y, customdata: race, mode: "markers", marker: { color: colour("l0"), size: 4, opacity: root.dataset.theme === "dark" ? 0.8 : 0.45 },
       hovertemplate: "%{y} in race %{customdata}<extra></extra>" },
     { x: middleX, y: middleY, mode: "lines", line: { color: colour("ink"), width: 1.6 }, hoverinfo: "skip" },
   ];
   const count = one.values.length;
   const shapes = [];
   if (one.winner !== null) {
-    const tone = colour("o5");
+    const tone = colour("l1");
     traces.push({ x: [count + 0.45], y: [one.winner], mode: "markers", cliponaxis: false,
       marker: { symbol: "star", size: 11, color: tone }, hovertemplate: "the winner has %{y}<extra></extra>" });
     shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: one.winner, y1: one.winner,

@@ -1,18 +1,165 @@
-"""Figures for a paper, one a function, each a matplotlib `Figure` that :func:`save` writes.
+"""Figures for a paper and for the report. Each module of this package is one figure.
 
-All take `style`, a :class:`~uaos.reporting.style.Style`: the width and the font. A method has the
-same colour and marker in every figure of the same results.
+A figure is a :class:`Figure` named ``FIGURE``: its name, help, options, a function that
+returns what is drawn as plain data, and a function that draws it. `uaos plot` and the report find
+figures here; those of other packages join by :func:`register`.
+
+    from uaos.analysis import Results, section
+    from uaos.reporting.figures import draw, save
+
+    save(draw("ecdf-overall", section(Results.read("mine.db"))), "ecdf.pdf")
 """
 
-from uaos.reporting.figures.course import operators
-from uaos.reporting.figures.drawn_values import tuning_frequencies
-from uaos.reporting.figures.profiles import ecdf_classes, ecdf_functions, ecdf_overall
-from uaos.reporting.figures.ranking import ranks
-from uaos.reporting.figures.ratios import art_ratio
-from uaos.reporting.figures.saving import FORMATS, check_path, save
-from uaos.reporting.figures.tunings import tuning_importance, tuning_survival
+import importlib
+import os
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "FORMATS", "art_ratio", "check_path", "ecdf_classes", "ecdf_functions", "ecdf_overall",
-    "operators", "ranks", "save", "tuning_frequencies", "tuning_importance", "tuning_survival",
-]  # fmt: skip
+from uaos.errors import NameClash, UnknownName
+from uaos.extras import optional
+from uaos.files import MARK, check_output, whole_file
+from uaos.reporting.style import DEFAULT, Style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+#: What a figure shows: methods of a section, one run, or a tuning.
+SECTION, RUN, TUNING = "section", "run", "tuning"
+
+#: File formats, and what keeps dates and versions out of them.
+FORMATS: dict[str, dict[str, str | None]] = {
+    ".png": {"Software": MARK},
+    ".svg": {"Date": None, "Creator": MARK},
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": MARK},
+}
+# Dots per inch of a PNG.
+_DPI = 300
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A kind of figure.
+
+    Parameters
+    ----------
+    name
+        Such as "ecdf-overall".
+    help
+        What it shows, for `uaos plot`.
+    source
+        SECTION, RUN or TUNING: what `data` is called with.
+    data
+        Called with the source and options, returns what is drawn as plain data. It raises
+        :class:`uaos.errors.Missing` if there is nothing to draw.
+    draw
+        Called with the data and a :class:`~uaos.reporting.style.Style`, returns a matplotlib
+        figure.
+    options
+        The keyword arguments of `data` that `uaos plot` offers, with their help.
+    in_report
+        The section of the report that shows it: "overview", "profiles", "running-times" or
+        "tuning"; nowhere if empty.
+    caption
+        What the report says below it.
+    interactive
+        Turns the data into what the report's script draws; without, the report has an image.
+    """
+
+    name: str
+    help: str
+    source: str
+    data: Callable[..., Any]
+    draw: Callable[[Any, Style], "Drawing"]
+    options: tuple[str, ...] = ()
+    in_report: str = ""
+    caption: str = ""
+    interactive: Callable[[Any], Any] | None = None
+
+
+_REGISTERED: dict[str, Figure] = {}
+# The order of the package's own figures; others follow.
+_ORDER = (
+    "ecdf-overall", "ecdf-groups", "ecdf-functions", "art-ratio", "ranks", "operators",
+    "tuning-frequencies", "tuning-survival", "tuning-importance",
+)  # fmt: skip
+
+_FORMER = {"ecdf-classes": "ecdf-groups"}
+
+
+def register(figure: Figure) -> Figure:
+    """Add a figure of your own to those of `uaos plot` and the report.
+
+    Raises
+    ------
+    NameClash
+        If there is a figure of that name.
+    """
+    if figure.name in figures():
+        raise NameClash(f"there is a figure called {figure.name!r}; choose another name")
+    _REGISTERED[figure.name] = figure
+    return figure
+
+
+def figures() -> dict[str, Figure]:
+    """Return all figures by name."""
+    return _own() | _REGISTERED
+
+
+def figure(name: str) -> Figure:
+    """Return a figure by its name; underscores count as hyphens."""
+    wanted = name.replace("_", "-")
+    wanted = _FORMER.get(wanted, wanted)
+    if wanted not in figures():
+        raise UnknownName("figure", name, figures())
+    return figures()[wanted]
+
+
+@cache
+def _own() -> dict[str, Figure]:
+    names = [m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")]
+    found = [importlib.import_module(f"{__name__}.{name}").FIGURE for name in names]
+    rank = {name: i for i, name in enumerate(_ORDER)}
+    found.sort(key=lambda one: rank.get(one.name, len(rank)))
+    return {one.name: one for one in found}
+
+
+def draw(name: str, source: Any, *, style: Style = DEFAULT, **options: Any) -> "Drawing":
+    """Draw a figure.
+
+    Parameters
+    ----------
+    name
+        Of the figure.
+    source
+        A section of results, a run or a tuning, as the figure needs.
+    style
+        Width and font.
+    **options
+        Those of the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    kind = figure(name)
+    return kind.draw(kind.data(source, **options), style)
+
+
+def save(drawing: "Drawing", path: str | os.PathLike[str]) -> Path:
+    """Write a figure as PNG (300 dpi), SVG (text stays text) or PDF (TrueType), by the suffix.
+
+    The file appears whole or not at all and holds no date: equal figures are equal files.
+    """
+    matplotlib = optional("matplotlib", "a figure", "matplotlib", "plot")
+    place = check_output(path, suffixes=FORMATS, overwrite=True)
+    form = place.suffix.lower()
+    settings: Any = {
+        "svg.fonttype": "none", "svg.hashsalt": "uaos", "pdf.fonttype": 42, "pdf.compression": 6,
+    }  # fmt: skip
+    with matplotlib.rc_context(settings), whole_file(place) as part:
+        drawing.savefig(part, format=form[1:], dpi=_DPI, metadata=FORMATS[form])
+    return place

@@ -1,322 +1,221 @@
-"""The first page: who did best and where, whether adapting pays, what was run, what is missing."""
+"""The first screen: what this is about, who did best, whether adapting and tuning pay."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from uaos.analysis.statistics import ALPHA
-from uaos.analysis.tables import Table, pair_table
-from uaos.analysis.verdict import outcome
-from uaos.reporting.report.chapter import Chapter
-from uaos.reporting.report.grid import Cell, Row, from_table, grid
-from uaos.reporting.report.html import (
-    Markup,
-    count,
-    duration,
-    joined,
-    large,
-    listed,
-    power,
-    probability,
-    prose,
-    tag,
-    whole,
+from uaos.analysis.courses import Course
+from uaos.analysis.section import Section
+from uaos.analysis.table import Table
+from uaos.analysis.tables import against_table
+from uaos.analysis.text import count, duration, join_names, large, number, p_value, typeset
+from uaos.analysis.verdict import headline, verdict
+from uaos.optimizers.picture import PALETTE
+from uaos.reporting.figures import figure
+from uaos.reporting.report.colors import Colors
+from uaos.reporting.report.html import Markup, joined, plot, tag
+from uaos.reporting.sources import Experiment, Sources
+
+_ABOUT = (
+    "Adaptive operator selection: while an evolutionary algorithm runs, a method observes which of "
+    "its operators produce improvements and decides which to apply next. This report compares such "
+    "methods, and others, on the same problems."
 )
-from uaos.reporting.report.looks import Looks
-from uaos.reporting.report.sources import Experiment, Sources
-from uaos.reporting.report.words import class_test, findings, headline, tests_said
-
-_NB = "\u00a0"
 
 
-def overview_section(chapter: Chapter, looks: Looks, first: object, tuned: object) -> Markup:
-    """One dimension in words and numbers; `first` stands under the headline, `tuned` at the end."""
-    called = looks.called
-    parts: list[object] = [tag("p", headline(chapter, called), class_="lead"), first]
-    parts += [tag("p", text) for text in findings(chapter, called)]
-    parts.append(scoreboard(chapter, looks))
-    if len(chapter.methods) > 1 and chapter.overall.problems:
-        parts.append(rank_strip(chapter, looks))
-        if len(chapter.classes) > 1:
-            parts.append(_leaders(chapter, looks))
-    parts += [tag("h3", "Does adapting pay?"), *_verdict(chapter, looks), tuned]
-    if chapter.pairs and chapter.overall.problems:
-        parts.append(tag("details", tag("summary", "Every pair of methods"), pairs(chapter, looks)))
+def overview(
+    section: Section, tables: Mapping[str, Table], colors: Colors, courses: Sequence[Course],
+    winners: Sequence[str], remarks: Markup | None,
+) -> Markup:  # fmt: skip
+    """Return one section in words, figures and tables; the first one has `remarks`."""
+    answer = verdict(section).headline.removeprefix("Does adapting pay? ")
+    parts: list[object] = [tag("p", _ABOUT, class_="about")] if remarks is not None else []
+    parts += [
+        tag("p", colors.in_text(typeset(headline(section))), class_="lead"),
+        first_figures(section, courses),
+        remarks or "",
+        shown(tables["overview"], colors),
+    ]
+    if "ranks" in tables:
+        parts += [tag("h3", f"Mean ranks over {count(section.ranking.problems, 'problem')}"),
+                  rank_strip(section, colors)]  # fmt: skip
+    if "groups" in tables:
+        parts += [tag("h3", "Best method by group of functions"),
+                  shown(tables["groups"], colors, titled=False)]  # fmt: skip
+    parts += [tag("h3", "Does adapting pay?"),
+              tag("p", colors.in_text(typeset(answer)), class_="answer")]  # fmt: skip
+    if "adapting" in tables:
+        parts.append(shown(tables["adapting"], colors, titled=False))
+    for winner in winners:
+        parts += [tag("h3", "Did tuning pay?"), shown(tuned_table(section, winner), colors)]
+    if "pairs" in tables:
+        parts.append(tag("details", tag("summary", "All pairs of methods"),
+                         shown(tables["pairs"], colors)))  # fmt: skip
     return joined(parts)
 
 
-def _verdict(chapter: Chapter, looks: Looks) -> list[Markup]:
-    said = chapter.verdict
-    first = prose(said.headline).removeprefix("Does adapting pay? ")
-    lines = [tag("p", f"{first[0].upper()}{first[1:]}", class_="answer")]
-    if not said.tests:
-        return lines
-    rows = []
-    for over, coarse in said.tests:
-        times = 10**over.difference
-        rows.append(Row((
-            Cell(looks.called(over.first), over.first),
-            Cell(looks.called(over.second), over.second),
-            Cell(outcome(over)), Cell(f"{over.wins}{_NB}/{_NB}{over.problems}", float(over.wins)),
-            Cell(f"{times:.2f}", times), Cell(probability(over.p_holm), over.p_holm),
-            Cell(probability(coarse.p_holm), coarse.p_holm),
-        )))  # fmt: skip
-    note = (
-        "Effort: in the median over the problems so many times the evaluations of uniform choice, "
-        "or its final error where unsolved; below 1 is better. p: Wilcoxon’s test, corrected after "
-        f"Holm; of functions: each function once. {prose(said.note)}"
-    )
-    columns = ("method", "against", "outcome", "problems won", "effort", "p", "p of functions")
-    table = grid(
-        f"adapting-{chapter.dimension}", f"Against uniform choice, {chapter.dimension}-D", columns,
-        rows, texts=3, titled=False, note=note.strip(),
-    )  # fmt: skip
-    return [*lines, table]
+def shown(table: Table, colors: Colors, *, titled: bool = True) -> Markup:
+    """Return a table as HTML."""
+    return Markup(table.to_html(method=colors.name, show_title=titled))
 
 
-def adapting_records(chapter: Chapter) -> list[dict[str, object]]:
-    """The methods against uniform choice, for programs."""
-    return [
-        {"dimension": chapter.dimension, "method": over.first, "against": over.second,
-         "outcome": outcome(over), "wins": over.wins, "ties": over.ties, "losses": over.losses,
-         "difference": over.difference, "p_holm": over.p_holm,
-         "p_holm_functions": coarse.p_holm}
-        for over, coarse in chapter.verdict.tests
-    ]  # fmt: skip
+def tuned_table(section: Section, winner: str) -> Table:
+    """Return what a tuning found against every other method, on problems it had not seen."""
+    tests = [
+        (section.pairs.pair(winner, other), section.function_pairs.pair(winner, other))
+        for other in section.methods
+        if other != winner
+    ]
+    title = f"{winner}, the result of the tuning, against the others, {section.title}"
+    return against_table(section, f"tuned-{winner}-{section.key}", title, tests)
 
 
-# Tables
+def first_figures(section: Section, courses: Sequence[Course]) -> Markup:
+    """Return the profile over all functions beside the first of the runs; on screens only.
+
+    Both come again further down in full.
+    """
+    parts = []
+    if section.shared and len(section.methods) > 1:
+        known = section.reference_profile(section.shared) is not None
+        name = section.reference.name if section.reference and known else ""
+        dashed = f", the dashed line is {name}" if name else ""
+        parts.append(_brief(
+            "profile", "Share of (function, target) pairs reached", "#profiles",
+            f"Over evaluations / dimension. Crosses mark the budget{dashed}.",
+            section=section.key, panel="all",
+        ))  # fmt: skip
+    found = [c for c in courses if section.dimension in (None, c.dimension)]
+    if found:
+        first = found[0]
+        what = "value" if first.optimum is None else "error"
+        keys = [
+            tag("span", name, class_="key operator", style=f"--c:var(--o{k % len(PALETTE)})")
+            for k, name in enumerate(first.history.operators[: len(PALETTE)])
+        ]
+        parts.append(_brief(
+            "course", f"Which operators {first.method} used on {first.function}", "#operators",
+            joined([f"Above: share of the evaluations. Below: the best {what} so far.",
+                    tag("span", *keys, class_="keys")]), run=courses.index(first),
+        ))  # fmt: skip
+    return tag("div", *parts, class_="first-figures screen") if parts else Markup("")
 
 
-def scoreboard(chapter: Chapter, looks: Looks) -> Markup:
-    """Solved runs by class, the area under the profile and the mean rank; best rank first."""
-    several = len(chapter.methods) > 1 and chapter.overall.problems
-    one_class = len(chapter.classes) == 1
-    shown = (chapter.overall,) if one_class else (*chapter.classes, chapter.overall)
-    columns: list[object] = ["method"]
-    columns += [c.name if c is not chapter.overall else _all(chapter) for c in shown]
-    columns += ["ECDF area", *(["mean rank"] if several else [])]
-    rows = []
-    for standing in chapter.overall.standings:
-        cells = [Cell(looks.called(standing.method), standing.method)]
-        for c in shown:
-            of = c.standing(standing.method)
-            share = of.solved / of.runs if of.runs else np.nan
-            text = f"{of.solved}{_NB}/{_NB}{of.runs}" if of.runs else "–"
-            most = max((s.solved / s.runs for s in c.standings if s.runs), default=0.0)
-            best = "best" if of.runs and share == most > 0 and several else ""
-            cells.append(Cell(text, share, f"share {best}".strip(), f"--s:{_tint(share)}"))
-        area = area_of(chapter, standing.method)
-        cells.append(Cell(f"{area:.3f}", area))
-        if several:
-            cells.append(Cell(f"{standing.rank:.2f}", standing.rank))
-        rows.append(Row(tuple(cells)))
-    limit = max(float(r.evaluations.max()) for r in chapter.runs) / chapter.dimension
-    note = (
-        "Solved: f − f_opt ≤ 10⁻⁸ within the budget. ECDF area: under the profile of the runs as "
-        f"they were, evaluations / D from 1 to {whole(limit)} on a logarithmic scale; 1 at most."
-    )
-    title = f"Runs solved, ECDF area{' and mean rank' if several else ''}, {chapter.dimension}-D"
-    return grid(f"overview-{chapter.dimension}", title, columns, rows, note=note)
+def _brief(kind: str, title: str, link: str, caption: object, **data: Any) -> Markup:
+    head = tag("a", title, href=link, class_="title")
+    return plot(kind, before=head, caption=caption, brief="1", label=title, **data)
 
 
-def _all(chapter: Chapter) -> str:
-    return "all" if len(chapter.classes) > 1 else chapter.classes[0].name
+def rank_strip(section: Section, colors: Colors) -> Markup:
+    """Return mean ranks as dots on a line, with what does not differ from the best marked.
 
-
-def _tint(share: float) -> str:
-    return "0%" if np.isnan(share) else f"{100 * share:.0f}%"
-
-
-def area_of(chapter: Chapter, method: str) -> float:
-    """Under the profile of a method's runs; that of several functions is the mean of theirs."""
-    limit = max(float(r.evaluations.max()) for r in chapter.runs) / chapter.dimension
-    areas = [curve.area(limit) for (m, _), curve in chapter.raw.items() if m == method]
-    return float(np.mean(areas))
-
-
-def rank_strip(chapter: Chapter, looks: Looks) -> Markup:
-    """Mean ranks as dots on a line; shaded is what the critical difference allows the best."""
-    ranking = chapter.ranking
-    k = len(chapter.methods)
-    best = float(ranking.mean_ranks.min())
+    The data are those of the figure `ranks`.
+    """
+    ranks = figure("ranks").data(section)
+    ranking, k = ranks.ranking, len(section.methods)
+    best = ranking.order[0]
 
     def at(rank: float) -> str:
         return f"{100 * (min(rank, k) - 1) / (k - 1):.1f}%"
 
     rows = []
-    for standing in chapter.overall.standings:
-        dot = tag("span", class_="dot", style=f"--x:{at(standing.rank)}")
-        band = tag("span", class_="band", style=f"--from:{at(best)};--to:"
-                   f"{at(best + ranking.critical_difference)}")  # fmt: skip
-        track = tag("div", band, dot, class_="track", aria_hidden="true")
-        color = looks.called(standing.method)
-        rows.append(tag("div", color, tag("span", f"{standing.rank:.2f}", class_="number"), track,
-                        class_="strip", style=looks.color(standing.method)))  # fmt: skip
-    axis = tag("div", *(tag("span", i, style=f"--x:{at(i)}") for i in range(1, k + 1)),
-               class_="axis", aria_hidden="true")  # fmt: skip
-    scale = tag("div", tag("span"), tag("span"), axis, class_="strip scale")
-    tested = ""
-    if np.isfinite(ranking.p):
-        tested = f"Friedman’s test: p = {power(ranking.p)}. "
+    for method in ranking.order:
+        rank = ranking.rank(method)
+        is_level = method == best or section.pairs.pair(method, best).better is None
+        dot = tag("span", class_="dot" if is_level else "dot hollow", style=f"--x:{at(rank)}")
+        track = tag("div", dot, class_="track", aria_hidden="true")
+        rows.append(tag("div", colors.name(method), tag("span", number(rank), class_="number"),
+                        track, class_="strip", style=colors.color(method)))  # fmt: skip
+    step = -(-k // 8)
+    ticks = [tag("span", i, style=f"--x:{at(i)}") for i in range(1, k + 1, step)]
+    scale = tag("div", tag("span"), tag("span"), tag("div", *ticks, class_="axis",
+                aria_hidden="true"), class_="strip scale")  # fmt: skip
+    tested = f"Friedman’s test: p = {p_value(ranking.p)}. " if np.isfinite(ranking.p) else ""
+    used = count(ranking.problems, "problem")
     note = (
-        f"{tested}Shaded: within the critical difference of the best, "
-        f"{ranking.critical_difference:.2f} (Nemenyi, α = {ALPHA:g}), which goes by ranks alone; "
-        f"Wilcoxon’s test, by sizes too, may see more or less. {tests_said(chapter)}"
+        f"1 is best. Filled: no significant difference from {best}; hollow: significantly "
+        f"different. {tested}On a problem, the earlier hit of the final target 1e-8 is better, "
+        "otherwise the smaller error. “Significant” means here and everywhere in this report: "
+        f"Wilcoxon’s signed-rank test over the {used}, corrected after Holm, p < 0.05."
     )
     return joined([
-        tag("h3", f"Mean ranks over {count(ranking.problems, 'problem')}"),
-        tag("div", *rows, scale, class_="strips"),
-        tag("p", note, class_="note"),
+        tag("div", *rows, scale, class_="strips"), tag("p", typeset(note), class_="note"),
     ])  # fmt: skip
-
-
-def _leaders(chapter: Chapter, looks: Looks) -> Markup:
-    rows = []
-    for c in chapter.classes:
-        if not c.problems:
-            continue
-        first = c.standings[0]
-        names = listed(map(looks.called, c.leaders))
-        second = next((s for s in c.standings if s.method not in c.leaders), None)
-        rows.append(Row((
-            Cell(c.name, c.name), Cell(names, first.method),
-            Cell(looks.called(second.method) if second else "–", second.method if second else ""),
-            Cell(c.problems, float(c.problems)),
-            Cell(f"{first.solved}{_NB}/{_NB}{first.runs}", first.solved / max(1, first.runs)),
-            Cell(f"{second.solved}{_NB}/{_NB}{second.runs}" if second and second.runs else "–"),
-            Cell(class_test(c)),
-        )))  # fmt: skip
-    return joined([
-        tag("h3", "Who leads where"),
-        grid(f"classes-{chapter.dimension}",
-             f"Best and second mean rank by class of functions, {chapter.dimension}-D",
-             ("functions", "best", "second", "problems", "solved by best", "by second", "test"),
-             rows, texts=3, titled=False,
-             note="Test: best against second, Wilcoxon over the problems of the class, corrected "
-             "after Holm for all pairs of methods."),
-    ])  # fmt: skip
-
-
-def overview_records(chapter: Chapter) -> list[dict[str, object]]:
-    """The scoreboard, for programs."""
-    records = []
-    for standing in chapter.overall.standings:
-        of: dict[str, object] = {"dimension": chapter.dimension, "method": standing.method}
-        for c in (*chapter.classes, chapter.overall):
-            one = c.standing(standing.method)
-            of |= {f"solved {c.name}": one.solved, f"runs {c.name}": one.runs}
-        area = area_of(chapter, standing.method)
-        records.append(of | {"ecdf_area": area, "mean_rank": standing.rank})
-    return records
-
-
-def class_records(chapter: Chapter) -> list[dict[str, object]]:
-    """The standings in every class, and Holm's p against its best, for programs."""
-    return [
-        {"dimension": chapter.dimension, "functions": c.name, "method": s.method,
-         "problems": c.problems, "mean_rank": s.rank, "solved": s.solved, "runs": s.runs,
-         "p_holm_against_best": c.pair(c.standings[0].method, s.method).p_holm
-         if c.pairs and s is not c.standings[0] else ""}
-        for c in (*chapter.classes, chapter.overall)
-        for s in c.standings
-    ]  # fmt: skip
-
-
-def pairs(chapter: Chapter, looks: Looks) -> Markup:
-    """Every pair of methods, tested."""
-    return from_table(
-        pair_records(chapter), f"pairs-{chapter.dimension}", looks.called,
-        texts=("first", "second", "better"),
-    )  # fmt: skip
-
-
-def pair_records(chapter: Chapter) -> Table:
-    """The table of pairs."""
-    return pair_table(chapter.pairs, chapter.function_pairs, chapter.dimension)
 
 
 # What was run
 
 
-def data_words(sources: Sources, chapters: Sequence[Chapter]) -> list[Markup]:
-    """How much was run."""
+def data_summary(sources: Sources, sections: Sequence[Section]) -> str:
+    """Return how much was run."""
     said = []
-    for chapter in chapters:
-        runs = sum(map(len, chapter.runs))
-        spent = sum(float(r.evaluations.sum()) for r in chapter.runs)
-        every = {(r.function, int(i)) for r in chapter.runs for i in r.instances}
-        budgets = sorted({int(b) for r in chapter.runs for b in np.unique(r.budgets)})
-        each = " or ".join(whole(b) for b in budgets[:3]) + (" or more" if budgets[3:] else "")
-        said.append(Markup(
-            f"{count(runs, 'run')} of {count(len(chapter.methods), 'method')} on "
-            f"{count(len(every), 'problem')} ({count(len(chapter.functions), 'function')}) in "
-            f"{chapter.dimension}-D, each of at most {each} evaluations: {large(spent)} "
-            "evaluations in all."
-        ))  # fmt: skip
-    seconds = sources.seconds
-    if said and seconds >= 1:
-        said.append(Markup(f"They took {duration(seconds)} of processor time."))
-    return said
+    for section in sections:
+        runs = list(section.runs.values())
+        problems = {str(p) for r in runs for p in r.problems}
+        said.append(
+            f"{count(sum(map(len, runs)), 'run')} of {count(len(section.methods), 'method')} on "
+            f"{count(len(problems), 'problem')} ({count(len(section.functions), 'function')}, "
+            f"{section.dimensions}), each of at most {section.budget_text()} evaluations: "
+            f"{large(sum(float(r.evaluations.sum()) for r in runs))} evaluations in total."
+        )
+    if said and sources.seconds >= 1:
+        said.append(f"They took {duration(sources.seconds)} of processor time.")
+    return typeset(" ".join(said))
 
 
-def missing_words(sources: Sources, chapters: Sequence[Chapter], looks: Looks) -> list[Markup]:
-    """What has to be known before the numbers are trusted; empty if nothing."""
-    said = [line for e in sources.experiments for line in _unfinished(e, looks)]
-    for chapter in chapters:
-        said += _uneven(chapter, looks)
+def notes(sources: Sources, sections: Sequence[Section]) -> list[str]:
+    """Return what has to be known before the numbers are trusted."""
+    found = [line for e in sources.experiments for line in _unfinished(e)]
+    for section in sections:
+        where = f"{section.title}: " if len(sections) > 1 else ""
+        found += [where + line for line in section.notes] + _incomplete(section)
     for entry in sources.tunings:
         if entry.tuning.finished is None:
-            said.append(Markup(f"Tuning {entry.tuning.id} of {entry.name} is not finished."))
-    return said
+            found.append(f"Tuning {entry.tuning.id} of {entry.name} is not finished.")
+    return [typeset(line) for line in found]
 
 
-def _unfinished(e: Experiment, looks: Looks) -> list[Markup]:
-    said = []
+def _unfinished(e: Experiment) -> list[str]:
+    found = []
     total = sum(t.total for t in e.tallies.values())
     if e.waiting:
-        each = [
-            joined([looks.called(m), f" {whole(left)}"])
-            for m, t in e.tallies.items()
-            if (left := t.total - t.done - t.failed)
-        ]
-        said.append(joined([
-            f"{e.name}: {whole(e.waiting)} of {count(total, 'planned run')} are not finished (",
-            joined(each, ", "), ").",
-        ]))  # fmt: skip
+        left = {m: t.total - t.done - t.failed for m, t in e.tallies.items()}
+        each = ", ".join(f"{m} {n:,}" for m, n in left.items() if n)
+        found.append(f"{e.name}: {e.waiting:,} of {count(total, 'planned run')} are not finished "
+                     f"({each}).")  # fmt: skip
     for method, t in e.tallies.items():
         if t.failed:
-            reasons = Counter(o.reason for o in e.failures if o.method == method)
+            reasons = Counter(reason for m, reason in e.failures if m == method)
             reason = reasons.most_common(1)[0][0]
             most = "" if len(reasons) == 1 else f" (the most frequent of {len(reasons)} reasons)"
-            be = "is" if t.failed == 1 else "are"
-            said.append(joined([
-                f"{e.name}: {count(t.failed, 'run')} of ", looks.called(method),
-                f" failed and {be} in no number here: {reason}{most}.",
-            ]))  # fmt: skip
-    return said
+            found.append(
+                f"{e.name}: {count(t.failed, 'run')} of {method} failed and "
+                f"{'is' if t.failed == 1 else 'are'} not included: {reason}{most}."
+            )
+    return found
 
 
-def _uneven(chapter: Chapter, looks: Looks) -> list[Markup]:
-    each: dict[str, set[tuple[str, int]]] = {m: set() for m in chapter.methods}
-    budgets: dict[int, list[str]] = {}
-    for method in chapter.methods:
-        runs = chapter.results.of(method, chapter.dimension)
-        each[method] = {(r.function, int(i)) for r in runs for i in r.instances}
-        budgets.setdefault(max(int(r.budgets.max()) for r in runs), []).append(method)
+def _incomplete(section: Section) -> list[str]:
+    each: dict[str, set[str]] = {m: set() for m in section.methods}
+    for (method, _), runs in section.runs.items():
+        each[method] |= set(runs.problems)
     every = set().union(*each.values())
-    said = [
-        joined([looks.called(m), f" was run on {whole(len(of))} of {count(len(every), 'problem')} "
-                f"in {chapter.dimension}-D."])
+    return [
+        f"{m} was run on {len(of):,} of {count(len(every), 'problem')} in {section.title}."
         for m, of in each.items()
         if len(of) < len(every)
-    ]  # fmt: skip
-    if len(budgets) > 1:
-        parts = [
-            joined([whole(b), " for ", listed(map(looks.called, names))])
-            for b, names in sorted(budgets.items())
-        ]
-        said.append(joined([f"The budgets differ in {chapter.dimension}-D: ",
-                            joined(parts, "; "), "."]))  # fmt: skip
-    return said
+    ]
+
+
+def report_title(sections: Sequence[Section], tunings: int) -> str:
+    """Return the heading of a report."""
+    if not sections:
+        return "A tuning" if tunings == 1 else f"{tunings} tunings"
+    methods = list(dict.fromkeys(m for s in sections for m in s.methods))
+    names = join_names(methods) if len(methods) <= 3 else f"{len(methods)} methods"
+    functions = dict.fromkeys(f for s in sections for f in s.functions)
+    suite = {"bbob": "BBOB"}.get(sections[0].results.suite, sections[0].results.suite)
+    on = f"{len(functions)} functions of {suite}" if len(functions) > 1 else next(iter(functions))
+    return f"{names} on {on}, {' and '.join(s.dimensions for s in sections)}"

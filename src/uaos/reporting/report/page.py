@@ -5,35 +5,37 @@ import gzip
 import json
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from uaos.analysis.comparison import compare
+from uaos.analysis.courses import Course
+from uaos.analysis.published import against_paper, paper_summary, paper_table
+from uaos.analysis.results import Results
+from uaos.analysis.section import Section
+from uaos.analysis.table import Table
 from uaos.experiments.versions import versions
-from uaos.reporting.report.chapter import Chapter, chapter
-from uaos.reporting.report.courses import Chosen, courses
-from uaos.reporting.report.grid import csv_text
-from uaos.reporting.report.hero import hero
-from uaos.reporting.report.html import Markup, joined, listed, markup, tag
-from uaos.reporting.report.looks import Looks
-from uaos.reporting.report.operators import operator_section, telling, use_records
-from uaos.reporting.report.overview import (
-    adapting_records,
-    class_records,
-    data_words,
-    missing_words,
-    overview_records,
-    overview_section,
-    pair_records,
+from uaos.extras import optional
+from uaos.files import MARK
+from uaos.reporting.report.colors import Colors
+from uaos.reporting.report.html import Markup, joined, markup, tag
+from uaos.reporting.report.methods import recipe, symbols
+from uaos.reporting.report.operators import (
+    changing_runs,
+    course_data,
+    operator_section,
+    use_table,
 )
-from uaos.reporting.report.payoff import payoff
-from uaos.reporting.report.profiles import profile_data, profile_section
-from uaos.reporting.report.published import compared, published_records, published_section
-from uaos.reporting.report.recipes import recipe, symbols
-from uaos.reporting.report.reproduce import reproduce_section, version_records
-from uaos.reporting.report.running import art_records, running_section
-from uaos.reporting.report.sources import Sources
-from uaos.reporting.report.tunings import TuningView
+from uaos.reporting.report.overview import data_summary, notes, overview, report_title, shown
+from uaos.reporting.report.profiles import profile_data, profile_section, running_time_section
+from uaos.reporting.report.reproduce import reproduce_section, version_table
+from uaos.reporting.report.tuning import TuningView
+from uaos.reporting.sources import ChosenRun, Sources, chosen_courses, representative_courses
+
+#: Characters of histories in a report at most.
+MAX_HISTORY_SIZE = 1_500_000
 
 _FOLDER = files("uaos") / "data" / "report"
 _SCRIPTS = ("unpack.js", "theme.js", "plots.js", "tuning.js", "tables.js", "start.js")
@@ -43,131 +45,155 @@ def page(
     sources: Sources,
     *,
     title: str | None,
-    chosen: Sequence[Chosen] | None,
+    chosen: Sequence[ChosenRun] | None,
     commands: Sequence[str],
     made: str,
-    tell: Callable[[str], None],
+    progress: Callable[[str], None],
 ) -> str:
-    """The HTML of a report."""
+    """Return the HTML of a report."""
     results = sources.results
-    looks = Looks(results.methods)
-    tell("tests")
-    chapters = [chapter(results, d) for d in results.dimensions]
+    colors = Colors(results.methods)
+    progress("tests")
+    compared = compare(results).sections if results.runs else ()
+    parts = [(one.section, _named(one.tables, one.section)) for one in compared]
     tunings = [TuningView(entry, i) for i, entry in enumerate(sources.tunings, 1)]
-    beside = compared(results)
-    tell("operator use")
-    ranked = [s.method for c in chapters[:1] for s in c.overall.standings]
-    found, left_out = courses(sources.experiments, chosen, ranked)
+    remarks = _remarks(notes(sources, [part for part, _ in parts]), colors)
+    progress("operator use")
+    order = [s.method for s in parts[0][0].overall.standings] if parts else []
+    if chosen is None:
+        courses = representative_courses(sources.experiments, order)
+    else:
+        courses = chosen_courses(sources.experiments, chosen)
+    course_texts = _limited(courses)
+    omitted = len(courses) - len(course_texts)
+    courses = courses[: len(course_texts)]
+    tables: list[Table] = [version_table(sources)]
     sections: list[tuple[str, str, Markup]] = []
-    if chapters:
-        tell("overview")
-        first = _by_dimension(chapters, looks, lambda c, looks: overview_section(
-            c, looks, hero(c, found), payoff(c, tunings, looks)
+    if parts:
+        progress("overview")
+        winners = {
+            part.key: list(dict.fromkeys(m for t in tunings if (m := t.tested_in(part))))
+            for part, _ in parts
+        }
+        first = _each(parts, lambda part, of: overview(
+            part, of, colors, courses, winners[part.key],
+            remarks if part is parts[0][0] else None,
         ))  # fmt: skip
-        tell("runtime profiles")
-        profiles = _by_dimension(chapters, looks, profile_section)
-        tell("running times")
+        progress("runtime profiles")
+        profiles = _each(parts, lambda part, _: profile_section(part, colors))
+        progress("running times")
+        times = _each(parts, lambda part, of: running_time_section(part, of["art"], colors))
+        beside, published = _published(results, colors)
+        tables += [table for _, of in parts for table in of.values()] + published
         sections += [
             ("overview", "Overview", first),
             ("profiles", "Runtime profiles", profiles),
-            ("running-times", "Running times", joined([
-                _by_dimension(chapters, looks, running_section), published_section(beside, looks),
-            ])),
+            ("running-times", "Running times", joined([times, beside])),
             ("operators", "Operators", operator_section(
-                found, looks, chosen=chosen is not None, left_out=left_out
+                courses, colors, chosen=chosen is not None, omitted=omitted
             )),
         ]  # fmt: skip
+        tables += [use_table(courses)] if courses else []
     if tunings:
-        tell("tuning")
+        progress("tuning")
         several = len(tunings) > 1
-        parts = [view.section(looks, several) for view in tunings]
-        sections.append(("tuning", "Tuning", joined(parts)))
-    if chapters:
-        shown = [
-            recipe(m, results.configurations.get(m, {}), looks, opened=len(results.methods) == 1)
+        sections.append(("tuning", "Tuning", joined(t.section(colors, several) for t in tunings)))
+        tables += [table for t in tunings for table in t.tables()]
+    if parts:
+        recipes = [
+            recipe(m, results.configurations.get(m, {}), colors, opened=len(results.methods) == 1)
             for m in results.methods
         ]
-        sections.append(("methods", "Methods", joined([symbols(), *shown])))
-    sections.append(
-        ("reproduce", "Reproduce", reproduce_section(sources, commands, telling(found), made))
-    )
+        sections.append(("methods", "Methods", joined([symbols(), *recipes])))
+    sections.append(("reproduce", "Reproduce", reproduce_section(
+        sources, commands, changing_runs(courses) if courses else (), made
+    )))  # fmt: skip
     data = {
-        "methods": looks.data(),
-        "chapters": {str(c.dimension): profile_data(c) for c in chapters},
-        "courses": [c.data for c in found],
+        "methods": colors.data(),
+        "sections": {part.key: profile_data(part) for part, _ in parts},
+        "courses": [json.loads(text) for text in course_texts],
         "tunings": {str(t.number): t.data() for t in tunings},
-        "csv": _csv(chapters, tunings)
-        | {"versions": csv_text(version_records(sources))}
-        | ({"operators": csv_text(use_records(found))} if found else {})
-        | {name: csv_text(records) for name, records in published_records(beside).items()},
+        "csv": {table.name: table.to_csv() for table in tables},
     }
-    tell("writing")
-    name = title or _title(chapters, tunings)
-    said = joined(data_words(sources, chapters), " ")
-    lacking = missing_words(sources, chapters, looks)
-    return _filled(name, said, lacking, sections, looks, data)
+    progress("writing")
+    only = [part for part, _ in parts]
+    name = title or report_title(only, len(tunings))
+    if not parts:
+        key, heading, content = sections[0]
+        sections[0] = (key, heading, joined([remarks, content]))
+    return _filled(name, data_summary(sources, only), sections, colors, data)
 
 
-def _by_dimension(
-    chapters: Sequence[Chapter], looks: Looks, section: Callable[[Chapter, Looks], Markup]
+def _remarks(lines: Sequence[str], colors: Colors) -> Markup:
+    items = tag("ul", *(tag("li", colors.in_text(line)) for line in lines))
+    return tag("div", tag("b", "Notes"), items, class_="missing") if lines else Markup("")
+
+
+def _named(tables: Sequence[Table], section: Section) -> dict[str, Table]:
+    """Return tables by name; the names in the page have the section's key, too."""
+    return {t.name: replace(t, name=f"{t.name}-{section.key}") for t in tables}
+
+
+def _limited(courses: Sequence[Course]) -> list[str]:
+    """Return the data of as many runs as the size allows; at least one."""
+    texts: list[str] = []
+    size = 0
+    for course in courses:
+        text = json.dumps(course_data(course), separators=(",", ":"))
+        size += len(text)
+        if size > MAX_HISTORY_SIZE and texts:
+            break
+        texts.append(text)
+    return texts
+
+
+def _each(
+    parts: Sequence[tuple[Section, dict[str, Table]]],
+    content: Callable[[Section, dict[str, Table]], Markup],
 ) -> Markup:
-    if len(chapters) == 1:
-        return section(chapters[0], looks)
+    """Return the content of every section, with a heading for each if there are several."""
+    if len(parts) == 1:
+        return content(*parts[0])
     return joined(
-        joined([tag("h3", f"{c.dimension}-D", class_="dimension"), section(c, looks)])
-        for c in chapters
+        joined([tag("h3", part.title, class_="dimension"), content(part, of)]) for part, of in parts
     )
 
 
-def _title(chapters: Sequence[Chapter], tunings: Sequence[TuningView]) -> str:
-    if not chapters:
-        return "A tuning" if len(tunings) == 1 else f"{len(tunings)} tunings"
-    methods = list(dict.fromkeys(m for c in chapters for m in c.methods))
-    names = str(listed(methods)) if len(methods) <= 3 else f"{len(methods)} methods"
-    where = " and ".join(f"{c.dimension}-D" for c in chapters)
-    functions = sorted({f for c in chapters for f in c.functions})
-    on = f"{len(functions)} BBOB functions" if len(functions) > 1 else f"BBOB {functions[0]}"
-    return f"{names} on {on}, {where}"
-
-
-def _csv(chapters: Sequence[Chapter], tunings: Sequence[TuningView]) -> dict[str, str]:
-    made: dict[str, str] = {}
-    for c in chapters:
-        D = c.dimension
-        made[f"overview-{D}"] = csv_text(overview_records(c))
-        made[f"classes-{D}"] = csv_text(class_records(c))
-        made[f"art-{D}"] = csv_text(art_records(c))
-        if c.verdict.tests:
-            made[f"adapting-{D}"] = csv_text(adapting_records(c))
-        if c.pairs:
-            made[f"pairs-{D}"] = csv_text(pair_records(c).records)
-    for t in tunings:
-        made |= t.csv()
-    return made
+def _published(results: Results, colors: Colors) -> tuple[Markup, list[Table]]:
+    """Return our numbers beside the paper's, the cells folded; nothing if there are none."""
+    found = against_paper(results)
+    if not found:
+        return Markup(""), []
+    summary, each = paper_summary(found), [paper_table(one) for one in found]
+    folded = [
+        tag("details", tag("summary", colors.name(one.method), tag("span", "cell by cell",
+            class_="said")), shown(table, colors))
+        for one, table in zip(found, each, strict=True)
+    ]  # fmt: skip
+    head = tag("h3", "Against the published table")
+    return joined([head, shown(summary, colors, titled=False), *folded]), [summary, *each]
 
 
 def _filled(
     title: str,
-    said: Markup,
-    lacking: Sequence[Markup],
+    summary: str,
     sections: Sequence[tuple[str, str, Markup]],
-    looks: Looks,
+    colors: Colors,
     data: dict[str, Any],
 ) -> str:
-    items = tag("ul", *(tag("li", line) for line in lacking))
-    box = tag("div", tag("b", "To be known"), items, class_="missing") if lacking else Markup("")
     body = joined(
-        tag("section", tag("h2", name), box if i == 0 else "", content, id=key)
-        for i, (key, name, content) in enumerate(sections)
+        tag("section", tag("h2", name), content, id=key) for key, name, content in sections
     )
     menu = joined(tag("a", name, href=f"#{key}") for key, name, _ in sections)
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    heading = [tag("h1", title), tag("p", summary, class_="subtitle") if summary else ""]
     parts = {
         "title": tag("title", title),
-        "style": _read("report.css") + looks.style(),
-        "heading": joined([tag("h1", title), tag("p", said, class_="subtitle") if said else ""]),
+        "style": _read("report.css") + colors.style(),
+        "heading": joined(heading),
         "menu": menu,
         "body": body,
+        "mark": markup(MARK),
         "version": markup(versions().get("uaos", "")),
         "data": _packed(text),
         "plotly": _plotly(),
@@ -179,10 +205,9 @@ def _filled(
 
 @cache
 def _plotly() -> str:
-    """Plotly's script, from the installed package."""
-    from plotly.offline import get_plotlyjs
-
-    return _packed(get_plotlyjs())
+    """Return Plotly's script, from the installed package."""
+    plotly = optional("plotly.offline", "an interactive report", "Plotly", "report")
+    return _packed(plotly.get_plotlyjs())
 
 
 def _read(name: str) -> str:
@@ -190,5 +215,5 @@ def _read(name: str) -> str:
 
 
 def _packed(text: str) -> str:
-    """Compressed, as text: a third of the size, unpacked by every browser since 2023."""
+    """Return text compressed: a third of the size, unpacked by every browser since 2023."""
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()

@@ -1,160 +1,165 @@
-"""Runtime profiles: the curves for the script, thinned, and where they stand on the page."""
+"""Runtime profiles and running times: figures, tables, and what the script draws."""
 
 from typing import Any
 
-import numpy as np
-
-from uaos.analysis.ecdf import Ecdf
-from uaos.analysis.restarts import ROOM
-from uaos.problems.bbob import GROUPS
-from uaos.reporting import figures
-from uaos.reporting.report.chapter import Chapter, Panel
-from uaos.reporting.report.html import Markup, joined, tag, whole
-from uaos.reporting.report.looks import Looks
-from uaos.reporting.report.pictures import image, plot
+from uaos.analysis.section import Section
+from uaos.analysis.table import Table
+from uaos.analysis.text import typeset
+from uaos.reporting.figures import figure, figures
+from uaos.reporting.figures._profiles import DECADE, UNIT, X_LABEL, Y_LABEL, Panel, Profiles
+from uaos.reporting.report.colors import Colors
+from uaos.reporting.report.html import Markup, image, joined, picture, plot, tag
+from uaos.reporting.report.overview import shown
 from uaos.reporting.style import Style
-
-#: Places to a power of ten at which a curve is noted: finer than a screen shows.
-DECADE = 80
-# Shares are written as whole numbers of this unit.
-_UNIT = 10_000
 
 # Inches of the profile over all functions, which stands alone.
 _WIDE = 6.0
-
-_X = "evaluations / dimension"
-_Y = "share of (function, target) pairs"
-
-
-def curve_data(curve: Ecdf, end: float) -> list[list[int]]:
-    """A curve as steps: places on the logarithmic grid, and the share from there on."""
-    places = np.arange(np.floor(DECADE * np.log10(max(end, 1.0))) + 1)
-    shares = np.round(_UNIT * curve.at(10.0 ** (places / DECADE))).astype(int)
-    steps = np.flatnonzero(np.diff(shares, prepend=0))
-    return [steps.tolist(), shares[steps].tolist()]
+_PROFILES = ("ecdf-overall", "ecdf-groups", "ecdf-functions")
+_HEADINGS = {"ecdf-groups": "By group of functions", "ecdf-functions": "By function"}
 
 
-def profile_data(chapter: Chapter) -> dict[str, Any]:
-    """All profiles of a chapter, for the script."""
-    panels = {}
-    longest = max(10.0, chapter.budget / chapter.dimension)
-    for panel in chapter.panels():
-        lines: list[dict[str, Any] | None] = []
-        for method in chapter.methods:
-            raw = chapter.profile(method, panel, restarts=False)
-            again = chapter.profile(method, panel, restarts=True)
-            if raw is None or again is None:
-                lines.append(None)
-                continue
-            end = _budget(chapter, method, panel) / chapter.dimension
-            lines.append({
-                "raw": curve_data(raw, end), "again": curve_data(again, ROOM * longest),
-                "end": round(end, 2),
-            })  # fmt: skip
-        reference = chapter.reference(panel)
-        panels[panel.key] = {
-            "title": f"{panel.title}, {chapter.dimension}-D", "lines": lines,
-            "best": None if reference is None else curve_data(reference, ROOM * longest),
-        }  # fmt: skip
+def profile_data(section: Section) -> dict[str, Any]:
+    """Return all profiles of a section for the script."""
+    panels: dict[str, Any] = {}
+    ends = {}
+    for kind, restarts in (("again", True), ("raw", False)):
+        for name in _drawn(section):
+            of = figure(name).data(section, restarts=restarts)
+            ends[kind] = of.end
+            for key, panel in figure(name).interactive(of).items():  # type: ignore[misc]
+                found = panels.setdefault(
+                    key, {"title": panel["title"], "reference": panel["reference"],
+                          "lines": [None] * len(section.methods)},
+                )  # fmt: skip
+                for method, line in panel["lines"].items():
+                    at = section.methods.index(method)
+                    found["lines"][at] = (found["lines"][at] or {"end": line["end"]}) | {
+                        kind: line["steps"]
+                    }
+    name = section.reference.name if section.reference else ""
     return {
-        "methods": list(chapter.methods), "decade": DECADE, "unit": _UNIT, "panels": panels,
-        "end": {"raw": longest, "again": ROOM * longest}, "x": _X, "y": _Y,
+        "methods": list(section.methods), "decade": DECADE, "unit": UNIT, "panels": panels,
+        "end": ends, "x": X_LABEL, "y": Y_LABEL, "reference": name,
     }  # fmt: skip
 
 
-def _budget(chapter: Chapter, method: str, panel: Panel) -> int:
-    of = chapter.results.of(method, chapter.dimension)
-    return max(int(r.budgets.max()) for r in of if r.function in panel.functions)
+def _drawn(section: Section) -> list[str]:
+    """Return the figures of profiles that a section has."""
+    names = ["ecdf-overall"] if section.shared else []
+    names += ["ecdf-groups"] if section.shared and len(section.groups) > 1 else []
+    return [*names, "ecdf-functions"]
 
 
-def profile_section(chapter: Chapter, looks: Looks) -> Markup:
-    """The profiles overall, by class and by function."""
-    D, results = chapter.dimension, chapter.results
-    panels = chapter.panels()
-    classes = [p for p in panels if p.key in GROUPS]
-    functions = [p for p in panels if _is_function(p)]
-    style = Style(order=looks.order)
-    parts: list[object] = [_controls(D)]
-    if chapter.shared:
-        said = f"Runtime profiles, {D}-D. {_overall_words(chapter, panels[0])}"
-        still = image(figures.ecdf_overall(results, D, style=Style(_WIDE, order=looks.order)), said)
-        parts.append(plot("profile", static=still, dimension=D, panel="all", label=said))
-    parts.append(tag("p", _caption(chapter), class_="note"))
-    if len(classes) > 1:
-        still = image(
-            figures.ecdf_classes(results, D, style=style), f"The same in each class, {D}-D."
-        )
-        parts += [tag("h4", "By class of functions"), _multiples(classes, D, still)]
-    if len(functions) > 1:
-        still = image(
-            figures.ecdf_functions(results, D, style=style), f"The same on each function, {D}-D."
-        )
-        parts += [tag("h4", "By function"), _multiples(functions, D, still)]
-    return joined(parts)
+def profile_section(section: Section, colors: Colors) -> Markup:
+    """Return the profiles overall, by group and by function."""
+    parts: list[object] = [_controls(section.key)]
+    style = Style(order=colors.order)
+    for name in _drawn(section):
+        kind = figure(name)
+        of = kind.data(section)
+        if name == "ecdf-overall":
+            text = f"Runtime profiles, {section.title}. {_in_words(section)}"
+            still = image(kind.draw(of, Style(_WIDE, order=colors.order)), text)
+            parts += [plot("profile", static=still, section=section.key, panel="all", label=text),
+                      tag("p", _caption(section), class_="note")]  # fmt: skip
+        elif len(of.panels) > 1:
+            still = image(kind.draw(of, style), f"{kind.help}, {section.title}")
+            parts += [tag("h4", _HEADINGS[name]), _multiples(of, section, still)]
+    return joined([*parts, other_figures("profiles", section, colors, _PROFILES)])
 
 
-def _is_function(panel: Panel) -> bool:
-    return panel.key[1:].isdigit()
+def other_figures(
+    place: str, section: Section, colors: Colors, known: tuple[str, ...] = ()
+) -> Markup:
+    """Return the images of all other figures that belong to a part of the report."""
+    found = [f for f in figures().values() if f.in_report == place and f.name not in known]
+    style = Style(order=colors.order)
+    return joined(
+        picture(image(f.draw(f.data(section), style), f"{f.help}, {section.title}"), f.caption)
+        for f in found
+    )
 
 
-def _controls(dimension: int) -> Markup:
-    """Which methods are shown, and how their runs count; for all profiles at once."""
+def running_time_section(section: Section, table: Table, colors: Colors) -> Markup:
+    """Return the table of running times with its filters, and further figures."""
+    return joined([
+        other_figures("running-times", section, colors),
+        tag("div", _filters(section), shown(table, colors), class_="filtered running"),
+    ])  # fmt: skip
+
+
+def _controls(key: str) -> Markup:
+    """Return switches for all profiles: which methods are shown, and how their runs count."""
     options = (
-        ("again", "with restarts", "Runs that failed are run again, simulated, as COCO does"),
+        ("again", "with restarts", "Runs that failed are continued by simulated restarts"),
         ("raw", "as they were run", "Each run counts up to its end"),
     )
     boxes = [
-        tag("label", tag("input", type="radio", name=f"restarts-{dimension}", value=value,
+        tag("label", tag("input", type="radio", name=f"restarts-{key}", value=value,
                          checked=value == "again"), f" {text}", title=title)
         for value, text, title in options
     ]  # fmt: skip
     runs = tag("fieldset", tag("legend", "Runs", class_="hidden"), *boxes, class_="switch")
-    keys = tag("div", class_="keys", data_keys="profile", data_dimension=dimension)
+    keys = tag("div", class_="keys", data_keys="profile", data_section=key)
     return tag("div", keys, runs, class_="panel-tools screen")
 
 
-def _multiples(panels: list[Panel], dimension: int, still: Markup) -> Markup:
-    """Small multiples: buttons that open the profile in full size."""
+def _multiples(of: Profiles, section: Section, still: Markup) -> Markup:
+    """Return small multiples: buttons that open the profile in full size."""
+    starts = {members[0] for members in section.results.groups.values()}
     drawn = [
         tag("button", tag("span", panel.title, class_="title"),
-            tag("div", class_="live", data_plot="profile", data_dimension=dimension,
+            tag("div", class_="live", data_plot="profile", data_section=section.key,
                 data_panel=panel.key, data_small="1"),
-            type="button", class_=f"multiple {_start(panel)}".strip(), data_enlarge=panel.key,
-            data_dimension=dimension, aria_haspopup="dialog")
-        for panel in panels
+            type="button", class_="multiple first" if _starts_row(panel, starts) else "multiple",
+            data_enlarge=panel.key, data_section=section.key, aria_haspopup="dialog")
+        for panel in of.panels
     ]  # fmt: skip
     grid = tag("div", *drawn, class_="multiples screen")
     return joined([grid, tag("div", still, class_="static")])
 
 
-def _start(panel: Panel) -> str:
-    """The first function of a class begins a row, where a row has room for a whole class."""
-    if not _is_function(panel):
-        return ""
-    return "first" if any(panel.functions[0] == members[0] for members in GROUPS.values()) else ""
+def _starts_row(panel: Panel, starts: set[str]) -> bool:
+    """Return whether a panel is the first function of a group, which begins a row."""
+    return panel.functions == (panel.key,) and panel.key in starts and len(starts) > 1
 
 
-def _overall_words(chapter: Chapter, panel: Panel) -> str:
-    """What the picture shows, for those who do not see it."""
+def _in_words(section: Section) -> str:
+    """Return what the figure shows, for those who do not see it."""
     reached = []
-    for method in chapter.methods:
-        curve = chapter.profile(method, panel, restarts=False)
+    for method in section.methods:
+        curve = section.profile(method, section.shared, restarts=False)
         if curve is not None:
             reached.append(f"{method} reaches {curve.reached:.0%} of the pairs")
-    return "Within the budget " + ", ".join(reached) + "."
+    return f"Within the budget {', '.join(reached)}."
 
 
-def _caption(chapter: Chapter) -> Markup:
-    budgets = sorted({int(r.budgets.max()) for r in chapter.runs})
-    each = " or ".join(whole(b) for b in budgets[:4]) + (" …" if len(budgets) > 4 else "")
-    known = any(chapter.reference(p) is not None for p in chapter.panels())
-    best = (
-        " The dashed line is best 2009: for each target, the best aRT of those of BBOB-2009."
-        if known
-        else ""
-    )
-    return Markup(
+def _caption(section: Section) -> str:
+    dashed = ""
+    if section.reference is not None:
+        dashed = (
+            f" The dashed line is {section.reference.name}: for each target, its average running "
+            "time."
+        )
+    return typeset(
         "Share of (function, target) pairs reached, over evaluations divided by the dimension; 51 "
-        "targets from 10² to 10⁻⁸. Higher and further left is better. A cross marks the budget of "
-        f"{each} evaluations; beyond it, runs that failed are run again, simulated.{best}"
+        "targets from 1e2 to 1e-8. Higher and further left is better. A cross marks the budget; "
+        f"beyond it, failed runs are continued by simulated restarts.{dashed}"
     )
+
+
+def _filters(section: Section) -> Markup:
+    options = [tag("option", "all functions", value="")]
+    if len(section.groups) > 1:
+        groups = [tag("option", g.name, value=f"group:{g.name}") for g in section.groups]
+        options.append(tag("optgroup", *groups, label="groups"))
+    single = [
+        tag("option", section.function_title(f), value=f"function:{f}") for f in section.functions
+    ]
+    options.append(tag("optgroup", *single, label="functions"))
+    menus = [tag("label", "Functions ", tag("select", *options, data_filter="where"))]
+    if len(section.methods) > 1:
+        names = [tag("option", "all methods", value="")]
+        names += [tag("option", m, value=f"method:{m}") for m in section.methods]
+        menus.append(tag("label", "Methods ", tag("select", *names, data_filter="who")))
+    return tag("div", *menus, class_="filters screen")

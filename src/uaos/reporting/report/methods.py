@@ -4,59 +4,59 @@ from collections.abc import Mapping
 from typing import Any
 
 from uaos.errors import UaosError
-from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.de.operators import Operator
-from uaos.optimizers.de.settings import Settings
 from uaos.params import parameters
-from uaos.reporting.report.html import Markup, joined, tag
-from uaos.reporting.report.looks import Looks
+from uaos.reporting.report.colors import Colors
+from uaos.reporting.report.html import Markup, code, joined, tag
 from uaos.selection.bibliography import short
 from uaos.selection.components import FAMILIES
 from uaos.selection.describe import QUESTIONS, SYMBOLS, describe
 from uaos.selection.method import toml_text
 
 
-def recipe(name: str, stored: Mapping[str, Any], looks: Looks, *, opened: bool = False) -> Markup:
-    """A method as its store has it; folded, until somebody asks."""
+def recipe(name: str, stored: Mapping[str, Any], colors: Colors, *, opened: bool = False) -> Markup:
+    """Return a method as its store has it, folded."""
     if "library" in stored:
-        kept = {k: v for k, v in stored.items() if k not in ("version", "name")}
-        values = ", ".join(f"{k} {v}" for k, v in kept.items())
-        return _folded(name, "another library’s algorithm", tag("p", values), looks, opened)
+        rest = {k: v for k, v in stored.items() if k not in ("version", "name")}
+        values = ", ".join(f"{k} {v}" for k, v in rest.items())
+        return _folded(name, "another library’s algorithm", tag("p", values), colors, opened)
     try:
         entry = Configuration.from_dict(stored)
     except UaosError as error:
-        said = f"Made of parts that are not known here ({error}). As it is stored:"
-        body = joined([tag("p", said), _file(toml_text(stored))])
-        return _folded(name, "", body, looks, opened)
+        text = f"Made of parts that are not known here ({error}). As stored:"
+        body = joined([tag("p", text), _file(toml_text(stored))])
+        return _folded(name, "", body, colors, opened)
     parts = [tag("p", text) for text in (entry.note, entry.reference) if text]
-    if not isinstance(entry.settings, Settings):
-        shown = ", ".join(f"{k} {v}" for k, v in entry.settings.items()) or "default settings"
-        parts += [tag("p", f"{entry.optimizer}: {shown}."), _file(entry.to_toml())]
-        return _folded(name, entry.optimizer, joined(parts), looks, opened)
-    if entry.method is None:
-        parts.append(tag("p", "A single operator: there is nothing to select."))
-    else:
+    if entry.method is not None:
         parts.append(tag("ol", *_steps(entry), class_="steps"))
-    parts += [_operators(entry), _settings(entry), _file(entry.to_toml())]
-    return _folded(name, _summary(entry), joined(parts), looks, opened)
+    elif entry.optimizer == DE:
+        parts.append(tag("p", "A single operator: there is nothing to select."))
+    if entry.optimizer == DE:
+        parts += [_operators(entry), _settings(entry)]
+    else:
+        values = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in entry.settings.items())
+        parts.append(tag("p", f"Optimizer: {entry.optimizer}. {values}".strip()))
+    parts.append(_file(entry.to_toml()))
+    return _folded(name, _summary(entry), joined(parts), colors, opened)
 
 
 def symbols() -> Markup:
-    """What the letters of the equations stand for."""
+    """Return what the symbols of the equations stand for."""
     parts = SYMBOLS.split("`")
-    said = [tag("code", part) if i % 2 else part for i, part in enumerate(parts)]
-    return tag("p", "In the equations, ", *said, class_="note")
+    text = [tag("code", part) if i % 2 else part for i, part in enumerate(parts)]
+    return tag("p", "In the equations, ", *text, class_="note")
 
 
-def _folded(name: str, said: str, body: Markup, looks: Looks, opened: bool) -> Markup:
-    head = tag("summary", looks.called(name), tag("span", said, class_="said"))
+def _folded(name: str, summary: str, body: Markup, colors: Colors, opened: bool) -> Markup:
+    head = tag("summary", colors.name(name), tag("span", summary, class_="said"))
     return tag("details", head, body, class_="recipe", open=opened)
 
 
 def _summary(entry: Configuration) -> str:
-    """The components in one line, and who proposed them."""
+    """Return the components in one line, and who proposed them."""
     if entry.method is None:
-        made = "single operator"
+        made = "single operator" if entry.optimizer == DE else entry.optimizer
     else:
         made = " · ".join(getattr(entry.method, f).name.replace("_", " ") for f in FAMILIES)
     cited = short(entry.reference) if entry.reference else ""
@@ -68,12 +68,11 @@ def _steps(entry: Configuration) -> list[Markup]:
     for family in FAMILIES:
         component = getattr(entry.method, family)
         about = describe(component)
-        declared = parameters(component)
         values = [
             f"{p.symbol or n} = {getattr(component, n)}"
             if not p.symbol or p.symbol == n
             else f"{n} ({p.symbol}) = {getattr(component, n)}"
-            for n, p in declared.items()
+            for n, p in parameters(component).items()
         ]
         scaled = ""
         if family == "reward" and entry.method is not None:
@@ -113,17 +112,11 @@ def _settings(entry: Configuration) -> Markup:
         # An F or CR that every operator replaces by its own is not part of the recipe.
         unused = key in ("F", "CR") and own and all(getattr(m, key) is not None for m in own)
         if key != "pool" and not unused:
-            table = isinstance(value, Mapping)
-            shown = ", ".join(f"{k} {v}" for k, v in value.items()) if table else value
-            parts.append(f"{key.replace('_', ' ') if key != 'top_NP' else key} {shown}")
+            is_rule = isinstance(value, Mapping)
+            text = ", ".join(f"{k} {v}" for k, v in value.items()) if is_rule else value
+            parts.append(f"{key.replace('_', ' ') if key != 'top_NP' else key} {text}")
     return tag("p", "Differential evolution: ", ", ".join(parts), ".")
 
 
 def _file(text: str) -> Markup:
     return tag("details", tag("summary", "As a file (TOML)"), code(text), class_="file")
-
-
-def code(text: str) -> Markup:
-    """Text to be copied, with the button that does it."""
-    button = tag("button", "copy", type="button", class_="copy screen", aria_label="Copy this text")
-    return tag("div", tag("pre", text, tabindex="0"), button, class_="code")

@@ -1,0 +1,289 @@
+"""A section of a comparison: runs that are ranked, tested and drawn together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uaos.analysis.art import TABLE_TARGETS, AverageRunningTime, running_times
+from uaos.analysis.ecdf import Ecdf, area, combined, ecdf, of_times
+from uaos.analysis.results import Results, Runs
+from uaos.analysis.statistics import Pairs, Ranking, Scores, friedman, pairwise, scores
+from uaos.analysis.text import ranges
+from uaos.errors import InvalidParameter, Missing
+from uaos.problems import Reference, reference, titles
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a method did on some of the functions."""
+
+    method: str
+    rank: float
+    solved: int
+    runs: int
+
+    @property
+    def share(self) -> float:
+        """The share of the runs that were solved; NaN without runs."""
+        return self.solved / self.runs if self.runs else np.nan
+
+
+@dataclass(frozen=True)
+class Group:
+    """How the methods did on a group of functions, best mean rank first, with their tests."""
+
+    name: str
+    functions: tuple[str, ...]
+    problems: int
+    standings: tuple[Standing, ...]
+    pairs: Pairs
+
+    @property
+    def leaders(self) -> tuple[str, ...]:
+        """The method with the best mean rank, or those that share it; none without problems."""
+        best = min((s.rank for s in self.standings if self.problems), default=0.0)
+        return tuple(s.method for s in self.standings if s.rank == best)
+
+    def standing(self, method: str) -> Standing:
+        """Return how a method did."""
+        return next(s for s in self.standings if s.method == method)
+
+
+@dataclass(frozen=True)
+class Section:
+    """Runs that are ranked, tested and drawn together.
+
+    Where functions exist in several dimensions there is a section for each dimension; otherwise
+    one section holds all problems, each one's evaluations divided by its own dimension.
+
+    Parameters
+    ----------
+    results
+        The runs.
+    seed
+        Of the simulated restarts.
+    """
+
+    results: Results
+    seed: int = 1
+
+    @property
+    def dimension(self) -> int | None:
+        """The dimension of all problems; None if they differ."""
+        found = self.results.dimensions
+        return found[0] if len(found) == 1 else None
+
+    @property
+    def key(self) -> str:
+        """What names the section in files: the dimension, or "all"."""
+        return "all" if self.dimension is None else str(self.dimension)
+
+    @property
+    def title(self) -> str:
+        """The dimensions, and whether targets are relative; what tables and figures say."""
+        text = self.dimensions
+        return f"{text}, relative targets" if self.results.relative else text
+
+    @property
+    def dimensions(self) -> str:
+        """The dimensions: 20-D, or 2-D to 10-D."""
+        found = self.results.dimensions
+        return f"{found[0]}-D" if len(found) == 1 else f"{found[0]}-D to {found[-1]}-D"
+
+    @cached_property
+    def methods(self) -> tuple[str, ...]:
+        """The methods."""
+        return self.results.methods
+
+    @cached_property
+    def functions(self) -> tuple[str, ...]:
+        """The functions that any method was run on."""
+        return self.results.functions
+
+    @cached_property
+    def shared(self) -> tuple[str, ...]:
+        """The functions that every method was run on."""
+        each = [{r.function for r in self.results.of(m)} for m in self.methods]
+        return tuple(f for f in self.functions if all(f in of for of in each))
+
+    @cached_property
+    def runs(self) -> dict[tuple[str, str], Runs]:
+        """The runs by method and function, in the order of the methods."""
+        return {(m, r.function): r for m in self.methods for r in self.results.of(m)}
+
+    @cached_property
+    def budget(self) -> float:
+        """The largest budget of a run, in evaluations / D."""
+        return max(float(r.budgets.max()) / r.dimension for r in self.runs.values())
+
+    @cached_property
+    def longest(self) -> float:
+        """The longest run, in evaluations / D."""
+        return max(float(r.evaluations.max()) / r.dimension for r in self.runs.values())
+
+    # Tests
+
+    @cached_property
+    def scores(self) -> Scores:
+        """The scores on the problems that every method was run on."""
+        return scores(list(self.runs.values()), self.methods)
+
+    @cached_property
+    def ranking(self) -> Ranking:
+        """Mean ranks and Friedman's test."""
+        return friedman(self.scores)
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """The tests of all pairs over the problems."""
+        return pairwise(self.scores) if self.scores.problems else Pairs()
+
+    @cached_property
+    def function_pairs(self) -> Pairs:
+        """The tests of all pairs with each function counted once."""
+        return pairwise(self.scores.by_function()) if self.scores.problems else Pairs()
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """The groups of functions."""
+        return tuple(self._group(name, of) for name, of in self.results.groups.items())
+
+    @cached_property
+    def overall(self) -> Group:
+        """All functions."""
+        return self._group("all", self.functions, self.pairs)
+
+    def _group(self, name: str, functions: tuple[str, ...], pairs: Pairs | None = None) -> Group:
+        part = self.scores if pairs is not None else self.scores.on(functions)
+        ranking = self.ranking if pairs is not None else friedman(part)
+        standings = []
+        for method in self.methods:
+            of = [self.runs[method, f] for f in functions if (method, f) in self.runs]
+            rank = ranking.rank(method)
+            standings.append(Standing(method, rank, sum(r.solved for r in of), sum(map(len, of))))
+        count = len(part.problems)
+        standings.sort(key=lambda s: (s.rank if count else 0.0, -s.solved))
+        if pairs is None:
+            pairs = pairwise(part) if count else Pairs()
+        return Group(name, functions, count, tuple(standings), pairs)
+
+    # Running times and profiles
+
+    @cached_property
+    def reference(self) -> Reference | None:
+        """The published running times of the suite, if there are any for these functions."""
+        found = reference(self.results.suite)
+        has_times = found is not None and any(
+            found.running_times(f, r.dimension) is not None for (_, f), r in self.runs.items()
+        )
+        return found if has_times else None
+
+    def reference_times(self, function: str) -> NDArray[np.float64] | None:
+        """Return the reference's aRT to the 51 targets; None if it is not known."""
+        if self.reference is None:
+            return None
+        return self.reference.running_times(function, self.dimension_of(function))
+
+    def dimension_of(self, function: str) -> int:
+        """Return the dimension of a function."""
+        return next(r.dimension for (_, f), r in self.runs.items() if f == function)
+
+    def function_title(self, function: str) -> str:
+        """Return a function's name, with what it is called where the suite says so."""
+        return f"{function} {titles(self.results.suite).get(function, '')}".rstrip()
+
+    @cached_property
+    def running_times(self) -> Mapping[tuple[str, str], list[AverageRunningTime]]:
+        """The aRT to the targets of the tables, by method and function."""
+        return {
+            (m, f): running_times(r, TABLE_TARGETS, reference=self.reference_times(f),
+                                  seed=self.seed)
+            for (m, f), r in self.runs.items()
+        }  # fmt: skip
+
+    def profile(self, method: str, functions: tuple[str, ...], *, restarts: bool) -> Ecdf | None:
+        """Return a method's profile over those of the functions that it was run on."""
+        of = [self.runs[method, f] for f in functions if (method, f) in self.runs]
+        curves = [ecdf(r, restarts=restarts, seed=self.seed) for r in of]
+        return combined(curves) if curves else None
+
+    def reference_profile(self, functions: tuple[str, ...]) -> Ecdf | None:
+        """Return the profile of the reference's aRT; None if it is not known everywhere."""
+        times = [(self.reference_times(f), self.dimension_of(f)) for f in functions]
+        curves = [of_times(t, dimension) for t, dimension in times if t is not None]
+        return combined(curves) if curves and len(curves) == len(times) else None
+
+    def area(self, method: str, functions: tuple[str, ...], limit: float, restarts: bool) -> float:
+        """Return the area under a method's profile: the mean of those of the functions."""
+        of = [self.runs[method, f] for f in functions if (method, f) in self.runs]
+        areas = [area(r, limit, restarts=restarts, seed=self.seed) for r in of]
+        return float(np.mean(areas)) if areas else np.nan
+
+    # What the reader has to know
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What has to be known before the numbers are trusted."""
+        notes = []
+        if self.results.relative:
+            notes.append(relative_note(self.results.relative))
+        if self.scores.omitted:
+            shared, every = len(self.scores.problems), len(self.scores.problems)
+            notes.append(
+                f"Tests and ranks use the {shared} of {every + self.scores.omitted} problems that "
+                "every method was run on."
+            )
+        budgets: dict[str, list[str]] = {}
+        for method in self.methods:
+            budgets.setdefault(self.budget_text(method), []).append(method)
+        if len(budgets) > 1:
+            each = "; ".join(f"{b} for {', '.join(m)}" for b, m in budgets.items())
+            notes.append(f"The budgets differ: {each}.")
+        return tuple(notes)
+
+    def budget_text(self, method: str | None = None) -> str:
+        """Return the largest budget, of a method or of all: evaluations, or a multiple of D."""
+        of = [r for (m, _), r in self.runs.items() if method in (None, m)]
+        if self.dimension is not None:
+            return f"{max(int(r.budgets.max()) for r in of):,}"
+        return f"{max(float(r.budgets.max()) / r.dimension for r in of):,.0f}·D"
+
+
+def relative_note(problems: tuple[str, ...]) -> str:
+    """Return what has to be said where optima are not known."""
+    return (
+        "Targets are relative to the best value of any run in these stores, in percent of the "
+        f"distance from the median first value, for: {ranges(problems)}."
+    )
+
+
+def sections(results: Results, *, seed: int = 1) -> list[Section]:
+    """Divide results into sections."""
+    if not results.runs:
+        failed = sum(results.failed.values())
+        more = f"; {failed} failed" if failed else ""
+        raise Missing(f"there are no finished runs of these methods and functions{more}")
+    if _is_divided(results):
+        return [Section(results.select(dimension=d), seed) for d in results.dimensions]
+    return [Section(results, seed)]
+
+
+def section(results: Results, dimension: int | None = None, *, seed: int = 1) -> Section:
+    """Return the section of a dimension, or the only one."""
+    found = sections(results, seed=seed)
+    if dimension is not None and dimension not in results.dimensions:
+        known = ", ".join(map(str, results.dimensions))
+        raise InvalidParameter("dimension", dimension, f"one of those in the results: {known}")
+    if dimension is not None:
+        return Section(results.select(dimension=dimension), seed)
+    if len(found) > 1:
+        known = ", ".join(map(str, results.dimensions))
+        raise Missing(f"the runs have several dimensions; choose one with --dim: {known}")
+    return found[0]
+
+
+def _is_divided(results: Results) -> bool:
+    return len({(f, d) for _, f, d in results.runs}) > len(results.functions)

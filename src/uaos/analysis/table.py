@@ -1,0 +1,346 @@
+"""One table type, shown in the terminal, as Markdown, LaTeX, HTML or CSV."""
+
+import csv
+import html
+import io
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from uaos.analysis.text import superscript, typeset
+from uaos.files import check_output, whole_file
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+#: Kinds of columns: names of methods, other words, numbers, and words that head a block of rows.
+METHOD, TEXT, NUMBER, BLOCK = "method", "text", "number", "block"
+# A terminal narrower than this shows cells without their small print.
+_WIDE = 110
+# HTML tables with more rows scroll under their heads; LaTeX tables with more run over pages.
+_LONG = 40
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "∞": r"$\infty$", "–": "--", "−": "$-$", "★": r"$\star$", "↓": r"$\downarrow$",
+    "≤": r"$\leq$", "·": r"$\cdot$", "×": r"$\times$", "α": r"$\alpha$", "χ": r"$\chi$",
+    "²": "$^2$", "’": "'", "“": "``", "”": "''", "…": r"\dots{}", "ε": r"$\varepsilon$",
+    "\u202f": r"\,", "\u00a0": "~",
+}  # fmt: skip
+_MINUS = re.compile(r"(?<![\w.])-(?=\d)")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell.
+
+    Parameters
+    ----------
+    text
+        What is shown.
+    value
+        What the column is sorted by; the text itself if None.
+    minor
+        Small print after the text, such as a dispersion.
+    marks
+        Signs with an exponent, such as ``("★", 3)`` for p < 10⁻³; exponent 1 stands for p < 0.05.
+    bold
+        Whether the cell is the best of its kind.
+    warning
+        Whether the reader should look at it.
+    share
+        A share of 1 that HTML shades.
+    detail
+        What HTML shows when the pointer is over the cell.
+    """
+
+    text: str
+    value: float | str | None = None
+    minor: str = ""
+    marks: tuple[tuple[str, int], ...] = ()
+    bold: bool = False
+    warning: bool = False
+    share: float | None = None
+    detail: str = ""
+
+    @property
+    def plain(self) -> str:
+        """Everything in one string."""
+        signs = "".join(s + (superscript(k) if k > 1 else "") for s, k in self.marks)
+        flag = " !" if self.warning else ""
+        return f"{self.text}{signs}{f' {self.minor}' if self.minor else ''}{flag}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """Cells; `kind` is "reference" for rows that others are compared with, "winner" or ""."""
+
+    cells: tuple[Cell, ...]
+    kind: str = ""
+    filters: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    Parameters
+    ----------
+    name
+        What its file is called.
+    title
+        The heading.
+    columns
+        Each column's title and kind: METHOD, TEXT, NUMBER or BLOCK. A word of a BLOCK column is
+        shown once, above the rows that share it.
+    rows
+        What is shown.
+    records
+        The numbers themselves, one observation each, for files that programs read.
+    note
+        What the reader has to know.
+    """
+
+    name: str
+    title: str
+    columns: tuple[tuple[str, str], ...]
+    rows: tuple[Row, ...]
+    records: tuple[Mapping[str, Any], ...] = ()
+    note: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        title: str,
+        columns: Mapping[str, str],
+        rows: Iterable[Sequence[object] | Row],
+        records: Iterable[Mapping[str, Any]] | None = None,
+        note: str = "",
+    ) -> "Table":
+        """Make a table from texts, cells or rows; records are the texts unless given."""
+        made = tuple(_row(row) for row in rows)
+        titles = tuple(columns)
+        if records is None:
+            records = [
+                dict(zip(titles, (_value(c) for c in row.cells), strict=True)) for row in made
+            ]
+        return cls(name, title, tuple(columns.items()), made, tuple(records), note)
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The titles of the columns."""
+        return tuple(title for title, _ in self.columns)
+
+    def texts(self) -> list[tuple[str, ...]]:
+        """Every row as plain strings."""
+        return [tuple(cell.plain for cell in row.cells) for row in self.rows]
+
+    def to_markdown(self, level: int = 3) -> str:
+        """Render as Markdown, with the title as a heading."""
+        marks = [" :-- " if kind != NUMBER else " --: " for _, kind in self.columns]
+        rule = "|" + "|".join(marks) + "|"
+        lines = [f"{'#' * level} {self.title}", "", _pipes(self.titles), rule]
+        for row in self.rows:
+            lines.append(_pipes(f"**{c.plain}**" if c.bold else c.plain for c in row.cells))
+        return "\n".join([*lines, "", *([self.note, ""] if self.note else [])])
+
+    def to_csv(self) -> str:
+        """Render the records as CSV."""
+        written = io.StringIO()
+        if self.records:
+            columns = dict.fromkeys(key for record in self.records for key in record)
+            writer = csv.DictWriter(written, list(columns), lineterminator="\n", restval="")
+            writer.writeheader()
+            writer.writerows(self.records)
+        return written.getvalue()
+
+    def to_latex(self) -> str:
+        """Render as LaTeX; it takes the packages booktabs and, for long tables, longtable."""
+        align = "".join("r" if kind == NUMBER else "l" for _, kind in self.columns)
+        head = " & ".join(map(_latex, self.titles)) + r" \\"
+        body, previous = [], ""
+        for row in self.rows:
+            cells, first = [_latex_cell(c) for c in row.cells], row.cells[0].text
+            if self.columns[0][1] == BLOCK:
+                if previous and first != previous:
+                    body.append(r"\midrule")
+                cells[0] = "" if first == previous else cells[0]
+                previous = first
+            body.append(" & ".join(cells) + r" \\")
+        note = rf"\par\smallskip{{\footnotesize {_latex(self.note)}}}" if self.note else ""
+        caption = rf"\caption{{{_latex(self.title)}}}\label{{tab:{self.name}}}"
+        if len(self.rows) > _LONG:
+            parts = [rf"\begin{{longtable}}{{{align}}}", caption + r" \\", r"\toprule", head,
+                     r"\midrule", r"\endfirsthead", r"\toprule", head, r"\midrule", r"\endhead",
+                     *body, r"\bottomrule", r"\end{longtable}", note]  # fmt: skip
+        else:
+            parts = [r"\begin{table}", r"\centering", caption, rf"\begin{{tabular}}{{{align}}}",
+                     r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}",
+                     note, r"\end{table}"]  # fmt: skip
+        return "\n".join(part for part in parts if part) + "\n"
+
+    def to_rich(self, width: int) -> "RenderableType":
+        """Render for a terminal of so many columns."""
+        from rich.console import Group
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        made = RichTable(
+            box=None, padding=(0, 2, 0, 0), pad_edge=False, title=Text(self.title),
+            title_justify="left", title_style="bold",
+        )  # fmt: skip
+        for title, kind in self.columns:
+            made.add_column(title, justify="right" if kind == NUMBER else "left", overflow="fold")
+        previous = ""
+        for row in self.rows:
+            cells = list(row.cells)
+            if width < _WIDE:
+                cells = [replace(cell, minor="") for cell in cells]
+            if self.columns[0][1] == BLOCK:
+                first = cells[0].text
+                cells[0] = replace(cells[0], text="" if first == previous else first)
+                previous = first
+            made.add_row(*(Text(cell.plain, style=_style(cell, row)) for cell in cells))
+        note = [Text(self.note, style="dim")] if self.note else []
+        return Group(made, *note, Text(""))
+
+    def to_html(
+        self, *, method: Callable[[str], str] = html.escape, show_title: bool = True,
+        download: bool = True,
+    ) -> str:  # fmt: skip
+        """Render as HTML that a script can sort, filter and save.
+
+        Parameters
+        ----------
+        method
+            Renders the name of a method.
+        show_title
+            Whether the title is seen, or only read aloud because a heading says the same.
+        download
+            Whether there is a button that saves the records as CSV.
+        """
+        head = "".join(
+            f'<th scope="col" data-column="{i}"{_words(kind)}><button type="button">'
+            f"{html.escape(typeset(title))}</button></th>"
+            for i, (title, kind) in enumerate(self.columns)
+        )
+        body = "".join(self._html_row(row, method) for row in self.rows)
+        title = html.escape(typeset(self.title))
+        hidden = "" if show_title else ' class="hidden"'
+        look = "scroll long" if len(self.rows) > _LONG else "scroll"
+        note = f'<p class="note">{html.escape(typeset(self.note))}</p>' if self.note else ""
+        button = (
+            f'<button type="button" class="csv" data-csv="{html.escape(self.name)}" '
+            f'title="Save “{title}” as CSV">CSV</button>'
+            if download
+            else ""
+        )
+        return (
+            f'<div class="{look}" tabindex="0" role="region" aria-label="{title}">'
+            f'<table data-table="{html.escape(self.name)}"><caption{hidden}><span>{title}</span>'
+            f"</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+            f'<div class="under">{note}{button}</div>'
+        )
+
+    def _html_row(self, row: Row, method: Callable[[str], str]) -> str:
+        cells = []
+        for i, (cell, (_, kind)) in enumerate(zip(row.cells, self.columns, strict=True)):
+            tag = "th" if i == 0 else "td"
+            scope = ' scope="row"' if i == 0 else ""
+            cells.append(f"<{tag}{scope}{_attributes(cell, kind)}>{_inner(cell, kind, method)}"
+                         f"</{tag}>")  # fmt: skip
+        look = f' class="{row.kind}"' if row.kind else ""
+        data = "".join(f' data-{k}="{html.escape(str(v))}"' for k, v in row.filters.items())
+        return f"<tr{look}{data}>{''.join(cells)}</tr>"
+
+
+def write_csv(tables: Sequence[Table], folder: Path, *, overwrite: bool = False) -> list[Path]:
+    """Write the records into a folder, which may be new: one file for each name of a table.
+
+    A file that is there is replaced if it has the same columns, otherwise only with `overwrite`.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {}
+    for name in dict.fromkeys(table.name for table in tables):
+        same = [table for table in tables if table.name == name]
+        text = replace(same[0], records=sum((t.records for t in same), ())).to_csv()
+        if text:
+            path = folder / f"{name}.csv"
+            texts[path] = text
+            check_output(path, columns=text.partition("\n")[0], overwrite=overwrite)
+    for path, text in texts.items():
+        with whole_file(path) as part:
+            part.write_text(text, encoding="utf-8")
+    return list(texts)
+
+
+def _row(given: Sequence[object] | Row) -> Row:
+    if isinstance(given, Row):
+        return given
+    return Row(tuple(c if isinstance(c, Cell) else Cell(str(c)) for c in given))
+
+
+def _value(cell: Cell) -> float | str:
+    return cell.text if cell.value is None else cell.value
+
+
+def _pipes(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _latex(text: str) -> str:
+    return _MINUS.sub("$-$", "".join(_LATEX.get(sign, sign) for sign in text))
+
+
+def _latex_cell(cell: Cell) -> str:
+    text = _latex(cell.text)
+    text = rf"\textbf{{{text}}}" if cell.bold else text
+    signs = "".join(f"$^{{{_latex(s).strip('$')}{k if k > 1 else ''}}}$" for s, k in cell.marks)
+    minor = rf" {{\footnotesize {_latex(cell.minor)}}}" if cell.minor else ""
+    return f"{text}{signs}{minor}" + (r"\,!" if cell.warning else "")
+
+
+def _style(cell: Cell, row: Row) -> str:
+    if cell.warning:
+        return "bold red"
+    if row.kind == "reference":
+        return "dim"
+    return "bold" if cell.bold else ""
+
+
+def _words(kind: str) -> str:
+    return "" if kind == NUMBER else ' class="words"'
+
+
+def _attributes(cell: Cell, kind: str) -> str:
+    looks = ["words" if kind != NUMBER else "", "best" if cell.bold else "",
+             "share" if cell.share is not None else "", "never" if cell.text == "∞" else "",
+             "warning" if cell.warning else "", "wrap" if len(cell.text) > 60 else ""]  # fmt: skip
+    look = " ".join(filter(None, looks))
+    found = f' class="{look}"' if look else ""
+    if cell.value is not None:
+        is_nan = isinstance(cell.value, float) and math.isnan(cell.value)
+        found += f' data-sort="{"" if is_nan else html.escape(str(cell.value))}"'
+    if cell.share is not None:
+        share = 0.0 if math.isnan(cell.share) else cell.share
+        found += f' style="--s:{100 * share:.0f}%"'
+    return found
+
+
+def _inner(cell: Cell, kind: str, method: Callable[[str], str]) -> str:
+    if kind == METHOD and cell.text not in ("", "–"):
+        names = cell.text.split(", ") if not isinstance(cell.value, str) else [cell.text]
+        return ", ".join(method(name) for name in names)
+    text = html.escape(typeset(cell.text))
+    signs = "".join(
+        f'<span class="star" title="{"p < 0.05" if k < 2 else f"p < 1e-{k}"}">{s}'
+        f"{superscript(k) if k > 1 else ''}</span>"
+        for s, k in cell.marks
+    )
+    minor = f"<small> {html.escape(typeset(cell.minor))}</small>" if cell.minor else ""
+    inner = f"{text}{minor}{signs}{' !' if cell.warning else ''}"
+    return f'<span title="{html.escape(cell.detail)}">{inner}</span>' if cell.detail else inner

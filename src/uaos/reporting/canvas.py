@@ -1,0 +1,243 @@
+"""What figures are made of: axes with margins, ticks, legends, names beside lines, panels."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uaos.reporting.style import GREY, SMALL, TEXT, TICK, LineStyle, Style, text_width
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Inches: a line of a legend, the handle and the gap beside a name, the edges of the figure.
+_LEGEND_LINE, _HANDLE, _COLUMN_GAP, _EDGE = 0.138, 0.21, 0.18, 0.05
+# Points of the smallest font for names.
+_SMALLEST = 5.5
+
+
+def axes_with_margins(figure: Any, left: float, bottom: float, right: float, top: float) -> Any:
+    """Add axes with margins in inches."""
+    width, height = figure.get_size_inches()
+    return figure.add_axes(
+        (left / width, bottom / height, 1 - (left + right) / width, 1 - (bottom + top) / height)
+    )
+
+
+def fitted(
+    figure: Any, names: Sequence[str], size: float, width: float, *, bold: bool = False
+) -> tuple[float, list[str]]:
+    """Return a font size and the names, so that the widest is within `width` inches.
+
+    Names are shortened where the smallest font does not suffice.
+    """
+    widest = text_width(figure, names, size, bold=bold)
+    size = max(min(size, size * width / widest), min(size, _SMALLEST))
+    cut = []
+    for name in names:
+        left = name
+        while len(left) > 2 and text_width(figure, [left], size, bold=bold) > width + 1e-9:
+            left = left.removesuffix("…")[:-1] + "…"
+        cut.append(left)
+    return size, cut
+
+
+def decades(axis: Any, most: int) -> None:
+    """Put ticks at powers of ten on a logarithmic axis, at most `most` of them."""
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    low, high = np.sort(axis.get_view_interval())
+    powers = np.arange(np.ceil(np.log10(low) - 1e-9), np.floor(np.log10(high) + 1e-9) + 1)
+    step = -(-len(powers) // most)
+    axis.set_major_locator(FixedLocator([float(p) for p in 10.0 ** powers[::step]]))
+    axis.set_minor_locator(NullLocator())
+
+
+def legend_size(figure: Any, names: Sequence[str], width: float) -> tuple[int, float, float]:
+    """Return the columns of a legend with these names in `width` inches, its width and height."""
+    each = text_width(figure, names, TICK) + _HANDLE + _COLUMN_GAP
+    columns = max(1, min(len(names), int((width - 2 * _EDGE + _COLUMN_GAP / 2) / each)))
+    # As few columns as the rows need, so that the last row is full.
+    rows = -(-len(names) // columns)
+    columns = -(-len(names) // rows)
+    return columns, columns * each, rows * _LEGEND_LINE + 0.02
+
+
+def legend(figure: Any, handles: Sequence[Any], x: float, y: float, width: float) -> None:
+    """Add a legend below (x, y), in inches from the lower left corner; x is its middle."""
+    wide, high = figure.get_size_inches()
+    columns, _, _ = legend_size(figure, [str(h.get_label()) for h in handles], width)
+    figure.legend(
+        handles=handles, loc="upper center", bbox_to_anchor=(x / wide, y / high), ncols=columns,
+        fontsize=TICK, handlelength=1.6, columnspacing=1.2, handletextpad=0.5, labelspacing=0.3,
+        borderaxespad=0, borderpad=0,
+    )  # fmt: skip
+
+
+def handle(name: str, style: LineStyle, *, line: bool = True) -> Any:
+    """Return the legend handle of a method."""
+    from matplotlib.lines import Line2D
+
+    return Line2D(
+        [], [], color=style.color, linestyle=style.dash if line else "", marker=style.marker,
+        markersize=4, markeredgewidth=0, linewidth=1.2, label=name,
+    )  # fmt: skip
+
+
+# Inches from the axes to the marker before a name, from there to the name, and after the name.
+_LEAD, _NAME_GAP, _END = 0.22, 0.07, 0.05
+# Inches of a marker.
+_SQUARE = 4 / 72
+# Height of a line of text, in sizes of its font.
+_TEXT_LINE = 1.22
+
+
+class LineEnd(NamedTuple):
+    """The name of a line that ends at the height `y` of the right edge."""
+
+    name: str
+    y: float
+    style: LineStyle | None
+    bold: bool = False
+
+
+def names_width(figure: Any, names: Sequence[str], size: float = TEXT, bold: bool = False) -> float:
+    """Return the inches that names take to the right of the axes."""
+    return _LEAD + _NAME_GAP + text_width(figure, names, size, bold=bold) + _END
+
+
+def name_ends(axes: Any, ends: Sequence[LineEnd], size: float = TEXT) -> None:
+    """Write each name beside the end of its line, moved as far as other names require.
+
+    Names that do not fit beside the axes are written smaller.
+    """
+    from matplotlib.patches import Rectangle
+
+    figure, box = axes.figure, axes.get_window_extent()
+    width, height = box.size / figure.dpi
+    beside = figure.get_size_inches()[0] - box.x1 / figure.dpi - _LEAD - _NAME_GAP - _END
+    low, high = axes.get_ylim()
+    size = min(size, 72 * height / (_TEXT_LINE * max(len(ends) - 0.75, 1)))
+    bold = any(end.bold for end in ends)
+    size, names = fitted(figure, [end.name for end in ends], size, beside, bold=bold)
+    gap = _TEXT_LINE * size / 72 / height
+    wanted = np.array([(end.y - low) / (high - low) for end in ends])
+    # The topmost stays below a title that may reach over it.
+    places = spread(wanted, gap, 0.0, 1 - gap / 4)
+    for end, name, at, place in zip(ends, names, wanted, places, strict=True):
+        color = GREY if end.style is None else end.style.color
+        x = 1 + _LEAD / width
+        common: dict[str, Any] = {"color": color, "transform": axes.transAxes, "clip_on": False}
+        axes.plot([1, x], [at, place], linewidth=0.6, linestyle=":", **common)
+        if end.style is not None and end.style.hatch:
+            # Markers have no hatch.
+            square = Rectangle(
+                (x - _SQUARE / width / 2, place - _SQUARE / height / 2), _SQUARE / width,
+                _SQUARE / height, facecolor=color, hatch=end.style.hatch, edgecolor="white",
+                linewidth=0, transform=axes.transAxes, clip_on=False,
+            )  # fmt: skip
+            axes.add_artist(square)
+        elif end.style is not None:
+            axes.plot([x], [place], end.style.marker, markersize=72 * _SQUARE, mew=0, **common)
+        axes.text(
+            x + _NAME_GAP / width, place, name, transform=axes.transAxes, va="center_baseline",
+            ha="left", fontsize=size, color=GREY if end.style is None else None,
+            fontweight="bold" if end.bold else "normal",
+        )  # fmt: skip
+
+
+def spread(
+    wanted: NDArray[np.float64], gap: float, low: float = 0.0, high: float = 1.0
+) -> NDArray[np.float64]:
+    """Return places between `low` and `high`, at least `gap` apart, close to the wanted ones.
+
+    With t_i the places ascending, t_i - i·gap must not descend: the nearest such sequence is the
+    isotonic regression.
+    """
+    order = np.argsort(wanted, kind="stable")
+    steps = gap * np.arange(len(wanted))
+    near = _isotonic(wanted[order] - steps)
+    places = np.empty_like(wanted)
+    places[order] = np.clip(near, low, max(low, high - steps[-1])) + steps
+    return places
+
+
+def _isotonic(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the nearest sequence that does not descend, by pooling adjacent violators."""
+    blocks: list[tuple[float, int]] = []
+    for value in values:
+        total, size = float(value), 1
+        while blocks and blocks[-1][0] / blocks[-1][1] > total / size:
+            before = blocks.pop()
+            total, size = total + before[0], size + before[1]
+        blocks.append((total, size))
+    return np.concatenate([np.full(size, total / size) for total, size in blocks])
+
+
+# Inches: the margins, the gaps between panels, from the panels to the label below them.
+_LEFT, _RIGHT, _TOP = 0.44, 0.12, 0.20
+_ACROSS, _DOWN = 0.22, 0.23
+_BELOW, _LABEL = 0.20, 0.14
+
+
+def small_multiples(
+    style: Style,
+    width: float,
+    columns: int,
+    aspect: float,
+    titles: Sequence[str],
+    draw: Callable[[int, Any], object],
+    labels: tuple[str, str, str],
+    handles: Sequence[Any],
+) -> "Figure":
+    """Draw a grid of panels; `draw` is called with the number and the axes of each.
+
+    `labels` are those of x and y, and a shorter one of y. The legend fills the place of missing
+    panels if it fits there, otherwise it stands below.
+    """
+    rows = -(-len(titles) // columns)
+    panel = (width - _LEFT - _RIGHT - (columns - 1) * _ACROSS) / columns
+    tall, free = aspect * panel, rows * columns - len(titles)
+    with style.figure(width, 1.0) as figure:
+        names = [str(h.get_label()) for h in handles]
+        hole = free * panel + (free - 1) * _ACROSS
+        _, needed, high = legend_size(figure, names, hole)
+        inside = free > 0 and needed <= hole and high <= tall + _DOWN / 2
+        below = 0.04 if inside else 0.05 + legend_size(figure, names, width)[2]
+        bottom = _BELOW + _LABEL + below
+        height = _TOP + rows * tall + (rows - 1) * _DOWN + bottom
+        figure.set_size_inches(width, height)
+        grid = figure.subplots(
+            rows, columns, sharex=True, sharey=True, squeeze=False,
+            gridspec_kw={
+                "left": _LEFT / width, "right": 1 - _RIGHT / width, "bottom": bottom / height,
+                "top": 1 - _TOP / height, "wspace": _ACROSS / panel, "hspace": _DOWN / tall,
+            },
+        ).ravel()  # fmt: skip
+        widest = text_width(figure, titles, SMALL + 0.5)
+        # Into the gap beside it, unless a tick's number may stand there.
+        most = panel if free else panel + _ACROSS - 0.08
+        size = (SMALL + 0.5) * min(1.0, most / widest)
+        for i, (axes, title) in enumerate(zip(grid, titles, strict=False)):
+            draw(i, axes)
+            axes.set_title(title, fontsize=size, pad=2.5)
+            axes.tick_params(labelsize=SMALL)
+        for axes in grid[len(titles) :]:
+            axes.set_axis_off()
+        # The lowest panel of each column has the numbers, wherever the column ends.
+        for axes in grid[max(0, len(titles) - columns) : len(titles)]:
+            axes.tick_params(labelbottom=True)
+        decades(grid[0].xaxis, min(4, max(2, int(panel / 0.19))))
+        centre = (_LEFT + (width - _LEFT - _RIGHT) / 2, bottom + (height - _TOP - bottom) / 2)
+        most = 2 * min(centre[1], height - centre[1])
+        beside = labels[1] if text_width(figure, [labels[1]]) <= most else labels[2]
+        figure.text(0.05 / width, centre[1] / height, beside, rotation=90, va="center",
+                    ha="left", fontsize=TEXT)  # fmt: skip
+        figure.text(centre[0] / width, (bottom - _BELOW) / height, labels[0], ha="center",
+                    va="top", fontsize=TEXT)  # fmt: skip
+        if inside:
+            legend(figure, handles, width - _RIGHT - hole / 2, bottom + (tall + high) / 2, hole)
+        else:
+            legend(figure, handles, width / 2, below, width)
+    return figure

@@ -1,0 +1,160 @@
+"""One run: which operators it used, how probable they were, how close it came."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uaos.analysis.courses import Course
+from uaos.errors import Missing
+from uaos.optimizers.picture import PALETTE, shares, stack
+from uaos.reporting.canvas import LineEnd, decades, legend, legend_size, name_ends, names_width
+from uaos.reporting.figures import RUN, Figure
+from uaos.reporting.style import INK, TICK, LineStyle, Style, visible_on
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+# Names stand beside the bands if they take at most this share of the width.
+_NAMES = 0.4
+# Dashes for operators beyond the palette.
+_DASHES = ("-", (0, (4, 1.5)), (0, (1, 1)))
+# Errors are drawn no smaller: a run ends at 1e-8.
+_FLOOR = 1e-9
+
+
+@dataclass(frozen=True)
+class OperatorUse:
+    """The columns of a run's history that are drawn.
+
+    `blocks` are shares of the operators in up to 100 blocks, which end at `ends`.
+    """
+
+    title: str
+    operators: tuple[str, ...]
+    ends: NDArray[Any]
+    blocks: NDArray[np.float64]
+    evaluations: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+    best: NDArray[np.float64]
+    label: str
+    restarts: NDArray[np.int64]
+
+
+def data(course: Course) -> OperatorUse:
+    """Return shares, probabilities and the best error over the evaluations."""
+    h = course.history
+    if not len(h) or not h.operators:
+        raise Missing(f"{course.title}: the run has no history of operators")
+    again = np.diff(h.restarts, prepend=0) if "restarts" in h.columns else np.zeros(len(h))
+    best = h.best if course.optimum is None else np.maximum(h.best - course.optimum, _FLOOR)
+    ends, blocks = shares(h, "evaluations")
+    return OperatorUse(
+        course.title, h.operators, ends, blocks, h.evaluations, h.counts, h.probabilities,
+        best, "best value" if course.optimum is None else "best error",
+        h.evaluations[np.flatnonzero(again)],
+    )  # fmt: skip
+
+
+def draw(of: OperatorUse, style: Style) -> "Drawing":
+    """Draw shares above, the method's probabilities in the middle, the best error below.
+
+    The probabilities are those from which the selection chooses: the chances of the operators if
+    it is proportional, while a greedy one takes the largest.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    width = style.inches("page")
+    with style.figure(width, 1.0) as figure:
+        names = of.operators
+        needed = names_width(figure, names)
+        # Names beside their bands need no colour to be understood; a column is too narrow.
+        beside = needed < _NAMES * width
+        left, right, top = 0.52, needed if beside else 0.20, 0.24
+        below = 0.02 if beside else 0.02 + legend_size(figure, names, width)[2]
+        bottom = 0.38 + below
+        height = top + bottom + min(4.2, max(3.0, 0.5 * width))
+        figure.set_size_inches(width, height)
+        upper, middle, lower = figure.subplots(
+            3, 1, sharex=True, height_ratios=(3, 2, 2),
+            gridspec_kw={
+                "left": left / width, "right": 1 - right / width, "bottom": bottom / height,
+                "top": 1 - top / height, "hspace": 0.16,
+            },
+        )  # fmt: skip
+        stack(upper, of.ends, of.blocks, names)
+        _probabilities(middle, of)
+        _descent(lower, of)
+        upper.set_ylabel("share of evaluations")
+        middle.set_ylabel("probability")
+        upper.set_ylim(0, 1)
+        upper.set_yticks([0, 0.5, 1])
+        for axes in (middle, lower):
+            axes.grid(True)
+        lower.set_xlim(0, of.ends[-1])
+        lower.set_xlabel("evaluations")
+        lower.xaxis.set_major_locator(MaxNLocator(5 if width < 5 else 8, steps=[1, 2, 5, 10]))
+        lower.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}")
+        upper.set_title(of.title, fontsize=TICK)
+        for axes in (upper, middle, lower):
+            axes.yaxis.set_label_coords(-(left - 0.17) / (width - left - right), 0.5)
+        if beside:
+            top_of = np.cumsum(of.blocks[-1])
+            name_ends(upper, [
+                LineEnd(name, float(top_of[k] - of.blocks[-1, k] / 2),
+                        LineStyle(PALETTE[k % len(PALETTE)], "s"))
+                for k, name in enumerate(names)
+            ])  # fmt: skip
+        else:
+            # In the order of the bands: the topmost first.
+            bands = upper.get_legend_handles_labels()[0][::-1]
+            legend(figure, bands, width / 2, below, width)
+    return figure
+
+
+def _probabilities(axes: Any, of: OperatorUse) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    for k in range(len(of.operators)):
+        axes.plot(
+            of.evaluations, of.probabilities[:, k], linewidth=0.9,
+            color=visible_on(PALETTE[k % len(PALETTE)], "#ffffff"),
+            linestyle=_DASHES[k // len(PALETTE) % len(_DASHES)],
+        )  # fmt: skip
+    axes.set_ylim(0, None)
+    axes.yaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 2.5, 5, 10]))
+
+
+def _descent(axes: Any, of: OperatorUse) -> None:
+    axes.plot(of.evaluations, of.best, color=INK, linewidth=1.2)
+    axes.set_ylabel(of.label)
+    finite = of.best[np.isfinite(of.best)]
+    if len(finite) and finite.min() > 0 and finite.max() > 10 * finite.min():
+        axes.set_yscale("log")
+        decades(axes.yaxis, 4)
+    for k, at in enumerate(of.restarts):
+        axes.axvline(at, color="0.6", linewidth=0.8, linestyle=":", label="" if k else "restart")
+    if len(of.restarts):
+        axes.legend(frameon=False, fontsize=TICK)
+
+
+def interactive(of: OperatorUse) -> dict[str, Any]:
+    """Return the run as the report's script reads it; shares are in thousandths."""
+    made = np.maximum(of.counts.sum(axis=1, keepdims=True), 1)
+    return {
+        "title": of.title, "operators": list(of.operators),
+        "evaluations": of.evaluations.tolist(),
+        "shares": np.round(1000 * of.counts / made).astype(int).T.tolist(),
+        "probabilities": np.round(1000 * of.probabilities).astype(int).T.tolist(),
+        "best": [float(f"{e:.6g}") if np.isfinite(e) else None for e in of.best],
+        "label": of.label, "restarts": of.restarts.tolist(),
+    }  # fmt: skip
+
+
+FIGURE = Figure(
+    "operators", "operators, probabilities and error in one run", RUN, data, draw,
+    options=("dim", "method", "function", "instance", "problem", "repetition"),
+    interactive=interactive,
+)  # fmt: skip

@@ -1,0 +1,247 @@
+"""A tuning: who won, who survived, what mattered, and the values drawn over the races."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from uaos.analysis.section import Section
+from uaos.analysis.table import NUMBER, TEXT, Cell, Row, Table
+from uaos.analysis.text import count, duration, number
+from uaos.analysis.tuning import Numbers, Shares, frequencies, importance
+from uaos.errors import InvalidFile, UaosError
+from uaos.reporting.figures import figure
+from uaos.reporting.figures.tuning_frequencies import family_index
+from uaos.reporting.report.colors import Colors
+from uaos.reporting.report.html import Markup, image, joined, plot, tag
+from uaos.reporting.report.methods import recipe
+from uaos.reporting.report.overview import shown
+from uaos.reporting.sources import TuningEntry
+from uaos.reporting.style import DEFAULT
+from uaos.selection.components import FAMILIES
+
+
+class TuningView:
+    """One tuning, read once."""
+
+    def __init__(self, entry: TuningEntry, number: int) -> None:
+        self.entry, self.number = entry, number
+        store, tuning = entry.store, entry.tuning.id
+        try:
+            self.frequencies = frequencies(store, tuning)
+            self.races = figure("tuning-survival").data((store, tuning))
+            self.importance = importance(store, tuning)
+        except UaosError:
+            raise
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidFile(
+                f"{store.path}: the record of tuning {tuning} cannot be read "
+                f"({type(error).__name__}: {error}); it may be of an older uaos"
+            ) from error
+        self.candidates = {c.id: c for c in store.candidates(tuning)}
+        self.steps = store.steps(tuning)
+        elites = store.elites(tuning)
+        last = elites[-1].iteration if elites else 0
+        self.elites = [e for e in elites if e.iteration == last]
+
+    @property
+    def key(self) -> str:
+        """What its plots and tables are called."""
+        return f"tuning-{self.number}"
+
+    @property
+    def best(self) -> Mapping[str, Any] | None:
+        """The configuration that won, or leads so far; None before the end of the first race."""
+        if not self.elites:
+            return None
+        stored: Mapping[str, Any] | None = self.entry.tuning.data.get("best")
+        if stored is None:
+            key = self.candidates[self.elites[0].candidate].configuration
+            stored = self.entry.store.configuration(key, "tuned").to_dict()
+        return stored
+
+    def tested_in(self, section: Section) -> str | None:
+        """Return the method of the results that the tuning found."""
+        best, known = self.best, section.results.configurations
+        if best is None or len(section.methods) < 2 or not section.scores.problems:
+            return None
+        return next((m for m in section.methods if _same(known.get(m, {}), best)), None)
+
+    def data(self) -> dict[str, Any]:
+        """Return what the script draws."""
+        drawn = tuple(self.frequencies.values())
+        found: dict[str, Any] = figure("tuning-frequencies").interactive(drawn)  # type: ignore[misc]
+        survival = figure("tuning-survival").interactive(self.races)  # type: ignore[misc]
+        return found | {"races": survival, "problems": [s.instance for s in self.steps]}
+
+    def tables(self) -> list[Table]:
+        """Return survivors and importance; and all candidates, for files only."""
+        setup: list[Mapping[str, Any]] = self.entry.tuning.setup["space"]
+        names = [v["name"] for v in setup]
+        candidates = [
+            {"candidate": c.id, "race": c.iteration, "parent": c.parent, "origin": c.origin,
+             **{name: c.values.get(name, "") for name in names}}
+            for c in self.candidates.values()
+        ]  # fmt: skip
+        every = Table.of(f"{self.key}-candidates", "Candidates", {}, [], candidates)
+        return [*([self._survivors(names)] if self.elites else []),
+                *([self._importance()] if self.importance else []), every]  # fmt: skip
+
+    def _survivors(self, names: list[str]) -> Table:
+        rows, records = [], []
+        for elite in self.elites:
+            values = self.candidates[elite.candidate].values
+            main = " · ".join(str(values[f]).replace("_", " ") for f in FAMILIES if f in values)
+            rest = ", ".join(f"{k} {values[k]}" for k in self.frequencies
+                             if k in values and k not in FAMILIES)  # fmt: skip
+            text = "; ".join(filter(None, (main, rest)))
+            rows.append(Row((
+                Cell(str(elite.rank), float(elite.rank)), Cell(text),
+                Cell(number(elite.mean_cost, ".3g"), elite.mean_cost),
+                Cell(str(elite.instances), float(elite.instances)),
+                Cell(str(elite.candidate), float(elite.candidate)),
+            ), "winner" if elite.rank == 1 else ""))  # fmt: skip
+            records.append({**elite._asdict(), **{n: values.get(n, "") for n in names}})
+        columns = {"rank": TEXT, "configuration": TEXT, "mean cost": NUMBER, "problems": NUMBER,
+                   "candidate": NUMBER}  # fmt: skip
+        return Table.of(f"{self.key}-survivors", "Survivors, best first", columns, rows, records,
+                        self._test())  # fmt: skip
+
+    def _test(self) -> str:
+        tested = [s for s in self.steps if np.isfinite(s.pvalue)]
+        if not tested:
+            return "No test was made: too few problems."
+        rule = self.entry.tuning.setup["rules"].get("test", "friedman")
+        last = tested[-1]
+        return (
+            f"Last test ({rule}), in race {last.iteration}: p = {last.pvalue:.2g}. Survivors that "
+            "do not differ significantly are ordered by their ranks."
+        )
+
+    def _importance(self) -> Table:
+        top = max(one.share for one in self.importance) or 1.0
+        rows = [
+            [one.name, Cell(f"{one.share:.0%}", one.share, share=one.share / top),
+             Cell(f"{one.noise:.0%}", one.noise), "yes" if one.share > one.noise else "no"]
+            for one in self.importance
+        ]  # fmt: skip
+        columns = {"parameter": TEXT, "share": NUMBER, "noise": NUMBER, "more than noise": TEXT}
+        return Table.of(
+            f"{self.key}-importance",
+            "Variance of the candidates’ ranks explained by each parameter", columns, rows,
+            [one._asdict() for one in self.importance],
+            note="One parameter at a time, less what chance would explain (ε²). Parameters that "
+            "were inherited together share the credit, so shares need not add up to 1. Noise: "
+            "twice the standard deviation of the share of a parameter without effect.",
+        )  # fmt: skip
+
+    def section(self, colors: Colors, several: bool) -> Markup:
+        """Return the tuning on the page."""
+        store, tuning = self.entry.store, self.entry.tuning.id
+        tables = {t.name.removeprefix(f"{self.key}-"): t for t in self.tables()}
+        survival, drawn = figure("tuning-survival"), figure("tuning-frequencies")
+        parts: list[object] = [tag("p", self._lead(), class_="lead")]
+        if several:
+            parts.insert(0, tag("h3", f"Tuning {tuning} of {self.entry.name}"))
+        parts += [tag("p", line) for line in self._summary()]
+        if "survivors" in tables:
+            parts += [shown(tables["survivors"], colors), self._winner(colors)]
+        if "importance" in tables:
+            parts += [tag("h4", "Which parameters mattered"), shown(tables["importance"], colors)]
+        words = self._survival_in_words()
+        parts += [
+            tag("h4", "Candidates left in each race"),
+            plot("survival", static=image(survival.draw(self.races, DEFAULT), words),
+                 tuning=self.number, label=words, caption=survival.caption),
+            tag("h4", "Values drawn"),
+            tag("p", "The share of each choice among the candidates drawn for a race, and the "
+                "values of each number with their median, race by race. A star marks the "
+                "winner’s."),
+            self._panels(),
+            tag("div", tag("p"), tag("button", "CSV", type="button", class_="csv",
+                data_csv=f"{self.key}-candidates", title="Save all candidates as CSV"),
+                class_="under"),
+        ]  # fmt: skip
+        if self.elites:
+            still = image(drawn.draw(drawn.data((store, tuning)), DEFAULT), self._drawn_in_words())
+            parts.append(tag("div", still, class_="static"))
+        return tag("section", *parts, id=self.key)
+
+    def _lead(self) -> str:
+        if not self.elites:
+            return "The first race is not over yet."
+        best = self.elites[0]
+        values = self.candidates[best.candidate].values
+        made = " · ".join(str(values[f]).replace("_", " ") for f in FAMILIES if f in values)
+        state = "won" if self.entry.tuning.finished else "leads so far"
+        return f"{made or f'Candidate {best.candidate}'} {state}."
+
+    def _summary(self) -> list[str]:
+        setup, used = self.entry.tuning.setup, self.steps[-1].runs_used
+        problems = setup.get("problems", setup.get("instances", ()))
+        text = (
+            f"{used:,} of {count(setup['runs'], 'run')} of at most {setup['budget']} evaluations "
+            f"on {count(len(problems), 'training problem')} ({setup['training_set']}), in "
+            f"{count(len(self.races), 'race')}; {count(len(self.candidates), 'candidate')} with "
+            f"{count(len(self.frequencies), 'free parameter')}; objective {setup['objective']}, "
+            f"seed {setup['seed']}, tuner {setup['tuner']}."
+        )
+        seconds = self.steps[-1].elapsed
+        lines = [text + (f" It took {duration(seconds)}." if np.isfinite(seconds) else "")]
+        if not self.entry.tuning.finished:
+            lines.append("The tuning is not finished; the same uaos tune command continues it.")
+        return lines
+
+    def _winner(self, colors: Colors) -> Markup:
+        if self.best is None:
+            return Markup("")
+        name = "the winner" if self.entry.tuning.finished else "the leader"
+        return recipe(name, self.best, colors)
+
+    def _panels(self) -> Markup:
+        every = sorted(self.frequencies.values(),
+                       key=lambda o: (isinstance(o, Numbers), family_index(o.name)))  # fmt: skip
+        own = [one for one in every if one.winner is not None]
+        rest = [one for one in every if one.winner is None]
+        if not own:
+            return _multiples(rest, self.number)
+        folded = tag("details", tag("summary", f"{count(len(rest), 'parameter')} that the winner "
+                     "does not have"), _multiples(rest, self.number), class_="screen")  # fmt: skip
+        return joined([_multiples(own, self.number), folded if rest else ""])
+
+    def _drawn_in_words(self) -> str:
+        each = " ".join(_panel_in_words(one) for one in self.frequencies.values())
+        return f"Values drawn in each race: {each}"
+
+    def _survival_in_words(self) -> str:
+        each = [f"race {s.iteration} from {len(s.candidates)} to {s.alive[-1]}"
+                for s in self.races if s.alive]  # fmt: skip
+        return f"Candidates left: {', '.join(each)}."
+
+
+def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    parts = ("method", "de", "optimizer")
+    return all(one.get(part) == other.get(part) for part in parts)
+
+
+def _multiples(panels: list[Shares | Numbers], tuning: int) -> Markup:
+    plots = [
+        tag("figure", tag("figcaption", one.name, class_="title"),
+            tag("div", class_="live", data_plot="choice" if isinstance(one, Shares) else "number",
+                data_tuning=tuning, data_name=one.name, data_label=_panel_in_words(one)),
+            class_="multiple")
+        for one in panels
+    ]  # fmt: skip
+    return tag("div", *plots, class_="multiples screen tuning")
+
+
+def _panel_in_words(one: Shares | Numbers) -> str:
+    """Return what a panel shows, for those who do not see it."""
+    if one.winner is None:
+        return f"{one.name}: the winner does not have it."
+    if isinstance(one, Shares):
+        at = [str(v) for v in one.values].index(str(one.winner))
+        first, last = one.shares[0, at], one.shares[-1, at]
+        return (f"{one.name}: {one.winner} won, drawn by {first:.0%} in the first race and "
+                f"{last:.0%} in the last.")  # fmt: skip
+    return f"{one.name}: the winner has {one.winner:g}, of {one.low:g} to {one.high:g}."

@@ -1,0 +1,245 @@
+"""What a report is made from: stores of benchmarks and of tunings, and single runs of them."""
+
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from uaos.analysis.courses import Course, alternate
+from uaos.analysis.results import Results
+from uaos.errors import InvalidFile, InvalidParameter
+from uaos.experiments.store import TUNING, RunTable, Span, Store, Tally, kind_of
+from uaos.problems import titles
+from uaos.tuning.records import Tuning
+from uaos.tuning.store import TuningStore
+
+#: What `--runs` expects.
+FORM = "method:function:instance, such as mix:8:3, or method:problem, comma-separated"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """The store of a benchmark, and what the results do not hold of it."""
+
+    store: Store
+    span: Span
+    tallies: dict[str, Tally]
+
+    @property
+    def name(self) -> str:
+        """The name of the file, without its folder."""
+        return self.store.path.name
+
+    @cached_property
+    def table(self) -> RunTable:
+        """The runs in columns."""
+        return self.store.table()
+
+    @cached_property
+    def failures(self) -> list[tuple[str, str]]:
+        """The method and the reason of each run that failed."""
+        return [(o.method, o.reason) for m, t in self.tallies.items() if t.failed
+                for o in self.store.outcomes(m) if o.status == "failed"]  # fmt: skip
+
+    @property
+    def waiting(self) -> int:
+        """Runs that are planned and neither done nor failed."""
+        return sum(max(0, t.total - t.done - t.failed) for t in self.tallies.values())
+
+
+@dataclass(frozen=True)
+class TuningEntry:
+    """One tuning of a store."""
+
+    store: TuningStore
+    tuning: Tuning
+
+    @property
+    def name(self) -> str:
+        """The name of the file, without its folder."""
+        return self.store.path.name
+
+
+class Sources:
+    """The open stores of a report; use it in a `with` statement."""
+
+    def __init__(self, paths: Sequence[str | os.PathLike[str]]) -> None:
+        if not paths:
+            raise InvalidParameter("stores", [], "at least one store of a benchmark or a tuning")
+        places = list(dict.fromkeys(Path(p) for p in paths))
+        self._open = ExitStack()
+        try:
+            opened = [self._open.enter_context(_opened(place)) for place in places]
+            self.experiments = tuple(
+                Experiment(s, s.plan, s.tallies()) for s in opened if s.kind != TUNING
+            )
+            self.results = Results.read(*(e.store.path for e in self.experiments))
+            self.tunings = tuple(
+                TuningEntry(store, tuning)
+                for store in opened
+                if isinstance(store, TuningStore)
+                for tuning in store.tunings()
+                if store.steps(tuning.id)
+            )
+            self._check(places)
+        except BaseException:
+            self._open.close()
+            raise
+
+    @cached_property
+    def seconds(self) -> float:
+        """Processor time of the runs; one that is in two stores counts once."""
+        each: dict[tuple[Any, ...], float] = {}
+        total = 0.0
+        for e in self.experiments:
+            if len(self.experiments) == 1:
+                return float(e.table.seconds.sum())
+            t = e.table
+            names = [p.name for p in t.problems]
+            for row in range(len(t)):
+                key = (t.methods[t.method[row]], names[t.problem[row]], int(t.repetition[row]))
+                each[key] = float(t.seconds[row])
+        return total + sum(each.values())
+
+    def _check(self, places: list[Path]) -> None:
+        if self.results.runs or self.tunings:
+            return
+        failed = sum(self.results.failed.values())
+        more = f" ({failed} failed; uaos bench {places[0]} --status says why)" if failed else ""
+        files = ", ".join(map(str, places))
+        raise InvalidFile(f"{files}: nothing is finished yet{more}; a report needs finished runs")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+
+def _opened(path: Path) -> Store:
+    return TuningStore.open(path) if kind_of(path) == TUNING else Store.open(path)
+
+
+# Single runs
+
+
+class ChosenRun(NamedTuple):
+    """A run that was asked for, by its problem or by function and instance."""
+
+    method: str
+    function: str
+    instance: int | None
+
+
+def parse_runs(
+    given: str | Iterable[str | Sequence[Any]] | None,
+) -> list[ChosenRun] | None:
+    """Return chosen runs from a string such as "mix:8:3,JADE:valley 2-D", or from tuples."""
+    if given is None:
+        return None
+    each: Iterable[Any] = given.split(",") if isinstance(given, str) else given
+    found = [_parsed(one) for one in each]
+    if not found:
+        raise InvalidParameter("runs", given, FORM)
+    return found
+
+
+def _parsed(one: Any) -> ChosenRun:
+    parts = one.strip().rsplit(":", 2) if isinstance(one, str) else one
+    if isinstance(one, str) and len(parts) == 3 and not parts[2].strip().isdigit():
+        parts = one.strip().split(":", 1)
+    try:
+        if len(parts) == 2:
+            method, problem = map(str, parts)
+            if not problem.strip() or problem.strip().isdigit():
+                raise ValueError
+            return ChosenRun(method, problem.strip(), None)
+        method, function, instance = parts
+        name = str(function)
+        return ChosenRun(str(method), f"f{name}" if name.isdigit() else name, int(instance))
+    except (TypeError, ValueError):
+        raise InvalidParameter("runs", one, FORM) from None
+
+
+def course_of(store: Store, row: int, table: RunTable) -> Course | None:
+    """Return a run with its history; None if it has none."""
+    record = table.problems[table.problem[row]]
+    method = table.methods[table.method[row]]
+    history = store.history(method, record.name, int(table.repetition[row]))
+    if history is None or not len(history):
+        return None
+    known = titles(store.suite).get(record.function, "")
+    return Course(
+        method, record.name, record.function, record.dimension, int(table.repetition[row]),
+        int(table.evaluations[row]), float(table.error[row]), bool(table.hits[row, -1] > 0),
+        history, None if np.isnan(record.optimum) else record.optimum,
+        f"{record.function} {known}".strip(),
+    )  # fmt: skip
+
+
+def chosen_courses(experiments: Sequence[Experiment], chosen: Sequence[ChosenRun]) -> list[Course]:
+    """Return the runs that were asked for."""
+    found = []
+    for one in chosen:
+        made = []
+        for e in experiments:
+            for row in _rows(e.table, one):
+                if (course := course_of(e.store, row, e.table)) is not None:
+                    made.append(course)
+        if not made:
+            text = ":".join(str(part) for part in one if part is not None)
+            allowed = "finished runs of a method of uaos in the stores"
+            raise InvalidParameter("runs", text, allowed)
+        found += made
+    return found
+
+
+def _rows(table: RunTable, one: ChosenRun) -> list[int]:
+    if one.method not in table.methods:
+        return []
+    problems = [
+        i for i, p in enumerate(table.problems)
+        if (one.instance is None and one.function == p.name)
+        or (one.instance is not None and (p.function, p.instance) == (one.function, one.instance))
+    ]  # fmt: skip
+    at = (table.method == table.methods.index(one.method)) & np.isin(table.problem, problems)
+    return [int(row) for row in np.flatnonzero(at & ~table.failed)]
+
+
+def representative_courses(experiments: Sequence[Experiment], order: Sequence[str]) -> list[Course]:
+    """Return, for each method with several operators, its median run on each function.
+
+    It is the median of the solved runs if there are any. The methods take turns as in `order`, each
+    beginning with the run in which its operator use changes most.
+    """
+    found: dict[tuple[str, str, int], Course] = {}
+    for e in experiments:
+        configurations = e.store.configurations()
+        for m, method in enumerate(e.table.methods):
+            if configurations.get(method, {}).get("method") is None:
+                continue
+            for key, row in _medians(e.table, m):
+                if (method, *key) not in found:
+                    course = course_of(e.store, row, e.table)
+                    if course is not None and len(course.history.operators) > 1:
+                        found[method, *key] = course
+    return alternate(found.values(), order)
+
+
+def _medians(table: RunTable, method: int) -> Iterable[tuple[tuple[str, int], int]]:
+    rows = np.flatnonzero((table.method == method) & ~table.failed)
+    kinds = [(p.function, p.dimension) for p in table.problems]
+    by_kind: dict[tuple[str, int], list[int]] = {}
+    for row in rows:
+        by_kind.setdefault(kinds[table.problem[row]], []).append(int(row))
+    for kind, members in by_kind.items():
+        at = np.array(members)
+        solved = at[table.hits[at, -1] > 0]
+        by = table.evaluations[solved] if len(solved) else table.best[at]
+        chosen = solved if len(solved) else at
+        yield kind, int(chosen[np.argsort(by, kind="stable")][(len(chosen) - 1) // 2])
