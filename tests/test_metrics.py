@@ -14,8 +14,12 @@ BEST_SO_FAR = 3.0
 def measure(name: str, parents, offspring, best_so_far) -> tuple[np.ndarray, np.ndarray]:
     """The metrics and the successes."""
     metric = components("metric")[name]()
-    values = metric.compute(parents, offspring, best_so_far)
-    return mask_failures(values, parents, offspring, metric.by_reference)[:2]
+    values, successes = (
+        metric.compute(parents, offspring, best_so_far),
+        np.empty(len(parents), bool),
+    )
+    mask_failures(values, successes, parents, offspring, metric.by_reference)
+    return values, successes
 
 
 @pytest.mark.parametrize(

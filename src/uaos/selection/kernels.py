@@ -65,22 +65,19 @@ def repair_fitness(parents: Array, offspring: Array) -> tuple[Array, Array]:
 
 @njit(cache=True)
 def mask_failures(
-    values: Array, parents: Array, offspring: Array, by_reference: bool
-) -> tuple[Array, Array, int]:
-    """Metrics and successes, and how many there are: an offspring that does not improve has 0.
+    metrics: Array, successes: Array, parents: Array, offspring: Array, by_reference: bool
+) -> int:
+    """Set the metrics of offspring that do not improve to 0, and mark and count the successes.
 
     An improving offspring is a success; `by_reference`, only if its metric is above 0.
     """
-    n = len(values)
-    metrics = np.zeros(n)
-    successes = np.zeros(n, np.bool_)
     n_successes = 0
-    for i in range(n):
-        if offspring[i] < parents[i]:
-            metrics[i] = saturate(values[i])
-            successes[i] = metrics[i] > 0.0 or not by_reference
-            n_successes += successes[i]
-    return metrics, successes, n_successes
+    for i in range(len(metrics)):
+        improves = offspring[i] < parents[i]
+        metrics[i] = saturate(metrics[i]) if improves else 0.0
+        successes[i] = improves and (metrics[i] > 0.0 or not by_reference)
+        n_successes += successes[i]
+    return n_successes
 
 
 @njit(cache=True)

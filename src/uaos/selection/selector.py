@@ -202,9 +202,10 @@ class Selector:
         if not all_finite:
             parents, offspring = repair_fitness(parents, offspring)
         best_so_far = min(self._best_so_far, least_parent)
-        values = self._metric(parents, offspring, best_so_far)
-        metrics, successes, n_successes = mask_failures(
-            values, parents, offspring, method.metric.by_reference
+        metrics = self._metric(parents, offspring, best_so_far)
+        successes = np.empty(len(metrics), dtype=bool)
+        n_successes = mask_failures(
+            metrics, successes, parents, offspring, method.metric.by_reference
         )
         self._memory.record(operators, metrics, successes, offspring)
         if self._reads_successes and n_successes == 0:
@@ -374,7 +375,7 @@ def _checked_compute(component: Component, length: int | None = None) -> Compute
         return compute
 
     def checked(*inputs: Any) -> Floats:
-        values = np.ascontiguousarray(compute(*inputs), dtype=np.float64)
+        values = np.array(compute(*inputs), dtype=np.float64, order="C")
         expected = len(inputs[0]) if length is None else length
         if values.shape != (expected,):
             raise InvalidComponent(
