@@ -52,7 +52,11 @@ def test_big_endian_and_strided_arrays_are_saved_by_value(tmp_path: Path) -> Non
     assert again["b"].tolist() == [0, 2, 4, 6, 8]
 
 
-@pytest.mark.parametrize("array", [np.array([object()]), np.array(["x"]), np.array([1j])], ids=str)
+@pytest.mark.parametrize(
+    "array",
+    [np.array([object()]), np.array(["x"]), np.array([1j])],
+    ids=["object", "string", "complex"],
+)
 def test_arrays_of_anything_but_numbers_and_flags_are_not_saved(
     array: np.ndarray, tmp_path: Path
 ) -> None:
