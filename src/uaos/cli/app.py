@@ -78,7 +78,7 @@ def _main(
         typer.Option(
             "--import",
             metavar="FILE.py",
-            help="Run this file first: it registers components of your own.",
+            help="Run this file first: it registers custom components and optimizers.",
         ),
     ] = None,
     version: Annotated[

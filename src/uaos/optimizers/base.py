@@ -24,6 +24,7 @@ from uaos.errors import (
     UaosError,
     UnknownName,
 )
+from uaos.jit import njit
 from uaos.optimizers.arguments import Array as Array
 from uaos.optimizers.arguments import (
     box,
@@ -213,16 +214,11 @@ class Optimizer(ABC):
                 f"values has shape {told.shape}; expected {(len(points),)}, one value for each "
                 "point of ask(). Nothing was changed"
             )
-        finite = np.isfinite(told)
-        if finite.all():
-            best = int(told.argmin())
-        else:
-            told[~finite] = np.nan
-            best = int(np.where(finite, told, np.inf).argmin())
+        best = _mark_failures(told)
         self._asked = self._single_values = self._single_told = None
         self.evaluations += len(told)
         self.iterations += 1
-        if told[best] < self.best_fitness:
+        if best >= 0 and told[best] < self.best_fitness:
             self.best_fitness = float(told[best])
             self.best_x = points[best].copy()
         self._learn(points, told)
@@ -532,6 +528,18 @@ def settings_of(cls: type[Optimizer]) -> dict[str, Any]:
         for p in given
         if p.kind is p.KEYWORD_ONLY and p.name not in _OF_EVERY_OPTIMIZER
     }
+
+
+@njit(cache=True, nogil=True)
+def _mark_failures(values: Array) -> int:
+    """Make every value that is not finite NaN; return the index of the lowest other, or -1."""
+    best = -1
+    for i in range(len(values)):
+        if not np.isfinite(values[i]):
+            values[i] = np.nan
+        elif best < 0 or values[i] < values[best]:
+            best = i
+    return best
 
 
 def _numbers(values: Any) -> Array:

@@ -117,7 +117,7 @@ class History:
 
         `counts` and `probabilities` are needed where there are operators.
         """
-        if columns.keys() != set(self.columns):
+        if tuple(columns) != self.columns and columns.keys() != set(self.columns):
             raise TypeError(
                 f"the history has the columns {', '.join(self.columns) or 'none'}; "
                 f"recorded were {', '.join(columns) or 'none'}"

@@ -1,0 +1,75 @@
+"""A user's optimizer is one class in one file, and works by name from there on."""
+
+import pickle
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import uaos
+from uaos.optimizers import base
+
+CLASS = '''
+import uaos
+
+@uaos.register
+class Walk(uaos.Optimizer):
+    """Random points."""
+
+    name = "walk"
+
+    def __init__(self, bounds, *, batch=4, **run):
+        super().__init__(bounds, **run)
+        self.batch = batch
+
+    def _propose(self):
+        return self.rng.uniform(self.low, self.high, (self.batch, self.dimension))
+
+    def _learn(self, points, values):
+        pass
+'''
+
+
+def command(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "uaos.cli", "--import", "my_walk.py", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "my_walk.py").write_text(textwrap.dedent(CLASS))
+    return tmp_path
+
+
+def test_it_is_listed_benchmarked_and_compared_on_the_command_line(folder):
+    assert "Random points." in command(folder, "methods")
+    assert "batch" in command(folder, "methods", "walk")
+    command(
+        folder, "bench", "a.db", "--methods", "walk,CMA-ES", "--dim", "2", "--functions", "1",
+        "--instances", "1-2", "--budget", "50D", "--jobs", "2",
+    )  # fmt: skip
+    table = command(folder, "compare", "a.db")
+    assert "walk" in table
+    assert "CMA-ES" in table
+
+
+def test_a_process_that_gets_its_configuration_knows_it(folder, monkeypatch):
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(base, "_optimizers", dict(base._optimizers))
+    import my_walk
+
+    sent = pickle.dumps(uaos.Configuration("mine", optimizer="walk", settings={"batch": 3}))
+    del base._optimizers["walk"]
+    received = pickle.loads(sent)
+    assert received.build([(0, 1)] * 2, seed=1).ask().shape == (3, 2)
+    assert type(received.build([(0, 1)] * 2)) is my_walk.Walk
+    assert uaos.methods()["walk"].kind == "custom"
