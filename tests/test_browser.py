@@ -2,6 +2,8 @@
 
 # ruff: noqa: F811 (fixtures are imported)
 
+import base64
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -167,6 +169,11 @@ def test_print_has_images_and_nothing_folded(opened: Browser) -> None:
     opened.run("dispatchEvent(new Event('afterprint'))")
     assert opened.run("all('details:not([open])').length") > 0
     opened.call("Emulation.setEmulatedMedia", media="")
+
+
+def test_a_printed_report_has_at_most_twelve_pages(opened: Browser) -> None:
+    printed = base64.b64decode(opened.call("Page.printToPDF", preferCSSPageSize=True)["data"])
+    assert 1 < len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 12
 
 
 def test_without_scripts_the_images_stand(browser: Browser, report: Path) -> None:

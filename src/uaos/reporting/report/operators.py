@@ -15,7 +15,7 @@ from uaos.reporting.report.overview import shown
 from uaos.reporting.style import DEFAULT
 
 # Runs that are printed, and those that have buttons: of one method, of all.
-_PRINTED, _EACH, _ALL = 3, 3, 8
+_PRINTED, _EACH, _ALL = 2, 3, 8
 # Operator use that changes less than this counts as constant.
 _CONSTANT = 0.005
 _CAPTION = (

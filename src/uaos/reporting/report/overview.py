@@ -34,7 +34,7 @@ def overview(
     parts: list[object] = [tag("p", _ABOUT, class_="about")] if remarks is not None else []
     parts += [
         tag("p", colors.in_text(typeset(headline(section))), class_="lead"),
-        first_figures(section, courses),
+        first_figures(section, courses, colors),
         remarks or "",
         shown(tables["overview"], colors),
     ]
@@ -52,7 +52,7 @@ def overview(
         parts += [tag("h3", "Did tuning pay?"), shown(tuned_table(section, winner), colors)]
     if "pairs" in tables:
         parts.append(tag("details", tag("summary", "All pairs of methods"),
-                         shown(tables["pairs"], colors)))  # fmt: skip
+                         shown(tables["pairs"], colors), class_="screen"))  # fmt: skip
     return joined(parts)
 
 
@@ -72,7 +72,7 @@ def tuned_table(section: Section, winner: str) -> Table:
     return against_table(section, f"tuned-{winner}-{section.key}", title, tests)
 
 
-def first_figures(section: Section, courses: Sequence[Course]) -> Markup:
+def first_figures(section: Section, courses: Sequence[Course], colors: Colors) -> Markup:
     """Return the profile over all functions beside the first of the runs; on screens only.
 
     Both come again further down in full.
@@ -84,7 +84,8 @@ def first_figures(section: Section, courses: Sequence[Course]) -> Markup:
         dashed = f", the dashed line is {name}" if name else ""
         parts.append(_brief(
             "profile", "Share of (function, target) pairs reached", "#profiles",
-            f"Over evaluations / dimension. Crosses mark the budget{dashed}.",
+            joined([f"Over evaluations / dimension. Crosses mark the budget{dashed}.",
+                    tag("span", *map(colors.name, section.methods), class_="keys")]),
             section=section.key, panel="all",
         ))  # fmt: skip
     found = [c for c in courses if section.dimension in (None, c.dimension)]

@@ -167,7 +167,7 @@ def _published(results: Results, colors: Colors) -> tuple[Markup, list[Table]]:
     summary, each = paper_summary(found), [paper_table(one) for one in found]
     folded = [
         tag("details", tag("summary", colors.name(one.method), tag("span", "cell by cell",
-            class_="said")), shown(table, colors))
+            class_="said")), shown(table, colors), class_="screen")
         for one, table in zip(found, each, strict=True)
     ]  # fmt: skip
     head = tag("h3", "Against the published table")
