@@ -24,7 +24,6 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 
 from uaos.analysis import Results, combined, ecdf, section
-from uaos.analysis.courses import Course
 from uaos.analysis.tuning import Importance
 from uaos.errors import InvalidFile, InvalidParameter, Missing, NameClash, UnknownName
 from uaos.optimizers.history import History
@@ -32,6 +31,7 @@ from uaos.optimizers.picture import PALETTE
 from uaos.reporting import figures
 from uaos.reporting.canvas import spread
 from uaos.reporting.figures import Figure, draw, save
+from uaos.reporting.sources import Course
 from uaos.reporting.style import FAINT, LINES, WIDTHS, Style, contrast, visible_on
 from uaos.reporting.style import _channels as channels
 from uaos.tuning.store import TuningStore

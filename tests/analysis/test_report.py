@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from report_cases import data, experiment, report, stores, words  # noqa: F401
 
@@ -17,14 +18,21 @@ import uaos
 from uaos.errors import InvalidFile, InvalidParameter
 from uaos.experiments import Plan, Store, run_unit
 from uaos.experiments.records import failed
+from uaos.optimizers.history import History
 from uaos.problems import suite
 from uaos.reporting.figures import figures
 from uaos.reporting.report import html, page, write_report
-from uaos.reporting.report.colors import Colors
+from uaos.reporting.report.html import Colors
 from uaos.reporting.report.methods import recipe
 from uaos.reporting.report.operators import course_data, printed_runs
 from uaos.reporting.report.reproduce import bench_commands, figure_commands, tune_command
-from uaos.reporting.sources import Sources, representative_courses
+from uaos.reporting.sources import (
+    ChosenRun,
+    Sources,
+    change,
+    parse_runs,
+    representative_courses,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -353,6 +361,46 @@ def test_only_reports_are_replaced(stores: list[Path], tmp_path: Path) -> None:
 
 
 # The parts
+
+
+def used(counts: list[list[int]]) -> History:
+    made = History([f"o{k}" for k in range(len(counts[0]))])
+    for g, row in enumerate(counts, 1):
+        made.record(evaluations=g * sum(row), best=1.0, iteration=g, counts=np.array(row),
+                    probabilities=np.full(len(row), 1 / len(row)))  # fmt: skip
+    return made
+
+
+def test_change_is_none_for_constant_use_and_all_for_a_switch() -> None:
+    assert change(used([[500, 500]] * 12)) == 0.0
+    # one operator in the first half, the other in the second: of 15 pairs of sixths 9 are wholly
+    # apart; chance takes nearly nothing from a million evaluations
+    switched = used([[10**6, 0]] * 6 + [[0, 10**6]] * 6)
+    assert change(switched) == pytest.approx(9 / 15, abs=1e-3)
+    assert change(used([[3, 5]])) == 0.0
+
+
+def test_change_is_more_than_what_chance_makes_of_few_evaluations() -> None:
+    rng = np.random.default_rng(1)
+    drawn = [used(rng.multinomial(20, [0.5, 0.5], 12).tolist()) for _ in range(40)]
+    # raw distances would be about √(4 · 0.25 / 40 / π) = 0.09
+    assert np.mean([change(h) for h in drawn]) < 0.03
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["mix:8:3, a:b:1:2, c:my valley", ["mix:8:3", "a:b:1:2", "c:my valley"],
+     [("mix", 8, 3), ChosenRun("a:b", "f1", 2), ("c", "my valley")]],
+)  # fmt: skip
+def test_chosen_runs_are_read(given: Any) -> None:
+    assert parse_runs(given) == [("mix", "f8", 3), ("a:b", "f1", 2), ("c", "my valley", None)]
+    assert parse_runs(None) is None
+
+
+@pytest.mark.parametrize("given", ["", "mix", "mix:8", ["mix:8:3", 7], []])
+def test_runs_that_cannot_be_read_are_refused(given: Any) -> None:
+    with pytest.raises(InvalidParameter, match="method:function:instance, such as mix:8:3"):
+        parse_runs(given)
 
 
 def test_text_is_escaped_and_markup_is_not() -> None:

@@ -1,7 +1,7 @@
 """Values drawn in a tuning, survival of candidates, and importance of parameters."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,13 +9,15 @@ from numpy.typing import NDArray
 from uaos.errors import UnknownName
 from uaos.extras import optional
 from uaos.params import Value
-from uaos.tuning.records import Candidate, Tuning
-from uaos.tuning.store import TuningStore
+
+if TYPE_CHECKING:
+    from uaos.tuning.records import Candidate, Tuning
+    from uaos.tuning.store import TuningStore
 
 Floats = NDArray[np.float64]
 
 #: An open store and the number of one of its tunings.
-TuningSource = tuple[TuningStore, int]
+TuningSource: TypeAlias = "tuple[TuningStore, int]"
 
 # Groups that the values of a number are cut into, as many candidates in each.
 _GROUPS = 4
@@ -77,7 +79,7 @@ class Importance(NamedTuple):
     candidates: int
 
 
-def frequencies(store: TuningStore, tuning: int) -> dict[str, Shares | Numbers]:
+def frequencies(store: "TuningStore", tuning: int) -> dict[str, Shares | Numbers]:
     """Which values of each free parameter were drawn in each iteration.
 
     Survivors of earlier races count in the iteration that they were drawn in.
@@ -106,7 +108,7 @@ def frequencies(store: TuningStore, tuning: int) -> dict[str, Shares | Numbers]:
     return found
 
 
-def survival(store: TuningStore, tuning: int) -> list[Survival]:
+def survival(store: "TuningStore", tuning: int) -> list[Survival]:
     """The races, in their order."""
     _entry(store, tuning)
     gone: dict[tuple[int, int], list[int]] = {}
@@ -127,7 +129,7 @@ def survival(store: TuningStore, tuning: int) -> list[Survival]:
     ]
 
 
-def importance(store: TuningStore, tuning: int) -> list[Importance]:
+def importance(store: "TuningStore", tuning: int) -> list[Importance]:
     """Which parameters mattered, the most important first.
 
     In each race every candidate is run on the same first instances. Its mean rank there, from 0 for
@@ -200,7 +202,7 @@ def _groups(values: list[Any], choice: bool) -> NDArray[np.int64]:
     return np.searchsorted(cuts, numbers, side="right").astype(np.int64)
 
 
-def _mean_ranks(store: TuningStore, tuning: int) -> list[dict[int, float]]:
+def _mean_ranks(store: "TuningStore", tuning: int) -> list[dict[int, float]]:
     """For each race, the candidates' mean ranks in [0, 1] on what all of them were run on."""
     costs: dict[int, dict[int, float]] = {}
     for one in store.results(tuning):
@@ -219,7 +221,7 @@ def _mean_ranks(store: TuningStore, tuning: int) -> list[dict[int, float]]:
     return found
 
 
-def _members(store: TuningStore, tuning: int) -> dict[int, tuple[int, ...]]:
+def _members(store: "TuningStore", tuning: int) -> dict[int, tuple[int, ...]]:
     """Who each race began with: the survivors of the one before, and those drawn for it."""
     elites: dict[int, list[int]] = {}
     for elite in store.elites(tuning):
@@ -231,7 +233,7 @@ def _members(store: TuningStore, tuning: int) -> dict[int, tuple[int, ...]]:
     return {j: tuple(members) for j, members in sorted(found.items())}
 
 
-def _winner(store: TuningStore, tuning: int, candidates: list[Candidate]) -> dict[str, Any]:
+def _winner(store: "TuningStore", tuning: int, candidates: "list[Candidate]") -> dict[str, Any]:
     """The values of the best survivor so far."""
     elites = store.elites(tuning)
     if not elites:
@@ -240,13 +242,13 @@ def _winner(store: TuningStore, tuning: int, candidates: list[Candidate]) -> dic
     return next(c.values for c in candidates if c.id == best.candidate)
 
 
-def _free(entry: Tuning) -> list[dict[str, Any]]:
+def _free(entry: "Tuning") -> list[dict[str, Any]]:
     """The parameters that had something to search."""
     space: list[dict[str, Any]] = entry.setup["space"]
     return [v for v in space if len(v.get("choices", "ab")) > 1]
 
 
-def _entry(store: TuningStore, tuning: int) -> Tuning:
+def _entry(store: "TuningStore", tuning: int) -> "Tuning":
     found = {t.id: t for t in store.tunings()}
     if tuning not in found:
         raise UnknownName("tuning", tuning, map(str, found), hint=f"(in {store.path})")

@@ -11,8 +11,8 @@ from uaos.cli.options import listed
 from uaos.errors import InvalidFile, InvalidParameter, Missing, UaosError, UnknownName
 
 if TYPE_CHECKING:
-    from uaos.analysis.courses import Course
     from uaos.reporting.figures import Figure
+    from uaos.reporting.sources import Course
 
 
 @app.command(

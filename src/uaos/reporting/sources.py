@@ -6,17 +6,23 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from uaos.analysis.courses import Course, alternate
 from uaos.analysis.results import Results
 from uaos.errors import InvalidFile, InvalidParameter
 from uaos.experiments.store import TUNING, RunTable, Span, Store, Tally, kind_of
+from uaos.optimizers.history import History
 from uaos.problems import titles
-from uaos.tuning.records import Tuning
-from uaos.tuning.store import TuningStore
+
+if TYPE_CHECKING:
+    from uaos.tuning.records import Tuning
+    from uaos.tuning.store import TuningStore
+
+# Parts of a run whose operator use is compared.
+_PARTS = 6
 
 #: What `--runs` expects.
 FORM = "method:function:instance, such as mix:8:3, or method:problem, comma-separated"
@@ -56,8 +62,8 @@ class Experiment:
 class TuningEntry:
     """One tuning of a store."""
 
-    store: TuningStore
-    tuning: Tuning
+    store: "TuningStore"
+    tuning: "Tuning"
 
     @property
     def name(self) -> str:
@@ -81,8 +87,7 @@ class Sources:
             self.results = Results.read(*(e.store.path for e in self.experiments))
             self.tunings = tuple(
                 TuningEntry(store, tuning)
-                for store in opened
-                if isinstance(store, TuningStore)
+                for store in (cast("TuningStore", s) for s in opened if s.kind == TUNING)
                 for tuning in store.tunings()
                 if store.steps(tuning.id)
             )
@@ -122,10 +127,86 @@ class Sources:
 
 
 def _opened(path: Path) -> Store:
-    return TuningStore.open(path) if kind_of(path) == TUNING else Store.open(path)
+    if kind_of(path) != TUNING:
+        return Store.open(path)
+    from uaos.tuning.store import TuningStore
+
+    return TuningStore.open(path)
 
 
 # Single runs
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """One run with its history.
+
+    `optimum` is the value that errors are relative to; None if it is not known.
+    """
+
+    method: str
+    problem: str
+    function: str
+    dimension: int
+    repetition: int
+    evaluations: int
+    error: float
+    solved: bool
+    history: History
+    optimum: float | None
+    function_title: str = ""
+
+    @property
+    def title(self) -> str:
+        """What was run."""
+        name = self.problem
+        if self.function_title and name.startswith(self.function):
+            name = self.function_title + name.removeprefix(self.function)
+        again = f", repetition {self.repetition}" if self.repetition > 1 else ""
+        return f"{self.method} on {name}{again}"
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """Each operator's share of the run's evaluations."""
+        total = self.history.counts.sum(axis=0)
+        share: NDArray[np.float64] = total / max(1, int(total.sum()))
+        return share
+
+    @cached_property
+    def change(self) -> float:
+        """How much operator use changes, from 0 to 1; see :func:`change`."""
+        return change(self.history)
+
+
+def change(history: History) -> float:
+    """Measure how much operator use changes in a run.
+
+    The run is cut into six parts with equally many rows; the result is the mean over every two
+    parts of the total variation distance of their shares, less what chance alone would make of it
+    if the shares were equal; at least 0.
+    """
+    parts = [p for p in np.array_split(history.counts, min(_PARTS, len(history))) if p.sum()]
+    if len(parts) < 2:
+        return 0.0
+    sizes = np.array([p.sum() for p in parts], dtype=np.float64)
+    shares = np.array([p.sum(axis=0) for p in parts]) / sizes[:, None]
+    common = sizes @ shares / sizes.sum()
+    # The mean distance of two normal draws of variance v is √(2 v / π).
+    variance = common * (1 - common) * (1 / sizes[:, None, None] + 1 / sizes[None, :, None])
+    apart = np.abs(shares[:, None] - shares[None]) - np.sqrt(2 * variance / np.pi)
+    off = ~np.eye(len(parts), dtype=bool)
+    return max(0.0, float(apart.sum(axis=2)[off].mean()) / 2)
+
+
+def alternate(courses: Iterable[Course], order: Sequence[str]) -> list[Course]:
+    """Sort runs by how much operator use changes, the methods taking turns as in `order`."""
+    of: dict[str, list[Course]] = {method: [] for method in order}
+    for course in courses:
+        of.setdefault(course.method, []).append(course)
+    for each in of.values():
+        each.sort(key=lambda c: -c.change)
+    longest = max((len(each) for each in of.values()), default=0)
+    return [each[i] for i in range(longest) for each in of.values() if i < len(each)]
 
 
 class ChosenRun(NamedTuple):

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uaos.analysis.courses import Course
 from uaos.errors import Missing
 from uaos.optimizers.picture import PALETTE, shares, stack
 from uaos.reporting.canvas import LineEnd, decades, legend, legend_size, name_ends, names_width
 from uaos.reporting.figures import RUN, Figure
+from uaos.reporting.sources import Course
 from uaos.reporting.style import INK, TICK, LineStyle, Style, visible_on
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """The values that a tuning drew: shares of choices and points of numbers, race by race."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,17 +24,9 @@ _NARROW, _VALUE = 0.78, 0.09
 _TICK = 0.14
 
 
-class _Sizes(NamedTuple):
-    """Panels of choices in a row; inches from one panel down to the next, and their heights."""
-
-    across: int
-    down: float
-    choice: float
-    number: float
-
-
-# In a column, panels of choices stand one below the other: low ones, for a page to hold them all.
-_PAGE, _COLUMN = _Sizes(2, 0.24, 0.75, 0.62), _Sizes(1, 0.21, 0.5, 0.42)
+# Panels of choices in a row; inches from one panel down to the next, and their heights: of choices,
+# of numbers. In a column panels of choices stand one below the other, low enough for a page.
+_PAGE, _COLUMN = (2, 0.24, 0.75, 0.62), (1, 0.21, 0.5, 0.42)
 
 
 Drawn = tuple[Shares | Numbers, ...]

@@ -7,8 +7,7 @@ from uaos.errors import UaosError
 from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.de.operators import Operator
 from uaos.params import parameters
-from uaos.reporting.report.colors import Colors
-from uaos.reporting.report.html import Markup, code, joined, tag
+from uaos.reporting.report.html import Colors, Markup, code, joined, tag
 from uaos.selection.bibliography import short
 from uaos.selection.components import FAMILIES
 from uaos.selection.describe import QUESTIONS, SYMBOLS, describe

@@ -5,13 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from uaos.analysis.courses import Course
 from uaos.analysis.table import METHOD, NUMBER, TEXT, Cell, Table
 from uaos.analysis.text import count
 from uaos.reporting.figures import figure
-from uaos.reporting.report.colors import Colors
-from uaos.reporting.report.html import Markup, image, joined, plot, tag
+from uaos.reporting.report.html import Colors, Markup, image, joined, plot, tag
 from uaos.reporting.report.overview import shown
+from uaos.reporting.sources import Course
 from uaos.reporting.style import DEFAULT
 
 # Runs that are printed, and those that have buttons: of one method, of all.

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from uaos.analysis.courses import Course
 from uaos.analysis.section import Section
 from uaos.analysis.table import Table
 from uaos.analysis.tables import against_table
@@ -14,9 +13,8 @@ from uaos.analysis.text import count, duration, join_names, large, number, p_val
 from uaos.analysis.verdict import headline, verdict
 from uaos.optimizers.picture import PALETTE
 from uaos.reporting.figures import figure
-from uaos.reporting.report.colors import Colors
-from uaos.reporting.report.html import Markup, joined, plot, tag
-from uaos.reporting.sources import Experiment, Sources
+from uaos.reporting.report.html import Colors, Markup, joined, plot, tag
+from uaos.reporting.sources import Course, Experiment, Sources
 
 _ABOUT = (
     "Adaptive operator selection: while an evolutionary algorithm runs, a method observes which of "

@@ -8,10 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from uaos.analysis.comparison import compare
-from uaos.analysis.courses import Course
 from uaos.analysis.published import against_paper, paper_summary, paper_table
 from uaos.analysis.results import Results
 from uaos.analysis.section import Section
@@ -19,8 +18,7 @@ from uaos.analysis.table import Table
 from uaos.experiments.versions import versions
 from uaos.extras import optional
 from uaos.files import MARK
-from uaos.reporting.report.colors import Colors
-from uaos.reporting.report.html import Markup, joined, markup, tag
+from uaos.reporting.report.html import Colors, Markup, joined, markup, tag
 from uaos.reporting.report.methods import recipe, symbols
 from uaos.reporting.report.operators import (
     changing_runs,
@@ -31,8 +29,16 @@ from uaos.reporting.report.operators import (
 from uaos.reporting.report.overview import data_summary, notes, overview, report_title, shown
 from uaos.reporting.report.profiles import profile_data, profile_section, running_time_section
 from uaos.reporting.report.reproduce import reproduce_section, version_table
-from uaos.reporting.report.tuning import TuningView
-from uaos.reporting.sources import ChosenRun, Sources, chosen_courses, representative_courses
+from uaos.reporting.sources import (
+    ChosenRun,
+    Course,
+    Sources,
+    chosen_courses,
+    representative_courses,
+)
+
+if TYPE_CHECKING:
+    from uaos.reporting.report.tuning import TuningView
 
 #: Characters of histories in a report at most.
 MAX_HISTORY_SIZE = 1_500_000
@@ -56,7 +62,7 @@ def page(
     progress("tests")
     compared = compare(results).sections if results.runs else ()
     parts = [(one.section, _named(one.tables, one.section)) for one in compared]
-    tunings = [TuningView(entry, i) for i, entry in enumerate(sources.tunings, 1)]
+    tunings = _tunings(sources)
     remarks = _remarks(notes(sources, [part for part, _ in parts]), colors)
     progress("operator use")
     order = [s.method for s in parts[0][0].overall.standings] if parts else []
@@ -122,6 +128,14 @@ def page(
         key, heading, content = sections[0]
         sections[0] = (key, heading, joined([remarks, content]))
     return _filled(name, data_summary(sources, only), sections, colors, data)
+
+
+def _tunings(sources: Sources) -> "list[TuningView]":
+    if not sources.tunings:
+        return []
+    from uaos.reporting.report.tuning import TuningView
+
+    return [TuningView(entry, i) for i, entry in enumerate(sources.tunings, 1)]
 
 
 def _remarks(lines: Sequence[str], colors: Colors) -> Markup:

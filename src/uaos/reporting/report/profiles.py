@@ -7,8 +7,7 @@ from uaos.analysis.table import Table
 from uaos.analysis.text import typeset
 from uaos.reporting.figures import figure, figures
 from uaos.reporting.figures._profiles import DECADE, UNIT, X_LABEL, Y_LABEL, Panel, Profiles
-from uaos.reporting.report.colors import Colors
-from uaos.reporting.report.html import Markup, image, joined, picture, plot, tag
+from uaos.reporting.report.html import Colors, Markup, image, joined, picture, plot, tag
 from uaos.reporting.report.overview import shown
 from uaos.reporting.style import Style
 

@@ -4,7 +4,6 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from uaos.analysis.courses import Course
 from uaos.analysis.table import TEXT, Table
 from uaos.analysis.text import ranges
 from uaos.experiments.plan import UNIFORM, competitor
@@ -12,7 +11,7 @@ from uaos.experiments.store import ProblemRecord, differing, plain
 from uaos.problems import suite
 from uaos.reporting.figures import RUN, SECTION, TUNING, figures
 from uaos.reporting.report.html import Markup, code, joined, tag
-from uaos.reporting.sources import Experiment, Sources, TuningEntry
+from uaos.reporting.sources import Course, Experiment, Sources, TuningEntry
 
 # Sets of instances that `uaos bench` knows by name.
 _SETS = ("test", "train", "all", *(f"{s}:{n}" for s in ("test", "train") for n in range(1, 15)))

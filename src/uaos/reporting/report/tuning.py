@@ -12,8 +12,7 @@ from uaos.analysis.tuning import Numbers, Shares, frequencies, importance
 from uaos.errors import InvalidFile, UaosError
 from uaos.reporting.figures import figure
 from uaos.reporting.figures.tuning_frequencies import family_index
-from uaos.reporting.report.colors import Colors
-from uaos.reporting.report.html import Markup, image, joined, plot, tag
+from uaos.reporting.report.html import Colors, Markup, image, joined, plot, tag
 from uaos.reporting.report.methods import recipe
 from uaos.reporting.report.overview import shown
 from uaos.reporting.sources import TuningEntry
