@@ -35,7 +35,7 @@ def main() -> dict[str, float]:
         spent = [
             uaos.minimize(
                 problem, problem.bounds, method=method, budget=50_000, seed=seed,
-                target=problem.f_opt + 1e-8,
+                target=problem.optimum + 1e-8,
             ).nfev
             for seed in range(5)
         ]  # fmt: skip
