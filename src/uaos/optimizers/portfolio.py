@@ -21,7 +21,7 @@ from uaos.params import known_only
 from uaos.selection.method import Method
 
 #: How many times the evaluations of another member the leading member gets.
-KAPPA = 6.0
+KAPPA = 4.0
 
 # An improvement counts for convergence if it exceeds this share of the range of values seen.
 _SIGNIFICANT = 1e-10
@@ -122,8 +122,7 @@ def default_members(dimension: int, budget: int | None) -> tuple[Member, ...]:
     A local search comes first: on smooth functions nothing is as fast, and elsewhere it soon ends.
     Coordinate search follows where the function proves additively separable, which a handful of
     evaluations tells. CMA-ES then searches on its own until its first restart, and from there on
-    shares the evaluations with restarts of the local search and with differential evolution,
-    unless the budget is too small for the latter.
+    shares the evaluations with differential evolution, unless the budget is too small for that.
 
     Parameters
     ----------
@@ -139,7 +138,7 @@ def default_members(dimension: int, budget: int | None) -> tuple[Member, ...]:
     mix = configuration("mix")
     small = dataclasses.replace(mix, settings=dataclasses.replace(mix.settings, NP="5D"))
     members = [
-        Member("BFGS", cap=_LOCAL_CAP),
+        Member("BFGS", once=True, cap=_LOCAL_CAP),
         Member(
             Configuration("STEP", optimizer="STEP", settings={"separable_only": True}),
             once=True, cap=_STEP_CAP,
