@@ -81,11 +81,15 @@ def scores(runs: Sequence[Runs], methods: Sequence[str]) -> Scores:
         if r.method in found:
             score = score_runs(r, limit)
             names, where = np.unique(r.problems.astype(str), return_inverse=True)
-            order = np.argsort(where, kind="stable")
-            ends = np.cumsum(np.bincount(where, minlength=len(names)))
-            for name, values in zip(names, np.split(score[order], ends[:-1]), strict=True):
-                median = float(values[0]) if len(values) == 1 else float(np.median(values))
-                found[r.method][r.function, r.dimension, str(name)] = median
+            sorted_scores = score[np.argsort(where, kind="stable")]
+            counts = np.bincount(where, minlength=len(names))
+            if (counts == counts[0]).all():
+                medians = np.median(sorted_scores.reshape(len(names), -1), axis=1)
+            else:
+                parts = np.split(sorted_scores, np.cumsum(counts)[:-1])
+                medians = np.array([np.median(part) for part in parts])
+            for name, median in zip(names.tolist(), medians.tolist(), strict=True):
+                found[r.method][r.function, r.dimension, name] = median
     every: set[ProblemKey] = set().union(*found.values())
     shared = sorted(every.intersection(*found.values()),
                     key=lambda p: (natural_key(p[0]), p[1], natural_key(p[2])))  # fmt: skip
