@@ -4,29 +4,34 @@ import tempfile
 from pathlib import Path
 from time import perf_counter
 
+import numpy as np
 from table import Row, Section
 
 from uaos.errors import UaosError
-from uaos.experiments.records import Outcome, Unit, derived_seed, outcome
+from uaos.experiments.records import Outcome, derived_seed
+from uaos.experiments.targets import TARGETS
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Problem, suite
 from uaos.tuning.design import design
 from uaos.tuning.irace import irace_version
 from uaos.tuning.racer import Event, Step
-from uaos.tuning.tune import Plan, tune
+from uaos.tuning.tune import TuningPlan, tune
 
 TITLE = "tuning"
 JOBS = 2
 AIMS = {"racer": 2.0, "irace": 5.0}
+_NEVER = np.full(len(TARGETS), -1, np.int64)
 
 
-def free_run(configuration: Configuration, problem: Problem, seed: int, budget: int) -> Outcome:
+def free_run(configuration: Configuration, instance: Problem, seed: int, budget: int) -> Outcome:
     """A run that costs nothing; its error depends on the population size, and on chance."""
-    NP = configuration.settings.population_size(problem.dimension, budget)
-    luck = derived_seed(seed, configuration.name, problem) % 1000 / 1000
-    error = abs(NP - 123) / 100 + luck
-    unit = Unit("", problem.name, 1, seed, budget)
-    return outcome(unit, problem, evaluations=budget, best=error, error=error)
+    NP = configuration.settings.population_size(instance.dimension, budget)
+    luck = derived_seed(seed, configuration.name, instance) % 1000 / 1000
+    function, dimension, number = instance
+    return Outcome(
+        "", function, dimension, number, 1, seed, budget, evaluations=budget,
+        error=abs(NP - 123) / 100 + luck, hits=_NEVER, seconds=0.0, status="done", reason="",
+    )  # fmt: skip
 
 
 def run(quick: bool) -> Section:
@@ -52,7 +57,9 @@ def _measured(tuner: str, runs: int) -> Row:
         if isinstance(event, Step) and not first:
             first.append((perf_counter(), event.used))
 
-    plan = Plan(design(), suite("bbob", instances="train"), runs=runs, budget=20_000, tuner=tuner)
+    plan = TuningPlan(
+        design(), suite("bbob", instances="train"), runs=runs, budget=20_000, tuner=tuner
+    )
     with tempfile.TemporaryDirectory() as folder:
         done = tune(plan, Path(folder) / "tuning.db", jobs=JOBS, work=free_run, on_event=watch)
     start, used = first[0]

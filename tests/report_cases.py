@@ -13,8 +13,7 @@ from tuning_cases import AtOnce, sade_with
 
 from uaos.experiments import Plan, Store, run_unit
 from uaos.problems import suite
-from uaos.tuning.tune import Plan as TuningPlan
-from uaos.tuning.tune import tune
+from uaos.tuning.tune import TuningPlan, tune
 
 
 def experiment(path: Path, *methods: str, **changes: Any) -> Path:

@@ -24,8 +24,7 @@ from uaos.cli.tune_view import View
 from uaos.experiments import Plan, Store
 from uaos.experiments.pools import SharedPool
 from uaos.problems import BBOB, suite
-from uaos.tuning import Plan as TuningPlan
-from uaos.tuning import TuningStore, design_for, evaluator, narrow
+from uaos.tuning import TuningPlan, TuningStore, design_for, evaluator, narrow
 from uaos.tuning.racer import IterationStarted, Sampled, Step
 
 # One free parameter, max_gen: 42 runs are enough.
@@ -87,7 +86,8 @@ def test_a_file_or_pipe_gets_a_line_for_each_race_and_tenth_of_the_budget(
     shown = first[1].stdout
     assert "\x1b" not in shown
     assert "\r" not in shown
-    assert re.search(r"^race 1 of 2: \d of \d left, \d+ instances, .*: max_gen \d+$", shown, re.M)
+    race = r"^race 1 of 2: \d of \d left after \d+ runs each, .*: max_gen \d+$"
+    assert re.search(race, shown, re.M)
     assert len(re.findall(r"^\d0 %: \d+ of 50 runs, 0:\d\d, about 0:\d\d left$", shown, re.M)) >= 8
 
 
@@ -245,7 +245,7 @@ def test_a_file_of_something_else_is_replaced_only_if_told(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("", "STORE is None; allowed: the file of the tuning"),
+        ("", "Missing argument STORE, the file of the tuning, for example: first.db"),
         (
             "new.db --runs 100",
             "runs is 100; allowed: at least 728 for 33 free parameters; allow mo",
@@ -267,7 +267,7 @@ def test_a_file_of_something_else_is_replaced_only_if_told(
         ("new.db --method JADE", "one that selects among several operators"),
         ("new.db --method SaDE --free W", "unknown setting to free 'W'; known: F, CR, NP, top_NP"),
         ("new.db --method SaDE --space wide", "--space is 'wide'; allowed: nothing, as --method"),
-        ("new.db --free F", "--free is 'F'; allowed: settings to free of a --method"),
+        ("new.db --free F", "--free is 'F'; allowed: settings to tune with --method"),
         ("new.db --instances 1-3", "test problems (the first: f1 i2 20-D); a method tuned on them"),
         ("new.db --instances note.txt", "note.txt, line 1: 'dear diary'; expected function inst"),
         ("new.db --instances no.csv", "no.csv: there is no such file"),
@@ -275,7 +275,7 @@ def test_a_file_of_something_else_is_replaced_only_if_told(
         ("new.db --dim 4", "dimension is 4; allowed: one of 2, 3"),
         ("new.db --budget lots", "budget is 'lots'; allowed: a number of evaluations"),
         ("new.db --objective speed", "unknown objective 'speed'; known: error, anytime"),
-        ("new.db --test anova", "unknown test 'anova'; known: friedman, t-test"),
+        ("new.db --test anova", "unknown test 'anova'; known: friedman, ranks, t-test"),
         ("new.db --tuner smac", "unknown tuner 'smac'; known: racer, irace"),
         ("new.db --initial nobody", "unknown method 'nobody'"),
         ("new.db --initial ,", "--initial is ','; allowed: names, .toml files, or none"),
@@ -288,15 +288,15 @@ def test_a_file_of_something_else_is_replaced_only_if_told(
         ("new.db --jobs 0", "jobs is 0; allowed: a number of processes"),
         ("new.db -o a.txt", "output is 'a.txt'; allowed: a file that ends in .toml"),
         ("new.db -o no/a.toml", "allowed: a file in a folder that exists"),
-        ("new.toml", "output is 'new.toml'; allowed: another file than STORE"),
-        ("new.db --plot a.gif", "plot is 'a.gif'; allowed: a file that ends in .png"),
+        ("new.toml", "output is 'new.toml'; allowed: another file than the inputs"),
+        ("new.db --plot a.gif", "output is 'a.gif'; allowed: a file that ends in .png"),
         ("no/new.db", "no/new.db: there is no folder"),
         ("note.txt", "note.txt: not a store of uaos"),
-        ("bench.db", "bench.db: the store of an experiment, where that of a tuning is expected"),
+        ("bench.db", "bench.db: the store of a benchmark, where that of a tuning is expected"),
         ("--status no.db", "no.db: there is no such file"),
-        ("--status bench.db", "bench.db: the store of an experiment"),
+        ("--status bench.db", "bench.db: the store of a benchmark"),
         ("--export-configspace a.txt", "allowed: a file that ends in .json"),
-        ("--export-irace note.txt", "--export-irace is 'note.txt'; allowed: a folder, new or not"),
+        ("--export-irace note.txt", "folder is 'note.txt'; allowed: a folder, new or not"),
     ],
 )
 def test_bad_input_ends_with_exit_code_2_and_a_clear_line(
@@ -329,7 +329,7 @@ def test_a_store_in_use_is_left_alone(first: tuple[Path, Done], tmp_path: Path) 
     with TuningStore.create_or_resume(tmp_path / "a.db", suite("bbob", dimension=2)):
         done = run("tune", "a.db", *SMALL, cwd=tmp_path)
     assert done.returncode == 2
-    assert "a.db: another process is running this tuning" in done.stderr
+    assert "a.db: another process is writing this store" in done.stderr
 
 
 def test_test_problems_are_trained_on_only_by_force_and_it_is_said(tmp_path: Path) -> None:
@@ -387,7 +387,7 @@ def test_runs_that_fail_do_not_end_the_tuning_are_told_of_and_run_again_if_told(
     common = [*FRAGILE, *PROBLEMS, "--runs", "60"]
     done = run("tune", "a.db", *common, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    told = r"\d+ runs failed: ArithmeticError: too many generations .the first, on f\d 2-D i1\d"
+    told = r"\d+ runs failed: ArithmeticError: too many generations .the first, on f\d i1\d 2-D"
     assert re.search(told, done.stdout), done.stdout
     assert "--retry-failed runs what failed again" in done.stdout
     assert uaos.configuration(tmp_path / "a.toml").method.reward.max_gen <= 25
@@ -509,4 +509,5 @@ def test_help_has_an_example_and_explains_every_option() -> None:
     assert "Example: uaos tune first.db --runs 800 --budget 200D --dim 5" in shown
     for option in ("--range", "--space-file", "--export-irace", "--force-test-instances"):
         assert option in shown
-    assert "its tables `fix` and `range`" in " ".join(shown.replace("│", " ").split())
+    plain = " ".join(shown.replace("│", " ").split())
+    assert "from the tables `fix` and `range` of a TOML file" in plain

@@ -78,6 +78,9 @@ def test_help_needs_no_optional_package(words: tuple[str, ...]) -> None:
     ("words", "extra"),
     [
         (("run", "--dim", "2"), "experiments"),
+        (("bench", "x.db", "--methods", "mix", "--dim", "2"), "experiments"),
+        (("tune", "x.db", "--runs", "800", "--budget", "20D", "--dim", "2"), "experiments"),
+        (("study", "--preset", "smoke", "--folder", "s"), "experiments"),
         (("scenario", "--repetitions", "2", "--plot", "x.png"), "plot"),
     ],
 )

@@ -6,15 +6,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from browser import check_layout, check_quiet, drawn_plots, headless, needs_browser, open_report
 from test_cli import run
 
-from uaos.cli import study as cli
 from uaos.errors import InvalidFile, InvalidParameter, UnknownName
 from uaos.experiments import Plan, Store
-from uaos.problems import suite
+from uaos.problems import Problem, Suite, suite
 from uaos.study import PRESETS, RIVALS, STAGES, Preset, Study, stages
 from uaos.tuning.store import TuningStore
 
@@ -38,30 +38,34 @@ def test_a_stage_that_there_is_not_is_refused() -> None:
 
 def test_a_preset_that_there_is_not_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="did you mean 'quick'"):
-        Study.at(tmp_path, "quik")
+        Study(folder=tmp_path, preset="quik")
 
 
 def test_a_folder_that_holds_another_study_is_refused(tmp_path: Path) -> None:
-    Study.at(tmp_path / "one", "smoke").create()
-    Study.at(tmp_path / "one", "smoke")
-    with pytest.raises(InvalidFile, match="another study .preset smoke, seed 1.; name another"):
-        Study.at(tmp_path / "one", "quick")
-    with pytest.raises(InvalidFile, match="another study"):
-        Study.at(tmp_path / "one", "smoke", seed=2)
+    one = tmp_path / "one"
+    Study(folder=one, preset="smoke").create()
+    Study(folder=one, preset="smoke")
+    with pytest.raises(InvalidFile, match="another study .preset smoke, tuning_runs 800"):
+        Study(folder=one, preset="quick")
+    with pytest.raises(InvalidFile, match="another study .seed 1.; choose another folder"):
+        Study(folder=one, preset="smoke", seed=2)
+    with pytest.raises(InvalidFile, match="another study .tuning_budget 200D.; choose"):
+        Study(folder=one, preset="smoke", tuning_budget="20D")
 
 
 def test_the_preset_paper_is_the_experiment_of_the_paper(tmp_path: Path) -> None:
-    study = Study.at(tmp_path, "paper")
+    study = Study(folder=tmp_path, preset="paper")
     tuning = study.tuning_plan()
     assert (len(tuning.suite), tuning.runs) == (48, 10_000)
     assert tuning.evaluations(tuning.suite[0]) == 200_000  # 10,000 × 20
-    # 10,000 runs × 200,000; the winner and nine rivals on 312 problems × 2,000,000
-    assert study.evaluations == {"tune": 2_000_000_000, "test": 10 * 312 * 2_000_000}
+    # 10,000 runs × 200,000; the winner and its rivals on 312 problems × 2,000,000
+    methods = 1 + len(RIVALS)
+    assert study.evaluations == {"tune": 2_000_000_000, "test": methods * 312 * 2_000_000}
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_no_training_problem_is_tested_on(tmp_path: Path, preset: str) -> None:
-    study = Study.at(tmp_path, preset)
+    study = Study(folder=tmp_path, preset=preset)
     trained = set(study.tuning_plan().suite.names)
     from uaos.optimizers.catalogue import configuration
 
@@ -72,21 +76,59 @@ def test_no_training_problem_is_tested_on(tmp_path: Path, preset: str) -> None:
 
 
 def test_nothing_is_done_in_a_new_folder(tmp_path: Path) -> None:
-    study = Study.at(tmp_path / "new", "smoke")
+    study = Study(folder=tmp_path / "new", preset="smoke")
     assert not any(study.is_done(stage) for stage in STAGES)
     assert not (tmp_path / "new").exists()
 
 
 def test_the_time_of_a_study_is_more_than_that_of_its_evaluations(tmp_path: Path) -> None:
-    study = Study.at(tmp_path / "new", "smoke")
-    # ten methods on a problem of each of 24 functions
-    assert study.runs == {"tune": 800, "test": 240}
+    study = Study(folder=tmp_path / "new", preset="smoke")
+    runs = 24 * (1 + len(RIVALS))  # a problem of each of 24 functions
+    assert study.runs == {"tune": 800, "test": runs}
     # 200 and 1000 evaluations a run for each of five dimensions
-    assert study.evaluations == {"tune": 800_000, "test": 1_200_000}
-    # 2 s of evaluations on two processes; 3 + 3 + 1.5 + 9 s of the stages; 1040 runs of 2 ms
-    assert study.seconds(STAGES, 1e-6, 2) == pytest.approx(1 + 16.5 + 2.08)
-    # 1.2 s on one process; 3 s; 240 runs
-    assert study.seconds(["test"], 1e-6, 1) == pytest.approx(1.2 + 3 + 0.48)
+    assert study.evaluations == {"tune": 800_000, "test": 5000 * runs}
+    # on two processes, a microsecond each; 3 + 3 + 1.5 + 9 s of the stages; 2 ms a run
+    total = (0.8 + 0.005 * runs) / 2 + 16.5 + 0.002 * (800 + runs)
+    assert study.seconds(STAGES, 1e-6, 2) == pytest.approx(total)
+    # on one process; 3 s of the stage
+    assert study.seconds(["test"], 1e-6, 1) == pytest.approx(0.007 * runs + 3)
+
+
+def half(x: Any) -> float:
+    return float(abs(x[0]) / 2)
+
+
+def four_problems(**changes: Any) -> Suite:
+    names = ("one", "two", "three", "four")
+    return Suite("mine", [Problem(half, [(-1, 1)] * 2, name=name, **changes) for name in names])
+
+
+def test_a_suite_is_split_in_half_or_as_told(tmp_path: Path) -> None:
+    study = Study(four_problems(), tmp_path, preset="smoke")
+    assert sorted((*study.training.names, *study.test.names)) == ["four", "one", "three", "two"]
+    assert len(study.training) == len(study.test) == 2
+    assert study.training.names == Study(four_problems(), tmp_path).training.names
+    named = Study(four_problems(), tmp_path, train=["two", "four", "one"])
+    assert (named.training.names, named.test.names) == (("one", "two", "four"), ("three",))
+    with pytest.raises(InvalidParameter, match="some of the problems, not all"):
+        Study(four_problems(), tmp_path, train=["one", "two", "three", "four"])
+    with pytest.raises(InvalidParameter, match="train is 0.5; allowed: nothing for the suite"):
+        Study("bbob", tmp_path, train=0.5)
+
+
+def test_problems_that_are_held_out_are_tested_on(tmp_path: Path) -> None:
+    problems = suite("bbob", dimension=2, functions="1-2", instances="3,16")
+    study = Study(problems, tmp_path, preset="smoke")
+    assert study.training.names == ("f1 i16 2-D", "f2 i16 2-D")
+    assert study.test.names == ("f1 i3 2-D", "f2 i3 2-D")
+    assert study.repetitions == 1
+
+
+def test_problems_without_instances_are_repeated(tmp_path: Path) -> None:
+    study = Study(four_problems(), tmp_path, preset="smoke", rivals=["JADE"])
+    # the winner, JADE and uniform choice on two problems, five times each
+    assert study.runs["test"] == 3 * 2 * 5
+    assert Study(four_problems(), tmp_path, repetitions=2).repetitions == 2
 
 
 # One study for all that is said of it: it takes a minute.
@@ -98,7 +140,7 @@ SMOKE = uaos("study", "--preset", "smoke", "--folder", "first", "--jobs", "2")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, str]:
     """A study killed twice without warning, in the tuning and in the test, and what ended it."""
     where = tmp_path_factory.mktemp("study")
-    study = Study.at(where / "first", "smoke")
+    study = Study(folder=where / "first", preset="smoke")
     for reached in (study.tuning_store, study.test_store):
         process = subprocess.Popen(
             SMOKE, cwd=where, stdout=subprocess.DEVNULL, start_new_session=True
@@ -169,7 +211,7 @@ def test_ctrl_c_says_that_nothing_is_lost(tmp_path: Path, monkeypatch: pytest.Mo
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(cli._STAGES, "tune", interrupt)
+    monkeypatch.setattr(Study, "_tune", interrupt)
     done = run("study", "--preset", "smoke", "--folder", "new", "--only", "tune", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (130, "")
     assert done.stdout.endswith("what was finished is kept; the same command continues\n")

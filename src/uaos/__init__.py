@@ -9,6 +9,8 @@ Each arrow after `evaluate` is an exchangeable component (`uaos.components`); fi
 method (`uaos.Method`); a method at work is a selector (`uaos.Selector`).
 """
 
+from typing import TYPE_CHECKING, Any
+
 from uaos.errors import UaosError
 from uaos.minimize import minimize
 from uaos.optimizers.base import Optimizer, register
@@ -41,6 +43,9 @@ from uaos.selection.components import (
 from uaos.selection.method import Method
 from uaos.selection.selector import Selector
 
+if TYPE_CHECKING:
+    from uaos.study import Study
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -67,6 +72,7 @@ __all__ = [
     "Result",
     "Selection",
     "Selector",
+    "Study",
     "SuccessReward",
     "Suite",
     "UaosError",
@@ -83,3 +89,12 @@ __all__ = [
     "register",
     "suite",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Experiments and tuning would slow down every import.
+    if name == "Study":
+        from uaos.study import Study
+
+        return Study
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

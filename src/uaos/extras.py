@@ -1,6 +1,7 @@
 """Optional libraries: imported when needed, with an error that names the extra to install."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from uaos.errors import UaosError
@@ -40,6 +41,16 @@ def optional(module: str, what: str, library: str, extra: str) -> Any:
         return import_module(module)
     except ImportError:
         raise MissingExtra(what, library, extra) from None
+
+
+def require(module: str, what: str, library: str, extra: str) -> None:
+    """Refuse with :class:`MissingExtra` what needs a module that is not installed."""
+    try:
+        found = find_spec(module)
+    except ImportError:
+        found = None
+    if found is None:
+        raise MissingExtra(what, library, extra)
 
 
 def missing_extra(error: ImportError, what: str) -> MissingExtra | None:

@@ -5,27 +5,35 @@ A study lives in a folder: `tuning.db` and the winner `tuned.toml`, `test.db`, `
 and is skipped when it is done.
 """
 
+import contextlib
 import dataclasses
 import os
+import shlex
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
-from uaos.experiments.plan import UNIFORM, Plan, evaluations
+from uaos.experiments import run as run_plan
+from uaos.experiments.coordinator import Progress
+from uaos.experiments.plan import UNIFORM, Plan
+from uaos.experiments.pools import check_pool
 from uaos.experiments.records import Unit
-from uaos.experiments.store import Store
+from uaos.experiments.store import Store, Tally
 from uaos.experiments.units import run_unit
+from uaos.files import check_folder
 from uaos.optimizers.catalogue import RECOMMENDED, configuration, methods
 from uaos.optimizers.configuration import Configuration
-from uaos.problems import BBOB, suite
+from uaos.problems import Suite
+from uaos.problems import suite as suite_called
 from uaos.selection.method import read_toml, write_toml
-from uaos.tuning.design import design
+from uaos.tuning.design import DEFAULT_PRESET, Design, design
+from uaos.tuning.evaluator import Result
+from uaos.tuning.racer import Event
 from uaos.tuning.store import TuningStore
-from uaos.tuning.tune import Plan as TuningPlan
-from uaos.tuning.tune import initial_candidates
+from uaos.tuning.tune import TuningPlan, finished, initial_candidates, tune
 
 #: The stages, in their order.
 STAGES = ("tune", "test", "tables", "report")
@@ -33,25 +41,35 @@ STAGES = ("tune", "test", "tables", "report")
 #: The name under which the winner of the tuning is tested.
 WINNER = "tuned"
 
-#: What the winner is compared with: the configurations tuned in the paper, two methods that adapt
-#: their settings instead of choosing operators, our default, and uniform choice.
-RIVALS = (
-    *(name for name, c in methods().items() if c.kind == "tuned" and "inferred" not in name),
-    "JADE", "R-SHADE", RECOMMENDED, UNIFORM,
+#: What the winner is compared with: the configurations tuned in the paper, methods that adapt their
+#: settings instead of choosing operators, CMA-ES, our default, the portfolio, and uniform choice.
+RIVALS = tuple(
+    name
+    for name in (
+        *(name for name, c in methods().items() if c.kind == "tuned" and "inferred" not in name),
+        "JADE", "R-SHADE", "CMA-ES", "portfolio", RECOMMENDED, UNIFORM,
+    )
+    if name in methods()
 )  # fmt: skip
-
 
 # Seconds that go into no evaluation, as measured on one machine with two processors: for a stage,
 # such as until its processes have started and loaded the compiled code, and for each of its runs.
 _STAGE_SECONDS = {"tune": 3.0, "test": 3.0, "tables": 1.5, "report": 9.0}
 _RUN_SECONDS = 0.002
 
+# The trial runs that show how fast a machine is: their evaluations, and the seconds that suffice.
+_TRIALS, _TRIAL_SECONDS = (300, 3000, 20_000), 0.3
+
+# Runs of each method on each test problem of a suite whose problems have no instances.
+_REPETITIONS = 5
+
 
 @dataclass(frozen=True)
 class Preset:
     """How large a study is. Budgets are evaluations of a run, in multiples of the dimension.
 
-    `instances` are those of the test, such as "test:4" for four problems of each function.
+    `dimension` and `instances` are for BBOB: the dimension, and the test problems, such as "test:4"
+    for four problems of each function.
     """
 
     dimension: int
@@ -69,32 +87,133 @@ PRESETS = {
 }
 
 
-@dataclass(frozen=True)
+class Observer:
+    """Hears how a study proceeds. Derive from it to show progress; here, nothing is shown."""
+
+    def stage(self, name: str, *, done: bool) -> None:
+        """A stage begins, or was done before."""
+
+    @contextlib.contextmanager
+    def tuning(
+        self, plan: TuningPlan, store: Path
+    ) -> Iterator[tuple[Callable[[Event], None], Callable[[Result], None]]]:
+        """Around the tuning; what it yields hears its events and its runs."""
+        yield lambda _: None, lambda _: None
+
+    @contextlib.contextmanager
+    def testing(self, plan: Plan) -> Iterator[Callable[[Progress], None]]:
+        """Around the test; what it yields hears of its progress."""
+        yield lambda _: None
+
+    def tested(self, tallies: Mapping[str, Tally]) -> None:
+        """The test is over."""
+
+    def compared(self, comparison: Any) -> None:
+        """The tables are made."""
+
+    def reporting(self, what: str) -> None:
+        """A part of the report is being made."""
+
+    def wrote(self, *paths: Path) -> None:
+        """Files were written."""
+
+
 class Study:
-    """A study in a folder; :meth:`at` checks that the folder holds this one or none."""
+    """Tune a method, test it against others on problems it has not seen, and write a report.
 
-    folder: Path
-    name: str
-    preset: Preset
-    seed: int
+    Everything goes into one folder. Stopped or killed, the same study continues; what is done is
+    not done again.
 
-    @classmethod
-    def at(cls, folder: str | os.PathLike[str], preset: str = "quick", seed: int = 1) -> "Study":
-        """The study of a preset; a folder that holds another one is refused."""
+    Parameters
+    ----------
+    suite : str, path or Suite
+        The problems: "bbob", a Python file that defines a suite, or a suite. Of BBOB the training
+        and test problems are those of the paper. Other suites are split: problems that are held out
+        are for the test, if there are any; otherwise as `train` says.
+    folder : path
+        Where everything goes; new, or of the same study.
+    preset : {"quick", "smoke", "paper"}
+        How large the study is.
+    seed : int
+        Makes it repeatable.
+    train : float or iterable of str, optional
+        The share of the problems to tune on, or their names; default: half of them.
+    split_seed : int
+        Of the random split.
+    space : str or Design
+        The search space of the tuning: "extended", "paper", "wide", or a design.
+    rivals : iterable of str
+        What the winner is compared with: names of the catalogue or configuration files.
+    tuning_runs, tuning_budget, test_budget, repetitions : optional
+        Runs of the tuning, evaluations of each, evaluations of a test run, and runs of each method
+        on each test problem, in place of the preset's.
+
+    Attributes
+    ----------
+    training, test : Suite
+        The problems to tune on and to test on.
+    tuning_store, winner, test_store, tables, report : Path
+        The files of the study.
+
+    Examples
+    --------
+    >>> import tempfile, uaos
+    >>> from uaos.problems import ackley, rastrigin, rosenbrock, sphere
+    >>> suite = uaos.Suite("four", [
+    ...     uaos.Problem(f, [(-5, 5)] * 2, optimum=0.0)
+    ...     for f in (ackley, rastrigin, rosenbrock, sphere)
+    ... ])
+    >>> study = uaos.Study(suite, tempfile.mkdtemp(), preset="smoke", tuning_budget="20D")
+    >>> study.training.names, study.test.names
+    (('ackley', 'sphere'), ('rastrigin', 'rosenbrock'))
+    >>> study.run()  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        suite: str | os.PathLike[str] | Suite = "bbob",
+        folder: str | os.PathLike[str] = "study",
+        *,
+        preset: str = "quick",
+        seed: int = 1,
+        train: float | Iterable[str] | None = None,
+        split_seed: int = 1,
+        space: str | Design = DEFAULT_PRESET,
+        rivals: Iterable[str] = RIVALS,
+        tuning_runs: int | None = None,
+        tuning_budget: int | str | None = None,
+        test_budget: int | str | None = None,
+        repetitions: int | None = None,
+    ) -> None:
         if preset not in PRESETS:
             raise UnknownName("preset", preset, PRESETS)
-        place = Path(folder)
-        if place.exists() and not place.is_dir():
-            raise InvalidParameter("folder", str(place), "a folder, new or not")
-        made = cls(place, preset, PRESETS[preset], seed)
-        if made.card.exists():
-            found = read_toml(made.card)
-            if found != made.to_dict():
-                there = ", ".join(f"{k} {v}" for k, v in found.items() if k in ("preset", "seed"))
-                raise InvalidFile(
-                    f"{place}: holds another study ({there}); name another folder, or remove it"
-                )
-        return made
+        size = PRESETS[preset]
+        self.preset, self.seed = preset, seed
+        self.folder = check_folder(folder)
+        self.training, self.test = _split(suite, size, train, split_seed)
+        self.rivals = tuple(rivals)
+        self.tuning_runs = size.tuning_runs if tuning_runs is None else tuning_runs
+        self.tuning_budget = size.tuning_budget if tuning_budget is None else tuning_budget
+        self.test_budget = size.test_budget if test_budget is None else test_budget
+        numbered = any(problem.instance is not None for problem in self.test)
+        self.repetitions = (1 if numbered else _REPETITIONS) if repetitions is None else repetitions
+        largest = self.training.dimensions[-1]
+        self.design = space if isinstance(space, Design) else design(space, dimension=largest)
+        self._check_card()
+
+    def _check_card(self) -> None:
+        if not self.card.exists():
+            return
+        found, wanted = read_toml(self.card), self.to_dict()
+        if found != wanted:
+            different = [k for k in wanted if found.get(k) != wanted[k]]
+            told = ", ".join(f"{k} {found.get(k)}" for k in different if not _is_long(found.get(k)))
+            raise InvalidFile(
+                f"{self.folder}: holds another study ({told or ', '.join(different)}); choose "
+                "another folder, or remove this one"
+            )
+
+    # Files
 
     @property
     def card(self) -> Path:
@@ -122,19 +241,27 @@ class Study:
         return self.folder / "tables"
 
     @property
-    def overview(self) -> Path:
-        """The table that is written last."""
-        return self.tables / "overview.csv"
-
-    @property
     def report(self) -> Path:
         """The report."""
         return self.folder / "report.html"
 
+    @property
+    def _overview(self) -> Path:
+        """The table that is written last."""
+        return self.tables / "overview.csv"
+
     def to_dict(self) -> dict[str, Any]:
         """What tells one study from another."""
-        sizes = {k: v for k, v in dataclasses.asdict(self.preset).items() if k != "words"}
-        return {"preset": self.name, "seed": self.seed, **sizes}
+        return {
+            "preset": self.preset, "seed": self.seed, "suite": self.training.name,
+            "suite_hash": self.training.hash, "tuning_runs": self.tuning_runs,
+            "tuning_budget": self.tuning_budget, "test_budget": self.test_budget,
+            "repetitions": self.repetitions, "space": dict(self.design.options),
+            "training": list(self.training.names), "test": list(self.test.names),
+            "rivals": list(self.rivals),
+        }  # fmt: skip
+
+    # Running it
 
     def create(self) -> None:
         """Make the folder, and say in it what it is for."""
@@ -142,28 +269,131 @@ class Study:
         if not self.card.exists():
             write_toml(self.to_dict(), self.card)
 
+    def run(
+        self,
+        *,
+        only: str | None = None,
+        start: str | None = None,
+        jobs: int | None = None,
+        dask: str | None = None,
+        observer: Observer | None = None,
+    ) -> Path:
+        """Run what is not done yet.
+
+        Parameters
+        ----------
+        only : str, optional
+            Only this stage: "tune", "test", "tables" or "report".
+        start : str, optional
+            This stage and those after it.
+        jobs : int, optional
+            Processes; default: one for each processor.
+        dask : str, optional
+            The address of a Dask cluster to run on.
+        observer : Observer, optional
+            Hears how it proceeds.
+
+        Returns
+        -------
+        Path
+            The report.
+
+        Raises
+        ------
+        Stopped
+            After Ctrl-C; what was finished is kept.
+        """
+        wanted = stages(only, start)
+        check_pool(None, jobs)
+        self.check(wanted)
+        watching = observer or Observer()
+        self.create()
+        for stage in wanted:
+            done = self.is_done(stage)
+            watching.stage(stage, done=done)
+            if done:
+                continue
+            if stage == "tune":
+                self._tune(jobs, dask, watching)
+            elif stage == "test":
+                self._test(jobs, dask, watching)
+            elif stage == "tables":
+                self._write_tables(watching)
+            else:
+                self._write_report(watching)
+        return self.report
+
+    def _tune(self, jobs: int | None, dask: str | None, watching: Observer) -> None:
+        plan = self.tuning_plan()
+        found = finished(plan, self.tuning_store) if self.tuning_store.exists() else None
+        if found is None:
+            with watching.tuning(plan, self.tuning_store) as (on_event, on_run):
+                found = tune(
+                    plan, self.tuning_store, jobs=jobs, dask=dask, on_event=on_event, on_run=on_run
+                )
+        found.best.to_toml(self.winner)
+        watching.wrote(self.winner)
+
+    def _test(self, jobs: int | None, dask: str | None, watching: Observer) -> None:
+        plan = self.test_plan()
+        with watching.testing(plan) as on_progress:
+            tallies = run_plan(plan, self.test_store, jobs=jobs, dask=dask, on_progress=on_progress)
+        watching.tested(tallies)
+
+    def _write_tables(self, watching: Observer) -> None:
+        from uaos.analysis import Results, compare, write_csv
+
+        comparison = compare(Results.read(self.test_store))
+        watching.compared(comparison)
+        # The overview last: it says that the stage is done.
+        last = self._overview.stem
+        written = write_csv(sorted(comparison.tables, key=lambda t: t.name == last), self.tables)
+        watching.wrote(*written)
+
+    def _write_report(self, watching: Observer) -> None:
+        from uaos.reporting.report import write_report
+
+        stores = [s for s in (self.test_store, self.tuning_store) if s.exists()]
+        written = write_report(
+            stores, self.report, title=f"A {self.preset} study of adaptive operator selection",
+            commands=[self.command], progress=watching.reporting,
+        )  # fmt: skip
+        watching.wrote(written)
+
+    @property
+    def command(self) -> str:
+        """The command that runs the study again."""
+        words = ["uaos", "study", "--preset", self.preset, "--folder", str(self.folder)]
+        words += ["--seed", str(self.seed)]
+        if self.training.file:
+            names = ",".join(self.training.names)
+            words += ["--suite", self.training.file, "--train", names]
+        size = PRESETS[self.preset]
+        for option in ("tuning_runs", "tuning_budget", "test_budget"):
+            value = getattr(self, option)
+            if value != getattr(size, option):
+                words += [f"--{option.replace('_', '-')}", str(value)]
+        return shlex.join(words)
+
     # What the stages run
 
     def tuning_plan(self) -> TuningPlan:
-        """The search in the extended space on the training problems."""
-        size = self.preset
-        space = design(dimension=size.dimension)
-        start, _ = initial_candidates(space)
+        """The search on the training problems."""
+        start, _ = initial_candidates(self.design)
         return TuningPlan(
-            space, suite("bbob", instances="train", dimension=size.dimension),
-            runs=size.tuning_runs, budget=size.tuning_budget, seed=self.seed, initial=tuple(start),
+            self.design, self.training, runs=self.tuning_runs, budget=self.tuning_budget,
+            seed=self.seed, initial=tuple(start),
         )  # fmt: skip
 
-    def test_plan(self, winner: Configuration) -> Plan:
+    def test_plan(self, winner: Configuration | None = None) -> Plan:
         """The winner and its rivals on test problems, which the tuning has never seen."""
-        size = self.preset
+        tested = dataclasses.replace(winner or configuration(self.winner), name=WINNER)
         return Plan.of(
-            [winner, *RIVALS],
-            suite("bbob", dimension=size.dimension, instances=size.instances),
-            budget=size.test_budget, seed=self.seed,
+            [tested, *self.rivals], self.test, budget=self.test_budget, seed=self.seed,
+            repetitions=self.repetitions,
         )  # fmt: skip
 
-    def check(self, wanted: Sequence[str]) -> None:
+    def check(self, wanted: Sequence[str] = STAGES) -> None:
         """Refuse stages that lack what an earlier one makes, or find another file in its place."""
         needs = {"test": ("tune", self.winner), "tables": ("test", self.test_store),
                  "report": ("test", self.test_store)}  # fmt: skip
@@ -171,29 +401,22 @@ class Study:
             if stage in wanted and earlier not in wanted and not file.exists():
                 raise InvalidFile(f"{file}: there is no such file; run the stage {earlier} first")
         # Before anything is written: a report of the wrong store would take the good one's place.
-        uses = {self.tuning_store: (TuningStore, {"tune", "report"}),
-                self.test_store: (Store, {"test", "tables", "report"})}  # fmt: skip
-        for store, (kind, users) in uses.items():
-            if store.exists() and users & set(wanted):
-                kind.open(store).close()
-
-    def tested(self) -> Configuration:
-        """The winner as it is tested."""
-        return dataclasses.replace(configuration(self.winner), name=WINNER)
+        if self.tuning_store.exists() and {"tune", "report"} & set(wanted):
+            TuningStore.open(self.tuning_store).close()
+        if self.test_store.exists() and {"test", "tables", "report"} & set(wanted):
+            Store.open(self.test_store).close()
 
     # Which stages are done
 
     def is_done(self, stage: str) -> bool:
         """Whether there is nothing to do in a stage."""
-        return self._checks()[stage]()
-
-    def _checks(self) -> Mapping[str, Callable[[], bool]]:
-        return {
-            "tune": self._is_tuned,
-            "test": self._is_tested,
-            "tables": lambda: _newer(self.overview, self.test_store),
-            "report": lambda: _newer(self.report, self.test_store, self.tuning_store),
-        }
+        if stage == "tune":
+            return self._is_tuned()
+        if stage == "test":
+            return self._is_tested()
+        if stage == "tables":
+            return _newer(self._overview, self.test_store)
+        return _newer(self.report, self.test_store, self.tuning_store)
 
     def _is_tuned(self) -> bool:
         try:
@@ -205,7 +428,7 @@ class Study:
     def _is_tested(self) -> bool:
         if not (self._is_tuned() and self.test_store.exists()):
             return False
-        plan = self.test_plan(self.tested())
+        plan = self.test_plan()
         with Store.open(self.test_store) as store:
             return set(plan.competitors) <= set(store.methods()) and not store.missing(plan)
 
@@ -215,18 +438,15 @@ class Study:
     def runs(self) -> dict[str, int]:
         """The runs of the two stages that have any, at most."""
         # The winner's place is held by any configuration: it is the number of them that counts.
-        test = self.test_plan(dataclasses.replace(configuration("U-AOS-FW"), name=WINNER))
-        return {"tune": self.preset.tuning_runs, "test": len(test)}
+        return {"tune": self.tuning_runs, "test": len(self.test_plan(configuration(RECOMMENDED)))}
 
     @property
     def evaluations(self) -> dict[str, int]:
         """The evaluations of the same, at most."""
-        size = self.preset
-        budgets = {"tune": size.tuning_budget, "test": size.test_budget}
-        return {
-            stage: runs * evaluations(budgets[stage], size.dimension)
-            for stage, runs in self.runs.items()
-        }
+        tuning, test = self.tuning_plan(), self.test_plan(configuration(RECOMMENDED))
+        mean = sum(tuning.evaluations(p) for p in tuning.suite) / len(tuning.suite)
+        each = sum(test.evaluations(p) for p in test.suite) * test.repetitions
+        return {"tune": round(self.tuning_runs * mean), "test": each * len(test.competitors)}
 
     def seconds(self, wanted: Sequence[str], per_evaluation: float, processes: int) -> float:
         """About how long stages take, at most: their evaluations, and what comes on top."""
@@ -236,18 +456,47 @@ class Study:
         return spread / processes + on_top
 
     def seconds_per_evaluation(self) -> float:
-        """From a trial of about a second on this machine, after a warm-up."""
-        entry, size = configuration("U-AOS-FW"), self.preset
-        seconds, evaluations = 0.0, 0
-        for function in (8, 8, 3, 15, 21):
-            problem = BBOB(function, size.dimension, 1)
-            unit = Unit(entry.name, problem.name, 1, 1, 20_000)
-            start = time.perf_counter()
-            outcome = run_unit(unit, problem, entry).outcome
-            if seconds or function != 8:
-                evaluations += outcome.evaluations
+        """From trial runs on training problems, of about a second, after a warm-up."""
+        entry = configuration("U-AOS-FW")
+        # Problems from all over the suite, longer and longer runs: a function may be slow.
+        problems = self.training[:: max(1, len(self.training) // 4)]
+        for budget in _TRIALS:
+            seconds, evaluations = 0.0, 0
+            for problem in problems:
+                start = time.perf_counter()
+                outcome = run_unit(Unit(entry.name, problem.name, 1, 1, budget), problem, entry)
                 seconds += time.perf_counter() - start
+                if outcome.outcome.status == "failed":
+                    raise UaosError(f"{problem.name}: a trial run failed: {outcome.outcome.reason}")
+                evaluations += outcome.outcome.evaluations
+            if seconds > _TRIAL_SECONDS:
+                break
         return seconds / evaluations
+
+
+def _split(
+    suite: str | os.PathLike[str] | Suite, size: Preset, train: float | Iterable[str] | None,
+    seed: int,
+) -> tuple[Suite, Suite]:  # fmt: skip
+    """The problems to tune on and to test on."""
+    if suite == "bbob":
+        if train is not None:
+            raise InvalidParameter(
+                "train", train, 'nothing for the suite "bbob": its training problems are those of '
+                "the paper; pass a suite of problems to split it",
+            )  # fmt: skip
+        return (
+            suite_called("bbob", dimension=size.dimension, instances="train"),
+            suite_called("bbob", dimension=size.dimension, instances=size.instances),
+        )
+    problems = suite if isinstance(suite, Suite) else suite_called(suite)
+    if train is None and any(p.held_out for p in problems):
+        train = [p.name for p in problems if not p.held_out]
+    return problems.split(0.5 if train is None else train, seed=seed)
+
+
+def _is_long(value: object) -> bool:
+    return isinstance(value, list | dict)
 
 
 def _newer(made: Path, *sources: Path) -> bool:

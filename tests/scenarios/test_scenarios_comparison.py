@@ -9,7 +9,7 @@ from test_register import _families_as_before  # noqa: F401 (a test registers a 
 
 import uaos
 from uaos.errors import InvalidParameter, UnknownName
-from uaos.scenarios import KINDS, RECIPES, Comparison, Scenario, Uniform, compare, named
+from uaos.scenarios import KINDS, RECIPES, Scenario, ScenarioResult, Uniform, compare, named
 from uaos.scenarios.comparison import play
 
 SMALL = Uniform(operators=3, every=5, steps=12)
@@ -132,11 +132,11 @@ def test_a_component_of_ones_own_takes_part_by_name_and_by_file(tmp_path: Path) 
         (["AP", "AP"], {}, InvalidParameter, "methods is 'AP'; allowed: each method once"),
         ([], {}, InvalidParameter, "at least one method"),
         ("AP", {}, InvalidParameter, 'a list of names, such as ."AP", "PM"'),
-        ([3], {}, InvalidParameter, "methods is 3; allowed: names, or a table"),
+        ([3], {}, InvalidParameter, "methods is 3; allowed: names, or a mapping"),
         ({"x": 3}, {}, InvalidParameter, "a uaos.Method for 'x'"),
         ({"x": uaos.Method().replace(p_min=0.4)}, {}, InvalidParameter, "p_min .*0.4; .*below 1/K"),
-        (["AP"], {"repetitions": 0}, InvalidParameter, "repetitions is 0; allowed: a whole number"),
-        (["AP"], {"seed": -1}, InvalidParameter, "seed is -1; allowed: a whole number, 0 or more"),
+        (["AP"], {"repetitions": 0}, InvalidParameter, "repetitions is 0; allowed: an integer"),
+        (["AP"], {"seed": -1}, InvalidParameter, "seed is -1; allowed: an integer, 0 or more"),
         (["AP"], {"jobs": 0}, InvalidParameter, "jobs is 0; allowed: a number of processes"),
     ],
 )
@@ -151,12 +151,12 @@ def test_only_a_scenario_can_be_played() -> None:
 
 
 @pytest.fixture(scope="module")
-def outcome() -> Comparison:
+def outcome() -> ScenarioResult:
     return compare(["AP", "PM"], Uniform(3, 8, 30), repetitions=4, seed=1)
 
 
 def test_the_picture_shows_every_method_the_references_and_the_changes(
-    outcome: Comparison, tmp_path: Path
+    outcome: ScenarioResult, tmp_path: Path
 ) -> None:
     figure = outcome.plot(tmp_path / "it.png")
     assert (tmp_path / "it.png").read_bytes().startswith(b"\x89PNG")
@@ -178,7 +178,7 @@ def test_a_curve_never_reaches_over_a_change() -> None:
     made = Uniform(2, 25, 60)
     ranks = np.zeros((1, 60), np.int16)
     ranks[:, 25:50] = 1
-    shown = Comparison(made, {"it": ranks}, ("it",)).plot().axes[0]
+    shown = ScenarioResult(made, {"it": ranks}, ("it",)).plot().axes[0]
     line = next(line for line in shown.lines if line.get_label() == "it")
     # stretches of three; the last of 25 has one application, and 60 ends with one of ten
     assert line.get_xdata()[:9].tolist() == [1.5, 4.5, 7.5, 10.5, 13.5, 16.5, 19.5, 22.5, 24.5]

@@ -6,7 +6,7 @@ import pytest
 
 from uaos.params import Choice, Integer, Real, Value
 from uaos.tuning.irace import IraceMissing, irace_version
-from uaos.tuning.space import Comparison, Condition, Forbidden, Space, Variable
+from uaos.tuning.space import Clause, Condition, Forbidden, Space, Variable
 
 
 def real(low: float, high: float, *, log: bool = False, digits: int = 2) -> Real:
@@ -36,7 +36,7 @@ SMALL = Space(
         variable("kind", choice("plain", "a b", '#|"')),
         variable("rate", real(0.001, 1, log=True), kind=("plain", "a b")),
     ),
-    (Forbidden((Comparison("rate", ">", 0.5), Comparison("kind", "==", "a b")), "too fast"),),
+    (Forbidden((Clause("rate", ">", 0.5), Clause("kind", "==", "a b")), "too fast"),),
 )
 
 #: Two numbers: the least budget is 96 runs.

@@ -1,7 +1,7 @@
 """Small search spaces for the tests of tuning."""
 
 from uaos.params import Choice, Integer, Real, Value
-from uaos.tuning.space import Comparison, Condition, Forbidden, Space, Variable
+from uaos.tuning.space import Clause, Condition, Forbidden, Space, Variable
 
 
 def real(name: str, low: float, high: float, *when: Condition, log: bool = False) -> Variable:
@@ -36,8 +36,8 @@ def cooking() -> Space:
             real("pepper", 0, 1),
         ),
         (
-            Forbidden((Comparison("pepper", "<", "fan", variable=True),), "the fan blows it away"),
-            Forbidden((Comparison("way", "==", "raw"), Comparison("pepper", ">", 0.5)), "too hot"),
+            Forbidden((Clause("pepper", "<", "fan", variable=True),), "the fan blows it away"),
+            Forbidden((Clause("way", "==", "raw"), Clause("pepper", ">", 0.5)), "too hot"),
         ),
     )
 

@@ -11,7 +11,7 @@ from uaos.extras import MissingExtra
 from uaos.params import Value
 from uaos.tuning.configspace import from_configspace, to_configspace
 from uaos.tuning.design import PRESETS, design
-from uaos.tuning.space import Comparison, Forbidden, ForbiddenCandidate, Space, uniform_candidates
+from uaos.tuning.space import Clause, Forbidden, ForbiddenCandidate, Space, uniform_candidates
 
 ConfigSpace = pytest.importorskip("ConfigSpace", reason="pip install 'uaos[configspace]'")
 
@@ -89,7 +89,7 @@ def test_a_number_is_forbidden_here_where_it_is_forbidden_there(
 ) -> None:
     """Also where the number compared with is not in the range, or not whole."""
     for domain in (integer(0, 3), choice(0, 1, 2, 3)):
-        rule = Forbidden((Comparison("n", relation, number), Comparison("m", "==", 1)), "test")
+        rule = Forbidden((Clause("n", relation, number), Clause("m", "==", 1)), "test")
         space = Space((variable("n", domain), variable("m", integer(0, 1))), (rule,))
         for n in range(4):
             for m in range(2):
@@ -99,7 +99,7 @@ def test_a_number_is_forbidden_here_where_it_is_forbidden_there(
 
 @pytest.mark.parametrize("relation", ["<", "<=", ">", ">=", "=="])
 def test_a_relation_of_two_variables_is_forbidden_here_where_it_is_there(relation: str) -> None:
-    rule = Forbidden((Comparison("n", relation, "m", variable=True),), "test")
+    rule = Forbidden((Clause("n", relation, "m", variable=True),), "test")
     space = Space((variable("n", integer(0, 3)), variable("m", integer(0, 3))), (rule,))
     for n in range(4):
         for m in range(4):
@@ -108,7 +108,7 @@ def test_a_relation_of_two_variables_is_forbidden_here_where_it_is_there(relatio
 
 
 def test_a_forbidden_default_is_replaced() -> None:
-    rule = Forbidden((Comparison("n", "<", 2),), "test")  # the default is 0
+    rule = Forbidden((Clause("n", "<", 2),), "test")  # the default is 0
     made = to_configspace(Space((variable("n", integer(0, 3)),), (rule,)))
     assert made.get_default_configuration()["n"] >= 2
 

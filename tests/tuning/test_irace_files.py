@@ -15,7 +15,7 @@ from uaos.params import Choice, Value
 from uaos.tuning.design import PRESETS, design
 from uaos.tuning.irace_files import Dialect, write_files
 from uaos.tuning.racer import Rules
-from uaos.tuning.space import Comparison, Condition, Forbidden, Space, Variable, uniform_candidates
+from uaos.tuning.space import Clause, Condition, Forbidden, Space, Variable, uniform_candidates
 
 LINE = re.compile(r'^(\S+) +"--\1=" +(c|[ir](?:,log)?) +\(([^|]*)\)(?: \| (.*))?$')
 
@@ -189,21 +189,21 @@ def test_initial_candidates_are_a_table_with_na_where_a_variable_is_not_active()
 @pytest.mark.parametrize(
     ("comparison", "expected"),
     [
-        (Comparison("x", ">", 0.5), "x > 0.5"),
-        (Comparison("word", "==", "a b"), 'word %in% c("a%20b")'),
-        (Comparison("power", ">=", 2), 'power %in% c("2", "3")'),  # its values are texts in irace
-        (Comparison("x", "<", "y", variable=True), "x < y"),
-        (Comparison("power", "<", "y", variable=True), "as.numeric(power) < y"),
+        (Clause("x", ">", 0.5), "x > 0.5"),
+        (Clause("word", "==", "a b"), 'word %in% c("a%20b")'),
+        (Clause("power", ">=", 2), 'power %in% c("2", "3")'),  # its values are texts in irace
+        (Clause("x", "<", "y", variable=True), "x < y"),
+        (Clause("power", "<", "y", variable=True), "as.numeric(power) < y"),
     ],
 )
-def test_a_comparison_is_an_expression(comparison: Comparison, expected: str) -> None:
+def test_a_comparison_is_an_expression(comparison: Clause, expected: str) -> None:
     variables = (
         variable("x", real(0, 1)),
         variable("y", real(0, 1)),
         variable("word", choice("a b", "c")),
         variable("power", choice(1, 2, 3)),
     )
-    both = Forbidden((comparison, Comparison("y", "<=", 0.1)), "why")
+    both = Forbidden((comparison, Clause("y", "<=", 0.1)), "why")
     assert Dialect(Space(variables, (both,))).forbidden() == [f"({expected}) & (y <= 0.1)"]
 
 

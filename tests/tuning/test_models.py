@@ -16,7 +16,7 @@ from uaos.tuning.racer import (
     nearly_equal,
     uniform_candidates,
 )
-from uaos.tuning.space import Comparison, Forbidden, Space
+from uaos.tuning.space import Clause, Forbidden, Space
 
 STEADY = settings(deadline=None, derandomize=True)
 
@@ -219,7 +219,7 @@ def test_what_is_forbidden_or_does_not_work_is_drawn_again() -> None:
     rng = np.random.default_rng(1)
     space = Space(
         (whole("n", 1, 6), choice("c", 1, 2)),
-        (Forbidden((Comparison("n", ">", 3), Comparison("c", "==", 1)), "so"),),
+        (Forbidden((Clause("n", ">", 3), Clause("c", "==", 1)), "so"),),
     )
     made = uniform_candidates(space, 20, rng, lambda values: values["n"] != 2)
     found = {(c["n"], c["c"]) for c in made}

@@ -32,7 +32,7 @@ from uaos.tuning.racer import (
     least_budget,
     races_planned,
 )
-from uaos.tuning.space import Candidate, Comparison, Forbidden, ForbiddenCandidate, Space
+from uaos.tuning.space import Candidate, Clause, Forbidden, ForbiddenCandidate, Space
 
 STEADY = settings(deadline=None, derandomize=True, max_examples=12)
 
@@ -361,7 +361,7 @@ def test_a_small_space_is_searched_until_the_budget_allows_no_race() -> None:
 def test_forbidden_candidates_are_never_run() -> None:
     space = Space(
         (real("x", 0, 1), real("y", 0, 1)),
-        (Forbidden((Comparison("x", "<", "y", variable=True),), "so"),),
+        (Forbidden((Clause("x", "<", "y", variable=True),), "so"),),
     )
     found, _ = raced(
         lambda tasks: [abs(t.values["x"] - 0.4) + abs(t.values["y"] - 0.6) for t in tasks],

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from uaos.tuning.racer import TESTS, friedman, ranks, t_test, wilcoxon
+from uaos.tuning.racer import TESTS, by_ranks, friedman, ranks, sign_test, t_test, wilcoxon
 
 STEADY = settings(deadline=None, derandomize=True)
 
@@ -202,3 +202,33 @@ def test_somebody_always_stays(name: str) -> None:
         verdict = TESTS[name](costs, 0.2)
         assert verdict.stays.any()
         assert 0 <= verdict.p_value <= 1
+
+
+# Ranks within an instance only
+
+
+def test_the_sign_test_is_computed_by_hand() -> None:
+    # The first wins 8 of 9, and one instance is a tie: p = 2 (1 + 9) / 2⁹ = 0.0390625.
+    costs = np.array([[1, 2]] * 8 + [[3, 2], [5, 5]], float)
+    verdict = sign_test(costs, 0.05)
+    assert verdict.p_value == pytest.approx(20 / 512)
+    assert verdict.stays.tolist() == [True, False]
+    assert sign_test(costs, 0.03).stays.all()
+    # 2 of 4: p = min(1, 2 (1 + 4 + 6) / 16) = 1
+    assert sign_test(np.array([[1, 2], [2, 1]] * 2, float), 0.05).p_value == 1.0
+
+
+def test_of_two_one_that_is_never_worse_wins_and_equals_stay() -> None:
+    assert sign_test(np.array([[1, 1], [1, 2]], float), 0.05).stays.tolist() == [True, False]
+    assert sign_test(np.array([[1, 1], [2, 2]], float), 0.05).stays.all()
+
+
+@STEADY
+@given(st.integers(0, 2**32), st.integers(2, 5))
+def test_ranks_do_not_see_the_scale_of_an_instance(seed: int, k: int) -> None:
+    """Each problem has its own scale: any increasing function of its costs changes nothing."""
+    rng = np.random.default_rng(seed)
+    costs = rng.normal(size=(8, k))
+    scaled = 10.0 ** rng.integers(-6, 7, size=(8, 1)) * np.exp(costs) - 1e3
+    for a, b in zip(by_ranks(costs, 0.05), by_ranks(scaled, 0.05), strict=True):
+        assert np.array_equal(a, b)

@@ -12,7 +12,7 @@ from spaces import choice, cooking, flat, real, when, whole
 from uaos.errors import InvalidParameter, UnknownName
 from uaos.params import Choice, Integer, Real
 from uaos.tuning.space import (
-    Comparison,
+    Clause,
     Condition,
     Forbidden,
     ForbiddenCandidate,
@@ -67,7 +67,7 @@ def test_conditions_name_a_choice_that_comes_before() -> None:
 
 def test_what_is_forbidden_is_about_variables_of_the_space() -> None:
     x = real("x", 0, 1)
-    for comparison in (Comparison("y", ">", 0), Comparison("x", ">", "y", variable=True)):
+    for comparison in (Clause("y", ">", 0), Clause("x", ">", "y", variable=True)):
         with pytest.raises(UnknownName, match="variable of a forbidden combination 'y'"):
             Space((x,), (Forbidden((comparison,), "so"),))
 
@@ -139,7 +139,7 @@ def test_a_choice_that_forbids_much_is_drawn_as_often_as_the_others() -> None:
     # of "b" nine values in ten are forbidden: to draw all anew would leave 1 "b" for 10 "a"
     space = Space(
         (choice("c", "a", "b"), whole("n", 1, 10)),
-        (Forbidden((Comparison("c", "==", "b"), Comparison("n", ">", 1)), "so"),),
+        (Forbidden((Clause("c", "==", "b"), Clause("n", ">", 1)), "so"),),
     )
     seen = Counter(drawn(space, seed)["c"] for seed in range(1000))
     assert abs(seen["b"] - 500) < 79  # 5 sqrt(1000/4)
@@ -196,7 +196,7 @@ def test_a_forbidden_candidate_is_refused_with_the_reason() -> None:
 
 def test_inactive_variables_forbid_nothing() -> None:
     assert not cooking().why_forbidden({"way": "pot", "water": 1, "salt": 1.0, "pepper": 0.0})
-    rule = Forbidden((Comparison("x", "<", 5), Comparison("y", "==", "a")), "so")
+    rule = Forbidden((Clause("x", "<", 5), Clause("y", "==", "a")), "so")
     assert rule.holds({"x": 4, "y": "a"})
     for values in ({"x": 5, "y": "a"}, {"x": 4, "y": "b"}, {"x": 4}, {"y": "a"}, {}):
         assert not rule.holds(values)
@@ -208,8 +208,8 @@ def test_inactive_variables_forbid_nothing() -> None:
      (">=", (False, True, True)), ("==", (False, True, False))],
 )  # fmt: skip
 def test_comparisons_mean_what_they_say(relation: str, holds: tuple[bool, ...]) -> None:
-    assert tuple(Comparison("x", relation, 2).holds({"x": x}) for x in (1, 2, 3)) == holds
-    other = Comparison("x", relation, "y", variable=True)
+    assert tuple(Clause("x", relation, 2).holds({"x": x}) for x in (1, 2, 3)) == holds
+    other = Clause("x", relation, "y", variable=True)
     assert tuple(other.holds({"x": x, "y": 2}) for x in (1, 2, 3)) == holds
 
 

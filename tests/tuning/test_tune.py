@@ -18,7 +18,14 @@ from uaos.problems import suite
 from uaos.tuning.design import INITIAL, design
 from uaos.tuning.racer import IterationEnded, IterationStarted, Sampled, Step
 from uaos.tuning.store import TuningStore
-from uaos.tuning.tune import Plan, Tuned, candidate_words, initial_candidates, seconds_so_far, tune
+from uaos.tuning.tune import (
+    Tuned,
+    TuningPlan,
+    candidate_words,
+    initial_candidates,
+    seconds_so_far,
+    tune,
+)
 
 PROBLEMS = suite("bbob", functions="1,2,8", dimension=2, instances=[16])
 
@@ -30,9 +37,9 @@ class Killed(BaseException):
 small = functools.partial(sade_with, "F", "max_gen")
 
 
-def plan(**changes: Any) -> Plan:
+def plan(**changes: Any) -> TuningPlan:
     told = {"runs": 96, "budget": "40D", "seed": 3, "training_set": "three"} | changes
-    return Plan(told.pop("design", None) or small(), PROBLEMS, **told)
+    return TuningPlan(told.pop("design", None) or small(), PROBLEMS, **told)
 
 
 def record(path: Path, number: int = 1) -> dict[str, Any]:

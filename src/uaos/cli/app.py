@@ -1,6 +1,5 @@
 """The command `uaos` itself: its help, its errors, and where it prints."""
 
-import importlib
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,8 +8,9 @@ import typer
 from rich.console import Console
 
 from uaos import __version__
-from uaos.errors import InvalidParameter, UaosError
+from uaos.errors import UaosError
 from uaos.extras import missing_extra
+from uaos.loading import load_file
 
 app = typer.Typer(
     name="uaos",
@@ -78,7 +78,7 @@ def _main(
         typer.Option(
             "--import",
             metavar="FILE.py",
-            help="Run this file first: it registers custom components and optimizers.",
+            help="Run this file first, to register your components and optimizers.",
         ),
     ] = None,
     version: Annotated[
@@ -87,19 +87,4 @@ def _main(
     ] = False,
 ) -> None:
     if imported is not None:
-        _import(imported)
-
-
-def _import(file: Path) -> None:
-    """Import a user's file as a module, so that worker processes can import it by name as well."""
-    if file.suffix != ".py" or not file.is_file():
-        raise InvalidParameter("--import", str(file), "a Python file that exists")
-    sys.path.insert(0, str(file.resolve().parent))
-    try:
-        importlib.import_module(file.stem)
-    except UaosError:
-        raise
-    except Exception as error:
-        raise InvalidParameter(
-            "--import", str(file), f"a file that can be imported ({type(error).__name__}: {error})"
-        ) from error
+        load_file(imported)

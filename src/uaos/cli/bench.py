@@ -19,7 +19,15 @@ from rich.table import Table
 from rich.text import Text
 
 from uaos.cli.app import INTERRUPTED, app, console
-from uaos.cli.options import Dask, Dimension, Functions, Jobs, listed
+from uaos.cli.options import (
+    BbobDimension,
+    BbobFunctions,
+    Dask,
+    Jobs,
+    SuiteName,
+    chosen_suite,
+    split_names,
+)
 from uaos.errors import InvalidParameter
 from uaos.experiments import Plan, Stopped, Store, run
 from uaos.experiments import Progress as Counts
@@ -28,7 +36,6 @@ from uaos.experiments.export import export as export_table
 from uaos.experiments.merge import merge as merge_stores
 from uaos.experiments.plan import UNIFORM
 from uaos.experiments.store import Tally
-from uaos.problems import suite
 
 
 @app.command(
@@ -51,15 +58,21 @@ def bench(
             "separated by commas."
         ),
     ] = None,
-    functions: Functions = "1-24",
-    dim: Dimension = 20,
+    suite: SuiteName = "bbob",
+    problems: Annotated[
+        str | None,
+        typer.Option(help="Run on these problems of the suite: names, separated by commas."),
+    ] = None,
+    functions: BbobFunctions = None,
+    dim: BbobDimension = None,
     instances: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help='"train" (48 problems), "test" (the 312 others), "all"; "test:4": the first four '
-            'of each function; or numbers, such as "1-5,7".'
+            help='Choose BBOB instances: "train" (48 problems), "test" (the 312 others; the '
+            'default), "all", "test:4" for the first four of each function, or numbers such as '
+            '"1-5,7".'
         ),
-    ] = "test",
+    ] = None,
     budget: Annotated[
         str,
         typer.Option(
@@ -93,7 +106,7 @@ def bench(
         typer.Option("--export-coco", help="Write data folders for cocopp into this, and end."),
     ] = None,
 ) -> None:
-    """Run methods over BBOB problems, on every core; stopped or killed, it resumes.
+    """Run methods on a suite of problems, on every core; stopped or killed, it resumes.
 
     The same command runs what is missing. Methods and problems may be added to a store later.
     """
@@ -109,10 +122,13 @@ def bench(
         return
     if methods is None:
         raise InvalidParameter("--methods", None, "names separated by commas, such as mix,JADE")
-    names = listed(methods)
+    names = split_names(methods)
+    chosen = chosen_suite(suite, functions, dim, instances)
+    if problems is not None:
+        chosen = chosen.select(split_names(problems))
     plan = Plan.of(
-        names, suite("bbob", functions=functions, dimension=dim, instances=instances),
-        budget=budget, repetitions=repetitions, seed=seed, uniform=not without_uniform,
+        names, chosen, budget=budget, repetitions=repetitions, seed=seed,
+        uniform=not without_uniform,
     )  # fmt: skip
     if len(plan.competitors) > len(set(names)) and UNIFORM not in names:
         console.print("uniform is added, to show whether adapting pays (--without-uniform: not)")
@@ -123,7 +139,7 @@ def run_shown(
     plan: Plan, path: Path, *, jobs: int | None, dask: str | None, retry_failed: bool = False
 ) -> None:
     """Run a plan with a bar, and show how each method did."""
-    bar = _Bar()
+    bar = RunProgress()
     try:
         with bar.progress:
             tallies = run(
@@ -132,7 +148,7 @@ def run_shown(
     except Stopped as stop:
         console.print(Text(str(stop)))
         sys.exit(INTERRUPTED)
-    console.print(_table(tallies))
+    console.print(tally_table(tallies))
     _warn_of_failures(path, tallies)
 
 
@@ -142,7 +158,7 @@ def _show(path: Path, status: bool, table: Path | None, coco_folder: Path | None
             span = store.plan
             budgets = ", ".join(f"{n:,} in {d}-D" for d, n in span.budgets.items())
             console.print(Text(f"{path}: seed {span.seed}, evaluations at most {budgets}"))
-            console.print(_table(store.tallies()))
+            console.print(tally_table(store.tallies()))
             for outcome in store.outcomes():
                 if outcome.status == "failed":
                     console.print(Text(
@@ -157,7 +173,8 @@ def _show(path: Path, status: bool, table: Path | None, coco_folder: Path | None
                 console.print(Text(f"written: {folder}"))
 
 
-def _table(tallies: dict[str, Tally]) -> Table:
+def tally_table(tallies: dict[str, Tally]) -> Table:
+    """How far each method is."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for column in ("method", "solved", "of finished", "of planned", "failed"):
         table.add_column(column, justify="left" if column == "method" else "right")
@@ -184,7 +201,7 @@ class _Rate(ProgressColumn):
         return Text(text if speed else "", style="dim")
 
 
-class _Bar:
+class RunProgress:
     """The progress of an experiment; drawn on a terminal only."""
 
     def __init__(self) -> None:
@@ -198,6 +215,7 @@ class _Bar:
         self._before: int | None = None
 
     def show(self, counts: Counts) -> None:
+        """Show how far the experiment is."""
         if self._before is None:
             # What was finished earlier says nothing about today's speed.
             self._before = counts.over - counts.new

@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from uaos.cli.app import app, console
-from uaos.cli.options import listed
+from uaos.cli.options import split_names
 from uaos.files import MARK, check_folder, check_output, whole_file
 
 
@@ -60,11 +60,13 @@ def show_comparison(
             check_output(path, inputs=stores, suffixes=suffixes, overwrite=overwrite)
     if csv is not None:
         check_folder(csv)
-    wanted = None if methods is None else listed(methods)
+    wanted = None if methods is None else split_names(methods)
     results = Results.read(*stores).select(methods=wanted)
     if functions is not None:
         results = results.select(functions=results.matching(functions))
-    comparison = compare(results, paper=against_paper, archive=listed(archive or ""), seed=seed)
+    comparison = compare(
+        results, paper=against_paper, archive=split_names(archive or ""), seed=seed
+    )
     for one in comparison.sections:
         for table in one.tables:
             console.print(table.to_rich(console.width))

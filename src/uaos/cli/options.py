@@ -1,15 +1,57 @@
-"""What the options of several commands share; each command gives its own defaults."""
+"""Options that several commands share, and what they stand for."""
 
 from typing import Annotated
 
 import typer
 
-Functions = Annotated[str, typer.Option(help='BBOB functions, such as "1-5,8".')]
+from uaos.problems import Suite
+from uaos.problems import suite as suite_called
+
+SuiteName = Annotated[
+    str,
+    typer.Option(
+        "--suite", metavar="NAME|FILE.py", help="Take problems from bbob, or from your Python file."
+    ),
+]
 Dimension = Annotated[int, typer.Option(help="Dimension: 2, 3, 5, 10, 20 or 40.")]
-Jobs = Annotated[int | None, typer.Option(help="Processes (default: one for each processor).")]
-Dask = Annotated[str | None, typer.Option(metavar="ADDRESS", help="Run on the Dask cluster there.")]
+BbobFunctions = Annotated[
+    str | None, typer.Option(help='Choose BBOB functions, such as "1-5,8" (default: all 24).')
+]
+BbobDimension = Annotated[
+    int | None, typer.Option(help="Choose the BBOB dimension: 2, 3, 5, 10, 20 (default) or 40.")
+]
+Jobs = Annotated[
+    int | None, typer.Option(help="Use this many processes (default: one for each processor).")
+]
+Dask = Annotated[str | None, typer.Option(metavar="ADDRESS", help="Run on this Dask cluster.")]
+Train = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SHARE|NAMES",
+        help="Train on this share of the suite, such as 0.5, or on these problems, separated by "
+        "commas; the others are for testing.",
+    ),
+]
+SplitSeed = Annotated[int, typer.Option(min=0, help="Draw the share of --train with this seed.")]
 
 
-def listed(text: str) -> list[str]:
-    """What an option was given, separated by commas."""
+def split_names(text: str) -> list[str]:
+    """The names in an option, which separates them by commas."""
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def parse_train(text: str | None) -> float | list[str] | None:
+    """The share or the names that --train was given."""
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return split_names(text)
+
+
+def chosen_suite(
+    name: str, functions: str | None, dimension: int | None, instances: str | None
+) -> Suite:
+    """The suite that options describe."""
+    return suite_called(name, functions=functions, dimension=dimension, instances=instances)

@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from uaos.cli.app import app, console
-from uaos.cli.options import listed
+from uaos.cli.options import split_names
 from uaos.errors import InvalidFile, InvalidParameter, Missing, UaosError, UnknownName
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def draw_figure(
     if output is None:
         raise Missing("Missing option -o FILE: a .png, .svg or .pdf file")
     check_output(output, inputs=paths, suffixes=FORMATS, overwrite=overwrite)
-    style = Style(width, font, tuple(listed(order or "")))
+    style = Style(width, font, tuple(split_names(order or "")))
     make = {RUN: _of_run, TUNING: _of_tuning}.get(kind.source, _of_section)
     drawing = make(kind, paths, options, style)
     save(drawing, output)
@@ -119,7 +119,7 @@ def _of_section(kind: "Figure", stores: list[Path], options: dict[str, Any], sty
     part = section(results, options.get("dim"))
     arguments: dict[str, Any] = {}
     if "methods" in options:
-        arguments["methods"] = listed(options["methods"])
+        arguments["methods"] = split_names(options["methods"])
     if "target" in options:
         arguments["target"] = options["target"]
     if "no-restarts" in options:
@@ -201,7 +201,7 @@ def _of_tuning(kind: "Figure", stores: list[Path], options: dict[str, Any], styl
             raise InvalidParameter("--tuning", number, there)
         arguments = {}
         if "parameters" in options:
-            arguments["parameters"] = listed(options["parameters"])
+            arguments["parameters"] = split_names(options["parameters"])
         return kind.draw(kind.data((store, number), **arguments), style)
 
 

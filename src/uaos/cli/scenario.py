@@ -11,9 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from uaos.cli.app import INTERRUPTED, app, console
-from uaos.cli.options import listed
-from uaos.cli.run import check_plot
-from uaos.scenarios import KINDS, Comparison, compare, scenario
+from uaos.cli.options import split_names
+from uaos.files import check_output
+from uaos.scenarios import KINDS, ScenarioResult, compare, scenario
+
+_PICTURES = (".png", ".svg", ".pdf")
 
 # Applications worth the start of more processes: some ten seconds of work.
 _MANY = 500_000
@@ -28,35 +30,39 @@ def show_scenario(
     methods: Annotated[
         str,
         typer.Option(
-            help="AP (adaptive pursuit), PM (probability matching), MAB (bandit), names (see "
-            "`uaos methods`) or files (.toml), separated by commas."
+            help="Compare these: AP (adaptive pursuit), PM (probability matching), MAB (bandit), "
+            "names (see `uaos methods`) or files (.toml), separated by commas."
         ),
     ] = "AP,PM,MAB",
     kind: Annotated[
-        str, typer.Option(help=f"How rewards are distributed: {', '.join(KINDS)}.")
+        str, typer.Option(help=f"Choose how rewards are distributed: {', '.join(KINDS)}.")
     ] = "uniform",
-    operators: Annotated[int, typer.Option(help="How many operators there are.")] = 5,
+    operators: Annotated[int, typer.Option(help="Simulate this many operators.")] = 5,
     every: Annotated[
-        int, typer.Option(help="Applications after which another operator becomes the best.")
+        int, typer.Option(help="Change the best operator after this many applications.")
     ] = 50,
-    steps: Annotated[int, typer.Option(help="Applications in a repetition.")] = 500,
-    repetitions: Annotated[int, typer.Option(help="Repetitions of each method.")] = 100,
-    seed: Annotated[int, typer.Option(help="Makes the outcome repeatable.")] = 1,
+    steps: Annotated[int, typer.Option(help="Apply operators this often in a repetition.")] = 500,
+    repetitions: Annotated[int, typer.Option(help="Repeat each method this often.")] = 100,
+    seed: Annotated[int, typer.Option(help="Make the result repeatable.")] = 1,
     jobs: Annotated[
         int | None,
-        typer.Option(help="Processes (default: one; if it takes long, one for each processor)."),
+        typer.Option(
+            help="Use this many processes (default: one; for long comparisons, one for each "
+            "processor)."
+        ),
     ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw the curves into this file (.png, .svg or .pdf).")
-    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the curves (.png, .svg or .pdf).")] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a file that uaos did not write.")
+    ] = False,
 ) -> None:
     """Test how methods select, in isolation: operators are simulated, the best one is known.
 
-    Shown are how often it was chosen, the reward lost else, and how soon a change was answered.
+    The table shows how often the best operator was chosen, the regret, and the reaction time.
     """
     if plot is not None:
-        check_plot(plot)
-    wanted = listed(methods)
+        check_output(plot, suffixes=_PICTURES, overwrite=overwrite)
+    wanted = split_names(methods)
     setting = scenario(kind, operators=operators, every=every, steps=steps)
     if jobs is None and len(wanted) * repetitions * steps <= _MANY:
         jobs = 1
@@ -84,7 +90,7 @@ def show_scenario(
         console.print(Text(f"drawn: {plot}"))
 
 
-def _table(outcome: Comparison) -> Table:
+def _table(outcome: ScenarioResult) -> Table:
     table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False)
     for column in ("method", "best chosen", "regret", "reaction", "unanswered"):
         table.add_column(column, justify="left" if column == "method" else "right")

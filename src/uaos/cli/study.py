@@ -1,19 +1,20 @@
 """`uaos study`: the paper's pipeline in one command, from tuning to the report."""
 
+import contextlib
 import os
 import sys
 import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.progress import Progress as Bar
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from uaos.cli.app import INTERRUPTED, app, console
-from uaos.cli.options import Dask, Jobs
-
-if TYPE_CHECKING:
-    from uaos.study import Study
+from uaos.cli.options import Dask, Jobs, SplitSeed, SuiteName, Train, parse_train
 
 _TITLES = {
     "tune": "tuning on the training problems",
@@ -25,35 +26,62 @@ _TITLES = {
 
 @app.command(
     "study",
-    epilog="Example: [bold]uaos study --preset smoke --folder first[/]   ·   the paper's "
-    "experiment in full: [bold]uaos study --preset paper --folder paper[/]",
+    epilog="Example: [bold]uaos study --preset smoke --folder first[/]   ·   on your problems: "
+    "[bold]uaos study --suite problems.py --preset smoke --folder mine[/]",
 )
 def study_command(
+    suite: SuiteName = "bbob",
     preset: Annotated[
-        str, typer.Option(help="smoke (a minute), quick (about ten minutes) or paper (hours).")
+        str,
+        typer.Option(
+            help="Set the size: smoke (a minute), quick (about ten minutes) or paper (hours)."
+        ),
     ] = "quick",
-    folder: Annotated[Path, typer.Option(help="Where everything goes.")] = Path("study"),
+    folder: Annotated[Path, typer.Option(help="Put everything into this folder.")] = Path("study"),
+    train: Train = None,
+    split_seed: SplitSeed = 1,
+    space: Annotated[
+        str, typer.Option(help="Search this space: extended, paper or wide (see uaos tune).")
+    ] = "extended",
+    tuning_runs: Annotated[
+        int | None, typer.Option(min=1, help="Make this many runs in the tuning.")
+    ] = None,
+    tuning_budget: Annotated[
+        str | None, typer.Option(help="Limit the evaluations of a tuning run, such as 200D.")
+    ] = None,
+    test_budget: Annotated[
+        str | None, typer.Option(help="Limit the evaluations of a test run, such as 1000D.")
+    ] = None,
+    repetitions: Annotated[
+        int | None, typer.Option(min=1, help="Run each method so often on each test problem.")
+    ] = None,
     only: Annotated[
-        str | None, typer.Option(help="Only this stage: tune, test, tables or report.")
+        str | None, typer.Option(help="Run only this stage: tune, test, tables or report.")
     ] = None,
     start: Annotated[
-        str | None, typer.Option("--from", help="This stage and those after it.")
+        str | None, typer.Option("--from", help="Run this stage and those after it.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Makes the study repeatable.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Make the study repeatable.")] = 1,
     jobs: Jobs = None,
     dask: Dask = None,
 ) -> None:
     """Tune a method, test it against published ones, and write a report to read in a browser.
 
-    Stopped or killed, the same command goes on where it was; what is done is not done again.
+    Stopped or killed, the same command continues; what is done is not done again. A suite of your
+    own is split in half: one for tuning, the other for the test (--train changes that).
     """
-    # Here, as a tuner would slow down the start of every other command.
+    # Here, because a tuner would slow down the start of every other command.
+    from uaos.experiments import Stopped
     from uaos.experiments.pools import check_pool
     from uaos.study import Study, stages
 
     wanted = stages(only, start)
     check_pool(None, jobs)
-    study = Study.at(folder, preset, seed)
+    study = Study(
+        suite, folder, preset=preset, seed=seed, train=parse_train(train), split_seed=split_seed,
+        space=space, tuning_runs=tuning_runs, tuning_budget=tuning_budget, test_budget=test_budget,
+        repetitions=repetitions,
+    )  # fmt: skip
     study.check(wanted)
     begun = time.perf_counter()
     left = [stage for stage in wanted if not study.is_done(stage)]
@@ -61,14 +89,12 @@ def study_command(
         console.print(Text(f"Everything is done: open {study.report} in a browser"))
         return
     _announce(study, left, jobs, dask)
-    study.create()
     try:
-        for stage in wanted:
-            if study.is_done(stage):
-                console.print(Text(f"{_TITLES[stage]}: done before", style="dim"))
-                continue
-            console.print(Text(f"\n{_TITLES[stage]}", style="bold"))
-            _STAGES[stage](study, jobs, dask)
+        with _observer() as observer:
+            study.run(only=only, start=start, jobs=jobs, dask=dask, observer=observer)
+    except Stopped as stop:
+        console.print(Text(str(stop)))
+        sys.exit(INTERRUPTED)
     except KeyboardInterrupt:
         console.print("stopped: what was finished is kept; the same command continues")
         sys.exit(INTERRUPTED)
@@ -78,10 +104,18 @@ def study_command(
         console.print(Text(f"Open {study.report} in a browser."))
 
 
-def _announce(study: "Study", left: list[str], jobs: int | None, dask: str | None) -> None:
-    """What will be run, and about how long that takes."""
-    size = study.preset
-    console.print(Text(f"{study.name}: {size.words}, in {size.dimension}-D, in {study.folder}/"))
+def _announce(study: Any, left: list[str], jobs: int | None, dask: str | None) -> None:
+    """Say what will be run, and about how long that takes."""
+    from uaos.cli.tune_view import training
+    from uaos.study import PRESETS
+
+    size = PRESETS[study.preset]
+    bbob = study.training.name == "bbob"
+    words = f"{size.words}, in {size.dimension}-D, " if bbob else ""
+    console.print(Text(f"{study.preset}: {words}in {study.folder}/"))
+    if not bbob:
+        for what, part in (("tunes on", study.training), ("tests on", study.test)):
+            console.print(Text(f"{what} {training(part, ', '.join(part.names))}"))
     costs = {k: v for k, v in study.evaluations.items() if k in left}
     if not costs:
         return
@@ -105,44 +139,57 @@ def _duration(seconds: float) -> str:
     return f"{minutes:.0f} minutes" if minutes < 100 else f"{minutes / 60:.1f} hours"
 
 
-def _tune(study: "Study", jobs: int | None, dask: str | None) -> None:
-    from uaos.cli import tune_job
+@contextlib.contextmanager
+def _observer() -> Iterator[Any]:
+    """What shows a study on the console."""
+    from uaos.cli.bench import RunProgress, tally_table
+    from uaos.cli.tune_view import View
+    from uaos.study import Observer
 
-    plan = study.tuning_plan()
-    tuned = tune_job.run(plan, study.tuning_store, jobs, dask, False)
-    tuned.best.to_toml(study.winner)
-    console.print(Text(f"written: {study.winner}, the winner of {tuned.used:,} runs"))
-
-
-def _test(study: "Study", jobs: int | None, dask: str | None) -> None:
-    from uaos.cli.bench import run_shown
-
-    run_shown(study.test_plan(study.tested()), study.test_store, jobs=jobs, dask=dask)
-
-
-def _tables(study: "Study", jobs: int | None, dask: str | None) -> None:
-    from uaos.analysis import Results, compare, write_csv
-
-    comparison = compare(Results.read(study.test_store))
-    for section in comparison.sections:
-        console.print(Text(section.headline))
-        console.print(Text(section.verdict))
-        for line in section.notes:
-            console.print(Text(line, style="yellow"))
-    # The overview last: it says that the stage is done.
-    tables = sorted(comparison.tables, key=lambda table: table.name == study.overview.stem)
-    written = write_csv(tables, study.tables)
-    console.print(Text(f"written: {', '.join(str(path) for path in written)}"), soft_wrap=True)
-
-
-def _report(study: "Study", jobs: int | None, dask: str | None) -> None:
-    from uaos.cli.report import write_shown
-
-    command = f"uaos study --preset {study.name} --folder {study.folder} --seed {study.seed}"
-    write_shown(
-        [s for s in (study.test_store, study.tuning_store) if s.exists()], study.report,
-        title=f"A {study.name} study of adaptive operator selection", commands=[command],
+    spinner = Bar(
+        SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console,
+        transient=True, disable=not console.is_terminal,
     )  # fmt: skip
+    task = spinner.add_task("reading", total=None)
 
+    class Shown(Observer):
+        def stage(self, name: str, *, done: bool) -> None:
+            if done:
+                console.print(Text(f"{_TITLES[name]}: done before", style="dim"))
+            else:
+                console.print(Text(f"\n{_TITLES[name]}", style="bold"))
+            if name == "report" and not done:
+                spinner.start()
 
-_STAGES = {"tune": _tune, "test": _test, "tables": _tables, "report": _report}
+        @contextlib.contextmanager
+        def tuning(self, plan: Any, store: Path) -> Iterator[tuple[Any, Any]]:
+            with View.of(plan, store, console) as view:
+                yield view.on_event, view.on_run
+
+        @contextlib.contextmanager
+        def testing(self, plan: Any) -> Iterator[Callable[[Any], None]]:
+            bar = RunProgress()
+            with bar.progress:
+                yield bar.show
+
+        def tested(self, tallies: Mapping[str, Any]) -> None:
+            console.print(tally_table(dict(tallies)))
+
+        def compared(self, comparison: Any) -> None:
+            for section in comparison.sections:
+                console.print(Text(section.headline))
+                console.print(Text(section.verdict))
+                for line in section.notes:
+                    console.print(Text(line, style="yellow"))
+
+        def reporting(self, what: str) -> None:
+            spinner.update(task, description=what)
+
+        def wrote(self, *paths: Path) -> None:
+            spinner.stop()
+            console.print(Text(f"written: {', '.join(map(str, paths))}"), soft_wrap=True)
+
+    try:
+        yield Shown()
+    finally:
+        spinner.stop()

@@ -1,26 +1,54 @@
 """`uaos tune`: find the best configuration for a set of problems."""
 
+import dataclasses
+import shlex
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
-from uaos.cli.app import app
-from uaos.cli.options import Dask, Dimension, Functions, Jobs
-from uaos.cli.run import check_plot
-from uaos.errors import InvalidParameter
+from uaos.cli.app import INTERRUPTED, app, console
+from uaos.cli.options import (
+    BbobDimension,
+    BbobFunctions,
+    Dask,
+    Jobs,
+    SplitSeed,
+    SuiteName,
+    Train,
+    chosen_suite,
+    parse_train,
+    split_names,
+)
+from uaos.errors import InvalidParameter, Missing, UaosError
+from uaos.files import check_folder, check_output, whole_file
+from uaos.optimizers.catalogue import RECOMMENDED
+from uaos.optimizers.configuration import Configuration
+from uaos.params import Value
+from uaos.problems import Suite
+
+if TYPE_CHECKING:
+    from uaos.tuning.design import Design
+    from uaos.tuning.tune import Tuned, TuningPlan
+
+_PICTURES = (".png", ".svg", ".pdf")
 
 
 @app.command(
     "tune",
-    epilog="Example: [bold]uaos tune first.db --runs 800 --budget 200D --dim 5[/]   ·   then: "
-    "[bold]uaos bench test.db --methods first.toml,U-AOS-FW --dim 5[/]",
+    epilog="Example: [bold]uaos tune first.db --runs 800 --budget 200D --dim 5[/]   ·   on your "
+    "problems: [bold]uaos tune mine.db --suite problems.py --runs 800 --budget 200D[/]",
 )
 def tune_command(
     context: typer.Context,
     store: Annotated[
-        Path | None, typer.Argument(metavar="STORE", help="The file that keeps every run.")
+        Path | None, typer.Argument(metavar="STORE", help="Keep every run in this file.")
     ] = None,
+    suite: SuiteName = "bbob",
+    train: Train = None,
+    split_seed: SplitSeed = 1,
     space: Annotated[
         str | None,
         typer.Option(
@@ -31,15 +59,17 @@ def tune_command(
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(help="Tune this method (or .toml file) alone: its own hyper-parameters."),
+        typer.Option(help="Tune the hyper-parameters of this method (or .toml file) alone."),
     ] = None,
     free: Annotated[
-        str | None,
-        typer.Option(help="With --method: also these of F,CR,NP,top_NP."),
+        str | None, typer.Option(help="Tune these of F,CR,NP,top_NP as well (with --method).")
     ] = None,
     pool: Annotated[
         str | None,
-        typer.Option(help='Operators: nine, nine-by-CR, mix, or strategies "rand/1,best/1".'),
+        typer.Option(
+            help="Select from these operators: nine, nine-by-CR, mix, or strategies such as "
+            "rand/1,best/1."
+        ),
     ] = None,
     fix: Annotated[
         list[str] | None,
@@ -55,46 +85,53 @@ def tune_command(
     ] = None,
     space_file: Annotated[
         Path | None,
-        typer.Option(help="A TOML file with such limits, in its tables `fix` and `range`."),
+        typer.Option(help="Read such limits from the tables `fix` and `range` of a TOML file."),
     ] = None,
     instances: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help='Training problems: "train" (the paper\'s 48), instances such as "16-20" of each '
-            "function, or a file (.txt, .csv) with function and instance in each line."
+            help='Train on these BBOB instances: "train" (the 48 problems of the paper; the '
+            'default), numbers such as "16-20" of each function, or a file (.txt, .csv) with '
+            "function and instance in each line."
         ),
-    ] = "train",
-    functions: Functions = "1-24",
-    dim: Dimension = 20,
+    ] = None,
+    functions: BbobFunctions = None,
+    dim: BbobDimension = None,
     force: Annotated[
         bool,
-        typer.Option("--force-test-instances", help="Train even on problems meant for testing."),
+        typer.Option(
+            "--force-test-instances", help="Train even on problems that are held out for testing."
+        ),
     ] = False,
-    runs: Annotated[int, typer.Option(min=1, help="Runs of all candidates together.")] = 3000,
+    runs: Annotated[int, typer.Option(min=1, help="Make this many runs in all.")] = 3000,
     budget: Annotated[
         str,
         typer.Option(
-            help="Evaluations of a run at most, or a multiple of the dimension: 20000, 1000D."
+            help="Limit the evaluations of a run: a number, or a multiple of the dimension (1000D)."
         ),
     ] = "1000D",
     objective: Annotated[
         str,
-        typer.Option(help="error (at the end of a run) or anytime (over its whole course)."),
+        typer.Option(help="Minimize the error at the end of a run, or over its course (anytime)."),
     ] = "error",
     test: Annotated[
-        str, typer.Option(help="friedman (by ranks) or t-test (by the size of the costs).")
-    ] = "friedman",
+        str | None,
+        typer.Option(
+            help="Compare candidates by friedman (ranks; the default where optima are known), "
+            "ranks (within a problem only; the default elsewhere) or t-test (costs)."
+        ),
+    ] = None,
     initial: Annotated[
         str | None,
         typer.Option(
-            help="Configurations to start from: names, .toml files, or none (default: those tuned "
-            "in the paper; with --method, that method)."
+            help="Start from these configurations: names, .toml files, or none (default: those "
+            "tuned in the paper; with --method, that method)."
         ),
     ] = None,
     tuner: Annotated[
-        str, typer.Option(help="racer (built in), or irace (R's, if it is installed).")
+        str, typer.Option(help="Use the racer (built in), or irace (R's, if it is installed).")
     ] = "racer",
-    seed: Annotated[int, typer.Option(min=0, help="Makes the tuning repeatable.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Make the tuning repeatable.")] = 1,
     jobs: Jobs = None,
     dask: Dask = None,
     retry_failed: Annotated[
@@ -102,10 +139,10 @@ def tune_command(
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Where the winner goes (default: STORE as .toml)."),
+        typer.Option("--output", "-o", help="Write the winner here (default: STORE as .toml)."),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace an output file of something else.")
+        bool, typer.Option("--overwrite", help="Replace output files of something else.")
     ] = False,
     irace_folder: Annotated[
         Path | None,
@@ -133,49 +170,326 @@ def tune_command(
     Candidates run on one training problem after the other; those that fall behind leave, new ones
     are drawn around the survivors. Stopped or killed, the same command continues.
     """
-    # Here, as a tuner would slow down the start of every other command.
-    from uaos.cli import tune_job as job
-    from uaos.problems import suite
+    # Here, because a tuner would slow down the start of every other command.
     from uaos.tuning.design import narrow
     from uaos.tuning.instances import check_training
     from uaos.tuning.racer import Rules
-    from uaos.tuning.tune import Plan
+    from uaos.tuning.tune import TuningPlan
 
     if plot is not None:
-        check_plot(plot)
+        inputs = [] if store is None else [store]
+        check_output(plot, inputs=inputs, suffixes=_PICTURES, overwrite=overwrite)
     if status:
-        job.show_status(_needed(store), plot)
+        _show_status(_needed(store), plot)
         return
-    training = check_training(
-        suite("bbob", instances=instances, functions=functions, dimension=dim), force=force
-    )
+    if suite == "bbob" and instances is None:
+        instances = "train"
+    training = chosen_suite(suite, functions, dim, instances)
+    rest = None
+    which = instances or f"all problems of {training.name}; --train keeps some for testing"
+    share = parse_train(train)
+    if share is not None:
+        whole = len(training)
+        training, rest = training.split(share, seed=split_seed)
+        which = f"of the {whole} problems of {training.name}"
+    check_training(training, force=force)
+    dimension = training.dimensions[-1]
     design = narrow(
-        job.wanted_design(space, method, free, pool, dim), fix or (), limit or (), space_file
+        _wanted_design(space, method, free, pool, dimension), fix or (), limit or (), space_file
     )
     if show_space:
-        job.show_space(design)
+        from uaos.cli.tune_view import space_table
+
+        console.print(space_table(design))
         return
-    start, told = job.wanted_start(design, initial, method)
-    plan = Plan(
-        design, training, training_set=instances, runs=runs, budget=budget, objective=objective,
-        seed=seed, initial=tuple(start), tuner=tuner, rules=Rules(test=test),
+    start, told = _wanted_start(design, initial, method)
+    plan = TuningPlan(
+        design, training, training_set=which, runs=runs, budget=budget, objective=objective,
+        seed=seed, initial=tuple(start), tuner=tuner,
+        **({} if test is None else {"rules": Rules(test=test)}),
     )  # fmt: skip
     if irace_folder is not None or configspace_file is not None:
-        job.export(plan, irace_folder, configspace_file)
+        _export(plan, irace_folder, configspace_file, overwrite)
         return
     place = _needed(store)
     result = place.with_suffix(".toml") if output is None else output
-    job.check(plan, place, jobs, result, overwrite)
-    job.announce(plan, told, result)
-    tuned = job.run(plan, place, jobs, dask, retry_failed)
-    job.check_output(result, place, plan, overwrite)  # it may have appeared meanwhile
-    own = context.parent.params.get("imported") if context.parent else None
-    job.report(plan, place, tuned, result, own)
+    _check(plan, place, jobs, result, overwrite)
+    _announce(plan, told, result)
+    tuned = run_shown(plan, place, jobs=jobs, dask=dask, retry=retry_failed)
+    _check_winner(result, place, plan, overwrite)  # it may have appeared meanwhile
+    imported = context.parent.params.get("imported") if context.parent else None
+    command = _next_command(plan, result, imported, suite, rest)
+    _report(plan, place, tuned, result, command)
     if plot is not None:
-        job.draw(place, tuned.tuning, plot)
+        _draw(place, tuned.tuning, plot)
 
 
 def _needed(store: Path | None) -> Path:
     if store is None:
-        raise InvalidParameter("STORE", None, "the file of the tuning, such as first.db")
+        raise Missing("Missing argument STORE, the file of the tuning, for example: first.db")
     return store
+
+
+# What is asked for
+
+
+def _wanted_design(
+    space: str | None, method: str | None, free: str | None, pool: str | None, dimension: int
+) -> "Design":
+    """The search space before its limits."""
+    from uaos.tuning.design import DEFAULT_PRESET, design, design_for
+
+    if method is None:
+        if free is not None:
+            raise InvalidParameter("--free", free, "settings to tune with --method")
+        return design(DEFAULT_PRESET if space is None else space, dimension=dimension, pool=pool)
+    for name, given in (("--space", space), ("--pool", pool)):
+        if given is not None:
+            raise InvalidParameter(name, given, "nothing, as --method brings its own")
+    return design_for(method, split_names(free or ""), dimension=dimension)
+
+
+def _wanted_start(
+    of: "Design", wanted: str | None, method: str | None
+) -> tuple[list[dict[str, Value]], str]:
+    """The candidates to start from, and what to say about them."""
+    from uaos.tuning.design import INITIAL
+    from uaos.tuning.tune import initial_candidates
+
+    random = "random candidates"
+    if wanted is not None and wanted.strip() == "none":
+        return [], random
+    if wanted is not None:
+        names = split_names(wanted)
+        if not names:
+            raise InvalidParameter("--initial", wanted, "names, .toml files, or none")
+        made, remarks = initial_candidates(of, names)
+        return made, "; ".join([f"{', '.join(names)} and {random}", *remarks])
+    if method is not None:
+        try:
+            return initial_candidates(of, [method])[0], f"{method} and {random}"
+        except UaosError as error:
+            return [], f"{random}; {method} itself is not in this search space ({error})"
+    made, remarks = initial_candidates(of)
+    out = [name for name in INITIAL if any(r.startswith(f"{name} ") for r in remarks)]
+    missing = f" (not in this search space: {', '.join(out)})" if out else ""
+    names = [name for name in INITIAL if name not in out]
+    return made, f"{', '.join(names) + ' and ' if names else ''}{random}{missing}"
+
+
+# Checking it, before anything is written
+
+
+def _check(
+    plan: "TuningPlan", store: Path, jobs: int | None, output: Path, overwrite: bool
+) -> None:
+    """Refuse what cannot be done."""
+    from uaos.experiments.pools import check_pool
+    from uaos.experiments.storefile import check_folder as check_parent
+    from uaos.tuning.racer import check_search
+    from uaos.tuning.store import TuningStore
+
+    check_search(plan.design.space, plan.runs, plan.seed, plan.rules)
+    if plan.tuner == "irace":
+        from uaos.tuning.irace import check_budget, irace_version
+
+        irace_version()
+        check_budget(plan.design.space, plan.runs, plan.seed, plan.rules)
+    check_pool(None, jobs)
+    check_parent(store)
+    if store.exists():
+        TuningStore.open(store).close()
+    _check_winner(output, store, plan, overwrite)
+
+
+def _check_winner(output: Path, store: Path, plan: "TuningPlan", overwrite: bool) -> None:
+    """Refuse to replace what is not an earlier result of the same plan."""
+    check_output(output, inputs=[store], suffixes=[".toml"], overwrite=True)
+    if not output.exists() or overwrite:
+        return
+    try:
+        earlier = Configuration.from_toml(output).tuning.get("plan")
+    except UaosError:
+        earlier = None
+    if earlier != plan.key:
+        raise InvalidParameter(
+            "output", str(output), "a new file (-o FILE.toml): this one exists and is not an "
+            "earlier result of this tuning; --overwrite replaces it",
+        )  # fmt: skip
+
+
+# Doing it
+
+
+def _announce(plan: "TuningPlan", start: str, output: Path) -> None:
+    from uaos.cli.tune_view import plan_table
+
+    console.print(plan_table(plan, start, output))
+
+
+def run_shown(
+    plan: "TuningPlan", store: Path, *, jobs: int | None, dask: str | None, retry: bool = False
+) -> "Tuned":
+    """Tune and show progress; a tuning that is finished is read from its store."""
+    from uaos.cli.tune_view import View, clock
+    from uaos.experiments import Stopped
+    from uaos.tuning.racer import NobodyLeft
+    from uaos.tuning.store import TuningStore
+    from uaos.tuning.tune import finished, tune
+
+    if store.exists():
+        found = None if retry else finished(plan, store)
+        if found is not None:
+            console.print(Text(
+                f"This tuning is finished: {found.used:,} runs in {clock(found.seconds)}. Its "
+                f"result, from {store}:"
+            ))  # fmt: skip
+            return found
+        with TuningStore.open(store) as record:
+            count = len(record.cached())
+        if count:
+            console.print(Text(f"{count:,} runs found in the store; they are not run again"))
+    try:
+        with View.of(plan, store, console) as view:
+            return tune(
+                plan, store, jobs=jobs, dask=dask, retry_failed=retry, on_event=view.on_event,
+                on_run=view.on_run,
+            )  # fmt: skip
+    except Stopped as stop:
+        console.print(Text(str(stop)))
+        sys.exit(INTERRUPTED)
+    except NobodyLeft as error:
+        raise NobodyLeft(f"{error}. {_failures(plan, store)}") from None
+
+
+def _report(
+    plan: "TuningPlan", store: Path, tuned: "Tuned", output: Path, command: list[str]
+) -> None:
+    """Show who survived, write the winner, and say what to do next."""
+    from uaos.cli.tune_view import elites_table, recipe
+
+    console.print()
+    console.print(elites_table(tuned, plan, _last_test(plan, store, tuned)))
+    # Called as its file, so that several tuned ones can be told apart.
+    best = dataclasses.replace(tuned.best, name=output.stem)
+    console.print(recipe(best))
+    if mattered := _mattered(store, tuned.tuning):
+        console.print(Text(mattered))
+    if failures := _failures(plan, store):
+        console.print(Text(failures, style="yellow"))
+    best.to_toml(output)
+    console.print(Text(f"written: {output}, the winner"))
+    console.print(Text.assemble("next: ", (shlex.join(command), "bold")), soft_wrap=True)
+    if any(problem.held_out for problem in plan.suite):
+        console.print(Text(
+            "It was trained on test problems, where its results now say nothing about others",
+            style="yellow",
+        ))  # fmt: skip
+
+
+def _next_command(
+    plan: "TuningPlan", output: Path, imported: Path | None, suite: str, rest: Suite | None
+) -> list[str]:
+    """The command that compares the winner with another method."""
+    words = ["uaos", *(["--import", str(imported)] if imported else []), "bench", "test.db"]
+    if plan.suite.name == "bbob":
+        dimension = str(plan.suite.dimensions[-1])
+        words += ["--methods", f"{output},U-AOS-FW", "--dim", dimension, "--instances", "test"]
+    else:
+        words += ["--suite", suite, "--methods", f"{output},{RECOMMENDED}"]
+        words += [] if rest is None else ["--problems", ",".join(rest.names)]
+    return [*words, "--budget", str(plan.budget)]
+
+
+def _last_test(plan: "TuningPlan", store: Path, tuned: "Tuned") -> str:
+    from uaos.tuning.store import TuningStore
+
+    with TuningStore.open(store) as record:
+        tested = [s for s in record.steps(tuned.tuning) if s.pvalue == s.pvalue]
+    if not tested:
+        return "no test was made"
+    last = tested[-1]
+    return (
+        f"last test ({plan.rules.test}), of race {last.iteration} after {last.step} runs each: "
+        f"p = {last.pvalue:.2g}; ranks are among those alive at the end"
+    )
+
+
+def _mattered(store: Path, tuning: int) -> str:
+    from uaos.analysis.tuning import importance
+    from uaos.tuning.store import TuningStore
+
+    with TuningStore.open(store) as record:
+        found = [one for one in importance(record, tuning) if one.share > one.noise][:5]
+    if not found:
+        return ""
+    shares = ", ".join(f"{one.name} {one.share:.0%}" for one in found)
+    return f"What mattered most, as a share of the variance of the candidates' ranks: {shares}"
+
+
+def _failures(plan: "TuningPlan", store: Path) -> str:
+    """How many runs of the tuning failed, the first reason, and what to do; "" if none did."""
+    from uaos.tuning.store import TuningStore
+    from uaos.tuning.tune import plan_key
+
+    with TuningStore.open(store) as record:
+        number = next(t.id for t in record.tunings() if plan_key(t.setup) == plan.key)
+        keys = {c.configuration for c in record.candidates(number)}
+        failed = [o for o in record.cached().values() if o.status == "failed" and o.method in keys]
+    if not failed:
+        return ""
+    runs = "1 run" if len(failed) == 1 else f"{len(failed)} runs"
+    first = failed[0]
+    return (
+        f"{runs} failed: {first.reason} (the first, on {first.problem}); "
+        "--retry-failed runs what failed again"
+    )
+
+
+# Showing and exporting
+
+
+def _show_status(store: Path, plot: Path | None) -> None:
+    """Show the tunings of a store; draw the last one if that is wanted."""
+    from uaos.cli.tune_view import status_table
+    from uaos.tuning.store import TuningStore
+
+    with TuningStore.open(store) as record:
+        tunings = record.tunings()
+        if not tunings:
+            console.print(Text(f"{store}: no tuning was begun"))
+            return
+        console.print(status_table(record, tunings))
+    if plot is not None:
+        _draw(store, tunings[-1].id, plot)
+
+
+def _draw(store: Path, tuning: int, path: Path) -> None:
+    from uaos.reporting import figures
+    from uaos.tuning.store import TuningStore
+
+    with TuningStore.open(store) as record:
+        figures.save(figures.draw("tuning-frequencies", (record, tuning)), path)
+    console.print(Text(f"drawn: {path}"))
+
+
+def _export(
+    plan: "TuningPlan", irace_folder: Path | None, configspace_file: Path | None, overwrite: bool
+) -> None:
+    """Write the search space for other tuners."""
+    if irace_folder is not None:
+        from uaos.tuning.irace_files import write_files
+
+        check_folder(irace_folder)
+        write_files(
+            irace_folder, plan.design.space, plan.suite, runs=plan.runs, seed=plan.seed,
+            rules=plan.rules, initial=plan.initial,
+        )  # fmt: skip
+        console.print(Text(f"written: {irace_folder}"))
+    if configspace_file is not None:
+        from uaos.tuning.configspace import to_configspace
+
+        check_output(configspace_file, suffixes=[".json"], overwrite=overwrite)
+        with whole_file(configspace_file) as part:
+            to_configspace(plan.design.space, seed=plan.seed).to_json(part)
+        console.print(Text(f"written: {configspace_file}"))

@@ -1,6 +1,7 @@
 """Where units run: worker processes of this machine, a Dask cluster, or any executor."""
 
 import os
+import pickle
 import signal
 import threading
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from typing import Any, Protocol
 from uaos.errors import InvalidParameter, UaosError
 from uaos.experiments.versions import versions
 from uaos.extras import optional
+from uaos.loading import load_source, loaded_files
 from uaos.optimizers.workers import ctrl_c_held_back
 
 
@@ -53,7 +55,9 @@ class LocalPool:
         self._slots = [self._start() for _ in range(jobs)]
 
     def _start(self) -> "_Slot":
-        executor = ProcessPoolExecutor(1, self._context, initializer=_start_worker)
+        executor = ProcessPoolExecutor(
+            1, self._context, initializer=_start_worker, initargs=(loaded_files(),)
+        )
         with ctrl_c_held_back():
             return _Slot(executor, executor.submit(_ready))
 
@@ -110,10 +114,23 @@ def _ready() -> None:
     """Shows that a worker process came up."""
 
 
-def _start_worker() -> None:
-    """Ctrl-C is for the coordinator to handle; a worker whose coordinator was killed ends."""
+def _start_worker(files: tuple[tuple[str, str], ...]) -> None:
+    """Ctrl-C is for the coordinator to handle; a worker whose coordinator was killed ends.
+
+    `files` are those of the user: problems and components.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    for file, source in files:
+        load_source(file, source)
+
+
+def _call(files: tuple[tuple[str, str], ...], packed: bytes) -> Any:
+    """Load the user's files, and only then unpack what needs them."""
+    for file, source in files:
+        load_source(file, source)
+    work, arguments = pickle.loads(packed)
+    return work(*arguments)
 
 
 def _end_with_parent() -> None:
@@ -220,6 +237,9 @@ class DaskPool:
         """Run `work` somewhere in the cluster."""
         local: Future[Any] = Future()
         local.set_running_or_notify_cancel()
+        if files := loaded_files():
+            dumps = optional("cloudpickle", "--dask", "dask and distributed", "cluster").dumps
+            work, arguments = _call, (files, dumps((work, arguments)))
         remote = self._client.submit(work, *arguments, pure=False)
         self._remote[local] = remote
         remote.add_done_callback(lambda _: self._fetch(local))

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from uaos.errors import InvalidFile, InvalidParameter
-from uaos.extras import optional
+from uaos.extras import optional, require
 from uaos.problems.problem import Array, Problem, Suite
 from uaos.problems.references import Reference
 
@@ -177,6 +177,8 @@ def bbob(
     -------
     Suite
     """
+    # Here, not when worker processes evaluate it.
+    require("cocoex", "the BBOB suite", "coco-experiment", "experiments")
     dimension = checked_dimension(dimension)
     chosen = parse_numbers("functions", functions, 1, 24)
     if isinstance(instances, os.PathLike) or (

@@ -18,7 +18,7 @@ from uaos.selection.method import Method
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Uniform choice and a chooser who knows, which stand beside the methods.
+#: References shown beside the methods: uniform choice, and always the best operator.
 REFERENCES = ("uniform", "oracle")
 
 # Repetitions drawn and played at a time. Their random numbers depend on it, their results do not
@@ -27,8 +27,8 @@ _BLOCK = 10
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """What came out: for each method the ranks of the operators it chose, 0 being the best.
+class ScenarioResult:
+    """The outcome: for each method the ranks of the operators it chose, 0 being the best.
 
     `ranks[name]` is (repetitions, steps). Beside the methods stand uniform choice and the oracle,
     which always takes the best operator.
@@ -64,16 +64,36 @@ def compare(
     seed: int = 1,
     jobs: int | None = 1,
     on_progress: Callable[[int], None] | None = None,
-) -> Comparison:
-    """Play a scenario with each method.
+) -> ScenarioResult:
+    """Run each method in a scenario.
 
-    `methods` are names (AP, PM, MAB, those of the catalogue, TOML files) or a table of methods by
-    name. The same seed gives the same result on any number of processes (`jobs`; None: one for each
-    processor). `on_progress` is called with the number of repetitions that are finished.
+    Parameters
+    ----------
+    methods : sequence of str, or mapping of str to Method
+        Names (AP, PM, MAB, those of the catalogue), TOML files, or methods by name.
+    scenario : Scenario
+    repetitions : int
+    seed : int
+        The same seed gives the same result on any number of processes.
+    jobs : int or None
+        Processes; None: one for each processor.
+    on_progress : callable, optional
+        Called with the number of finished repetitions.
+
+    Returns
+    -------
+    ScenarioResult
+
+    Examples
+    --------
+    >>> from uaos.scenarios import Uniform, compare
+    >>> result = compare(["AP", "PM"], Uniform(operators=3, steps=100), repetitions=2, seed=1)
+    >>> result.methods
+    ('AP', 'PM')
     """
     for name, value, least in (("repetitions", repetitions, 1), ("seed", seed, 0)):
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-            raise InvalidParameter(name, value, f"a whole number, {least} or more")
+            raise InvalidParameter(name, value, f"an integer, {least} or more")
     check_pool(None, jobs)
     processes = (os.cpu_count() or 1) if jobs is None else jobs
     chosen = _methods(methods, scenario)
@@ -88,7 +108,7 @@ def compare(
             on_progress(finished)
     together = np.concatenate(played, axis=1)[:, :repetitions]
     table = dict(zip(chosen, together, strict=True))
-    return Comparison(
+    return ScenarioResult(
         scenario, table | _references(chosen, scenario, seed, repetitions), (*chosen,)
     )
 

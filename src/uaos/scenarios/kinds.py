@@ -35,11 +35,11 @@ class Scenario(ABC):
     """K operators over a number of steps; every ΔT of them the ranks are dealt anew, at random.
 
     A deal always has another best operator than the one before it, as in Thierens (2005). A
-    scenario of your own derives from this class and defines `rewards`, and `means` if they are not
+    custom scenario derives from this class and defines `rewards`, and `means` if they are not
     K, K − 1, …, 1.
     """
 
-    name: ClassVar[str] = "own"
+    name: ClassVar[str] = "custom"
 
     operators: int = integer(2, 1000, default=5, symbol="K", doc="number of operators")
     every: int = integer(1, _LARGEST, default=50, symbol="ΔT", doc="steps between two changes")
@@ -98,7 +98,7 @@ class Uniform(Scenario):
 
 
 class Boolean(Scenario):
-    """A reward of 2K with probability 1/2, (K−1)/2K, …, 1/2K, else a failure.
+    """A reward of 2K with probability 1/2, (K−1)/2K, …, 1/2K, otherwise a failure.
 
     With five operators: 10 with probability 0.5, 0.4, 0.3, 0.2, 0.1. The means are those of the
     uniform scenario; all successes look alike, only their frequency tells operators apart.
@@ -117,11 +117,11 @@ class Boolean(Scenario):
 
 
 class Outlier(Scenario):
-    """A large reward with probability 0.1, else a failure: 10K, 10(K−1), …, 10.
+    """A large reward with probability 0.1, otherwise a failure: 10K, 10(K−1), …, 10.
 
     With five operators: 50, 40, 30, 20, 10. The means are those of the uniform scenario; most
-    applications say nothing, and only the size of the rare successes tells operators apart. (How
-    rare and how large is settled here, such that the means agree.)
+    applications say nothing, and only the size of the rare successes tells operators apart. (The
+    numbers are our choice, such that the means agree.)
 
     Reference: Da Costa, L., Fialho, Á., Schoenauer, M. & Sebag, M. (2008), "Adaptive operator
     selection with dynamic multi-armed bandits", GECCO; Fialho, Á., Da Costa, L., Schoenauer, M. &

@@ -70,10 +70,9 @@ def reaction_times(
     """How many applications passed after each change until it was answered.
 
     A change is answered at the first application from which on, over `window` applications, the new
-    best operator was chosen at a share above `threshold`. Nought is the reaction of somebody
-    who knew; a change that is not answered before the next one counts with all `every` applications
-    in between, which is too little. Returns (repetitions, changes); changes with fewer than `every`
-    steps after them are left out.
+    best operator was chosen at a share above `threshold`; 0 is the best possible. A change that is
+    not answered before the next one counts as `every` applications, a lower bound. Returns
+    (repetitions, changes); changes with fewer than `every` steps after them are left out.
     """
     if not 1 <= window <= every:
         raise InvalidParameter("window", window, f"1 to every = {every} applications")

@@ -1,17 +1,19 @@
 """The picture of a comparison: who finds the best operator, how soon, and at what cost."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from uaos.extras import optional
+from uaos.files import MARK
 from uaos.scenarios.kinds import Floats, Ranks, Scenario
 from uaos.scenarios.measures import regrets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from uaos.scenarios.comparison import Comparison
+    from uaos.scenarios.comparison import ScenarioResult
 
 # Told apart with any colour vision: Okabe and Ito's, without the yellow that is too pale for a
 # line, then Tol's wine and olive.
@@ -23,11 +25,15 @@ _STYLES = ("-", "--", "-.", ":")
 
 # Points of a curve between two changes: the noise of single applications hides what changes.
 _POINTS = 10
+# What shows that uaos wrote a file, so that it may be replaced.
+_MARKS_OF_FILES = {
+    ".png": {"Software": MARK}, ".svg": {"Creator": MARK}, ".pdf": {"Producer": MARK},
+}  # fmt: skip
 # Changes marked at most; more would be a curtain.
 _MARKS = 60
 
 
-def draw(comparison: "Comparison", path: Any) -> "Figure":
+def draw(comparison: "ScenarioResult", path: Any) -> "Figure":
     """Share of best choices above, regret so far below, over the applications."""
     # A figure of its own: pyplot's would be shared with whatever else the user is drawing.
     made = optional("matplotlib.figure", "a figure", "matplotlib", "plot")
@@ -63,7 +69,7 @@ def draw(comparison: "Comparison", path: Any) -> "Figure":
         fontsize=10,
     )  # fmt: skip
     if path is not None:
-        figure.savefig(path)
+        figure.savefig(path, metadata=_MARKS_OF_FILES.get(Path(path).suffix.lower()))
     return figure
 
 

@@ -64,7 +64,7 @@ RECIPES: dict[str, Callable[[int], Method]] = {"AP": pursuit, "PM": matching, "M
 def named(name: str, n_operators: int) -> tuple[str, Method]:
     """What `name` is called in a table, and the method: a recipe, the catalogue's, or a file's."""
     if not isinstance(name, str):
-        raise InvalidParameter("methods", name, "names, or a table of methods by name")
+        raise InvalidParameter("methods", name, "names, or a mapping of names to methods")
     if name in RECIPES:
         return name, RECIPES[name](n_operators)
     selecting = [n for n, entry in methods().items() if entry.method is not None]

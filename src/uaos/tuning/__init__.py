@@ -1,11 +1,11 @@
 """Tuning: find the best method for a set of problems, by iterated racing.
 
     import uaos
-    from uaos.tuning import Plan, design, tune
+    from uaos.tuning import TuningPlan, design, tune
 
     if __name__ == "__main__":
         suite = uaos.suite("bbob", dimension=5, instances="train")
-        plan = Plan(design(dimension=5), suite, budget="200D")
+        plan = TuningPlan(design(dimension=5), suite, budget="200D")
         tune(plan, "first.db", jobs=2).best.to_toml("first.toml")
 
 The plan decides what is found: neither the workers nor interruptions do. `uaos tune` is the same
@@ -17,16 +17,16 @@ from uaos.tuning.instances import HeldOutProblems, check_training
 from uaos.tuning.racer import Rules
 from uaos.tuning.space import Space
 from uaos.tuning.store import TuningStore
-from uaos.tuning.tune import Found, Plan, Tuned, initial_candidates, tune
+from uaos.tuning.tune import Found, Tuned, TuningPlan, initial_candidates, tune
 
 __all__ = [
     "Design",
     "Found",
     "HeldOutProblems",
-    "Plan",
     "Rules",
     "Space",
     "Tuned",
+    "TuningPlan",
     "TuningStore",
     "check_training",
     "design",

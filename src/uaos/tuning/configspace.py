@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uaos.extras import optional
+from uaos.files import MARK
 from uaos.params import Choice, Integer, Real, Value
-from uaos.tuning.space import Comparison, Space, Variable, uniform_candidates
+from uaos.tuning.space import Clause, Space, Variable, uniform_candidates
 
 if TYPE_CHECKING:
     from ConfigSpace import ConfigurationSpace
@@ -46,7 +47,7 @@ def to_configspace(space: Space, *, seed: int | None = None) -> "ConfigurationSp
     library = _library()
     defaults = _defaults(space)
     made = {v.name: _hyperparameter(library, v, defaults) for v in space}
-    configspace: ConfigurationSpace = library.ConfigurationSpace(name="uaos", seed=seed)
+    configspace: ConfigurationSpace = library.ConfigurationSpace(name=MARK, seed=seed)
     configspace.add(list(made.values()))
     for variable in space:
         conditions = [
@@ -59,7 +60,7 @@ def to_configspace(space: Space, *, seed: int | None = None) -> "ConfigurationSp
             )
     for one in space.forbidden:
         try:
-            clauses = [_clause(library, space, made, c) for c in one.comparisons]
+            clauses = [_clause(library, space, made, c) for c in one.clauses]
         except _Never:
             continue
         configspace.add(
@@ -109,7 +110,7 @@ def _defaults(space: Space) -> dict[str, Value]:
     return found[0] if found else declared
 
 
-def _clause(library: Any, space: Space, made: Mapping[str, Any], one: Comparison) -> Any:
+def _clause(library: Any, space: Space, made: Mapping[str, Any], one: Clause) -> Any:
     if one.variable:
         return getattr(library, _RELATIONS[one.relation])(made[one.name], made[str(one.other)])
     domain = space[one.name].domain

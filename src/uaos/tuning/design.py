@@ -45,7 +45,7 @@ from uaos.selection.components import FAMILIES, components
 from uaos.selection.method import Method, read_toml
 from uaos.tuning.space import (
     Candidate,
-    Comparison,
+    Clause,
     Condition,
     Forbidden,
     Space,
@@ -336,11 +336,11 @@ def _made(
     names = {v.name for v in bounded}
     if {"p_min", "p_max"} <= names:
         rules.append(Forbidden(
-            (Comparison("p_max", "<", "p_min", variable=True),), "p_max must be at least p_min"
+            (Clause("p_max", "<", "p_min", variable=True),), "p_max must be at least p_min"
         ))  # fmt: skip
     if any(v.name == "F_rule" for v in settings):
         rules.append(Forbidden(
-            (Comparison("F_rule", "==", "cauchy"), Comparison("F", ">", 1.0)),
+            (Clause("F_rule", "==", "cauchy"), Clause("F", ">", 1.0)),
             "what the rule draws is cut at 1",
         ))  # fmt: skip
     space = Space((*settings, *chosen, *bounded), tuple(rules))
@@ -399,7 +399,7 @@ def _below_share(variable: Variable, sizes: Mapping[str, int]) -> tuple[Variable
     high = max(largest.values())
     rules = [
         Forbidden(
-            (Comparison(_POOL, "==", name), Comparison(variable.name, ">", limit)),
+            (Clause(_POOL, "==", name), Clause(variable.name, ">", limit)),
             f"K p_min must be below 1, and K is {sizes[name]}",
         )
         for name, limit in largest.items()

@@ -21,7 +21,7 @@ from urllib.parse import quote
 from uaos.errors import InvalidParameter, UaosError
 from uaos.params import Choice, Integer, Real, Value
 from uaos.tuning.racer import Rules
-from uaos.tuning.space import Candidate, Comparison, Condition, Forbidden, Space, Variable
+from uaos.tuning.space import Candidate, Clause, Condition, Forbidden, Space, Variable
 
 PARAMETERS, FORBIDDEN, CONFIGURATIONS = "parameters.txt", "forbidden.txt", "configurations.txt"
 INSTANCES, SCENARIO, RUNNER = "instances.txt", "scenario.txt", "runner.R"
@@ -40,7 +40,7 @@ _RESERVED = {
     "n", "nx", "param", "idx_satisfied",
 }  # fmt: skip
 
-_TESTS = {"friedman": "F-test", "t-test": "t-test"}
+_TESTS = {"friedman": "F-test", "ranks": "F-test", "t-test": "t-test"}
 
 
 class Dialect:
@@ -155,9 +155,9 @@ class Dialect:
         return f"{self.names[name]} %in% c({', '.join(texts)})"
 
     def _rule(self, one: Forbidden) -> str:
-        return " & ".join(f"({self._comparison(c)})" for c in one.comparisons)
+        return " & ".join(f"({self._comparison(c)})" for c in one.clauses)
 
-    def _comparison(self, comparison: Comparison) -> str:
+    def _comparison(self, comparison: Clause) -> str:
         name, relation, other = comparison.name, comparison.relation, comparison.other
         if comparison.variable:
             return f"{self._number(name)} {relation} {self._number(str(other))}"

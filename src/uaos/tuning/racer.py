@@ -142,11 +142,22 @@ def friedman(costs: Costs, alpha: float) -> Verdict:
 
     Conover, W. J. (1999), Practical Nonparametric Statistics, 3rd edition, section 5.8.
     """
+    return wilcoxon(costs, alpha) if costs.shape[1] == 2 else _conover(costs, alpha)
+
+
+def by_ranks(costs: Costs, alpha: float) -> Verdict:
+    """As :func:`friedman`, but two candidates are compared by :func:`sign_test`.
+
+    Costs are compared within an instance only, never between instances: for problems whose values
+    are on scales of their own.
+    """
+    return sign_test(costs, alpha) if costs.shape[1] == 2 else _conover(costs, alpha)
+
+
+def _conover(costs: Costs, alpha: float) -> Verdict:
     from scipy.special import chdtrc, stdtrit
 
     n, k = costs.shape
-    if k == 2:
-        return wilcoxon(costs, alpha)
     order = ranks(costs)
     sums = order.sum(axis=0)
     squares = float((order**2).sum())
@@ -188,6 +199,23 @@ def wilcoxon(costs: Costs, alpha: float) -> Verdict:
     return Verdict(float(found.statistic), p_value, stays)
 
 
+def sign_test(costs: Costs, alpha: float) -> Verdict:
+    """The two-sided sign test of two candidates; one that is never worse, and not equal, wins.
+
+    With m instances that one of them wins and n - m that the other wins, m <= n - m, the p-value is
+    2 Σ_{i <= m} C(n, i) / 2ⁿ, at most 1; instances on which they are equal do not count.
+    """
+    first, second = (int((costs[:, a] < costs[:, 1 - a]).sum()) for a in (0, 1))
+    fewer, n = min(first, second), first + second
+    if n == 0:
+        return Verdict(0.0, 1.0, np.ones(2, bool))
+    p_value = 0.0  # never worse
+    if fewer:
+        p_value = min(1.0, 2 * sum(math.comb(n, i) for i in range(fewer + 1)) / 2**n)
+    stays = np.array([first > second, second > first]) | (p_value >= alpha)
+    return Verdict(float(fewer), p_value, stays)
+
+
 def t_test(costs: Costs, alpha: float) -> Verdict:
     """The paired t-test of every candidate against the one of the smallest mean.
 
@@ -207,7 +235,9 @@ def t_test(costs: Costs, alpha: float) -> Verdict:
 
 
 #: The tests by name.
-TESTS: dict[str, Callable[[Costs, float], Verdict]] = {"friedman": friedman, "t-test": t_test}
+TESTS: dict[str, Callable[[Costs, float], Verdict]] = {
+    "friedman": friedman, "ranks": by_ranks, "t-test": t_test,
+}  # fmt: skip
 
 
 # Models: where new candidates come from. Every survivor carries a model of its own: a spread for

@@ -104,7 +104,7 @@ def rounded(domain: Real | Integer, drawn: float) -> Value:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Clause:
     """A variable against a number, a word or another variable."""
 
     name: str
@@ -130,22 +130,22 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Forbidden:
-    """Candidates for which every one of `comparisons` holds, and why they cannot work."""
+    """Candidates for which every one of `clauses` holds, and why they cannot work."""
 
-    comparisons: tuple[Comparison, ...]
+    clauses: tuple[Clause, ...]
     why: str
 
     @property
     def names(self) -> set[str]:
         """The variables that it is about."""
-        return {name for comparison in self.comparisons for name in comparison.names}
+        return {name for clause in self.clauses for name in clause.names}
 
     def holds(self, values: Candidate) -> bool:
         """Whether a candidate is one of them."""
-        return all(c.holds(values) for c in self.comparisons)
+        return all(c.holds(values) for c in self.clauses)
 
     def __str__(self) -> str:
-        return " and ".join(map(str, self.comparisons))
+        return " and ".join(map(str, self.clauses))
 
 
 @dataclass(frozen=True)
@@ -313,7 +313,7 @@ class Space:
                 kept[variable.name] = dataclasses.replace(variable, when=when)
         rules = tuple(
             one for one in self.forbidden
-            if one.names <= kept.keys() and all(_may_hold(c, kept) for c in one.comparisons)
+            if one.names <= kept.keys() and all(_may_hold(c, kept) for c in one.clauses)
         )  # fmt: skip
         return dataclasses.replace(self, variables=tuple(kept.values()), forbidden=rules)
 
@@ -330,7 +330,7 @@ def is_active(variable: Variable, values: Candidate) -> bool:
     return not variable.when or any(values.get(c.name) in c.values for c in variable.when)
 
 
-def _may_hold(comparison: Comparison, variables: Mapping[str, Variable]) -> bool:
+def _may_hold(comparison: Clause, variables: Mapping[str, Variable]) -> bool:
     """Whether a comparison holds for some value of a choice; of a number it is not asked."""
     domain = variables[comparison.name].domain
     if comparison.variable or not isinstance(domain, Choice):

@@ -10,7 +10,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
-from uaos.errors import UaosError, UnknownName
+from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.experiments.plan import evaluations
 from uaos.experiments.versions import versions
 from uaos.optimizers.catalogue import configuration as catalogue_entry
@@ -68,10 +68,38 @@ class Tuned:
 
 
 @dataclass(frozen=True)
-class Plan:
+class TuningPlan:
     """Everything that decides what a tuning does; equal plans give equal results.
 
-    `budget` is the most evaluations of a run: a number, or a multiple of the dimension ("1000D").
+    Attributes
+    ----------
+    design : Design
+        What is searched.
+    suite : Suite
+        The problems to train on.
+    training_set : str
+        What to call them.
+    runs : int
+        Runs of all candidates together.
+    budget : int or str
+        Evaluations of a run at most, or a multiple of each problem's dimension such as "1000D".
+    objective : {"error", "anytime"}
+        The cost of a run; where the optimum is not known, it is the best value found.
+    seed : int
+    initial : tuple of mappings
+        Candidates that take part in the first race.
+    tuner : {"racer", "irace"}
+    rules : Rules
+        How candidates race. By default costs are ranked; where an optimum is not known, only within
+        a problem.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> from uaos.tuning import TuningPlan, design
+    >>> plan = TuningPlan(design(dimension=5), uaos.suite("bbob", dimension=5, instances="train"))
+    >>> plan.evaluations(plan.suite[0]), plan.rules.test
+    (5000, 'friedman')
     """
 
     design: Design
@@ -83,13 +111,26 @@ class Plan:
     seed: int = 1
     initial: tuple[Mapping[str, Value], ...] = ()
     tuner: str = "racer"
-    rules: Rules = dataclasses.field(default_factory=Rules)
+    rules: Rules = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         check_objective(self.objective)
         if self.tuner not in TUNERS:
             raise UnknownName("tuner", self.tuner, TUNERS)
         self.evaluations(self.suite[0])
+        if self.rules is None:
+            made = Rules(test="friedman" if self.comparable else "ranks")
+            object.__setattr__(self, "rules", made)
+        elif self.rules.test == "t-test" and not self.comparable:
+            raise InvalidParameter(
+                "test", "t-test", "ranks or friedman, as the optimum of some problems is not known "
+                "and values of different problems cannot be averaged",
+            )  # fmt: skip
+
+    @property
+    def comparable(self) -> bool:
+        """Whether costs of different problems can be compared: every optimum is known."""
+        return all(problem.optimum is not None for problem in self.suite)
 
     def evaluations(self, problem: Problem) -> int:
         """The most evaluations of a run on a problem."""
@@ -155,7 +196,7 @@ def initial_candidates(
 
 
 def tune(
-    plan: Plan,
+    plan: TuningPlan,
     path: str | os.PathLike[str],
     executor: Executor | Callable[[], Executor] | None = None,
     *,
@@ -214,7 +255,7 @@ def tune(
     return Tuned(found, number, winners.used, seconds)
 
 
-def finished(plan: Plan, path: str | os.PathLike[str]) -> Tuned | None:
+def finished(plan: TuningPlan, path: str | os.PathLike[str]) -> Tuned | None:
     """What a tuning of this plan found, read from its store; None if none is finished there."""
     with TuningStore.open(path) as store:
         entry = next(
@@ -234,7 +275,7 @@ def finished(plan: Plan, path: str | os.PathLike[str]) -> Tuned | None:
     return Tuned((best, *others), entry.id, used, seconds)
 
 
-def seconds_so_far(plan: Plan, path: str | os.PathLike[str]) -> float:
+def seconds_so_far(plan: TuningPlan, path: str | os.PathLike[str]) -> float:
     """The seconds that a tuning of this plan has taken so far, according to its store."""
     if not os.path.exists(path):
         return 0.0
@@ -242,14 +283,14 @@ def seconds_so_far(plan: Plan, path: str | os.PathLike[str]) -> float:
         return _seconds_so_far(plan, store)
 
 
-def _seconds_so_far(plan: Plan, store: TuningStore) -> float:
+def _seconds_so_far(plan: TuningPlan, store: TuningStore) -> float:
     found = (entry.seconds for entry in store.tunings() if plan_key(entry.setup) == plan.key)
     return next(found, 0.0)
 
 
 def _search(
-    plan: Plan, evaluate: Callable[[Sequence[Task]], list[float]], tell: Callable[[Event], None],
-    path: str | os.PathLike[str],
+    plan: TuningPlan, evaluate: Callable[[Sequence[Task]], list[float]],
+    tell: Callable[[Event], None], path: str | os.PathLike[str],
 ) -> Winners:  # fmt: skip
     if plan.tuner == "irace":
         from uaos.tuning.irace import run_irace  # here, as most do without R
@@ -268,7 +309,7 @@ def _search(
 class _Recorder:
     """Keeps what happens in the store, and the configuration of every candidate at hand."""
 
-    def __init__(self, store: TuningStore, number: int, plan: Plan, started: float) -> None:
+    def __init__(self, store: TuningStore, number: int, plan: TuningPlan, started: float) -> None:
         self._store, self._number, self._plan, self._started = store, number, plan, started
         self._joining: list[records.Candidate] = []
         self._race = IterationStarted(0, 0, 0, ())
@@ -315,9 +356,9 @@ class _Recorder:
         )  # fmt: skip
 
 
-def _named(plan: Plan, made: Configuration, elite: Elite, used: int) -> Configuration:
+def _named(plan: TuningPlan, made: Configuration, elite: Elite, used: int) -> Configuration:
     """A survivor as a configuration of its own, with what one must know to trust it."""
-    limits = sorted({plan.evaluations(i) for i in plan.suite})
+    limits = sorted({plan.evaluations(p) for p in plan.suite})
     tuning = {
         "tuner": plan.tuner, "training_set": plan.training_set, "problems": len(plan.suite),
         "dimension": plan.design.dimension, "objective": plan.objective, "runs": plan.runs,
