@@ -77,7 +77,10 @@ def test_a_configuration_file_is_shown_like_a_name(tmp_path: Path) -> None:
         (["methods", "nowhere.toml"], "nowhere.toml: there is no such file"),
         (["methods", "broken.toml"], "broken.toml: not readable as TOML"),
         (["methods", "wrong.toml"], "wrong.toml: .*unknown reward 'none'"),
-        (["run", "--function", "99"], "function of a BBOB problem is 99; allowed: an integer 1 to 24"),
+        (
+            ["run", "--function", "99"],
+            "function of a BBOB problem is 99; allowed: an integer 1 to 24",
+        ),
         (["run", "--dim", "7"], "dimension of a BBOB problem is 7; allowed: one of 2, 3"),
         (["run", "--method", "JDE"], "unknown method 'JDE'; did you mean 'JADE'"),
         (["run", "--budget", "0"], "budget is 0; allowed: a whole number of evaluations >= 1"),

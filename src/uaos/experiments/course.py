@@ -2,6 +2,8 @@
 
 import json
 import zlib
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -9,6 +11,8 @@ from uaos.optimizers.history import History
 
 #: The most rows kept of a run.
 MAX_ROWS = 128
+#: The most restarts kept of a run: the first ones.
+MAX_RESTARTS = 100
 
 # The columns of courses that were packed before they named them themselves.
 _UNNAMED = {
@@ -19,17 +23,27 @@ _UNNAMED = {
 _SHORT = {"probabilities": "<f4", "population": "<i4", "restarts": "<i4"}
 
 
-def pack(history: History) -> bytes:
-    """The history in at most MAX_ROWS rows, as bytes."""
+def pack(history: History, restarts: Sequence[int] | None = None) -> bytes:
+    """The history in at most MAX_ROWS rows, as bytes.
+
+    Parameters
+    ----------
+    history : History
+    restarts : sequence of int, optional
+        The evaluations after which the optimizer had converged or started afresh. The columns are
+        too coarse to tell.
+    """
     coarse = history.coarsened(MAX_ROWS)
     parts, formats = [], {}
     for name, column in coarse.state()["data"].items():
         formats[name] = _SHORT.get(name, f"<{column.dtype.kind}8")
         parts.append(np.ascontiguousarray(column, formats[name]).tobytes())
-    head = {
+    head: dict[str, Any] = {
         "operators": coarse.operators, "rows": len(coarse), "stride": coarse.stride,
         "columns": formats,
     }  # fmt: skip
+    if restarts is not None:
+        head["restarts"] = [int(at) for at in restarts[:MAX_RESTARTS]]
     text = json.dumps(head).encode()
     return zlib.compress(len(text).to_bytes(4, "little") + text + b"".join(parts), 1)
 
@@ -37,8 +51,7 @@ def pack(history: History) -> bytes:
 def unpack(data: bytes) -> History:
     """The inverse of :func:`pack`."""
     raw = zlib.decompress(data)
-    start = 4 + int.from_bytes(raw[:4], "little")
-    head = json.loads(raw[4:start])
+    start, head = _head(raw)
     rows, wide = head["rows"], len(head["operators"])
     columns = {}
     for name, form in head.get("columns", _UNNAMED).items():
@@ -52,3 +65,15 @@ def unpack(data: bytes) -> History:
         "max_rows": MAX_ROWS, "stride": head["stride"], "filled": 0, "data": columns,
     }  # fmt: skip
     return History.from_state(state)
+
+
+def restarts(data: bytes) -> tuple[int, ...] | None:
+    """The restarts that were packed with a history; None if they were not recorded."""
+    found = _head(zlib.decompress(data))[1].get("restarts")
+    return None if found is None else tuple(found)
+
+
+def _head(raw: bytes) -> tuple[int, dict[str, Any]]:
+    """Where the columns begin, and what stands before them."""
+    start = 4 + int.from_bytes(raw[:4], "little")
+    return start, json.loads(raw[4:start])

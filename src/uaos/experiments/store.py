@@ -49,8 +49,9 @@ from uaos.experiments.storefile import (
 )
 from uaos.experiments.targets import TARGETS
 from uaos.experiments.versions import versions
+from uaos.loading import load_source
 from uaos.optimizers.history import History
-from uaos.problems import Problem, Suite
+from uaos.problems import Problem, Suite, built_in_suite, suite_in
 
 __all__ = ["Outcome", "ProblemRecord", "RunTable", "Span", "Store", "StoreInUse", "Tally"]
 
@@ -353,6 +354,18 @@ class Store(OpenStore):
         rows = self._rows("SELECT name FROM suite")
         return str(rows[0][0]) if rows else ""
 
+    def load_suite(self) -> Suite:
+        """The problems of the store, made again so that they can be evaluated."""
+        names = [problem.name for problem in self.problems()]
+        rows = self._rows("SELECT name, file, source FROM suite")
+        if not rows:
+            raise InvalidFile(f"{self.path}: holds no experiment yet; start the experiment again")
+        name, file, source = rows[0]
+        if source:
+            return suite_in(load_source(file, source)).select(names)
+        keys = [(p.function, p.dimension, p.instance) for p in self.problems()]
+        return built_in_suite(name, keys)
+
     @property
     def seed(self) -> int:
         """The experiment's seed."""
@@ -400,6 +413,22 @@ class Store(OpenStore):
             return None
         with reading(self.path):
             return course.unpack(packed)
+
+    def restarts(self, method: str, problem: str, repetition: int = 1) -> tuple[int, ...] | None:
+        """The evaluations after which a run had converged or started afresh, the first hundred.
+
+        None if they were not recorded.
+
+        Parameters
+        ----------
+        method, problem : str
+        repetition : int
+        """
+        packed = self.packed_course((method, problem, repetition))
+        if packed is None:
+            return None
+        with reading(self.path):
+            return course.restarts(packed)
 
     def packed_course(self, key: tuple[str, str, int]) -> bytes | None:
         """The course of a run as it is stored."""

@@ -34,9 +34,24 @@ def _optimize(
     configuration: Configuration, problem: Problem, recorder: Recorder, unit: Unit
 ) -> bytes:
     optimizer = configuration.build(problem.bounds, seed=unit.seed, budget=unit.budget)
+    restarts: list[int] = []
+    seen = 0
     while not (recorder.solved or optimizer.done):
-        values = problem.evaluate(optimizer.ask())
+        points = optimizer.ask()
+        if optimizer.restarts > seen:  # as it was asked
+            _note(restarts, recorder.evaluations)
+        seen = optimizer.restarts
+        values = problem.evaluate(points)
         recorder.see(values)
         optimizer.tell(values)
+        if optimizer.restarts > seen or (not restarts and optimizer.converged):
+            _note(restarts, recorder.evaluations)
+        seen = optimizer.restarts
     assert optimizer.history is not None
-    return course.pack(optimizer.history)
+    return course.pack(optimizer.history, restarts)
+
+
+def _note(restarts: list[int], evaluations: int) -> None:
+    """Add a restart, unless it follows from the convergence that was noted."""
+    if not restarts or restarts[-1] < evaluations:
+        restarts.append(evaluations)

@@ -7,7 +7,7 @@ which member evaluates its next batch, just as it decides which operator makes a
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -151,6 +151,142 @@ def default_members(dimension: int, budget: int | None) -> tuple[Member, ...]:
     return tuple(members)
 
 
+class Searcher(Protocol):
+    """What :class:`Turns` knows of a member at work; every optimizer is one."""
+
+    evaluations: int
+    best_fitness: float
+
+    @property
+    def restarts(self) -> int:
+        """Fresh starts so far."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether the member's run has ended."""
+
+
+class Turns:
+    """Decides which member of a portfolio evaluates next.
+
+    Members with an introductory run come first, then the first other member until its first
+    restart; from there on the selector chooses among the members that continue.
+
+    Parameters
+    ----------
+    members : sequence of Member
+    searchers : sequence of Searcher
+        The members at work, in the same order.
+    method : Method or None
+        Selects among the continuing members; None for :func:`leader_method`.
+    dimension : int
+        The number of variables, for the caps of members.
+    budget : int or None
+        The evaluations of the run.
+    rng : numpy.random.Generator
+        What the selector draws from.
+    """
+
+    def __init__(
+        self,
+        members: Sequence[Member],
+        searchers: Sequence[Searcher],
+        method: Method | None,
+        *,
+        dimension: int,
+        budget: int | None,
+        rng: np.random.Generator,
+    ) -> None:
+        self.members, self.searchers = members, searchers
+        self.dimension, self.budget, self.rng = dimension, budget, rng
+        self.continuing = continuing(members)
+        if method is None and len(self.continuing) > 1:
+            method = leader_method(len(self.continuing))
+        self.method = method
+        # Those that run alone before the selector starts, in order.
+        capped = [k for k, m in enumerate(members) if m.once or np.isfinite(m.cap)]
+        others = [k for k in self.continuing if k not in capped]
+        self._introduction = [*capped, *others[:1]]
+        self._turn = 0  # position in the introduction; past its end, the selector chooses
+        self.selector: Any = None
+
+    def next(self) -> int:
+        """Return the member that evaluates next."""
+        while self._turn < len(self._introduction):
+            k = self._introduction[self._turn]
+            if not self._introduced(k):
+                return k
+            self._turn += 1
+        if len(self.continuing) == 1:
+            return self.continuing[0]
+        if self.selector is None:
+            self._start_selector()
+        return self.continuing[int(self.selector.select(1)[0])]
+
+    def learn(self, k: int, before: float, values: Array) -> None:
+        """Tell the selector what member `k`, whose best was `before`, has found."""
+        if self.selector is not None:
+            alternative = np.full(len(values), self.continuing.index(k))
+            self.selector.update(alternative, np.full(len(values), before), values)
+
+    def shares(self, chosen: int) -> Array:
+        """Return the share of the evaluations that each member is meant to get now."""
+        shares = np.zeros(len(self.members))
+        if self.selector is None:
+            shares[chosen] = 1.0
+        else:
+            shares[self.continuing] = self.selector.probabilities
+        return shares
+
+    @property
+    def introduced(self) -> bool:
+        """Whether the introduction is over."""
+        last = len(self._introduction) - 1
+        return self._turn >= last and self._introduced(self._introduction[last])
+
+    def _introduced(self, k: int) -> bool:
+        """Return whether a member has had its turn in the introduction."""
+        searcher, member = self.searchers[k], self.members[k]
+        spent = searcher.evaluations >= member.cap * self.dimension
+        return bool(spent or searcher.converged or searcher.restarts > 0)
+
+    def _start_selector(self) -> None:
+        assert self.method is not None
+        self.selector = self.method.selector(
+            len(self.continuing), seed=self.rng, budget=self.budget,
+            bests=[self.searchers[k].best_fitness for k in self.continuing],
+        )  # fmt: skip
+
+    def state(self) -> dict[str, Any]:
+        """Return everything that changes during the run."""
+        selector = None if self.selector is None else self.selector.state()
+        return {"turn": self._turn, "selector": selector}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue from what :meth:`state` returned."""
+        self._turn, self.selector = state["turn"], None
+        if state["selector"] is not None:
+            self._start_selector()
+            self.selector.restore(state["selector"])
+
+
+def continuing(members: Sequence[Member]) -> list[int]:
+    """Return the positions of the members that do not retire.
+
+    Raises
+    ------
+    InvalidParameter
+        If all members run once, or two have the same name.
+    """
+    names = [member.name for member in members]
+    if len(set(names)) != len(names):
+        raise InvalidParameter("members", names, "members with different names")
+    found = [k for k, member in enumerate(members) if not member.once]
+    if not found:
+        raise InvalidParameter("members", names, "at least one member without `once`")
+    return found
+
+
 @register
 class Portfolio(Optimizer):
     """Optimizers of different families that share the evaluations of one run.
@@ -193,7 +329,7 @@ class Portfolio(Optimizer):
 
     name: ClassVar[str] = "portfolio"
     state_names: ClassVar[tuple[str, ...]] = (
-        "_turn", "_chosen", "_worst", "_last_gain", "_reference",
+        "_chosen", "_worst", "_last_gain", "_reference",
     )  # fmt: skip
 
     def __init__(
@@ -212,33 +348,25 @@ class Portfolio(Optimizer):
         if members is None:
             members = default_members(self.dimension, self.budget)
         self.members = tuple(map(Member.of, members))
-        names = tuple(member.name for member in self.members)
-        if len(set(names)) != len(names):
-            raise InvalidParameter("members", list(names), "members with different names")
-        self._continuing = [k for k, member in enumerate(self.members) if not member.once]
-        if not self._continuing:
-            raise InvalidParameter("members", list(names), "at least one member without `once`")
-        self.method = Method.from_dict(method) if isinstance(method, Mapping) else method
-        if self.method is None and len(self._continuing) > 1:
-            self.method = leader_method(len(self._continuing))
+        continuing(self.members)  # before any is built
         self.optimizers = [
             member.configuration.build(
                 bounds, seed=int(self.rng.integers(2**62)), budget=self.budget, x0=x0, history=False
             )
             for member in self.members
         ]
-        # Those that run alone before the selector starts, in order.
-        capped = [k for k, m in enumerate(self.members) if m.once or np.isfinite(m.cap)]
-        others = [k for k in self._continuing if k not in capped]
-        self._introduction = [*capped, *others[:1]]
-        self._turn = 0  # position in the introduction; past its end, the selector chooses
-        self._chosen = self._introduction[0]
-        self._selector: Any = None
+        self._turns = Turns(
+            self.members, self.optimizers,
+            Method.from_dict(method) if isinstance(method, Mapping) else method,
+            dimension=self.dimension, budget=self.budget, rng=self.rng,
+        )  # fmt: skip
+        self.method = self._turns.method
+        self._chosen = self._turns.next()
         self._worst = -np.inf  # the largest value seen
         self._reference = np.inf  # the best value at the last significant improvement ...
         self._last_gain = 0  # ... and the evaluations then
         if self.history is not None:
-            self.history = History(names)
+            self.history = History(self.operators)
 
     @property
     def operators(self) -> tuple[str, ...]:
@@ -248,45 +376,14 @@ class Portfolio(Optimizer):
     @property
     def probabilities(self) -> Array:
         """The share of the evaluations that each member is meant to get now."""
-        shares = np.zeros(len(self.members))
-        if self._selector is None:
-            shares[self._chosen] = 1.0
-        else:
-            shares[self._continuing] = self._selector.probabilities
-        return shares
+        return self._turns.shares(self._chosen)
 
     # The loop
 
     def _propose(self) -> Array:
-        self._chosen = self._next_member()
+        self._chosen = self._turns.next()
         points: Array = self.optimizers[self._chosen].ask()
         return points
-
-    def _next_member(self) -> int:
-        """Return the member that evaluates next."""
-        while self._turn < len(self._introduction):
-            k = self._introduction[self._turn]
-            if not self._introduced(k):
-                return k
-            self._turn += 1
-        if len(self._continuing) == 1:
-            return self._continuing[0]
-        if self._selector is None:
-            self._start_selector()
-        return self._continuing[int(self._selector.select(1)[0])]
-
-    def _introduced(self, k: int) -> bool:
-        """Return whether a member has had its turn in the introduction."""
-        optimizer, member = self.optimizers[k], self.members[k]
-        spent = optimizer.evaluations >= member.cap * self.dimension
-        return bool(spent or optimizer.converged or optimizer.restarts > 0)
-
-    def _start_selector(self) -> None:
-        assert self.method is not None
-        self._selector = self.method.selector(
-            len(self._continuing), seed=self.rng, budget=self.budget,
-            bests=[self.optimizers[k].best_fitness for k in self._continuing],
-        )  # fmt: skip
 
     def _learn(self, points: Array, values: Array) -> None:
         k, shares = self._chosen, self.probabilities
@@ -295,9 +392,7 @@ class Portfolio(Optimizer):
         # Only the last batch of a run is cut to the budget; its member need not hear of it.
         if len(points) == len(optimizer.ask()):
             optimizer.tell(values)
-        if self._selector is not None:
-            alternative = np.full(len(values), self._continuing.index(k))
-            self._selector.update(alternative, np.full(len(values), before), values)
+        self._turns.learn(k, before, values)
         self.restarts = sum(member.restarts for member in self.optimizers)
         self._note_gain(values)
         if self.history is not None:
@@ -322,8 +417,7 @@ class Portfolio(Optimizer):
         True once the introduction is over and two members have found the same best value
         independently, or the run has gone on for long without a significant improvement.
         """
-        last = len(self._introduction) - 1
-        if self._turn < last or not self._introduced(self._introduction[last]):
+        if not self._turns.introduced:
             return False
         tolerance = _SIGNIFICANT * (self._worst - self.best_fitness)
         found = [member.best_fitness - self.best_fitness <= tolerance for member in self.optimizers]
@@ -341,7 +435,7 @@ class Portfolio(Optimizer):
         """Return everything that changes during the run, the members' states included."""
         state = super().state()
         state["members"] = [optimizer.state() for optimizer in self.optimizers]
-        state["selector"] = None if self._selector is None else self._selector.state()
+        state["turns"] = self._turns.state()
         return state
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -349,9 +443,6 @@ class Portfolio(Optimizer):
         super().restore(state)
         for optimizer, saved in zip(self.optimizers, state["members"], strict=True):
             optimizer.restore(saved)
-        self._selector = None
-        if state["selector"] is not None:
-            self._start_selector()
-            self._selector.restore(state["selector"])
+        self._turns.restore(state["turns"])
         # The selector draws from the same generator, and restores it as well.
         self.rng.bit_generator.state = state["rng"]

@@ -40,12 +40,14 @@ __all__ = [
     "Reference",
     "Suite",
     "ackley",
+    "built_in_suite",
     "natural_key",
     "rastrigin",
     "reference",
     "rosenbrock",
     "sphere",
     "suite",
+    "suite_in",
     "titles",
 ]
 
@@ -93,6 +95,25 @@ def suite(
             "their names",
         )  # fmt: skip
     return suite_in(load_file(Path(name)))
+
+
+def built_in_suite(name: str, keys: Iterable[tuple[str, int, int | None]]) -> Suite:
+    """Make given problems of a built-in suite, such as those that a store knows by name.
+
+    Parameters
+    ----------
+    name : str
+        The name of the suite.
+    keys : iterable of (str, int, int)
+        Function, dimension and instance of each problem.
+    """
+    if name != _bbob.NAME:
+        raise UnknownName("suite", name, _BUILT_IN, hint="(it came from no file)")
+    made = Suite(
+        name, (_bbob.bbob_problem(int(f.removeprefix("f")), d, int(i or 0)) for f, d, i in keys)
+    )
+    made.reference = _bbob.REFERENCE
+    return made
 
 
 def reference(suite_name: str) -> Reference | None:

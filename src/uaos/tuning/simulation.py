@@ -1,0 +1,389 @@
+"""Simulating portfolios on recorded runs of their members, without evaluations.
+
+Members of a portfolio do not see each other's points. What a member finds in its first n
+evaluations is therefore the same whoever else is in the portfolio, and a run of each member on its
+own, recorded once by `uaos bench`, is enough to replay any selector:
+
+    from uaos.tuning.simulation import Recordings
+
+    recordings = Recordings("members.db")
+    solved = sum(outcome.solved for outcome in recordings.simulate(method))
+
+What is not exact:
+
+- A store keeps at most 400 improvements of a run, at least 0.01 decades apart. A point that is not
+  one of them counts as one that is as good as the member's best value so far. The evaluations at
+  which targets were reached are exact.
+- Batch sizes are read off the run's course, in which up to some hundred batches share a row; within
+  a row they are taken to be equal.
+- Consecutive batches of a member in which it finds nothing better are one slice: the selector
+  chooses and learns once for all of them. A slice has at most `resolution` times the evaluations
+  made so far; 0 simulates every batch.
+- A budget other than that of the recorded runs would change the members whose settings depend on
+  it; it cannot be simulated.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uaos.errors import InvalidFile, InvalidParameter, UnknownName
+from uaos.experiments.plan import UNIFORM
+from uaos.experiments.recorder import NO_TRACE, Trace
+from uaos.experiments.records import Outcome
+from uaos.experiments.store import Store
+from uaos.experiments.targets import TARGETS
+from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.history import History
+from uaos.optimizers.portfolio import Member, Turns, continuing, default_members
+from uaos.problems import Suite
+from uaos.selection.method import Method
+
+#: The most evaluations of a slice, as a share of the evaluations made so far.
+RESOLUTION = 0.01
+
+
+class RecordedRun(NamedTuple):
+    """A run of one member on its own.
+
+    `restarts` are the evaluations after which it had converged or started afresh, `ends` those
+    after which its batches ended.
+    """
+
+    outcome: Outcome
+    restarts: tuple[int, ...]
+    ends: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, outcome: Outcome, history: History, restarts: Sequence[int]) -> "RecordedRun":
+        """A run from what a store keeps of it.
+
+        Parameters
+        ----------
+        outcome : Outcome
+            With its trace.
+        history : History
+            Its course.
+        restarts : sequence of int
+        """
+        iterations = np.arange(1, int(history.iteration[-1]) + 1)
+        known = np.append(0, history.iteration), np.append(0, history.evaluations)
+        ends = np.rint(np.interp(iterations, *known)).astype(np.int64)
+        return cls(outcome, tuple(restarts), np.union1d(ends, np.array(restarts, np.int64)))
+
+
+class _Replay:
+    """A member at work, as its recorded run has it."""
+
+    def __init__(self, run: RecordedRun) -> None:
+        self.run = run
+        self.evaluations = 0
+        self.best_fitness = float("inf")
+        self._first_restart = run.restarts[0] if run.restarts else np.inf
+        self._at, self._values = run.outcome.trace.evaluations, run.outcome.trace.values
+        self._next = 0  # the first improvement that lies ahead
+        self._batch = 0  # the batches so far
+        self.starts: list[tuple[int, int]] = []  # of slices: evaluations, and those of the run
+
+    @property
+    def restarts(self) -> int:
+        """Whether it has started afresh."""
+        return int(self.evaluations >= self._first_restart)
+
+    @property
+    def converged(self) -> bool:
+        """Counts as a restart here."""
+        return False
+
+    def advance(self, at: int, most: float) -> NDArray[np.float64]:
+        """Go on by a batch, or by several without an improvement; the values of the points.
+
+        Parameters
+        ----------
+        at : int
+            The evaluations of the whole run so far.
+        most : float
+            The most evaluations of several batches.
+        """
+        ends, here = self.run.ends, self.evaluations
+        if self._batch >= len(ends):
+            raise InvalidParameter(
+                "runs", f"{self.run.outcome.method} on {self.run.outcome.problem}",
+                f"runs of {self.run.outcome.budget} evaluations: this one ended after {here}",
+            )  # fmt: skip
+        last = self._batch + 1
+        ahead = self._at[self._next] if self._next < len(self._at) else np.inf
+        if here + most > ends[self._batch] and ahead > ends[self._batch]:
+            limit = min(here + most, ahead - 1)
+            if not self.restarts:
+                limit = min(limit, self._first_restart)
+            # An integer, as for a float NumPy would convert all of the ends.
+            last = max(last, int(np.searchsorted(ends, np.int64(limit), side="right")))
+        self.starts.append((here, at))
+        self.evaluations, self._batch = int(ends[last - 1]), last
+        before = self.best_fitness if self.best_fitness < np.inf else np.nan
+        values = np.full(self.evaluations - here, before)
+        while self._next < len(self._at) and self._at[self._next] <= self.evaluations:
+            self.best_fitness = values[self._at[self._next] - here - 1] = self._values[self._next]
+            self._next += 1
+        return values
+
+    def times(self, evaluations: NDArray[np.int64]) -> NDArray[np.int64]:
+        """When in the whole run evaluations of this member were made; -1 for never."""
+        found = np.full(len(evaluations), -1, np.int64)
+        if self.starts:
+            own, whole = np.array(self.starts, np.int64).T
+            made = (evaluations > 0) & (evaluations <= self.evaluations)
+            place = np.searchsorted(own, evaluations[made] - 1, side="right") - 1
+            found[made] = whole[place] + evaluations[made] - own[place]
+        return found
+
+
+def simulate(
+    method: Method | None,
+    members: Sequence[Any],
+    runs: Sequence[RecordedRun],
+    *,
+    seed: int | np.random.Generator | None = None,
+    resolution: float = RESOLUTION,
+    name: str = "portfolio",
+) -> Outcome:
+    """Simulate a run of a portfolio on one problem.
+
+    Parameters
+    ----------
+    method : Method or None
+        Chooses who evaluates next, as in :class:`uaos.Portfolio`; None for its default.
+    members : sequence of Member, Configuration or str
+        The members, as for :class:`uaos.Portfolio`.
+    runs : sequence of RecordedRun
+        A run of each member on its own, on the same problem and with the same budget.
+    seed : int or numpy.random.Generator, optional
+        For methods that draw at random.
+    resolution : float
+        The most evaluations of a slice, as a share of those made so far; 0 for single batches.
+    name : str
+        What to call the portfolio.
+
+    Returns
+    -------
+    Outcome
+        As a benchmark of the portfolio would record it: the evaluations at which targets were
+        reached, the improvements, the best value.
+    """
+    team = tuple(map(Member.of, members))
+    if len(runs) != len(team):
+        raise InvalidParameter("runs", f"{len(runs)} runs", f"{len(team)}, one for each member")
+    if not 0 <= resolution < 1:
+        raise InvalidParameter("resolution", resolution, "a number from 0 to below 1")
+    first = runs[0].outcome
+    if len({(run.outcome.problem, run.outcome.budget) for run in runs}) > 1:
+        raise InvalidParameter(
+            "runs", [f"{r.outcome.problem}, {r.outcome.budget} evaluations" for r in runs],
+            "runs on one problem with one budget",
+        )  # fmt: skip
+    replays = [_Replay(run) for run in runs]
+    final = [run.outcome.hits[-1] if run.outcome.hits[-1] > 0 else np.inf for run in runs]
+    turns = Turns(
+        team, replays, method, dimension=first.dimension, budget=first.budget,
+        rng=np.random.default_rng(seed),
+    )  # fmt: skip
+    total = 0
+    while total < first.budget:
+        k = turns.next()
+        before = replays[k].best_fitness
+        # An introductory run with a cap may end with any batch.
+        values = replays[k].advance(
+            total,
+            0.0 if turns.selector is None and np.isfinite(team[k].cap) else resolution * total,
+        )
+        total += len(values)
+        turns.learn(k, before, values)
+        if replays[k].evaluations >= final[k]:
+            break
+    total = min(total, first.budget)
+    return _outcome(first, replays, total)._replace(method=name)
+
+
+def _outcome(like: Outcome, replays: Sequence[_Replay], total: int) -> Outcome:
+    """What came of a simulated run of `total` evaluations."""
+    hits = np.full(len(TARGETS), np.iinfo(np.int64).max)
+    found: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+    for replay in replays:
+        times = replay.times(replay.run.outcome.hits)
+        hits = np.where((times > 0) & (times <= total), np.minimum(hits, times), hits)
+        at, values = replay.run.outcome.trace
+        times = replay.times(at)
+        made = (times > 0) & (times <= total)
+        found.append((times[made], values[made]))
+    hits[hits == np.iinfo(np.int64).max] = -1
+    times, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = np.argsort(times, kind="stable")
+    times, values = times[order], values[order]
+    lowest = np.minimum.accumulate(values) if len(values) else values
+    better = np.append(True, lowest[1:] < lowest[:-1])[: len(values)]
+    trace = Trace(times[better], values[better]) if len(values) else NO_TRACE
+    best = float(trace.values[-1]) if len(trace.values) else float("inf")
+    known = [r.run.outcome for r in replays if np.isfinite(r.run.outcome.best)]
+    optimum = known[0].best - known[0].error if known else np.nan  # NaN if it is not known
+    return like._replace(
+        evaluations=total, best=best, error=best - optimum, hits=hits, trace=trace, seconds=0.0,
+        status="done", reason="",
+    )  # fmt: skip
+
+
+# Runs of the members in a store
+
+
+class Recordings:
+    """Runs of optimizers on their own, from which portfolios of them are simulated.
+
+    Parameters
+    ----------
+    path : str or path
+        The store of a benchmark of the members.
+    members : iterable of str, optional
+        Names of recorded methods, in the order of the portfolio; by default all but uniform choice.
+        The first without an introductory run runs alone until its first restart.
+    caps : mapping of str to float, optional
+        Members with an introductory run, with its most evaluations per dimension. By default those
+        of the default portfolio with the same optimizer.
+    once : iterable of str, optional
+        Members that retire after their introductory run. By default as for `caps`.
+
+    Attributes
+    ----------
+    members : tuple of Member
+    suite : Suite
+        The problems of the store.
+    """
+
+    def __init__(
+        self,
+        path: Any,
+        members: Iterable[str] | None = None,
+        caps: Mapping[str, float] | None = None,
+        once: Iterable[str] | None = None,
+    ) -> None:
+        self.path = Path(path)
+        with Store.open(self.path) as store:
+            recorded = store.configurations()
+            self.suite: Suite = store.load_suite()
+        names = [n for n in recorded if n != UNIFORM] if members is None else list(members)
+        for name in (*names, *(caps or ()), *(once or ())):
+            if name not in recorded or name not in names:
+                known = [n for n in recorded if n in names] if name in recorded else recorded
+                raise UnknownName("member", name, known, hint=f"(recorded in {self.path})")
+        made = [Configuration.from_dict(recorded[name]) for name in names]
+        usual = {m.configuration.optimizer: m for m in default_members(2, None) if m.cap < np.inf}
+        limits = dict(caps or {})
+        retiring = set(once or ())
+        for configuration in made:
+            like = usual.get(configuration.optimizer)
+            if like is not None and caps is None:
+                limits[configuration.name] = like.cap
+            if like is not None and like.once and once is None:
+                retiring.add(configuration.name)
+        self.members = tuple(
+            Member(c, once=c.name in retiring, cap=limits.get(c.name, np.inf)) for c in made
+        )
+        continuing(self.members)
+        self._runs = _read(str(self.path), tuple(names))
+        self._check()
+
+    def _check(self) -> None:
+        for problem in self.suite:
+            found = {name: self._runs.get((name, problem.name), []) for name in self._names}
+            lacking = [name for name, runs in found.items() if not runs]
+            if lacking:
+                raise InvalidFile(
+                    f"{self.path}: lacks a recorded run of {lacking[0]} on {problem.name}; finish "
+                    "the benchmark, with --retry-failed for runs that failed (stores of earlier "
+                    "versions did not record what is needed)"
+                )
+
+    @property
+    def _names(self) -> list[str]:
+        return [member.name for member in self.members]
+
+    @property
+    def budget(self) -> int | str:
+        """The evaluations of a run, or a multiple of the dimension if problems differ in it."""
+        budgets = {p.dimension: self.runs(p.name)[0].outcome.budget for p in self.suite}
+        if len(set(budgets.values())) == 1 and len(budgets) > 1:
+            return next(iter(budgets.values()))
+        shares = {budget / dimension for dimension, budget in budgets.items()}
+        if len(shares) == 1 and (share := shares.pop()).is_integer():
+            return f"{int(share)}D"
+        if len(budgets) == 1:
+            return next(iter(budgets.values()))
+        raise InvalidFile(f"{self.path}: budgets differ from problem to problem: {budgets}")
+
+    @property
+    def key(self) -> str:
+        """A hash of the recorded runs: other recordings give other costs."""
+        digest = hashlib.sha256()
+        for member, problem in sorted(self._runs):
+            for run in self._runs[member, problem]:
+                head = f"{member}\x1f{problem}\x1f{run.outcome.seed}\x1f{run.restarts}"
+                digest.update(head.encode() + run.outcome.hits.tobytes())
+                digest.update(run.outcome.trace.evaluations.tobytes())
+        return digest.hexdigest()[:16]
+
+    def runs(self, problem: str, repetition: int = 1) -> list[RecordedRun]:
+        """A run of each member on a problem.
+
+        Parameters
+        ----------
+        problem : str
+        repetition : int
+            From 1; beyond the recorded repetitions of a member, they begin again.
+        """
+        found = [self._runs[name, problem] for name in self._names]
+        return [runs[(repetition - 1) % len(runs)] for runs in found]
+
+    def simulate(
+        self, method: Method | None = None, *, seed: int = 1, resolution: float = RESOLUTION,
+        name: str = "portfolio",
+    ) -> list[Outcome]:  # fmt: skip
+        """Simulate a portfolio on every problem.
+
+        Parameters
+        ----------
+        method : Method, optional
+            Chooses who evaluates next; by default as :class:`uaos.Portfolio` does.
+        seed : int
+        resolution : float
+        name : str
+            As for :func:`simulate`.
+
+        Returns
+        -------
+        list of Outcome
+            One for each problem, of the first repetition.
+        """
+        return [
+            simulate(method, self.members, self.runs(problem.name), seed=seed, name=name,
+                     resolution=resolution)
+            for problem in self.suite
+        ]  # fmt: skip
+
+
+@lru_cache(maxsize=4)
+def _read(path: str, members: tuple[str, ...]) -> dict[tuple[str, str], list[RecordedRun]]:
+    """The recorded runs by member and problem."""
+    made: dict[tuple[str, str], list[RecordedRun]] = {}
+    with Store.open(path) as store:
+        for member in members:
+            for outcome in store.outcomes(member, traces=True):
+                key = member, outcome.problem, outcome.repetition
+                history, restarts = store.history(*key), store.restarts(*key)
+                if outcome.status == "done" and history is not None and restarts is not None:
+                    run = RecordedRun.of(outcome, history, restarts)
+                    made.setdefault((member, outcome.problem), []).append(run)
+    return made

@@ -1,0 +1,179 @@
+"""Portfolios simulated on recorded runs of their members go the way that real ones go."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+import uaos
+from uaos.errors import InvalidFile, InvalidParameter, UnknownName
+from uaos.experiments import Plan, course, run
+from uaos.experiments.recorder import Trace
+from uaos.experiments.records import Unit, outcome
+from uaos.experiments.targets import TARGETS
+from uaos.experiments.units import run_unit
+from uaos.optimizers.history import History
+from uaos.optimizers.portfolio import Member, leader_method
+from uaos.problems.bbob import bbob_problem
+from uaos.tuning.objective import evaluations
+from uaos.tuning.simulation import RecordedRun, Recordings, simulate
+
+PROBLEM = uaos.Problem(lambda x: float(x @ x), [(-5, 5)] * 2, name="bowl", optimum=0.0)
+D, BUDGET = 5, 20_000 * 5
+
+
+def made_up(member, improvements, *, batch, restarts=(), budget=1000):
+    """A recorded run with batches of one size and these improvements (evaluation, value)."""
+    at, values = (np.array(part) for part in zip(*improvements, strict=True))
+    hits = np.full(len(TARGETS), -1, np.int64)
+    for t, target in enumerate(TARGETS):
+        if (values <= target).any():
+            hits[t] = at[np.argmax(values <= target)]
+    last = int(hits[-1]) if hits[-1] > 0 else budget
+    history = History()
+    for i in range(math.ceil(last / batch)):
+        history.record(evaluations=(i + 1) * batch, best=1.0, iteration=i + 1)
+    made = outcome(
+        Unit(member, "bowl", 1, 1, budget), PROBLEM, evaluations=last, best=float(values[-1]),
+        error=float(values[-1]), hits=hits, trace=Trace(at, values.astype(float)),
+    )  # fmt: skip
+    return RecordedRun.of(made, history, restarts)
+
+
+def members_of(seed, members, problem, budget):
+    """The runs that the members of a portfolio with this seed make on their own."""
+    rng = np.random.Generator(np.random.SFC64(seed))
+    runs = []
+    for member in members:
+        unit = Unit(member.name, problem.name, 1, int(rng.integers(2**62)), budget)
+        made = run_unit(unit, problem, member.configuration)
+        restarts = course.restarts(made.course)
+        runs.append(RecordedRun.of(made.outcome, course.unpack(made.course), restarts))
+    return runs
+
+
+def real(seed, members, problem, budget):
+    """A real run: the evaluation that reached the target (or none), and who made how many."""
+    portfolio = uaos.Portfolio(
+        problem.bounds, members=members, seed=seed, budget=budget, target=problem.optimum + 1e-8
+    )
+    hit = -1
+    while not portfolio.done:
+        values = problem.evaluate(portfolio.ask())
+        reached = np.flatnonzero(values - problem.optimum <= 1e-8)
+        if hit < 0 and len(reached):
+            hit = portfolio.evaluations + int(reached[0]) + 1
+        portfolio.tell(values)
+    return hit, portfolio.history.counts.sum(axis=0)
+
+
+def test_the_introduction_and_the_shares_by_hand():
+    """A runs once (20 evaluations), B alone to its restart at 100; then B leads: 4 of 5 to B.
+
+    C reaches 1e-9 with its 30th evaluation. With shares 0.8 and 0.2 and batches of 10, the selector
+    starts with B (no deficit: the lowest index); then C is behind its share, then four batches of B
+    for one of C. C's third batch is the 12th after the introduction of 120: at 120 + 110 + 10.
+    """
+    members = [Member("BFGS", once=True, cap=10.0), "CMA-ES", "mix"]
+    runs = [
+        made_up("A", [(1, 50.0)], batch=5),
+        made_up("B", [(1, 9.0), (50, 2.0)], batch=10, restarts=(100,)),
+        made_up("C", [(1, 90.0), (30, 1e-9)], batch=10),
+    ]
+    found = simulate(leader_method(2, 4), members, runs, resolution=0)
+    assert found.hits[-1] == 120 + 110 + 10
+    assert found.solved
+    assert found.trace.values.tolist() == [50.0, 9.0, 2.0, 1e-9]
+    assert found.trace.evaluations.tolist() == [1, 21, 70, 240]
+
+
+def test_a_run_without_success_spends_the_budget():
+    found = simulate(None, ["CMA-ES", "mix"], [
+        made_up("A", [(1, 5.0), (40, 3.0)], batch=30, restarts=(60,)),
+        made_up("B", [(1, 6.0), (40, 2.0)], batch=30),
+    ])  # fmt: skip
+    assert (found.evaluations, found.hits[-1]) == (1000, -1)
+    assert (found.best, found.error) == (2.0, 2.0)
+
+
+@pytest.mark.parametrize("function", [17, 21, 22])
+def test_a_simulated_run_is_the_real_run_within_a_few_batches(function):
+    """BBOB 5-D, instance 41, with the members' seeds those of the real portfolio."""
+    problem, seed = bbob_problem(function, D, 41), 100 + function
+    mix = uaos.configuration("mix")
+    small = dataclasses.replace(mix, settings=dataclasses.replace(mix.settings, NP="5D"))
+    members = [Member("BFGS", once=True, cap=250.0), Member("CMA-ES"), Member(small)]
+    hit, counts = real(seed, members, problem, BUDGET)
+    runs = members_of(seed, members, problem, BUDGET)
+    exact = simulate(None, members, runs, resolution=0)
+    coarse = simulate(None, members, runs)
+    assert counts[0] == min(runs[0].restarts[0], counts[0])
+    assert abs(exact.hits[-1] - hit) <= 200
+    assert abs(coarse.hits[-1] - hit) <= 0.03 * hit + 200
+
+
+def test_the_restarts_of_a_run_are_recorded_exactly():
+    problem = bbob_problem(24, D, 41)
+    made = run_unit(Unit("CMA-ES", problem.name, 1, 7, 5000), problem, uaos.configuration("CMA-ES"))
+    optimizer = uaos.configuration("CMA-ES").build(problem.bounds, seed=7, budget=5000)
+    while not optimizer.converged:
+        optimizer.tell(problem.evaluate(optimizer.ask()))
+    assert course.restarts(made.course)[0] == optimizer.evaluations
+
+
+def test_any_method_can_be_simulated():
+    runs = [
+        made_up("A", [(1, 5.0), (40, 3.0), (300, 1.0)], batch=10, restarts=(60,)),
+        made_up("B", [(1, 6.0), (40, 2.0), (200, 1e-9)], batch=25),
+    ]
+    for name in uaos.methods():
+        method = uaos.configuration(name).method
+        if method is not None:
+            found = simulate(method, ["CMA-ES", "mix"], runs, seed=1)
+            assert found.solved or found.evaluations == 1000, name
+
+
+def test_the_cost_in_evaluations_tells_unsolved_runs_apart():
+    runs = [made_up("A", [(1, 5.0), (100, 1e-9)], batch=10)]
+    assert evaluations(runs[0].outcome) == pytest.approx(2.0)  # log10 100
+    unsolved = made_up("A", [(1, 1e-6)], batch=10).outcome
+    assert evaluations(unsolved) == pytest.approx(3.02)  # log10 1000, and two decades lacking
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    path = tmp_path_factory.mktemp("members") / "members.db"
+    suite = uaos.suite("bbob", dimension=2, functions="1,3,8", instances=[41, 42])
+    plan = Plan.of(["BFGS", "CMA-ES", "mix"], suite, budget="500D", uniform=False)
+    run(plan, path, jobs=1)
+    return path
+
+
+def test_recordings_have_the_problems_and_the_members_of_a_store(store):
+    recordings = Recordings(store)
+    assert [m.name for m in recordings.members] == ["BFGS", "CMA-ES", "mix"]
+    assert recordings.members[0].cap < np.inf
+    assert recordings.budget == "500D"
+    assert len(recordings.suite) == 6
+    found = recordings.simulate()
+    assert [o.problem for o in found] == list(recordings.suite.names)
+    assert all(o.solved for o in found if o.function == "f1")
+
+
+def test_members_can_be_chosen_by_name(store):
+    recordings = Recordings(store, ["mix", "CMA-ES"], caps={}, once=())
+    assert [m.name for m in recordings.members] == ["mix", "CMA-ES"]
+    with pytest.raises(UnknownName, match="JADE"):
+        Recordings(store, ["JADE"])
+
+
+def test_what_cannot_be_simulated_is_refused(store, tmp_path):
+    run_of_a = made_up("A", [(1, 5.0)], batch=10)
+    with pytest.raises(InvalidParameter, match="one for each member"):
+        simulate(None, ["CMA-ES", "mix"], [run_of_a])
+    other = made_up("B", [(1, 5.0)], batch=10, budget=500)
+    with pytest.raises(InvalidParameter, match="one problem with one budget"):
+        simulate(None, ["CMA-ES", "mix"], [run_of_a, other])
+    with pytest.raises(InvalidFile, match="no such file"):
+        Recordings(tmp_path / "missing.db")
