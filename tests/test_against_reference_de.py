@@ -18,8 +18,7 @@ from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de import rules
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.optimizer import DifferentialEvolution, SingleOperator
-from uaos.optimizers.de.schedule import linear, stagnation
-from uaos.optimizers.de.settings import Settings
+from uaos.optimizers.de.settings import Settings, linear, stagnation
 from uaos.selection.method import Method
 
 NINE = tuple(DRAWN)

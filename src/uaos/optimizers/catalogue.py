@@ -19,8 +19,7 @@ from uaos.optimizers.base import optimizers
 from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import Cauchy, Jade, SuccessHistory
-from uaos.optimizers.de.schedule import Linear, Stagnation
-from uaos.optimizers.de.settings import Settings
+from uaos.optimizers.de.settings import Linear, Settings, Stagnation
 from uaos.optimizers.de.strategies import POOLS
 from uaos.selection import bibliography as bib
 from uaos.selection.catalogue import literature

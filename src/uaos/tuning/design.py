@@ -37,8 +37,7 @@ from uaos.optimizers.catalogue import configuration, methods
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, Rule, SuccessHistory
-from uaos.optimizers.de.schedule import Linear, Stagnation
-from uaos.optimizers.de.settings import Settings
+from uaos.optimizers.de.settings import Linear, Settings, Stagnation
 from uaos.optimizers.de.strategies import POOLS, STRATEGIES
 from uaos.params import Choice, Integer, Real, Value, known_only, parameters, per_operator
 from uaos.selection.components import FAMILIES, components

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from uaos.errors import InvalidParameter
-from uaos.optimizers.de import kernels, layout, sampling
+from uaos.optimizers.de import kernels, layout
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.settings import BOUNDARIES
 from uaos.optimizers.de.strategies import STRATEGIES
@@ -68,31 +68,31 @@ def test_a_population_too_small_for_a_strategy_is_an_error_that_names_it(name):
 
 @given(loc=st.floats(0, 1), scale=st.floats(0.01, 2), u=UNIT)
 def test_cauchy_values_are_positive_and_at_most_one(loc, scale, u):
-    assert 0 < sampling.cauchy(loc, scale, u) <= 1
+    assert 0 < kernels.cauchy(loc, scale, u) <= 1
 
 
 def test_cauchy_is_the_distribution_redrawn_while_not_positive():
     # loc 0, scale 1: half of the mass is above 0, and P(X < 0.5 | X > 0) = 2 atan(0.5) / π.
     below = 2 * math.atan(0.5) / math.pi
-    assert sampling.cauchy(0.0, 1.0, 1 - below) == pytest.approx(0.5)
+    assert kernels.cauchy(0.0, 1.0, 1 - below) == pytest.approx(0.5)
     # loc 0.5, scale 0.1: the median of the truncated distribution.
     at_zero = 0.5 - math.atan(5) / math.pi
     median = 0.5 + 0.1 * math.tan(math.pi * ((1 + at_zero) / 2 - 0.5))
-    assert sampling.cauchy(0.5, 0.1, 0.5) == pytest.approx(median)
+    assert kernels.cauchy(0.5, 0.1, 0.5) == pytest.approx(median)
 
 
 @given(u=st.floats(1e-300, 1, exclude_max=True))
 def test_the_normal_inverse_is_that_of_the_standard_library(u):
-    assert sampling.standard_normal(u) == pytest.approx(
+    assert kernels.standard_normal(u) == pytest.approx(
         NormalDist().inv_cdf(u), rel=1e-15, abs=1e-16
     )
 
 
 def test_normal_values_are_cut_to_the_unit_interval():
-    assert sampling.normal(0.5, 0.1, 0.5) == 0.5
-    assert sampling.normal(0.95, 0.1, 0.9) == 1.0  # 0.95 + 0.128
-    assert sampling.normal(0.05, 0.1, 0.1) == 0.0  # 0.05 - 0.128
-    assert sampling.normal(0.5, 0.1, 0.0) == 0.0  # u = 0 is minus infinity
+    assert kernels.normal(0.5, 0.1, 0.5) == 0.5
+    assert kernels.normal(0.95, 0.1, 0.9) == 1.0  # 0.95 + 0.128
+    assert kernels.normal(0.05, 0.1, 0.1) == 0.0  # 0.05 - 0.128
+    assert kernels.normal(0.5, 0.1, 0.0) == 0.0  # u = 0 is minus infinity
 
 
 @pytest.mark.parametrize(

@@ -17,18 +17,20 @@ from uaos.optimizers.arguments import real_numbers, start_points
 from uaos.optimizers.base import Array, Optimizer, RunView, read_only, register
 from uaos.optimizers.catalogue import RECOMMENDED, configuration
 from uaos.optimizers.configuration import Configuration
-from uaos.optimizers.de import kernels, layout, sampling
-from uaos.optimizers.de.compilation import announce
+from uaos.optimizers.de import kernels, layout
+from uaos.optimizers.de.kernels import announce
 from uaos.optimizers.de.operators import CustomOperator, Operator, as_members
-from uaos.optimizers.de.pool import Pool, RuleMemory
-from uaos.optimizers.de.schedule import (
+from uaos.optimizers.de.settings import (
+    BOUNDARIES,
     MOST_PARENTS,
     Linear,
+    Pool,
+    RuleMemory,
+    Settings,
     Stagnation,
     check_population,
     least_population,
 )
-from uaos.optimizers.de.settings import BOUNDARIES, Settings
 from uaos.optimizers.history import History
 from uaos.selection.method import Method
 
@@ -86,10 +88,10 @@ class DifferentialEvolution(Optimizer):
     archive_size : float, optional
         The size of the archive in multiples of NP.
     schedule : Linear, mapping or str, optional
-        How the population shrinks: "constant", or :func:`uaos.optimizers.de.schedule.linear`.
+        How the population shrinks: "constant", or :func:`uaos.optimizers.de.settings.linear`.
     restart : Stagnation, mapping or str, optional
         When to start afresh: "none", "stagnation", or
-        :func:`uaos.optimizers.de.schedule.stagnation`.
+        :func:`uaos.optimizers.de.settings.stagnation`.
     budget : int, optional
         The largest number of evaluations. Without one, a population schedule runs over 10 000·D
         evaluations.
@@ -303,7 +305,7 @@ class DifferentialEvolution(Optimizer):
         self._selector.update(self._operators, parents, values)
         rules = self._rules
         if len(rules.lengths):
-            sampling.learn(
+            kernels.learn(
                 rules.means, rules.lengths, rules.rates, rules.turns, self.pool.table,
                 self._operators, parents, values, self._F, self._CR,
             )  # fmt: skip

@@ -2,11 +2,14 @@
 
 import numbers
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
 
 from uaos.errors import InvalidParameter, UnknownName
+from uaos.optimizers.base import Array
 from uaos.optimizers.de import layout
 from uaos.optimizers.de.operators import (
     CustomOperator,
@@ -17,15 +20,128 @@ from uaos.optimizers.de.operators import (
     member_from_data,
     unique_names,
 )
-from uaos.optimizers.de.rules import Rule, as_rule, rule_from_data, rule_to_data, share_labels
-from uaos.optimizers.de.schedule import (
-    MOST_PARENTS,
-    Linear,
-    Stagnation,
-    least_population,
-    size_in_dimension,
+from uaos.optimizers.de.rules import (
+    Jade,
+    Rule,
+    SuccessHistory,
+    as_rule,
+    rule_from_data,
+    rule_to_data,
+    share_labels,
 )
-from uaos.params import choice, integer, known_only, parameters, real
+from uaos.optimizers.de.strategies import role_table, strategy
+from uaos.params import check_fields, choice, integer, known_only, parameters, real
+
+# How large the population is, and when a run starts afresh
+
+#: The largest population.
+MOST_PARENTS = 10_000_000
+
+_IN_DIMENSION = re.compile(r"(\d+(?:\.\d+)?)\s*D")
+_ENDS = 'a whole number >= 2, or a multiple of the dimension such as "2D"'
+
+
+def size_in_dimension(text: str, name: str, allowed: str, dimension: int = 1) -> int:
+    """The size that a text such as "18D" means in a dimension."""
+    match = _IN_DIMENSION.fullmatch(text)
+    if not match or float(match[1]) <= 0:
+        raise InvalidParameter(name, text, allowed)
+    size = float(match[1]) * dimension
+    if size > MOST_PARENTS:
+        raise InvalidParameter(
+            name,
+            text,
+            f"at most {MOST_PARENTS} parents; for dimension {dimension} it means {size:g}",
+        )
+    return round(size)
+
+
+def least_population(members: Sequence[Member]) -> tuple[int, str]:
+    """The smallest NP that every operator of a pool can work with, and the strategy that needs it.
+
+    Never below 2, as x_pbest is one of at least two.
+    """
+    needs = [
+        (strategy(m.strategy).least_population, m.strategy)
+        for m in members
+        if isinstance(m, Operator)
+    ]
+    return max([(2, ""), *needs], key=lambda need: need[0])
+
+
+def check_population(NP: int, members: Sequence[Member], name: str = "NP") -> None:
+    """Raise :class:`InvalidParameter` if a strategy of the pool cannot work with so few parents."""
+    least, neediest = least_population(members)
+    if least > NP:
+        raise InvalidParameter(name, NP, f"at least {least}, which {neediest} needs")
+
+
+@dataclass(frozen=True)
+class Linear:
+    """NP falls linearly with the evaluations spent, to `NP_end` at the end: the worst leave.
+
+    NP(e) = round(NP_0 + (NP_end - NP_0) e / budget). Tanabe and Fukunaga (2014), L-SHADE.
+    """
+
+    rule: ClassVar[str] = "linear"
+
+    NP_end: int | str
+
+    def __post_init__(self) -> None:
+        end = self.NP_end
+        if isinstance(end, str):
+            size_in_dimension(end, "NP_end", _ENDS)
+        elif isinstance(end, bool) or not isinstance(end, int) or end < 2:
+            raise InvalidParameter("NP_end", end, _ENDS, owner="linear")
+
+    def end(self, dimension: int, members: Sequence[Member]) -> int:
+        """NP_end in a dimension; a multiple of it is raised to what the pool needs."""
+        least, _ = least_population(members)
+        if isinstance(self.NP_end, str):
+            return max(least, size_in_dimension(self.NP_end, "NP_end", _ENDS, dimension))
+        check_population(self.NP_end, members, "NP_end of linear")
+        return self.NP_end
+
+    def to_dict(self) -> dict[str, Any]:
+        """The schedule as plain data."""
+        return {"rule": self.rule, "NP_end": self.NP_end}
+
+
+@dataclass(frozen=True)
+class Stagnation:
+    """Start afresh after `patience` generations without a better best, or when all are alike.
+
+    Alike: max f - min f <= spread (1 + |min f|). The new population has `growth` times the size;
+    archive, rules and selector start afresh too; the best point ever is kept.
+    """
+
+    rule: ClassVar[str] = "stagnation"
+
+    patience: int = integer(
+        20, 1000, default=200, allowed=(1, 10**9), doc="generations without a better best"
+    )
+    spread: float = real(0, 1, default=1e-12, doc="relative difference of worst and best")
+    growth: float = real(1, 4, default=1.0, allowed=(0.1, 100), doc="factor on NP")
+
+    def __post_init__(self) -> None:
+        check_fields(self, self.rule)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The restart rule as plain data."""
+        return {"rule": self.rule} | {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+def linear(NP_end: int | str) -> Linear:
+    """A population that shrinks to `NP_end`, a number or a multiple of the dimension ("2D")."""
+    return Linear(NP_end)
+
+
+def stagnation(patience: int = 200, spread: float = 1e-12, growth: float = 1.0) -> Stagnation:
+    """A restart when nothing has improved for `patience` generations, or all fitness is alike."""
+    return Stagnation(patience, spread, growth)
+
+
+# The settings
 
 BOUNDARIES = {
     "none": layout.NONE,
@@ -59,9 +175,9 @@ class Settings:
       the newest takes a random member's place. "history": a random sample of all that ever lost.
       `archive_size`: its size in multiples of NP, such as 2.6.
     - `schedule`: None (TOML: "constant"), or a population that shrinks: `linear(4)` of
-      :mod:`uaos.optimizers.de.schedule`, in TOML `{rule = "linear", NP_end = 4}`.
+      :mod:`uaos.optimizers.de.settings`, in TOML `{rule = "linear", NP_end = 4}`.
     - `restart`: None (TOML: "none"), or a fresh start when nothing improves any more: "stagnation",
-      or with its numbers `stagnation(patience=100)` of :mod:`uaos.optimizers.de.schedule`, in TOML
+      or with its numbers `stagnation(patience=100)` of :mod:`uaos.optimizers.de.settings`, in TOML
       `{rule = "stagnation", patience = 100, spread = 1e-12, growth = 2.0}`.
     """
 
@@ -266,3 +382,66 @@ def _part(data: object, name: str, off: str, made: type[Any]) -> Any:
             "linear(4)",
         )  # fmt: skip
     return made(**values)
+
+
+# A pool made ready to run: its operators as a table for the kernels, its rules with memory
+
+_START = 0.5
+
+
+class Pool:
+    """The operators of a run: tables for the kernels, and the custom ones by number."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.members = settings.members
+        self.names = settings.names
+        self.table = np.full((len(self.members), layout.TABLE), -1.0)
+        self.role_table = role_table()
+        self.custom: dict[int, CustomOperator] = {}
+        self.rules: list[Rule] = []
+        self.uses_archive = False
+        for k, member in enumerate(self.members):
+            if isinstance(member, Operator):
+                chosen = strategy(member.strategy)
+                self.table[k, layout.STRATEGY] = chosen.code
+                self.uses_archive |= chosen.archive
+                self._enter(k, layout.F_KIND, member.F)
+                self._enter(k, layout.CR_KIND, member.CR)
+            else:
+                # A custom operator may look at the archive, so one is kept for it.
+                self.custom[k] = member
+                self.uses_archive = True
+
+    def _enter(self, k: int, column: int, rule: Any) -> None:
+        """Write a rule's kind, two numbers and memory row to the table, from `column` on."""
+        numbers = [] if rule.adaptive else [float(v) for v in vars(rule).values()]
+        self.table[k, column] = rule.kind
+        self.table[k, column + 1 : column + 1 + len(numbers)] = numbers
+        if rule.adaptive:
+            rows = [row for row, known in enumerate(self.rules) if known is rule]
+            if not rows:
+                self.rules.append(rule)
+                rows = [len(self.rules) - 1]
+            self.table[k, column + 3] = rows[0]
+
+
+class RuleMemory:
+    """The running state of a pool's adaptive rules, one row for each rule object.
+
+    `means[row, OF_F or OF_CR, k]` is mu of `jade` (k = 0) or the k-th pair of `success_history`.
+    """
+
+    def __init__(self, rules: list[Rule]) -> None:
+        self.lengths = np.array([r.H if isinstance(r, SuccessHistory) else 1 for r in rules], int)
+        self.rates = np.array([r.c if isinstance(r, Jade) else 0.0 for r in rules], float)
+        self.means = np.full((len(rules), 2, max([1, *self.lengths.tolist()])), _START)
+        self.turns = np.zeros(len(rules), int)
+
+    def state(self) -> dict[str, Array]:
+        """What changes in a run."""
+        return {"means": self.means.copy(), "turns": self.turns.copy()}
+
+    def restore(self, state: dict[str, Array]) -> None:
+        """Continue from what :meth:`state` returned."""
+        self.means[:] = state["means"]
+        self.turns[:] = state["turns"]
