@@ -90,7 +90,7 @@ def test_a_configuration_file_is_shown_like_a_name(tmp_path: Path) -> None:
         (["run", "--plot", "no/x.png"], "allowed: a file in a folder that exists"),
         (["run", "--method", "wrong.toml"], "wrong.toml: .*unknown reward 'none'"),
         (["--import", "no.py", "methods"], "--import is 'no.py'; allowed: a Python file that exi"),
-        (["--import", "bad.py", "methods"], "a file that can be imported .ZeroDivisionError"),
+        (["--import", "bad.py", "methods"], "bad.py, line .*: cannot be loaded .ZeroDivisionError"),
         (["run", "--plot", "/proc/x.png"], "/proc|plot is '/proc/x.png'; allowed: a file in"),
         (["run", "--function", "x"], "Invalid value for '--function'"),
         (["nothing"], "No such command 'nothing'"),

@@ -22,7 +22,8 @@ def small_plan(*methods, **changes):
 def essence(outcome: Outcome) -> tuple:
     """Everything but the time it took."""
     trace = tuple(column.tobytes() for column in outcome.trace)
-    return tuple(outcome._replace(hits=tuple(outcome.hits), trace=trace, seconds=0.0))
+    error = None if outcome.error != outcome.error else outcome.error  # NaN is not equal to itself
+    return tuple(outcome._replace(hits=tuple(outcome.hits), trace=trace, seconds=0.0, error=error))
 
 
 def content(path: Path) -> dict:
@@ -50,6 +51,20 @@ def dies_once(unit, problem, competitor):
         else:
             os._exit(1)
     return run_unit(unit, problem, competitor)
+
+
+def dies_while_starting():
+    """A worker's start: the first two die, which the files UAOS_TEST_MARK.0 and .1 note."""
+    for number in range(2):
+        try:
+            os.close(os.open(f"{os.environ['UAOS_TEST_MARK']}.{number}", os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            continue
+        os._exit(1)
+
+
+def always_dies_while_starting():
+    os._exit(1)
 
 
 def raises_on_f3(unit, problem, competitor):

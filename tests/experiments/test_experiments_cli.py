@@ -44,7 +44,7 @@ def test_the_command_does_what_the_library_does(folder: Path, tmp_path: Path) ->
 
 def test_the_status_shows_how_far_it_is(folder: Path) -> None:
     done = bench("--status", "a.db", cwd=folder)
-    assert "a.db: seed 1, evaluations at most 400 in 2-D" in done.stdout
+    assert "a.db: suite bbob, seed 1, evaluations at most 400 in 2-D" in done.stdout
     assert re.search(r"^JADE +0 +4 +4 +0 *$", done.stdout, re.M), done.stdout
 
 
@@ -84,7 +84,7 @@ def test_ctrl_c_ends_with_exit_code_130_and_says_how_to_continue(tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("new.db", "--methods is None; allowed: names separated by commas"),
+        ("new.db", "Missing option --methods, for example"),
         ("new.db --methods mxi", "unknown method 'mxi'; did you mean 'mix'"),
         ("new.db --methods mix --dim 4", "dimension is 4"),
         ("new.db --methods mix --functions 0-3", "functions is '0-3'"),

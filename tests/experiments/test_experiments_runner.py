@@ -32,8 +32,8 @@ def test_the_number_of_workers_does_not_matter(jobs: int, expected: dict, tmp_pa
     seen: list[Progress] = []
     tallies = run(small_plan(), tmp_path / "a.db", jobs=jobs, on_progress=seen.append)
     assert content(tmp_path / "a.db") == expected
-    assert seen[0] == (24, 0, 0, 0)
-    assert seen[-1] == (24, 24, 24, 0)
+    assert seen[0] == (24, 0, 0, 0, 0)
+    assert seen[-1] == (24, 24, 24, 0, 0)
     assert {name: (t.total, t.done, t.failed) for name, t in tallies.items()} == {
         "mix": (12, 12, 0),
         "JADE": (12, 12, 0),
@@ -98,6 +98,25 @@ def test_units_of_a_worker_that_died_are_run_again(
     assert content(tmp_path / "a.db") == expected
 
 
+def test_a_worker_that_dies_while_starting_is_replaced(
+    expected: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UAOS_TEST_MARK", str(tmp_path / "mark"))
+    monkeypatch.setattr("uaos.experiments.pools._start_worker", stubs.dies_while_starting)
+    run(small_plan(), tmp_path / "a.db", jobs=1)
+    assert (tmp_path / "mark.1").exists()
+    assert content(tmp_path / "a.db") == expected
+
+
+def test_workers_that_never_start_end_the_run_with_advice_and_no_failed_unit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("uaos.experiments.pools._start_worker", stubs.always_dies_while_starting)
+    with pytest.raises(WorkersLost, match=r"^3 worker processes in a row died while .*--jobs"):
+        run(small_plan(), tmp_path / "a.db", jobs=1)
+    assert not (tmp_path / "a.db").exists()
+
+
 def spawning() -> ProcessPoolExecutor:
     return ProcessPoolExecutor(2, get_context("spawn"))
 
@@ -142,8 +161,7 @@ def test_a_script_without_a_main_guard_gets_advice_instead_of_failed_units(tmp_p
     )
     assert done.returncode != 0
     assert "must do so under `if __name__ == '__main__':`" in done.stderr
-    with Store.open(tmp_path / "a.db") as store:
-        assert store.outcomes() == []
+    assert not (tmp_path / "a.db").exists()
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from uaos.cli.options import (
     chosen_suite,
     split_names,
 )
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidParameter, Missing
 from uaos.experiments import Plan, Stopped, Store, run
 from uaos.experiments import Progress as Counts
 from uaos.experiments.coco import export_coco
@@ -76,7 +76,8 @@ def bench(
     budget: Annotated[
         str,
         typer.Option(
-            help="Evaluations of a run at most, or a multiple of the dimension: 20000, 10000D."
+            help="Evaluations of a run at most, or a multiple of a problem's dimension: 20000, "
+            "10000D."
         ),
     ] = "100000D",
     repetitions: Annotated[int, typer.Option(help="Runs of each method on each problem.")] = 1,
@@ -108,7 +109,8 @@ def bench(
 ) -> None:
     """Run methods on a suite of problems, on every core; stopped or killed, it resumes.
 
-    The same command runs what is missing. Methods and problems may be added to a store later.
+    The same command runs what is missing. Methods and problems may be added to a store later. A
+    suite of your own is a Python file that defines `suite = uaos.Suite(...)`.
     """
     if merge:
         count = merge_stores(files[0], files[1:])
@@ -121,7 +123,7 @@ def bench(
         _show(path, status, export, coco_folder)
         return
     if methods is None:
-        raise InvalidParameter("--methods", None, "names separated by commas, such as mix,JADE")
+        raise Missing("Missing option --methods, for example: --methods mix,JADE")
     names = split_names(methods)
     chosen = chosen_suite(suite, functions, dim, instances)
     if problems is not None:
@@ -157,7 +159,14 @@ def _show(path: Path, status: bool, table: Path | None, coco_folder: Path | None
         if status:
             span = store.plan
             budgets = ", ".join(f"{n:,} in {d}-D" for d, n in span.budgets.items())
-            console.print(Text(f"{path}: seed {span.seed}, evaluations at most {budgets}"))
+            console.print(Text(
+                f"{path}: suite {span.suite}, seed {span.seed}, evaluations at most {budgets}"
+            ))  # fmt: skip
+            if damaged := store.damaged():
+                console.print(Text(
+                    f"{damaged} runs are damaged and left out; the command that made the store "
+                    "makes them again", style="yellow",
+                ))  # fmt: skip
             console.print(tally_table(store.tallies()))
             for outcome in store.outcomes():
                 if outcome.status == "failed":
@@ -220,6 +229,10 @@ class RunProgress:
             # What was finished earlier says nothing about today's speed.
             self._before = counts.over - counts.new
             self.progress.start_task(self._task)
+            if counts.damaged:
+                console.print(Text(
+                    f"{counts.damaged} damaged runs are made again", style="yellow"
+                ))  # fmt: skip
         note = f"{self._before} found in the store" if self._before else ""
         if counts.failed:
             note += f"{', ' if note else ''}{counts.failed} failed"

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from uaos.errors import UaosError
-from uaos.experiments.pools import Pool
+from uaos.experiments.pools import NEVER_BEGUN, Pool
 
 #: How often a unit is run again whose worker died.
 RERUNS = 3
@@ -22,12 +22,16 @@ R = TypeVar("R")
 
 
 class Progress(NamedTuple):
-    """How far an experiment is, in units of its plan; `new` are those of this session."""
+    """How far an experiment is, in units of its plan; `new` are those of this session.
+
+    `damaged` counts runs that were in the store, and are made again as they were damaged.
+    """
 
     total: int
     over: int
     new: int
     failed: int
+    damaged: int = 0
 
 
 class Stopped(UaosError):
@@ -108,9 +112,13 @@ class Coordinator(Generic[U, R]):
         try:
             return unit, future.result()
         except (Exception, CancelledError) as error:
-            losses = self._pool.losses(error)
+            losses = self._pool.losses(future, error)
             if not losses:
                 return unit, self._failed(unit, f"{type(error).__name__}: {error}")
+            if losses == NEVER_BEGUN:
+                self._pool.repair()
+                self._waiting.appendleft(unit)
+                return None
             by_itself = self._pool.isolating or self._alone
             # In company another unit may be the culprit: that counts once, whatever it stood for.
             self._lost[unit] = self._lost.get(unit, 0) + (losses if by_itself else 1)

@@ -1,10 +1,11 @@
 """Where units run: worker processes of this machine, a Dask cluster, or any executor."""
 
+import logging
 import os
 import pickle
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
 from multiprocessing import connection, get_context, parent_process
 from typing import Any, Protocol
@@ -31,14 +32,48 @@ class Pool(Protocol):
     def submit(self, work: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Run `work` on a worker."""
 
-    def losses(self, error: BaseException) -> int:
-        """How many runs of the unit an exception stands for that says a worker died; else 0."""
+    def losses(self, future: "Future[Any]", error: BaseException) -> int:
+        """How many runs of a unit were lost with their workers; 0 if the error is the unit's own.
+
+        :data:`NEVER_BEGUN` if the worker died before it could begin.
+        """
 
     def repair(self) -> None:
         """Replace what broke, if that can be done; else raise :class:`WorkersLost`."""
 
     def close(self, *, finished: bool) -> None:
         """End it; units that are still running are abandoned."""
+
+
+#: What :meth:`Pool.losses` says of a unit whose worker died while it was starting.
+NEVER_BEGUN = -1
+
+# Workers, for each that is wanted, that may die one after the other while they are starting.
+_STARTS = 3
+
+
+class Task:
+    """A call to be made by a worker, which loads the files that users gave by their content first.
+
+    A function or a class of such a file can only be unpickled where the file was loaded.
+    """
+
+    def __init__(self, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self._call = work, arguments
+
+    def __call__(self) -> Any:
+        """Make the call."""
+        work, arguments = self._call
+        return work(*arguments)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpacked, (loaded_files(), pickle.dumps(self._call))
+
+
+def _unpacked(files: tuple[tuple[str, str], ...], call: bytes) -> Task:
+    for file, source in files:
+        load_source(file, source)
+    return Task(*pickle.loads(call))
 
 
 class LocalPool:
@@ -52,41 +87,50 @@ class LocalPool:
     def __init__(self, jobs: int) -> None:
         self.window = jobs
         self._context = get_context("spawn")
+        self._failed_starts = 0  # in a row
         self._slots = [self._start() for _ in range(jobs)]
 
     def _start(self) -> "_Slot":
-        executor = ProcessPoolExecutor(
-            1, self._context, initializer=_start_worker, initargs=(loaded_files(),)
-        )
+        executor = ProcessPoolExecutor(1, self._context, initializer=_start_worker)
         with ctrl_c_held_back():
             return _Slot(executor, executor.submit(_ready))
 
     def submit(self, work: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Run `work` on a worker that is free."""
         slot = next(slot for slot in self._slots if slot.idle)
+        task = Task(work, arguments)
         try:
-            slot.current = slot.executor.submit(work, *arguments)
+            slot.current = slot.executor.submit(task)
         except BrokenExecutor:  # its process died, now or at its last unit
             slot.executor.shutdown(wait=False)
             self._slots.remove(slot)
             slot = self._start()
             self._slots.append(slot)
-            slot.current = slot.executor.submit(work, *arguments)
+            slot.current = slot.executor.submit(task)
         return slot.current
 
-    def losses(self, error: BaseException) -> int:
-        """One for a worker that died."""
-        return int(isinstance(error, BrokenExecutor))
+    def losses(self, future: "Future[Any]", error: BaseException) -> int:
+        """One for a worker that died at work."""
+        if not isinstance(error, BrokenExecutor):
+            return 0
+        slot = next((slot for slot in self._slots if slot.current is future), None)
+        if slot is not None and slot.ready.done() and slot.ready.exception() is not None:
+            self._failed_starts += 1
+            return NEVER_BEGUN
+        self._failed_starts = 0
+        return 1
 
     def repair(self) -> None:
         """Nothing to do but to see that processes can be started at all."""
-        for slot in self._slots:
-            if slot.ready.done() and slot.ready.exception() is not None:
-                raise WorkersLost(
-                    "the worker processes end before they can work. A script that runs an "
-                    "experiment must do so under `if __name__ == '__main__':`; else their own "
-                    "messages, above, say why"
-                )
+        if any(slot.ready.done() and slot.ready.exception() is None for slot in self._slots):
+            self._failed_starts = 0
+        if self._failed_starts >= _STARTS * self.window:
+            raise WorkersLost(
+                f"{self._failed_starts} worker processes in a row died while they were starting. "
+                "Their own messages, above, may say why. A script that runs an experiment must do "
+                "so under `if __name__ == '__main__':`; a machine may have too little memory for "
+                f"{self.window} processes (--jobs)"
+            )
 
     def close(self, *, finished: bool) -> None:
         """End the processes, at once if units are still running."""
@@ -114,23 +158,10 @@ def _ready() -> None:
     """Shows that a worker process came up."""
 
 
-def _start_worker(files: tuple[tuple[str, str], ...]) -> None:
-    """Ctrl-C is for the coordinator to handle; a worker whose coordinator was killed ends.
-
-    `files` are those of the user: problems and components.
-    """
+def _start_worker() -> None:
+    """Ctrl-C is for the coordinator to handle; a worker whose coordinator was killed ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    for file, source in files:
-        load_source(file, source)
-
-
-def _call(files: tuple[tuple[str, str], ...], packed: bytes) -> Any:
-    """Load the user's files, and only then unpack what needs them."""
-    for file, source in files:
-        load_source(file, source)
-    work, arguments = pickle.loads(packed)
-    return work(*arguments)
 
 
 def _end_with_parent() -> None:
@@ -153,13 +184,14 @@ class SharedPool:
 
     def submit(self, work: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Run `work` on a worker."""
+        task = Task(work, arguments)
         try:
-            return self._executor.submit(work, *arguments)
+            return self._executor.submit(task)
         except BrokenExecutor:
             self.repair()
-            return self._executor.submit(work, *arguments)
+            return self._executor.submit(task)
 
-    def losses(self, error: BaseException) -> int:
+    def losses(self, future: "Future[Any]", error: BaseException) -> int:
         """One for an executor that broke or dropped the unit."""
         return int(isinstance(error, BrokenExecutor | CancelledError))
 
@@ -184,6 +216,10 @@ class SharedPool:
             self._executor.shutdown(wait=finished, cancel_futures=True)
 
 
+# Where Dask and what it is built on report errors of the connection.
+_DASK_LOGGERS = ("distributed", "distributed.client", "distributed.core", "tornado", "asyncio")
+
+
 class DaskPool:
     """A Dask cluster. Dask itself runs the tasks of a dead worker again, three times by default.
 
@@ -196,13 +232,17 @@ class DaskPool:
     def __init__(self, address: str) -> None:
         distributed = optional("distributed", "--dask", "dask and distributed", "cluster")
         self._killed_worker = distributed.KilledWorker
+        # What Dask has to say on a lost connection is a page; the error says it in a line.
+        self._levels = {name: logging.getLogger(name).level for name in _DASK_LOGGERS}
+        for name in _DASK_LOGGERS:
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         # Made in two steps: a client that cannot be started must be closed, or it tries to close
         # itself when Python ends, and says at length that it cannot.
         self._client = distributed.Client.__new__(distributed.Client)
         try:
             self._client.__init__(address, timeout=10, set_as_default=False)
         except (OSError, TypeError, ValueError) as error:
-            self._client.close(timeout=1)
+            self._leave(1)
             raise InvalidParameter(
                 "dask", address, f"the address of a Dask scheduler that answers ({error})"
             ) from None
@@ -217,7 +257,7 @@ class DaskPool:
         try:
             found = self._client.run(versions)
         except Exception as error:
-            self._client.close()
+            self._leave(5)
             raise InvalidParameter(
                 "dask", address, f"a cluster where uaos is installed ({error!r})"
             ) from None
@@ -228,7 +268,7 @@ class DaskPool:
                 if theirs.get(package) != version and package not in ("python", "cma")
             ]
             if wrong:
-                self._client.close()
+                self._leave(5)
                 raise InvalidParameter(
                     "dask", address, f"workers with our versions; {worker} has {', '.join(wrong)}"
                 )
@@ -237,10 +277,7 @@ class DaskPool:
         """Run `work` somewhere in the cluster."""
         local: Future[Any] = Future()
         local.set_running_or_notify_cancel()
-        if files := loaded_files():
-            dumps = optional("cloudpickle", "--dask", "dask and distributed", "cluster").dumps
-            work, arguments = _call, (files, dumps((work, arguments)))
-        remote = self._client.submit(work, *arguments, pure=False)
+        remote = self._client.submit(Task(work, arguments), pure=False)
         self._remote[local] = remote
         remote.add_done_callback(lambda _: self._fetch(local))
         return local
@@ -254,7 +291,7 @@ class DaskPool:
         except (Exception, CancelledError) as error:
             local.set_exception(error)
 
-    def losses(self, error: BaseException) -> int:
+    def losses(self, future: "Future[Any]", error: BaseException) -> int:
         """Three more runs for a task that Dask gave up, one for a task that it dropped."""
         if isinstance(error, self._killed_worker):
             return 3
@@ -263,7 +300,10 @@ class DaskPool:
     def repair(self) -> None:
         """Dask replaces its workers; without its scheduler there is nothing to do."""
         if self._client.status != "running":
-            raise WorkersLost("the connection to the Dask cluster is lost")
+            raise WorkersLost(
+                "the connection to the Dask cluster is lost. What was finished is in the store; "
+                "start the scheduler and its workers, then the same command again"
+            )
 
     def close(self, *, finished: bool) -> None:
         """Take back what was submitted, and leave the cluster."""
@@ -271,7 +311,14 @@ class DaskPool:
         self._remote.clear()
         if left and self._client.status == "running":
             self._client.cancel(left, force=True)
-        self._client.close(timeout=5)
+        self._leave(5)
+
+    def _leave(self, timeout: float) -> None:
+        try:
+            self._client.close(timeout=timeout)
+        finally:
+            for name, level in self._levels.items():
+                logging.getLogger(name).setLevel(level)
 
 
 def check_pool(executor: Any, jobs: int | None) -> None:
@@ -284,6 +331,20 @@ def check_pool(executor: Any, jobs: int | None) -> None:
         not isinstance(jobs, int) or isinstance(jobs, bool) or not 1 <= jobs <= 1024
     ):
         raise InvalidParameter("jobs", jobs, "a number of processes, 1 to 1024")
+
+
+def check_picklable(problems: Iterable[Any], configurations: Mapping[str, Any]) -> None:
+    """Refuse what cannot be sent to other processes, before anything is written."""
+    named = [(f"the problem {problem.name!r}", problem) for problem in problems]
+    named += [(f"the method {name!r}", made) for name, made in configurations.items()]
+    for name, value in named:
+        try:
+            pickle.dumps(value)
+        except Exception as error:  # whatever a user's object raises
+            raise UaosError(
+                f"{name} cannot be sent to worker processes ({error}). Define its functions at the "
+                "top level of a module, or put the problems into a suite file (uaos.suite)"
+            ) from None
 
 
 def pool_for(executor: Any, jobs: int | None, dask: str | None, units: int) -> Pool:

@@ -6,7 +6,7 @@ from os import PathLike
 
 from uaos.experiments.coordinator import Coordinator, Progress, Stopped, stop_signals
 from uaos.experiments.plan import Plan
-from uaos.experiments.pools import check_pool, pool_for
+from uaos.experiments.pools import check_picklable, check_pool, pool_for
 from uaos.experiments.records import Finished, Unit, failed
 from uaos.experiments.store import Store, Tally
 from uaos.experiments.units import run_unit
@@ -35,6 +35,8 @@ def run(
     """
     plan.check()
     check_pool(executor, jobs)
+    if executor is None:
+        check_picklable(plan.suite, plan.competitors)
     with Store.create_or_resume(path, plan) as store:
         if retry_failed:
             store.forget_failures()
@@ -71,15 +73,16 @@ class _Journal:
         on_progress: Callable[[Progress], None] | None,
     ) -> None:  # fmt: skip
         self._store, self._on_progress = store, on_progress
-        self.progress = Progress(total, total - missing, 0, 0)
+        self.progress = Progress(total, total - missing, 0, 0, store.removed)
 
     def write(self, results: Sequence[tuple[Unit, Finished]]) -> None:
         """Store the results of units, all of them or none."""
         self._store.record([result for _, result in results])
         bad = sum(result.outcome.status == "failed" for _, result in results)
-        total, over, new, failures = self.progress
-        more = len(results)
-        self.progress = Progress(total, over + more, new + more, failures + bad)
+        before, more = self.progress, len(results)
+        self.progress = before._replace(
+            over=before.over + more, new=before.new + more, failed=before.failed + bad
+        )
         self.report()
 
     def report(self) -> None:

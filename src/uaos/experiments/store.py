@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from uaos.errors import InvalidFile, UnknownName
 from uaos.experiments import course, legacy
+from uaos.experiments.coordinator import Stopped
 from uaos.experiments.plan import Plan, PlanConflict
 from uaos.experiments.recorder import (
     NO_TRACE,
@@ -140,6 +141,8 @@ class Store(OpenStore):
         super().__init__(path, connection, lock)
         self._session: int | None = None
         self._fresh = False  # whether the file was not there before
+        #: How many damaged runs were removed when the store was opened for writing.
+        self.removed = 0
         self._ids: dict[str, dict[str, int]] = {}
 
     @classmethod
@@ -210,7 +213,7 @@ class Store(OpenStore):
             raise
         made._fresh = fresh
         try:
-            made.remove_damaged()
+            made.removed = made.remove_damaged()
             with made._transaction():
                 insert(made._connection, "about", [("kind", cls.kind)], "INSERT OR IGNORE")
                 begin(made)
@@ -219,6 +222,12 @@ class Store(OpenStore):
             made.abandon()
             raise
         return made
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception) and not isinstance(error, Stopped):
+            self.abandon()
+        else:
+            self.close()
 
     def abandon(self) -> None:
         """Close; a file that was not there before and has no run yet goes."""
