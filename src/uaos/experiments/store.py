@@ -68,6 +68,8 @@ _JOINED = (
     "runs JOIN methods ON methods.id = runs.method JOIN problems ON problems.id = runs.problem"
 )
 _ORDER = "runs.method, runs.problem, repetition, runs.id"
+_INTEGERS = ("id", "method", "problem", "repetition", "seed", "budget", "evaluations")
+_REALS = ("best", "error", "seconds")
 _NEVER = (-1).to_bytes(8, "little", signed=True)
 
 
@@ -282,44 +284,46 @@ class Store(OpenStore):
 
     def _table(self) -> RunTable:
         run = self._connection.execute
-        whole = is_whole("runs")
-        methods = {
-            number: i for i, (number,) in enumerate(run("SELECT id FROM methods ORDER BY id"))
-        }
-        numbers = [number for (number,) in run("SELECT id FROM problems ORDER BY id")]
-        problems = {number: i for i, number in enumerate(numbers)}
-        capacity = run("SELECT COUNT(*) FROM runs").fetchone()[0]
-        integers = np.zeros((capacity, 7), np.int64)
-        reals = np.zeros((capacity, 3))
-        failed = np.zeros(capacity, bool)
-        hits = np.zeros((capacity, len(TARGETS)), np.int64)
-        count = 0
-        cursor = run(
-            "SELECT id, method, problem, repetition, seed, budget, evaluations, best, error, "
-            f"seconds, status, hits FROM runs WHERE {whole}"
+        methods, problems = (
+            {number: i for i, (number,) in enumerate(run(f"SELECT id FROM {table} ORDER BY id"))}
+            for table in ("methods", "problems")
         )
-        while rows := cursor.fetchmany(10_000):
-            end = count + len(rows)
-            if end > capacity:  # a coordinator is writing
-                break
-            integers[count:end] = [row[:7] for row in rows]
-            reals[count:end] = np.array([row[7:10] for row in rows], float)  # None becomes NaN
-            failed[count:end] = [row[10] == "failed" for row in rows]
-            hits[count:end] = np.frombuffer(b"".join(row[11] for row in rows), "<i8").reshape(
-                len(rows), len(TARGETS)
-            )
-            count = end
-        method = np.array([methods[m] for m in integers[:count, 1].tolist()], np.int32)
-        problem = np.array([problems[p] for p in integers[:count, 2].tolist()], np.int32)
-        order = np.lexsort((integers[:count, 0], integers[:count, 3], problem, method))
-        integers, reals = integers[order], reals[order]
-        best = reals[:, 0].copy()
-        best[np.isnan(best)] = np.inf
+        # In one transaction, or a coordinator may add runs in between.
+        with contextlib.closing(self._connection.cursor()) as cursor:
+            cursor.execute("BEGIN") if not self._connection.in_transaction else None
+            try:
+                rows = run("SELECT COUNT(*) FROM runs").fetchone()[0]
+                integers = np.zeros((len(_INTEGERS), rows), np.int64)
+                reals = np.zeros((len(_REALS), rows))
+                failed = np.zeros(rows, bool)
+                hits = np.zeros((rows, len(TARGETS)), np.int64)
+                end = 0
+                # The order is that of an index: nothing has to be sorted.
+                cursor.execute(
+                    f"SELECT {', '.join((*_INTEGERS, *_REALS))}, status, hits FROM runs "
+                    f"WHERE {is_whole('runs')} ORDER BY method, problem, repetition"
+                )
+                while part := cursor.fetchmany(5000):
+                    start, end = end, end + len(part)
+                    *columns, status, data = zip(*part, strict=True)
+                    for i in range(len(_INTEGERS)):
+                        integers[i, start:end] = columns[i]
+                    for i in range(len(_REALS)):
+                        # None becomes NaN.
+                        reals[i, start:end] = np.array(columns[len(_INTEGERS) + i], float)
+                    failed[start:end] = [one == "failed" for one in status]
+                    found = np.frombuffer(b"".join(data), "<i8")
+                    hits[start:end] = found.reshape(len(part), len(TARGETS))
+            finally:
+                self._connection.rollback()
+        integers, reals = integers[:, :end], reals[:, :end]
+        reals[0, np.isnan(reals[0])] = np.inf
         return RunTable(
-            tuple(self.methods()), tuple(self.problems()), integers[:, 0].copy(), method[order],
-            problem[order], integers[:, 3].copy(), integers[:, 4].copy(), integers[:, 5].copy(),
-            integers[:, 6].copy(), best, reals[:, 1].copy(), reals[:, 2].copy(), failed[order],
-            hits[order],
+            tuple(self.methods()), tuple(self.problems()), integers[0],
+            np.array([methods[m] for m in integers[1].tolist()], np.int32),
+            np.array([problems[p] for p in integers[2].tolist()], np.int32),
+            integers[3], integers[4], integers[5], integers[6], reals[0], reals[1], reals[2],
+            failed[:end], hits[:end],
         )  # fmt: skip
 
     def methods(self) -> list[str]:
