@@ -17,6 +17,7 @@ from mkdocs.structure.pages import Page
 from rich.text import Text
 
 from uaos.cli import app
+from uaos.optimizers.de.strategies import STRATEGIES
 
 ROOT = Path(__file__).parents[1]
 
@@ -66,7 +67,8 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
         shown = code[0] if code[0].startswith("```") else code[0].replace("\\|", "|")
         pieces += [_LINK.sub(relinked, markdown[end : code.start()]), shown]
         end = code.end()
-    return "".join([*pieces, _LINK.sub(relinked, markdown[end:])])
+    linked = "".join([*pieces, _LINK.sub(relinked, markdown[end:])])
+    return linked.replace("<!-- strategies -->", strategies_table())
 
 
 def place(path: str) -> tuple[str, str] | None:
@@ -99,6 +101,12 @@ def on_page_content(content: str, page: Page, **_: Any) -> str:
     return _DRAWING.sub(inlined, _OPTION.sub('<code class="option">', content))
 
 
+def strategies_table() -> str:
+    """The mutation strategies of differential evolution and their formulas."""
+    rows = [f"| `{one.name}` | `{one.formula}` |" for one in STRATEGIES.values()]
+    return "\n".join(["| strategy | mutant |", "|---|---|", *rows])
+
+
 def citation_page() -> str:
     """The page of CITATION.cff."""
     text = (ROOT / "CITATION.cff").read_text("utf-8").strip()
@@ -126,9 +134,7 @@ def examples_page() -> str:
         level = "##" if folder.name == "examples" else "###"
         lines += ["", f"{level} `{path.name}` {{ #{anchor(path)} }}", "", about, ""]
         lines += [f'??? example "{path.relative_to(ROOT).as_posix()}"', ""]
-        lines += [
-            "    " + line for line in ["```python", *"\n".join(code).strip().split("\n"), "```"]
-        ]
+        lines += ["    " + line for line in ["```python", *code.split("\n"), "```"]]
     return "\n".join(lines) + "\n"
 
 

@@ -1,20 +1,22 @@
 """What the documentation says runs, the commands it gives exist, and the site is built from it."""
 
 import importlib
-import importlib.util
 import os
 import re
 import shlex
 import subprocess
 import sys
 import tomllib
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import matplotlib
 import numpy as np
 import pytest
 import typer
+from browser import headless, needs_browser
 from test_register import _families_as_before  # noqa: F401 (documentation registers components)
 
 import uaos
@@ -160,12 +162,6 @@ def test_every_public_name_is_in_the_reference(module: str) -> None:
         assert re.search(rf"^(::: |.*heading: ){module}\.{name}\b", text, re.M), f"{module}.{name}"
 
 
-def test_the_reference_has_the_formula_of_every_strategy() -> None:
-    page = (ROOT / "docs" / "reference" / "de.md").read_text("utf-8")
-    rows = dict(re.findall(r"^\| `(.+?)` \| `(.+?)` \|$", page, re.M))
-    assert rows == {name: strategy.formula for name, strategy in STRATEGIES.items()}
-
-
 def texts(drawing: str) -> list[str]:
     """What is written in a drawing, in its order."""
     return re.findall(
@@ -197,16 +193,132 @@ def test_the_drawn_generation_has_the_numbers_of_its_code() -> None:
         assert written[start : start + 3] == numbers
 
 
-@pytest.mark.skipif(not importlib.util.find_spec("mkdocs"), reason="mkdocs is not installed")
-def test_the_site_is_built_without_a_warning_and_needs_no_network(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+class Page(HTMLParser):
+    """What a reader and a browser find in a page of the site."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.links: list[str] = []
+        self.loaded: list[str] = []  # images, scripts and styles
+        self.code: list[tuple[str, str]] = []  # language and text of each block
+        self._language, self._block = "", None
+        self.feed(path.read_text("utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.ids |= {given[name] for name in ("id", "name") if name in given}
+        if language := re.search(r"language-(\w+)", given.get("class", "")):
+            self._language = language[1]
+        if tag == "pre":
+            self._block = ""
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+        if tag in ("img", "script") and "src" in given:
+            self.loaded.append(given["src"])
+        if tag == "link" and "href" in given:
+            self.loaded.append(given["href"])
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "pre" and self._block is not None:
+            self.code.append((self._language, self._block))
+            self._language, self._block = "", None
+
+    def handle_data(self, data: str) -> None:
+        if self._block is not None:
+            self._block += data
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The documentation, built strictly: no warning."""
+    pytest.importorskip("mkdocs")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    for page in tmp_path.rglob("*.html"):
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, Page]:
+    """The pages of the site; the one for addresses that do not exist has absolute links."""
+    return {path: Page(path) for path in site.rglob("*.html") if path.name != "404.html"}
+
+
+# One process builds the site and looks at it.
+on_the_site = pytest.mark.xdist_group("site")
+
+
+@on_the_site
+def test_the_site_needs_no_network_and_can_be_searched(site: Path, pages: dict[Path, Page]) -> None:
+    for path, page in pages.items():
         # Links may lead outside; what a page loads may not.
-        loaded = r'<(?:script|img|link)\b[^>]*\b(?:src|href)="(?:https?:)?//[^"]*"'
-        assert not re.findall(loaded, page.read_text("utf-8")), page
-    assert "@import" not in "".join(c.read_text("utf-8") for c in tmp_path.rglob("*.css"))
-    assert 'class="drawing"' in (tmp_path / "framework.html").read_text("utf-8")
-    assert "adaptive_pursuit" in (tmp_path / "search" / "search_index.js").read_text("utf-8")
+        assert not [url for url in page.loaded if re.match("(https?:)?//", url)], path
+    assert "@import" not in "".join(c.read_text("utf-8") for c in site.rglob("*.css"))
+    assert 'class="drawing"' in (site / "framework.html").read_text("utf-8")
+    assert "adaptive_pursuit" in (site / "search" / "search_index.js").read_text("utf-8")
+
+
+@on_the_site
+def test_links_and_images_of_the_site_lead_somewhere(pages: dict[Path, Page]) -> None:
+    for path, page in pages.items():
+        for url in [*page.links, *page.loaded]:
+            address = urlsplit(url)
+            if address.scheme in ("http", "https", "data", "mailto"):
+                continue
+            target = (path.parent / unquote(address.path)).resolve() if address.path else path
+            assert target.is_file(), f"{path.name}: {url}"
+            if address.fragment and target in pages and address.fragment != "__toc":
+                assert unquote(address.fragment) in pages[target].ids, f"{path.name}: {url}"
+        for url in page.loaded:
+            if url.endswith(".png"):
+                assert (path.parent / url).read_bytes().startswith(b"\x89PNG"), f"{path}: {url}"
+
+
+@on_the_site
+def test_code_blocks_of_the_site_hold_code(pages: dict[Path, Page]) -> None:
+    for path, page in pages.items():
+        for language, text in page.code:
+            assert text.strip(), path
+            if language == "python":
+                compile(text, str(path), "exec")
+                lines = [line for line in text.splitlines() if line.strip()]
+                assert max(map(len, lines)) > 4, f"{path.name}: {text[:80]}"
+
+
+@on_the_site
+def test_the_page_of_examples_shows_their_code(site: Path, pages: dict[Path, Page]) -> None:
+    shown = [text.strip() for _, text in pages[site / "examples.html"].code]
+    for path in (ROOT / "examples").rglob("*.py"):
+        _, _, code = path.read_text("utf-8").split('"""', 2)
+        assert code.strip() in shown, path.name
+
+
+@on_the_site
+def test_the_reference_has_the_formula_of_every_strategy(site: Path) -> None:
+    page = (site / "reference" / "de.html").read_text("utf-8")
+    rows = dict(re.findall(r"<td><code>(.+?)</code></td>\n<td><code>(.+?)</code></td>", page))
+    assert {s.name: s.formula for s in STRATEGIES.values()}.items() <= rows.items()
+
+
+@on_the_site
+@needs_browser
+@pytest.mark.parametrize("width", [1440, 390], ids=["desktop", "phone"])
+def test_every_page_of_the_site_is_shown_in_a_browser(
+    pages: dict[Path, Page], width: int, tmp_path: Path
+) -> None:
+    """Its images are there, nothing sticks out to the right, and no script complains."""
+    with headless(tmp_path) as browser:
+        for path in pages:
+            browser.open(path.as_uri(), width)
+            broken = """(async () => {
+              const images = [...document.querySelectorAll('main img')];
+              images.forEach((one) => { one.loading = 'eager'; });
+              await Promise.all(images.map((one) => one.decode().catch(() => null)));
+              return images.filter((one) => !one.naturalWidth).map((one) => one.src);
+            })()"""
+            assert browser.run(broken) == [], path.name
+            assert browser.run("document.documentElement.scrollWidth") <= width, path.name
+            assert browser.complaints() == [], path.name

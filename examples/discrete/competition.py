@@ -21,7 +21,7 @@ from uaos.analysis.statistics import holm
 #: for all problems and have the catalogue's settings, tuned for none.
 METHODS = ("SaDE", "Ex-AP", "F-AUC-MAB", "RecPM")
 ALPHA = 0.05
-# Told apart with any colour vision (Okabe and Ito).
+# Distinguishable with any color vision (Okabe and Ito).
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 
 

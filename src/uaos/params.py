@@ -100,7 +100,7 @@ class Real(Parameter):
 
 @dataclass(frozen=True, kw_only=True)
 class Integer(Parameter):
-    """A whole number in [low, high]."""
+    """An integer in [low, high]."""
 
     default: int
     low: int
@@ -115,7 +115,7 @@ class Integer(Parameter):
 
     @property
     def allowed(self) -> str:  # noqa: D102
-        return f"a whole number {self.hard_low} to {self.hard_high}"
+        return f"an integer {self.hard_low} to {self.hard_high}"
 
     def check(self, value: object, name: str, owner: str = "") -> int:  # noqa: D102
         if (

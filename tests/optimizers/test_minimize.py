@@ -51,8 +51,8 @@ def test_unknown_keywords_are_type_errors():
     [
         ({"tol": -1}, "tol is -1; allowed: a number >= 0"),
         ({"atol": "a"}, "atol is 'a'"),
-        ({"maxiter": 0}, "maxiter is 0; allowed: a whole number of iterations"),
-        ({"maxfun": 1.5}, "maxfun is 1.5; allowed: a whole number of evaluations"),
+        ({"maxiter": 0}, "maxiter is 0; allowed: an integer of iterations"),
+        ({"maxfun": 1.5}, "maxfun is 1.5; allowed: an integer of evaluations"),
         ({"max_time": math.nan}, "max_time is nan"),
         ({"disp": "yes"}, "disp is 'yes'; allowed: True or False"),
         ({"polish": 1}, "polish is 1; allowed: True or False"),

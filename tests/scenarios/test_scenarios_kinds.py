@@ -89,9 +89,9 @@ def test_a_scenario_has_a_name() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"operators": 1}, "operators of the uniform scenario is 1; allowed: a whole number 2 to"),
-        ({"every": 0}, "every of the uniform scenario is 0; allowed: a whole number 1 to"),
-        ({"steps": 1.5}, "steps of the uniform scenario is 1.5; allowed: a whole number 1 to"),
+        ({"operators": 1}, "operators of the uniform scenario is 1; allowed: an integer 2 to"),
+        ({"every": 0}, "every of the uniform scenario is 0; allowed: an integer 1 to"),
+        ({"steps": 1.5}, "steps of the uniform scenario is 1.5; allowed: an integer 1 to"),
         ({"steps": 2_000_000}, "allowed: at most 400,000 with 5 operators"),
     ],
 )

@@ -85,7 +85,7 @@ def test_true_and_false_of_a_file_are_the_numbers_of_a_switch(tmp_path: Path) ->
         (["F=much"], [], InvalidParameter, "F is 'much'; allowed: a real number"),
         (["F=nan"], [], InvalidParameter, "F is 'nan'; allowed: a real number"),
         (["F=9"], [], InvalidParameter, "F is 9.0; allowed: a real number"),
-        (["NP=50.5"], [], InvalidParameter, "NP is 50.5; allowed: a whole number"),
+        (["NP=50.5"], [], InvalidParameter, "NP is 50.5; allowed: an integer"),
         (["F=0.5", "F=0.6"], [], InvalidParameter, "'F=0.6'; allowed: one limit for F"),
         (["F=0.5"], ["F=0.1..0.6"], InvalidParameter, "--range is 'F=0.1..0.6'; allowed: one"),
         ([], ["NP"], InvalidParameter, "--range is 'NP'; allowed: NAME=LOW..HIGH"),

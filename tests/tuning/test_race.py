@@ -64,12 +64,12 @@ def gone(steps: Sequence[Step]) -> dict[int, int]:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"first_test": 1}, "first_test is 1; allowed: a whole number 2 to 1000"),
-        ({"first_test": 5.5}, "first_test is 5.5; allowed: a whole number 2 to 1000"),
-        ({"each_test": 0}, "each_test is 0; allowed: a whole number 1 to 1000"),
-        ({"new_instances": -1}, "new_instances is -1; allowed: a whole number 0 to 1000"),
-        ({"elitist_limit": 0}, "elitist_limit is 0; allowed: a whole number 1 to 1000"),
-        ({"mu": True}, "mu is True; allowed: a whole number 1 to 1000"),
+        ({"first_test": 1}, "first_test is 1; allowed: an integer 2 to 1000"),
+        ({"first_test": 5.5}, "first_test is 5.5; allowed: an integer 2 to 1000"),
+        ({"each_test": 0}, "each_test is 0; allowed: an integer 1 to 1000"),
+        ({"new_instances": -1}, "new_instances is -1; allowed: an integer 0 to 1000"),
+        ({"elitist_limit": 0}, "elitist_limit is 0; allowed: an integer 1 to 1000"),
+        ({"mu": True}, "mu is True; allowed: an integer 1 to 1000"),
         ({"alpha": 1}, "alpha is 1; allowed: a level between 0 and 1"),
         ({"alpha": math.nan}, "alpha is nan; allowed: a level between 0 and 1"),
     ],

@@ -285,9 +285,9 @@ def test_a_range_is_narrowed_or_widened_to_what_is_allowed() -> None:
     [
         (2, 1, "NP is '2..1'; allowed: a range LOW..HIGH with LOW <= HIGH"),
         (math.nan, 9, "LOW <= HIGH"),
-        (1, 99, "NP is 1; allowed: a whole number 4 to 1000"),
-        (60.5, 99, "NP is 60.5; allowed: a whole number 4 to 1000"),
-        (60, math.inf, "NP is inf; allowed: a whole number 4 to 1000"),
+        (1, 99, "NP is 1; allowed: an integer 4 to 1000"),
+        (60.5, 99, "NP is 60.5; allowed: an integer 4 to 1000"),
+        (60, math.inf, "NP is inf; allowed: an integer 4 to 1000"),
     ],
 )
 def test_a_range_that_is_none_is_refused(low: float, high: float, message: str) -> None:

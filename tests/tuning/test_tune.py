@@ -222,7 +222,7 @@ def test_a_plan_that_cannot_be_is_refused_before_anything_is_written(tmp_path: P
         plan(budget="many")
     with pytest.raises(InvalidParameter, match="runs is 95; allowed: at least 96"):
         tune(plan(runs=95), tmp_path / "t.db", AtOnce())
-    with pytest.raises(InvalidParameter, match="seed is -1; allowed: a whole number"):
+    with pytest.raises(InvalidParameter, match="seed is -1; allowed: an integer"):
         tune(plan(seed=-1), tmp_path / "t.db", AtOnce())
     assert not list(tmp_path.iterdir())
 

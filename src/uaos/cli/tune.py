@@ -370,7 +370,7 @@ def _report(
 
     console.print()
     console.print(elites_table(tuned, plan, _last_test(plan, store, tuned)))
-    # Called as its file, so that several tuned ones can be told apart.
+    # Called as its file, to distinguish several tuned methods.
     best = dataclasses.replace(tuned.best, name=output.stem)
     console.print(recipe(best))
     if mattered := _mattered(store, tuned.tuning):

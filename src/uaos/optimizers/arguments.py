@@ -69,7 +69,7 @@ def evaluation_count(value: Any, name: str = "budget", unit: str = "evaluations"
         number = float(value)
         if number.is_integer() and number >= 1:
             return int(number)
-    raise InvalidParameter(name, value, f"a whole number of {unit} >= 1, or None")
+    raise InvalidParameter(name, value, f"an integer of {unit} >= 1, or None")
 
 
 def real_number(value: Any, name: str, low: float) -> float:
@@ -91,7 +91,7 @@ def real_target(target: Any) -> float | None:
 
 
 def true_or_false(value: Any, name: str) -> bool:
-    """A switch; words such as "no" would else count as True."""
+    """A switch; strings such as "no" would otherwise count as True."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
     raise InvalidParameter(name, value, "True or False")
@@ -129,4 +129,4 @@ def generator(seed: Any) -> tuple[int | None, np.random.Generator]:
     if isinstance(seed, numbers.Integral) and not isinstance(seed, bool) and int(seed) >= 0:
         # NumPy's fastest: drawing numbers is a good part of what a generation costs.
         return int(seed), np.random.Generator(np.random.SFC64(int(seed)))
-    raise InvalidParameter("seed", seed, "a whole number >= 0, a numpy Generator, or None")
+    raise InvalidParameter("seed", seed, "an integer >= 0, a numpy Generator, or None")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from uaos.scenarios.comparison import ScenarioResult
 
-# Told apart with any colour vision: Okabe and Ito's, without the yellow that is too pale for a
+# Distinguishable with any color vision: Okabe and Ito's, without the yellow that is too pale for a
 # line, then Tol's wine and olive.
 _PALETTE = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#882255", "#999933",

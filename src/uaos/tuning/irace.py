@@ -137,7 +137,7 @@ def check_irace(
 def check_budget(space: Space, runs: int, seed: int, rules: Rules) -> None:
     """Refuse what irace would refuse after it has started."""
     if not 0 <= seed <= _LARGEST_SEED:
-        raise InvalidParameter("seed", seed, f"for irace a whole number 0 to {_LARGEST_SEED}")
+        raise InvalidParameter("seed", seed, f"for irace an integer 0 to {_LARGEST_SEED}")
     check_search(space, runs, seed, rules)
 
 

@@ -424,7 +424,7 @@ class Rules:
         for name, low in least.items():
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= 1000:
-                raise InvalidParameter(name, value, f"a whole number {low} to 1000")
+                raise InvalidParameter(name, value, f"an integer {low} to 1000")
         if not 0 < self.alpha < 1:
             raise InvalidParameter("alpha", self.alpha, "a level between 0 and 1")
 
@@ -709,7 +709,7 @@ def check_search(space: Space, runs: int, seed: int, rules: Rules) -> None:
             "runs, or leave fewer parameters free (--fix, --method)",
         )  # fmt: skip
     if not isinstance(seed, int) or seed < 0:
-        raise InvalidParameter("seed", seed, "a whole number, 0 or more")
+        raise InvalidParameter("seed", seed, "an integer, 0 or more")
 
 
 class _Fresh(NamedTuple):

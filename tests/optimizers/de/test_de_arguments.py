@@ -30,7 +30,7 @@ class Own:
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({"popsize": 3}, InvalidParameter, "^popsize is 3; allowed: a whole number 4 to 10000000"),
+        ({"popsize": 3}, InvalidParameter, "^popsize is 3; allowed: an integer 4 to 10000000"),
         ({"popsize": 10**8}, InvalidParameter, "^popsize is 100000000; .* 4 to 10000000"),
         ({"popsize": "many"}, InvalidParameter, "^popsize is 'many'"),
         ({"popsize": "99999999999D"}, InvalidParameter, "^popsize is '99999999999D'; .* 10000000"),

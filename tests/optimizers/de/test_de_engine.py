@@ -218,7 +218,7 @@ def test_settings_make_the_round_trip():
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({"NP": 3}, InvalidParameter, "NP is 3; allowed: a whole number 4 to 10000000, a multiple"),
+        ({"NP": 3}, InvalidParameter, "NP is 3; allowed: an integer 4 to 10000000, a multiple"),
         ({"NP": "many"}, InvalidParameter, "NP is 'many'"),
         ({"top_NP": 0}, InvalidParameter, "top_NP is 0; allowed: a real number > 0"),
         ({"top_NP": 1.5}, InvalidParameter, "top_NP is 1.5"),

@@ -86,7 +86,7 @@ def test_a_state_that_the_kernels_cannot_work_with_is_refused_and_changes_nothin
     [
         ("optimizer", "DEE", "unknown optimizer 'DEE'"),
         ("optimizer", "CMA-ES", "holds a run of CMA-ES, where DE is expected"),
-        ("budget", -3, "budget is -3; allowed: a whole number"),
+        ("budget", -3, "budget is -3; allowed: an integer"),
         ("target", "low", "target is 'low'"),
         ("seed", -1, "seed is -1"),
         ("generator", "Philox", "damaged"),

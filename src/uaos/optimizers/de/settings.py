@@ -38,7 +38,7 @@ from uaos.params import check_fields, choice, integer, known_only, parameters, r
 MOST_PARENTS = 10_000_000
 
 _IN_DIMENSION = re.compile(r"(\d+(?:\.\d+)?)\s*D")
-_ENDS = 'a whole number >= 2, or a multiple of the dimension such as "2D"'
+_ENDS = 'an integer >= 2, or a multiple of the dimension such as "2D"'
 
 
 def size_in_dimension(text: str, name: str, allowed: str, dimension: int = 1) -> int:
@@ -151,9 +151,7 @@ BOUNDARIES = {
     "resample": layout.RESAMPLE,
 }
 _DRAWN_TOP = re.compile(r"U\(2/NP,\s*(0?\.\d+|1(?:\.0*)?)\)")
-_SIZES = (
-    f'a whole number 4 to {MOST_PARENTS}, a multiple of the dimension ("18D"), or None (chosen)'
-)
+_SIZES = f'an integer 4 to {MOST_PARENTS}, a multiple of the dimension ("18D"), or None (chosen)'
 _TOPS = 'a real number > 0 and at most 1, or "U(2/NP,0.2)"'
 
 

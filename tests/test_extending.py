@@ -1,0 +1,196 @@
+"""The five additions of CONTRIBUTING, each of them made: one file of code, then its use.
+
+A reward, a suite and an optimizer are a user's file; a strategy and a figure join a copy of the
+package.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import uaos
+
+SOURCES = Path(uaos.__file__).parent
+
+REWARD = '''
+from dataclasses import dataclass
+
+import numpy as np
+import uaos
+
+
+@uaos.register
+@dataclass(frozen=True)
+class BestShare(uaos.GenerationReward):
+    """The operator's best metric of the last max_gen generations, as a share of all."""
+
+    max_gen: int = uaos.integer(1, 50, default=5, doc="number of generations")
+
+    def compute(self, memory):
+        best = memory.bests.max(axis=0)
+        return best / np.maximum(best.sum(), 1e-12)
+'''
+
+OPTIMIZER = '''
+import uaos
+
+
+@uaos.register
+class RandomSearch(uaos.Optimizer):
+    """Uniform points."""
+
+    name = "random-search"
+
+    def _propose(self):
+        return self.rng.uniform(self.low, self.high, (10, self.dimension))
+
+    def _learn(self, points, values):
+        pass
+'''
+
+SUITE = """
+import uaos
+
+
+def bowl(x):
+    return float(((x - 1) ** 2).sum())
+
+
+def valley(x):
+    return float(abs(x[0] - x[1]) + 0.1 * (x**2).sum())
+
+
+suite = uaos.Suite("shapes", [
+    uaos.Problem(bowl, [(-5, 5)] * 2, optimum=0.0),
+    uaos.Problem(valley, [(-5, 5)] * 3),
+])
+"""
+
+STRATEGY = '    Strategy("best/3", "best r1 r2 r3 r4 r5 i"),\n'
+
+FIGURE = '''
+"""How many runs each method solved."""
+
+from uaos.reporting.figures import SECTION, Figure
+
+
+def data(section, methods=None):
+    """Return the numbers of solved runs."""
+    return {m: sum(r.solved for r in section.results.of(m)) for m in section.methods}
+
+
+def draw(of, style):
+    """Draw a bar for each method."""
+    with style.figure(style.inches("column"), 2.0) as figure:
+        figure.subplots().bar(list(of), list(of.values()))
+    return figure
+
+
+FIGURE = Figure("solved", "runs that were solved", SECTION, data, draw, options=("dim",),
+                in_report="profiles", caption="Solved runs of each method.")
+'''
+
+
+def uaos_command(folder: Path, *arguments: str) -> str:
+    """What `uaos` prints in a folder, which may have a package of its own; it must succeed."""
+    # Interpreted: a copied package would be compiled anew.
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "MPLBACKEND": "Agg"}
+    if (folder / "uaos").is_dir():
+        environment["PYTHONPATH"] = str(folder)
+    done = subprocess.run(
+        [sys.executable, "-m", "uaos.cli", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def bench(folder: Path, methods: str, *before: str) -> str:
+    """Benchmark methods on the sphere in 2-D; what `uaos compare` says of them."""
+    uaos_command(
+        folder, *before, "bench", "a.db", "--methods", methods, "--functions", "1", "--dim", "2",
+        "--instances", "1-2", "--budget", "60D", "--jobs", "2",
+    )  # fmt: skip
+    return uaos_command(folder, "compare", "a.db")
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A folder with a copy of the package, to be changed."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(SOURCES, tmp_path / "uaos", ignore=ignored)
+    return tmp_path
+
+
+def test_a_reward_is_one_file(tmp_path: Path) -> None:
+    (tmp_path / "my_reward.py").write_text(REWARD)
+    before = ("--import", "my_reward.py")
+    assert "max_gen" in uaos_command(tmp_path, *before, "methods", "--components")
+    (tmp_path / "mine.toml").write_text(
+        'version = 1\nmetric = {name = "parent_improvement"}\nreward = {name = "best_share"}\n'
+    )
+    assert "mine" in bench(tmp_path, "mine.toml", *before)
+
+
+def test_an_optimizer_is_one_file(tmp_path: Path) -> None:
+    (tmp_path / "my_search.py").write_text(OPTIMIZER)
+    before = ("--import", "my_search.py")
+    assert "Uniform points." in uaos_command(tmp_path, *before, "methods")
+    assert "random-search" in bench(tmp_path, "random-search", *before)
+
+
+def test_a_suite_is_one_file(tmp_path: Path) -> None:
+    (tmp_path / "shapes.py").write_text(SUITE)
+    uaos_command(
+        tmp_path, "bench", "a.db", "--suite", "shapes.py", "--methods", "CMA-ES,BFGS",
+        "--budget", "60D", "--jobs", "2",
+    )  # fmt: skip
+    assert re.search("CMA-ES|BFGS", uaos_command(tmp_path, "compare", "a.db"))
+    uaos_command(tmp_path, "report", "a.db", "-o", "report.html")
+    report = (tmp_path / "report.html").read_text("utf-8")
+    assert "valley" in report
+    assert "BBOB" not in report
+
+
+def test_a_strategy_is_one_line(copy: Path) -> None:
+    """It is selected among others, and runs of the default pool of nine stay what they were."""
+    file = copy / "uaos" / "optimizers" / "de" / "strategies.py"
+    text = file.read_text("utf-8")
+    file.write_text(text.replace("_ALL = (\n", "_ALL = (\n" + STRATEGY), "utf-8")
+    (copy / "run.py").write_text(
+        "import uaos\n"
+        "settings = dict(bounds=[(-5, 5)] * 3, popsize=10, budget=200, seed=1)\n"
+        "sphere = lambda x: float(x @ x)\n"
+        "run = uaos.minimize(sphere, operators=['best/3', 'rand/1'], **settings)\n"
+        "print(run.history.operators[0], run.history.counts[:, 0].sum() > 10)\n"
+        "print(uaos.minimize(sphere, method='SaDE', **settings).fun)\n"
+    )
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(copy)}
+    done = subprocess.run(
+        [sys.executable, "run.py"], cwd=copy, env=environment, capture_output=True, text=True
+    )
+    before = uaos.minimize(
+        lambda x: float(x @ x), [(-5, 5)] * 3, method="SaDE", popsize=10, budget=200, seed=1
+    )
+    assert len(before.history.operators) == 9
+    assert done.stdout == f"best/3 True\n{before.fun}\n", done.stderr
+
+
+def test_a_figure_is_one_file(copy: Path) -> None:
+    """`uaos plot` lists and draws it, and the report shows it."""
+    (copy / "uaos" / "reporting" / "figures" / "solved.py").write_text(FIGURE)
+    bench(copy, "CMA-ES,BFGS")
+    assert "runs that were solved" in uaos_command(copy, "plot")
+    uaos_command(copy, "plot", "solved", "a.db", "-o", "solved.svg")
+    assert "CMA-ES" in (copy / "solved.svg").read_text("utf-8")
+    uaos_command(copy, "report", "a.db", "-o", "report.html")
+    assert "Solved runs of each method." in (copy / "report.html").read_text("utf-8")
