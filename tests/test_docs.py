@@ -266,7 +266,7 @@ def test_links_and_images_of_the_site_lead_somewhere(pages: dict[Path, Page]) ->
     for path, page in pages.items():
         for url in [*page.links, *page.loaded]:
             address = urlsplit(url)
-            if address.scheme in ("http", "https", "data", "mailto"):
+            if address.scheme in ("http", "https", "data", "mailto", "javascript"):
                 continue
             target = (path.parent / unquote(address.path)).resolve() if address.path else path
             assert target.is_file(), f"{path.name}: {url}"
