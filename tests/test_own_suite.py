@@ -1,0 +1,131 @@
+"""Problems in a user's file, from benchmark to report: no command mentions BBOB."""
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_cli import run
+
+# Six problems of three dimensions; the optimum of the first two is not known.
+PROBLEMS = """
+import numpy as np
+import uaos
+
+def dents(x):
+    return np.sum(np.sin(3 * x) + 0.1 * x**2)
+
+def tilted(x):
+    return np.max(np.abs(x)) + 0.5 * x[0]
+
+def bowl(x):
+    return np.sum((x - 0.5) ** 2)
+
+def cone(x):
+    return np.sqrt(np.sum(x**2))
+
+suite = uaos.Suite("workshop", [
+    uaos.Problem(dents, [(-4, 4)] * 2),
+    uaos.Problem(tilted, [(-1, 3)] * 3),
+    *(uaos.Problem(bowl, [(-5, 5)] * d, name=f"bowl {d}-D", function="bowl", optimum=0.0)
+      for d in (2, 5)),
+    *(uaos.Problem(cone, [(-5, 5)] * d, name=f"cone {d}-D", function="cone", optimum=0.0)
+      for d in (2, 5)),
+])
+"""
+BENCH = ["--suite", "problems.py", "--methods", "mix,JADE", "--budget", "60D"]
+# One free parameter: 42 runs are enough.
+TUNE = [
+    "--suite", "problems.py", "--train", "0.5", "--method", "SaDE", "--budget", "20D", "--runs",
+    "42", *(f"--fix={name}" for name in ("frac=0", "error=0", "p_min=0", "noise=0", "power=1")),
+]  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "problems.py").write_text(PROBLEMS)
+    return tmp_path
+
+
+def uaos(folder: Path, *arguments: str) -> str:
+    """What a command prints, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "uaos.cli", *arguments],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "bbob" not in (done.stdout + done.stderr).lower()
+    return done.stdout
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    """The runs of an exported table, without their times."""
+    with open(path, newline="", encoding="utf-8") as file:
+        return [{k: v for k, v in row.items() if k != "seconds"} for row in csv.DictReader(file)]
+
+
+def test_a_file_is_tuned_on_in_part_or_as_a_whole_and_it_is_said(folder: Path) -> None:
+    said = uaos(folder, "tune", "a.db", *TUNE, "--jobs", "1")
+    assert "3 problems" in said
+    assert "(of the 6 problems of workshop)" in said
+    assert "test ranks" in said
+    assert "mean cost" not in said  # values on different scales have none
+    assert "next: uaos bench test.db --suite problems.py --methods a.toml,mix --problems" in said
+    whole = [option for option in TUNE if option not in ("--train", "0.5")]
+    said = uaos(folder, "tune", "b.db", *whole, "--jobs", "1")
+    assert "(all problems of workshop; --train keeps some for testing)" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--test", "t-test"], "test is 't-test'; allowed: ranks or friedman, as the optimum of"),
+        (["--dim", "5"], "dimension is 5; allowed: nothing"),
+        (["--train", "bowl 2-D,bowl 3-D"], "unknown problem 'bowl 3-D'; did you mean"),
+        (["--train", "1.5"], "train is 1.5; allowed: a share between 0 and 1, or names"),
+        (["--suite", "none.py"], "none.py: there is no such file"),
+    ],
+)
+def test_what_a_file_does_not_allow_is_refused_in_one_line(
+    options: list[str], message: str, folder: Path
+) -> None:
+    done = run("tune", "a.db", *TUNE, *options, cwd=folder)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (folder / "a.db").exists()
+
+
+def test_a_study_of_a_file_ends_in_a_report(folder: Path) -> None:
+    command = [
+        "study", "--suite", "problems.py", "--preset", "smoke", "--folder", "out", "--jobs", "2",
+        "--tuning-budget", "10D", "--test-budget", "50D", "--repetitions", "1",
+    ]  # fmt: skip
+    said = uaos(folder, *command)
+    assert "tunes on 3 problems" in said
+    assert "Open out/report.html in a browser" in said
+    for file in (folder / "out").rglob("*.*"):
+        if file.suffix != ".db":
+            assert "bbob" not in file.read_text(encoding="utf-8").lower(), file
+    assert "Everything is done" in uaos(folder, *command)
+    (folder / "problems.py").write_text(PROBLEMS + "\n# changed\n")
+    done = run(*command, cwd=folder)
+    assert done.returncode == 2
+    assert "holds another study (suite_hash" in done.stderr
+
+
+# What Dask says about its own use of asyncio.
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_runs_a_file_that_its_workers_do_not_have(cluster: Any, folder: Path) -> None:
+    for name, where in (
+        ("here", ["--jobs", "1"]), ("there", ["--dask", cluster.scheduler_address])
+    ):  # fmt: skip
+        uaos(folder, "bench", f"{name}.db", *BENCH, *where)
+        uaos(folder, "bench", f"{name}.db", "--export", f"{name}.csv")
+        uaos(folder, "tune", f"{name}-tuned.db", *TUNE, *where, "-o", f"{name}.toml")
+    key = lambda row: sorted(row.items())  # noqa: E731
+    assert sorted(rows(folder / "here.csv"), key=key) == sorted(rows(folder / "there.csv"), key=key)
+    texts = [(folder / f"{name}.toml").read_text().splitlines()[2:] for name in ("here", "there")]
+    assert texts[0] == texts[1]
