@@ -5,10 +5,13 @@ import math
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import uaos
+from uaos.cli import app
 from uaos.errors import InvalidFile, InvalidParameter, UnknownName
 from uaos.experiments import Plan, course, run
+from uaos.experiments.plan import PlanConflict
 from uaos.experiments.recorder import Trace
 from uaos.experiments.records import Unit, outcome
 from uaos.experiments.targets import TARGETS
@@ -16,11 +19,18 @@ from uaos.experiments.units import run_unit
 from uaos.optimizers.history import History
 from uaos.optimizers.portfolio import Member, leader_method
 from uaos.problems.bbob import bbob_problem
+from uaos.tuning import HeldOutProblems, RecordedRun, Recordings, narrow, simulate, tune
 from uaos.tuning.objective import evaluations
-from uaos.tuning.simulation import RecordedRun, Recordings, simulate
 
 PROBLEM = uaos.Problem(lambda x: float(x @ x), [(-5, 5)] * 2, name="bowl", optimum=0.0)
 D, BUDGET = 5, 20_000 * 5
+
+# One free parameter, p_min, and the least runs for that.
+FIXED = (
+    "metric=parent_improvement", "reward=leader", "quality=identity",
+    "probability=probability_matching", "error=0", "selection=largest_deficit",
+)  # fmt: skip
+LEAST = 80
 
 
 def made_up(member, improvements, *, batch, restarts=(), budget=1000):
@@ -177,3 +187,59 @@ def test_what_cannot_be_simulated_is_refused(store, tmp_path):
         simulate(None, ["CMA-ES", "mix"], [run_of_a, other])
     with pytest.raises(InvalidFile, match="no such file"):
         Recordings(tmp_path / "missing.db")
+
+
+def test_a_selector_is_tuned_by_simulation_and_its_file_runs(store, tmp_path):
+    recordings = Recordings(store)
+    plan = recordings.plan(design=narrow(recordings.design, FIXED), runs=LEAST)
+    tuned = tune(plan, tmp_path / "selector.db", jobs=1, work=recordings.simulation)
+    tuned.best.to_toml(tmp_path / "tuned.toml")
+    found = uaos.configuration(tmp_path / "tuned.toml")
+    assert found.optimizer == "portfolio"
+    assert (found.method.reward.name, found.method.selection.name) == ("leader", "largest_deficit")
+    result = uaos.minimize(
+        lambda x: float(x @ x), [(-5, 5)] * 2, method=tmp_path / "tuned.toml", budget=900, seed=1
+    )
+    assert result.fun < 1e-8
+    assert result.history.operators == ("BFGS", "CMA-ES", "mix")
+
+
+def test_the_space_of_a_portfolio_has_every_component_and_the_default_selector(store):
+    recordings = Recordings(store)
+    space = recordings.design.space
+    assert "leader" in space["reward"].domain.choices
+    assert "largest_deficit" in space["selection"].domain.choices
+    assert space["p_min"].domain.high < 1 / 2  # two members share the evaluations
+    start = recordings.plan().initial[0]
+    assert (start["reward"], start["selection"]) == ("leader", "largest_deficit")
+
+
+def test_other_recordings_need_another_store(store, tmp_path):
+    recordings = Recordings(store)
+    design = narrow(recordings.design, FIXED)
+    tune(
+        recordings.plan(design=design, runs=LEAST), tmp_path / "selector.db", jobs=1,
+        work=recordings.simulation,
+    )  # fmt: skip
+    other = Recordings(store, ["mix", "CMA-ES"])
+    with pytest.raises(PlanConflict, match="not simulated on the same"):
+        tune(other.plan(design=design, runs=LEAST), tmp_path / "selector.db", work=other.simulation)
+
+
+def test_selectors_are_not_tuned_on_runs_on_test_problems(tmp_path):
+    suite = uaos.suite("bbob", dimension=2, functions="1", instances="test:1")
+    run(Plan.of(["CMA-ES", "mix"], suite, budget=50, uniform=False), tmp_path / "m.db", jobs=1)
+    with pytest.raises(HeldOutProblems):
+        Recordings(tmp_path / "m.db").plan()
+
+
+def test_the_command_tunes_a_selector(store, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    limits = [word for fixed in FIXED for word in ("--fix", fixed)]
+    words = ["tune", "selector.db", "--simulate", str(store), "--runs", str(LEAST), "--jobs", "1"]
+    done = CliRunner().invoke(app, [*words, *limits])
+    assert done.exit_code == 0, done.output
+    assert "in a portfolio of BFGS, CMA-ES, mix" in done.output
+    assert uaos.configuration("selector.toml").optimizer == "portfolio"
+    refused = CliRunner().invoke(app, [*words, *limits, "--budget", "100D"])
+    assert refused.exit_code != 0

@@ -31,6 +31,8 @@ from uaos.problems import Suite
 
 if TYPE_CHECKING:
     from uaos.tuning.design import Design
+    from uaos.tuning.evaluator import Work
+    from uaos.tuning.simulation import Recordings
     from uaos.tuning.tune import Tuned, TuningPlan
 
 _PICTURES = (".png", ".svg", ".pdf")
@@ -49,6 +51,21 @@ def tune_command(
     suite: SuiteName = "bbob",
     train: Train = None,
     split_seed: SplitSeed = 1,
+    simulate: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="MEMBERS.db",
+            help="Tune the selector of a portfolio by simulation, on the runs that `uaos bench` "
+            "recorded of its members; nothing is evaluated.",
+        ),
+    ] = None,
+    members: Annotated[
+        str | None,
+        typer.Option(
+            help="Make the portfolio of these recorded methods, in this order (default: all; with "
+            "--simulate)."
+        ),
+    ] = None,
     space: Annotated[
         str | None,
         typer.Option(
@@ -111,9 +128,13 @@ def tune_command(
         ),
     ] = "1000D",
     objective: Annotated[
-        str,
-        typer.Option(help="Minimize the error at the end of a run, or over its course (anytime)."),
-    ] = "error",
+        str | None,
+        typer.Option(
+            help="Minimize the error at the end of a run (the default), the evaluations to the "
+            "target (evaluations; the default with --simulate), or the error over the whole run "
+            "(anytime)."
+        ),
+    ] = None,
     test: Annotated[
         str | None,
         typer.Option(
@@ -172,6 +193,7 @@ def tune_command(
     """
     # Here, because a tuner would slow down the start of every other command.
     from uaos.tuning.design import narrow
+    from uaos.tuning.evaluator import Work, run_one
     from uaos.tuning.instances import check_training
     from uaos.tuning.racer import Rules
     from uaos.tuning.tune import TuningPlan
@@ -182,32 +204,46 @@ def tune_command(
     if status:
         _show_status(_needed(store), plot)
         return
-    if suite == "bbob" and instances is None:
-        instances = "train"
-    training = chosen_suite(suite, functions, dim, instances)
-    rest = None
-    which = instances or f"all problems of {training.name}; --train keeps some for testing"
-    share = parse_train(train)
-    if share is not None:
-        whole = len(training)
-        training, rest = training.split(share, seed=split_seed)
-        which = f"of the {whole} problems of {training.name}"
+    recordings, rest = None, None
+    if simulate is not None:
+        recordings = _wanted_recordings(context, simulate, members)
+        training, which = recordings.suite, f"the runs in {simulate.name}"
+        design = recordings.design
+    elif members is not None:
+        raise InvalidParameter("--members", members, "recorded methods, with --simulate")
+    else:
+        if suite == "bbob" and instances is None:
+            instances = "train"
+        training = chosen_suite(suite, functions, dim, instances)
+        which = instances or f"all problems of {training.name}; --train keeps some for testing"
+        share = parse_train(train)
+        if share is not None:
+            whole = len(training)
+            training, rest = training.split(share, seed=split_seed)
+            which = f"of the {whole} problems of {training.name}"
+        design = _wanted_design(space, method, free, pool, training.dimensions[-1])
     check_training(training, force=force)
-    dimension = training.dimensions[-1]
-    design = narrow(
-        _wanted_design(space, method, free, pool, dimension), fix or (), limit or (), space_file
-    )
+    design = narrow(design, fix or (), limit or (), space_file)
     if show_space:
         from uaos.cli.tune_view import space_table
 
         console.print(space_table(design))
         return
-    start, told = _wanted_start(design, initial, method)
-    plan = TuningPlan(
-        design, training, training_set=which, runs=runs, budget=budget, objective=objective,
-        seed=seed, initial=tuple(start), tuner=tuner,
-        **({} if test is None else {"rules": Rules(test=test)}),
-    )  # fmt: skip
+    rules = {} if test is None else {"rules": Rules(test=test)}
+    if recordings is not None:
+        told = "the default selector and random candidates"
+        plan = recordings.plan(
+            force=force, design=design, training_set=which, runs=runs, seed=seed, tuner=tuner,
+            **({} if objective is None else {"objective": objective}), **rules,
+        )  # fmt: skip
+        work: Work = recordings.simulation
+    else:
+        start, told = _wanted_start(design, initial, method)
+        plan = TuningPlan(
+            design, training, training_set=which, runs=runs, budget=budget,
+            objective=objective or "error", seed=seed, initial=tuple(start), tuner=tuner, **rules,
+        )  # fmt: skip
+        work = run_one
     if irace_folder is not None or configspace_file is not None:
         _export(plan, irace_folder, configspace_file, overwrite)
         return
@@ -215,7 +251,7 @@ def tune_command(
     result = place.with_suffix(".toml") if output is None else output
     _check(plan, place, jobs, result, overwrite)
     _announce(plan, told, result)
-    tuned = run_shown(plan, place, jobs=jobs, dask=dask, retry=retry_failed)
+    tuned = run_shown(plan, place, jobs=jobs, dask=dask, retry=retry_failed, work=work)
     _check_winner(result, place, plan, overwrite)  # it may have appeared meanwhile
     imported = context.parent.params.get("imported") if context.parent else None
     command = _next_command(plan, result, imported, suite, rest)
@@ -231,6 +267,25 @@ def _needed(store: Path | None) -> Path:
 
 
 # What is asked for
+
+
+def _wanted_recordings(context: typer.Context, store: Path, members: str | None) -> "Recordings":
+    """The recorded runs to simulate; they bring what other options choose otherwise."""
+    from uaos.tuning.simulation import Recordings
+
+    brought = (
+        "suite", "train", "split_seed", "space", "method", "free", "pool", "instances", "functions",
+        "dim", "budget", "initial", "dask",
+    )  # fmt: skip
+    for name in brought:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            option = "--" + name.replace("_", "-")
+            raise InvalidParameter(
+                option, context.params[name], "nothing, as --simulate brings members, problems "
+                "and budget, and nothing is evaluated",
+            )  # fmt: skip
+    return Recordings(store, None if members is None else split_names(members))
 
 
 def _wanted_design(
@@ -328,11 +383,13 @@ def _announce(plan: "TuningPlan", start: str, output: Path) -> None:
 
 
 def run_shown(
-    plan: "TuningPlan", store: Path, *, jobs: int | None, dask: str | None, retry: bool = False
-) -> "Tuned":
+    plan: "TuningPlan", store: Path, *, jobs: int | None, dask: str | None, retry: bool = False,
+    work: "Work | None" = None,
+) -> "Tuned":  # fmt: skip
     """Tune and show progress; a tuning that is finished is read from its store."""
     from uaos.cli.tune_view import View, clock
     from uaos.experiments import Stopped
+    from uaos.tuning.evaluator import run_one
     from uaos.tuning.racer import NobodyLeft
     from uaos.tuning.store import TuningStore
     from uaos.tuning.tune import finished, tune
@@ -353,7 +410,7 @@ def run_shown(
         with View.of(plan, store, console) as view:
             return tune(
                 plan, store, jobs=jobs, dask=dask, retry_failed=retry, on_event=view.on_event,
-                on_run=view.on_run,
+                on_run=view.on_run, work=run_one if work is None else work,
             )  # fmt: skip
     except Stopped as stop:
         console.print(Text(str(stop)))
@@ -392,11 +449,13 @@ def _next_command(
 ) -> list[str]:
     """The command that compares the winner with another method."""
     words = ["uaos", *(["--import", str(imported)] if imported else []), "bench", "test.db"]
+    portfolio = "portfolio" if plan.design.base.optimizer == "portfolio" else None
     if plan.suite.name == "bbob":
-        dimension = str(plan.suite.dimensions[-1])
-        words += ["--methods", f"{output},U-AOS-FW", "--dim", dimension, "--instances", "test"]
+        dimension, rival = str(plan.suite.dimensions[-1]), portfolio or "U-AOS-FW"
+        words += ["--methods", f"{output},{rival}", "--dim", dimension, "--instances", "test"]
     else:
-        words += ["--suite", suite, "--methods", f"{output},{RECOMMENDED}"]
+        words += ["--suite", plan.suite.file or suite]
+        words += ["--methods", f"{output},{portfolio or RECOMMENDED}"]
         words += [] if rest is None else ["--problems", ",".join(rest.names)]
     return [*words, "--budget", str(plan.budget)]
 

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.portfolio import Member
 from uaos.params import Choice, Value
 from uaos.problems import Suite
 from uaos.tuning.design import Design
@@ -327,6 +328,9 @@ def elites_table(tuned: Tuned, plan: TuningPlan, test: str) -> RenderableType:
 
 def recipe(configuration: Configuration) -> RenderableType:
     """The winner: its method, and the settings it runs in."""
+    if configuration.optimizer == "portfolio":
+        names = [Member.of(given).name for given in configuration.settings["members"]]
+        return Group(configuration, Text(f"in a portfolio of {', '.join(names)}"), Text(""))
     settings = {k: v for k, v in configuration.settings.to_dict().items() if k != "pool"}
     shown = ", ".join(f"{k} {_words(v)}" for k, v in settings.items())
     operators = len(configuration.settings.members)

@@ -12,9 +12,10 @@ The plan decides what is found: neither the workers nor interruptions do. `uaos 
 from a terminal.
 """
 
-from uaos.tuning.design import Design, design, design_for, narrow
+from uaos.tuning.design import Design, design, design_for, narrow, portfolio_design
 from uaos.tuning.instances import HeldOutProblems, check_training
 from uaos.tuning.racer import Rules
+from uaos.tuning.simulation import RecordedRun, Recordings, simulate
 from uaos.tuning.space import Space
 from uaos.tuning.store import TuningStore
 from uaos.tuning.tune import Found, Tuned, TuningPlan, initial_candidates, tune
@@ -23,6 +24,8 @@ __all__ = [
     "Design",
     "Found",
     "HeldOutProblems",
+    "RecordedRun",
+    "Recordings",
     "Rules",
     "Space",
     "Tuned",
@@ -33,5 +36,7 @@ __all__ = [
     "design_for",
     "initial_candidates",
     "narrow",
+    "portfolio_design",
+    "simulate",
     "tune",
 ]

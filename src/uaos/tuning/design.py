@@ -34,11 +34,12 @@ import numpy as np
 
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
 from uaos.optimizers.catalogue import configuration, methods
-from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, Rule, SuccessHistory
 from uaos.optimizers.de.settings import Linear, Settings, Stagnation
 from uaos.optimizers.de.strategies import POOLS, STRATEGIES
+from uaos.optimizers.portfolio import Member, continuing, leader_method
 from uaos.params import Choice, Integer, Real, Value, known_only, parameters, per_operator
 from uaos.selection.components import FAMILIES, components
 from uaos.selection.method import Method, read_toml
@@ -101,7 +102,7 @@ class Design:
 
     def configuration(self, values: Candidate, name: str = "candidate") -> Configuration:
         """What a candidate runs."""
-        settings = self._settings(values)
+        settings = self._settings(values) if self.base.optimizer == DE else self.base.settings
         recipe: dict[str, Any] = {_SCALE: bool(values.get(_SCALE, self._scaled))}
         for family in FAMILIES:
             chosen = str(values[family])
@@ -112,8 +113,9 @@ class Design:
                 elif not declared.tuned and parameter in self.constants:
                     recipe[family][parameter] = self.constants[parameter]
         method = Method(**recipe)
-        method.for_operators(len(settings.members))  # raises if they cannot serve so many
-        return Configuration(name, method, settings)
+        made = Configuration(name, method, settings, optimizer=self.base.optimizer)
+        method.for_operators(alternatives(made))  # raises if they cannot serve so many
+        return made
 
     def works(self, values: Candidate) -> bool:
         """Whether a candidate can run; for what no rule of the space says."""
@@ -166,7 +168,7 @@ class Design:
             for parameter in parameters(component):
                 slot = self.slots.get((family, component.name, parameter))
                 if slot is not None:
-                    given[slot] = _of_share(getattr(component, parameter), len(of.settings.members))
+                    given[slot] = _of_share(getattr(component, parameter), alternatives(of))
         return given | self._setting_values(of)
 
     def differences(self, of: Configuration) -> list[str]:
@@ -174,16 +176,18 @@ class Design:
         here = self.configuration(self.values(of)).to_dict()
         there = of.to_dict()
         if of.method is not None:
-            there["method"] = of.method.for_operators(len(of.settings.members)).to_dict()
+            there["method"] = of.method.for_operators(alternatives(of)).to_dict()
         return [
             f"{name}: {there[part].get(name)!r}, here {value!r}"
-            for part in ("method", "de")
-            for name, value in here[part].items()
-            if there[part].get(name) != value
+            for part in ("method", "de", "optimizer")
+            for name, value in here.get(part, {}).items()
+            if there.get(part, {}).get(name) != value
         ]
 
     def _setting_values(self, of: Configuration) -> dict[str, Value]:
         settings = of.settings
+        if of.optimizer != DE:
+            return {}
         given: dict[str, Value] = {name: getattr(settings, name) for name in _POLICIES}
         given["NP"] = settings.population_size(self.dimension, None)
         top = settings.top_NP
@@ -309,6 +313,38 @@ def design_for(
     return dataclasses.replace(made, space=space, options=options)
 
 
+def portfolio_design(members: Sequence[Member], *, dimension: int = 20) -> Design:
+    """The space of the methods that can choose among the members of a portfolio.
+
+    Parameters
+    ----------
+    members : sequence of Member
+        Two or more of them without ``once``.
+    dimension : int
+        As for :func:`design`.
+
+    Returns
+    -------
+    Design
+    """
+    count = len(continuing(members))
+    if count < 2:
+        raise InvalidParameter(
+            "members", [m.name for m in members], "two or more that do not run once"
+        )
+    settings = {"members": [member.to_dict() for member in members]}
+    base = Configuration("portfolio", leader_method(count), settings, optimizer="portfolio")
+    made = _made(base, (), {}, dimension)
+    return dataclasses.replace(made, options={"members": [m.name for m in members]})
+
+
+def alternatives(of: Configuration) -> int:
+    """The number of operators, or of members, among which a configuration selects."""
+    if of.optimizer == DE:
+        return len(of.settings.members)
+    return len(continuing([Member.of(given) for given in of.settings["members"]]))
+
+
 def _made(
     base: Configuration, settings: Sequence[Variable], constants: Mapping[str, Value],
     dimension: int, *, printed: bool = False,
@@ -322,7 +358,7 @@ def _made(
         )
         chosen.append(Variable(family, Choice(default=members[0], choices=members)))
     slots, hyper = _hyper_parameters(printed)
-    sizes = {"": len(base.settings.members)}
+    sizes = {"": alternatives(base)}
     if any(v.name == _POOL for v in settings):
         sizes = {name: len(pool) for name, pool in pools().items()}
     rules: list[Forbidden] = []

@@ -4,10 +4,12 @@ Members of a portfolio do not see each other's points. What a member finds in it
 evaluations is therefore the same whoever else is in the portfolio, and a run of each member on its
 own, recorded once by `uaos bench`, is enough to replay any selector:
 
-    from uaos.tuning.simulation import Recordings
+    from uaos.tuning import Recordings, tune
 
-    recordings = Recordings("members.db")
-    solved = sum(outcome.solved for outcome in recordings.simulate(method))
+    if __name__ == "__main__":
+        recordings = Recordings("members.db")
+        tuned = tune(recordings.plan(runs=2000), "selector.db", work=recordings.simulation)
+        tuned.best.to_toml("selector.toml")
 
 What is not exact:
 
@@ -23,8 +25,10 @@ What is not exact:
   it; it cannot be simulated.
 """
 
+import dataclasses
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,8 +45,11 @@ from uaos.experiments.targets import TARGETS
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.history import History
 from uaos.optimizers.portfolio import Member, Turns, continuing, default_members
-from uaos.problems import Suite
+from uaos.problems import Problem, Suite
 from uaos.selection.method import Method
+from uaos.tuning.design import Design, portfolio_design
+from uaos.tuning.instances import check_training
+from uaos.tuning.tune import TuningPlan
 
 #: The most evaluations of a slice, as a share of the evaluations made so far.
 RESOLUTION = 0.01
@@ -325,6 +332,11 @@ class Recordings:
         raise InvalidFile(f"{self.path}: budgets differ from problem to problem: {budgets}")
 
     @property
+    def design(self) -> Design:
+        """The search space: every method that can choose among the continuing members."""
+        return portfolio_design(self.members, dimension=self.suite.dimensions[-1])
+
+    @property
     def key(self) -> str:
         """A hash of the recorded runs: other recordings give other costs."""
         digest = hashlib.sha256()
@@ -372,6 +384,52 @@ class Recordings:
                      resolution=resolution)
             for problem in self.suite
         ]  # fmt: skip
+
+    def plan(self, *, force: bool = False, **settings: Any) -> TuningPlan:
+        """Plan the tuning of a selector by simulation.
+
+        Parameters
+        ----------
+        force : bool
+            Whether to tune on problems that are held out for testing.
+        **settings
+            Of :class:`TuningPlan`; by default the search starts from the default selector, and the
+            cost of a run is the number of evaluations it takes.
+        """
+        check_training(self.suite, force=force)
+        design = settings.pop("design", self.design)
+        options = {**design.options, "recordings": self.key}
+        design = dataclasses.replace(design, options=options)
+        settings.setdefault("objective", "evaluations")
+        settings.setdefault("training_set", f"the runs in {self.path.name}")
+        settings.setdefault("initial", (design.values(design.base),))
+        return TuningPlan(design, self.suite, budget=self.budget, **settings)
+
+    @property
+    def simulation(self) -> "Simulation":
+        """What :func:`uaos.tuning.tune` takes as its `work`."""
+        return Simulation(str(self.path), self.members)
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Simulates runs of portfolios in place of making them; workers load the recordings once."""
+
+    path: str
+    members: tuple[Member, ...]
+    resolution: float = RESOLUTION
+
+    def __call__(
+        self, configuration: Configuration, problem: Problem, seed: int, budget: int
+    ) -> Outcome:
+        """The outcome of a portfolio on a problem; `seed` also picks the recorded repetition."""
+        names = tuple(member.name for member in self.members)
+        recorded = _read(self.path, names)
+        runs = [recorded[name, problem.name] for name in names]
+        return simulate(
+            configuration.method, self.members, [found[seed % len(found)] for found in runs],
+            seed=seed, resolution=self.resolution, name=configuration.name,
+        )  # fmt: skip
 
 
 @lru_cache(maxsize=4)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from uaos.errors import InvalidParameter, UaosError, UnknownName
-from uaos.experiments.plan import evaluations
+from uaos.experiments.plan import PlanConflict, evaluations
 from uaos.experiments.versions import versions
 from uaos.optimizers.catalogue import configuration as catalogue_entry
 from uaos.optimizers.configuration import Configuration
@@ -83,7 +83,7 @@ class TuningPlan:
         Runs of all candidates together.
     budget : int or str
         Evaluations of a run at most, or a multiple of each problem's dimension such as "1000D".
-    objective : {"error", "anytime"}
+    objective : {"error", "evaluations", "anytime"}
         The cost of a run; where the optimum is not known, it is the best value found.
     seed : int
     initial : tuple of mappings
@@ -156,7 +156,7 @@ class TuningPlan:
             "problems": list(self.suite.names),
             "space": self.design.space.to_dict(),
             "forbidden": [str(f) for f in self.design.space.forbidden],
-            "base": {part: base[part] for part in ("method", "de")},
+            "base": {part: base[part] for part in ("method", "de", "optimizer") if part in base},
             "constants": dict(self.design.constants),
             "options": dict(self.design.options),
             "initial": [dict(c) for c in self.initial],
@@ -215,6 +215,7 @@ def tune(
     """
     check_search(plan.design.space, plan.runs, plan.seed, plan.rules)
     with TuningStore.create_or_resume(path, plan.suite) as store:
+        _check_recordings(plan, store)
         if retry_failed:
             store.forget_failures()
         # What earlier sessions of this tuning took counts, too.
@@ -253,6 +254,17 @@ def tune(
             "best": found[0].configuration.to_dict(),
         })  # fmt: skip
     return Tuned(found, number, winners.used, seconds)
+
+
+def _check_recordings(plan: TuningPlan, store: TuningStore) -> None:
+    """Refuse to mix runs that were simulated on other recordings, or not simulated."""
+    here = plan.design.options.get("recordings")
+    for entry in store.tunings():
+        if entry.setup["options"].get("recordings") != here:
+            raise PlanConflict(
+                f"{store.path} holds a tuning whose runs were not simulated on the same recorded "
+                "runs; use another file"
+            )
 
 
 def finished(plan: TuningPlan, path: str | os.PathLike[str]) -> Tuned | None:
