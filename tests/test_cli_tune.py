@@ -274,7 +274,10 @@ def test_a_file_of_something_else_is_replaced_only_if_told(
         ("new.db --functions 25", "functions is '25'"),
         ("new.db --dim 4", "dimension is 4; allowed: one of 2, 3"),
         ("new.db --budget lots", "budget is 'lots'; allowed: a number of evaluations"),
-        ("new.db --objective speed", "unknown objective 'speed'; known: error, anytime"),
+        (
+            "new.db --objective speed",
+            "unknown objective 'speed'; known: error, evaluations, anytime",
+        ),
         ("new.db --test anova", "unknown test 'anova'; known: friedman, ranks, t-test"),
         ("new.db --tuner smac", "unknown tuner 'smac'; known: racer, irace"),
         ("new.db --initial nobody", "unknown method 'nobody'"),

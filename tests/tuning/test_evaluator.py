@@ -277,7 +277,7 @@ def test_worker_processes_start_once(
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"objective": "speed"}, UnknownName, "unknown objective 'speed'; known: error, anytime"),
+        ({"objective": "speed"}, UnknownName, "known: error, evaluations, anytime"),
         ({"jobs": 0}, InvalidParameter, "jobs is 0; allowed: a number of processes, 1 to 1024"),
         ({"executor": 3}, InvalidParameter, "executor is 3; allowed: a concurrent.futures.Exec"),
     ],

@@ -52,7 +52,8 @@ from uaos.experiments.targets import TARGETS
 from uaos.experiments.versions import versions
 from uaos.loading import load_source
 from uaos.optimizers.history import History
-from uaos.problems import Problem, Suite, built_in_suite, suite_in
+from uaos.problems import Problem, Suite, built_in_suite
+from uaos.problems.problem import suite_in
 
 __all__ = ["Outcome", "ProblemRecord", "RunTable", "Span", "Store", "StoreInUse", "Tally"]
 

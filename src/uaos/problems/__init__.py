@@ -40,14 +40,12 @@ __all__ = [
     "Reference",
     "Suite",
     "ackley",
-    "built_in_suite",
     "natural_key",
     "rastrigin",
     "reference",
     "rosenbrock",
     "sphere",
     "suite",
-    "suite_in",
     "titles",
 ]
 
