@@ -107,11 +107,31 @@ def test_a_trace_comes_back_from_its_bytes() -> None:
     trace = Trace(np.array([1, 7, 5_000_000_000]), np.array([1e5, 2.5, -1.0]))
     back = unpack_trace(pack_trace(trace))
     np.testing.assert_array_equal(back.evaluations, trace.evaluations)
-    np.testing.assert_allclose(back.values, trace.values, rtol=1e-6)
-    assert back.values[-1] == -1.0
+    np.testing.assert_array_equal(back.values, trace.values)
     assert len(unpack_trace(pack_trace(NO_TRACE)).values) == 0
     with pytest.raises(ValueError, match="wrong length"):
         unpack_trace(zlib.compress(bytes(10**6)))
+
+
+def test_a_trace_of_rounded_values_is_read_as_well() -> None:
+    """Two improvements, at 3 and 10: the last value 0.5, distances to it in single precision."""
+    head = (2).to_bytes(4, "little") + np.array(0.5, "<f8").tobytes()
+    steps, gaps = np.array([3, 7], "<i8"), np.array([1.5, 0.0], "<f4")
+    back = unpack_trace(zlib.compress(head + steps.tobytes() + gaps.tobytes()))
+    assert (back.evaluations.tolist(), back.values.tolist()) == ([3, 10], [2.0, 0.5])
+
+
+@pytest.mark.parametrize("size", [1, 40])
+def test_a_trace_has_what_was_best_on_a_plateau(size: int) -> None:
+    """1.999 is less than 0.01 decades below 2, but nothing better came from 30 to 100."""
+    values = np.full(120, 9.0)
+    values[[9, 29, 99, 101]] = 2.0, 1.999, 1.0, 0.999
+    recorder = Recorder(0.0)
+    for start in range(0, 120, size):
+        recorder.see(values[start : start + size])
+    trace = recorder.trace()
+    assert trace.evaluations.tolist() == [1, 10, 30, 100, 102]
+    assert trace.values.tolist() == [9.0, 2.0, 1.999, 1.0, 0.999]
 
 
 def test_without_an_optimum_a_run_ends_with_its_budget_and_hits_nothing() -> None:

@@ -1,6 +1,5 @@
 """Portfolios simulated on recorded runs of their members go the way that real ones go."""
 
-import dataclasses
 import math
 
 import numpy as np
@@ -12,12 +11,12 @@ from uaos.cli import app
 from uaos.errors import InvalidFile, InvalidParameter, UnknownName
 from uaos.experiments import Plan, course, run
 from uaos.experiments.plan import PlanConflict
-from uaos.experiments.recorder import Trace
+from uaos.experiments.recorder import Trace, pack_trace, unpack_trace
 from uaos.experiments.records import Unit, outcome
 from uaos.experiments.targets import TARGETS
 from uaos.experiments.units import run_unit
 from uaos.optimizers.history import History
-from uaos.optimizers.portfolio import Member, leader_method
+from uaos.optimizers.portfolio import Member, default_members, leader_method
 from uaos.problems.bbob import bbob_problem
 from uaos.tuning import HeldOutProblems, RecordedRun, Recordings, narrow, simulate, tune
 from uaos.tuning.objective import evaluations
@@ -52,14 +51,15 @@ def made_up(member, improvements, *, batch, restarts=(), budget=1000):
 
 
 def members_of(seed, members, problem, budget):
-    """The runs that the members of a portfolio with this seed make on their own."""
+    """The runs that the members of a portfolio with this seed make on their own, as stored."""
     rng = np.random.Generator(np.random.SFC64(seed))
     runs = []
     for member in members:
         unit = Unit(member.name, problem.name, 1, int(rng.integers(2**62)), budget)
         made = run_unit(unit, problem, member.configuration)
+        stored = made.outcome._replace(trace=unpack_trace(pack_trace(made.outcome.trace)))
         restarts = course.restarts(made.course)
-        runs.append(RecordedRun.of(made.outcome, course.unpack(made.course), restarts))
+        runs.append(RecordedRun.of(stored, course.unpack(made.course), restarts))
     return runs
 
 
@@ -107,20 +107,21 @@ def test_a_run_without_success_spends_the_budget():
     assert (found.best, found.error) == (2.0, 2.0)
 
 
-@pytest.mark.parametrize("function", [17, 21, 22])
-def test_a_simulated_run_is_the_real_run_within_a_few_batches(function):
-    """BBOB 5-D, instance 41, with the members' seeds those of the real portfolio."""
-    problem, seed = bbob_problem(function, D, 41), 100 + function
-    mix = uaos.configuration("mix")
-    small = dataclasses.replace(mix, settings=dataclasses.replace(mix.settings, NP="5D"))
-    members = [Member("BFGS", once=True, cap=250.0), Member("CMA-ES"), Member(small)]
+@pytest.mark.parametrize(("function", "instance"), [(17, 41), (20, 42), (22, 43)])
+def test_a_simulated_run_is_the_real_run_within_a_few_batches(function, instance):
+    """BBOB 5-D, with the members' seeds those of the real portfolio.
+
+    On f22 both members sit in the same local optimum, and the last digits decide who leads.
+    """
+    problem, seed = bbob_problem(function, D, instance), 100 * function + instance
+    members = default_members(D, BUDGET)
     hit, counts = real(seed, members, problem, BUDGET)
     runs = members_of(seed, members, problem, BUDGET)
     exact = simulate(None, members, runs, resolution=0)
     coarse = simulate(None, members, runs)
-    assert counts[0] == min(runs[0].restarts[0], counts[0])
-    assert abs(exact.hits[-1] - hit) <= 200
-    assert abs(coarse.hits[-1] - hit) <= 0.03 * hit + 200
+    assert counts[:2].tolist() == [run.restarts[0] for run in runs[:2]]  # the introduction
+    assert abs(exact.hits[-1] - hit) <= 100
+    assert abs(coarse.hits[-1] - hit) <= 0.02 * hit + 100
 
 
 def test_the_restarts_of_a_run_are_recorded_exactly():

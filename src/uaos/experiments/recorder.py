@@ -1,6 +1,7 @@
 """What is recorded of a run while it is under way: hits of targets, and its improvements."""
 
 import zlib
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,9 @@ from uaos.experiments.targets import TARGETS
 
 #: The least step between two entries of a trace, in decades of the error.
 STEP = 0.01
-#: A trace has no more entries than this; the step is doubled until they suffice.
+#: What was best while nothing came for longer than this share of the evaluations is an entry, too.
+PLATEAU = 0.05
+#: A trace has no more entries than this; step and share are doubled until they suffice.
 MAX_ENTRIES = 400
 
 # Improvements that are kept before they are thinned, where the optimum is not known.
@@ -23,8 +26,10 @@ class Trace(NamedTuple):
 
     Not every improvement is there. With the optimum known, an entry is at least 0.01 decades below
     the one before, in terms of the error; without it, in terms of the distance to the run's own
-    best value, so that the distance to any lower value is resolved at least as well. The step is
-    doubled until 400 entries suffice. The first and the last improvement are always there.
+    best value, so that the distance to any lower value is resolved at least as well. What was best
+    on a plateau, when 5 % more evaluations brought nothing better, is there exactly: who leads
+    among runs in the same local optimum may depend on the last digits. Step and share are doubled
+    until 400 entries suffice. The first and the last improvement are always there.
     """
 
     evaluations: NDArray[np.int64]
@@ -86,11 +91,11 @@ class Recorder:
         if entries[-1][1] > self.best:
             entries.append((self._best_at, self.best))
         reference = self.best if self.optimum is None else self.optimum
-        step = STEP
-        kept = _thinned(entries, reference, step)
+        step, share = STEP, PLATEAU
+        kept = _thinned(entries, reference, step, share)
         while len(kept) > MAX_ENTRIES:
-            step *= 2
-            kept = _thinned(kept, reference, step)
+            step, share = 2 * step, 2 * share
+            kept = _thinned(kept, reference, step, share)
         at, values = zip(*kept, strict=True)
         return Trace(np.array(at, np.int64), np.array(values))
 
@@ -107,16 +112,21 @@ class Recorder:
         before = np.concatenate(([self.best], running[:-1]))
         # A NaN at the start of a batch lies before any value.
         improved = np.flatnonzero((running < self.best) & ~(running >= before))
+        best_at, best = self._best_at, self.best
         for i in improved.tolist():
-            value = float(running[i])
+            at, value = self.evaluations + i + 1, float(running[i])
             if value <= self._trace_below:
-                self._improvements.append((self.evaluations + i + 1, value))
+                left_out = bool(self._improvements) and self._improvements[-1][1] > best
+                if left_out and at > (1 + PLATEAU) * best_at:
+                    self._improvements.append((best_at, best))
+                self._improvements.append((at, value))
                 if self.optimum is not None:
                     self._trace_below = _below(value, self.optimum, STEP)
+            best_at, best = at, value
         if len(self._improvements) > _BUFFER:
             # Distances to a later, lower best shrink less from entry to entry than those to this.
             lowest = self._improvements[-1][1]
-            self._improvements = _thinned(self._improvements, lowest, STEP)
+            self._improvements = _thinned(self._improvements, lowest, STEP, PLATEAU)
 
 
 def _below(value: float, reference: float, step: float) -> float:
@@ -126,13 +136,13 @@ def _below(value: float, reference: float, step: float) -> float:
 
 
 def _thinned(
-    entries: list[tuple[int, float]], reference: float, step: float
+    entries: list[tuple[int, float]], reference: float, step: float, share: float
 ) -> list[tuple[int, float]]:
-    """The entries that are a step below the one before, and the first and the last."""
+    """The entries a step below the one before, those before plateaus, the first and the last."""
     kept = [entries[0]]
     below = _below(entries[0][1], reference, step)
-    for entry in entries[1:-1]:
-        if entry[1] <= below:
+    for entry, following in pairwise(entries[1:]):
+        if entry[1] <= below or following[0] > (1 + share) * entry[0]:
             kept.append(entry)
             below = _below(entry[1], reference, step)
     if len(entries) > 1:
@@ -141,29 +151,32 @@ def _thinned(
 
 
 def pack_trace(trace: Trace) -> bytes:
-    """A trace as stores keep it: values to 7 digits of their distance to the last, compressed."""
+    """A trace as stores keep it, compressed."""
     at, values = trace
     if not len(at):
         return b""
-    gaps = (values - values[-1]).astype("<f4")
     steps = np.diff(at, prepend=0).astype("<i8")
     head = len(at).to_bytes(4, "little") + np.array(values[-1], "<f8").tobytes()
-    return zlib.compress(head + steps.tobytes() + gaps.tobytes(), 6)
+    return zlib.compress(head + steps.tobytes() + values.astype("<f8").tobytes(), 6)
 
 
 def unpack_trace(data: bytes) -> Trace:
-    """The inverse of :func:`pack_trace`."""
+    """The inverse of :func:`pack_trace`.
+
+    Traces that were stored with 7 digits of the distance to their last value are read as well.
+    """
     if not data:
         return NO_TRACE
     unpacker = zlib.decompressobj()
-    raw = unpacker.decompress(data, 12 + 12 * 4 * MAX_ENTRIES)
+    raw = unpacker.decompress(data, 12 + 16 * 4 * MAX_ENTRIES)
     count = int.from_bytes(raw[:4], "little")
-    if unpacker.unconsumed_tail or len(raw) != 12 + 12 * count:
+    rounded = len(raw) == 12 + 12 * count
+    if unpacker.unconsumed_tail or not (rounded or len(raw) == 12 + 16 * count):
         raise ValueError("a trace of the wrong length")
-    last = float(np.frombuffer(raw, "<f8", 1, 4)[0])
     at = np.cumsum(np.frombuffer(raw, "<i8", count, 12)).astype(np.int64)
-    gaps = np.frombuffer(raw, "<f4", count, 12 + 8 * count).astype(np.float64)
-    return Trace(at, last + gaps)
+    kind = "<f4" if rounded else "<f8"
+    values = np.frombuffer(raw, kind, count, 12 + 8 * count).astype(np.float64)
+    return Trace(at, np.frombuffer(raw, "<f8", 1, 4)[0] + values if rounded else values)
 
 
 def hits_from_bytes(data: bytes) -> NDArray[np.int64]:
