@@ -4,6 +4,7 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from uaos.errors import InvalidFile, InvalidParameter
 
@@ -113,3 +114,15 @@ def _is_same(first: Path, second: Path) -> bool:
         return first.samefile(second)
     except OSError:
         return first.absolute() == second.absolute()
+
+
+def save_figure(figure: Any, path: Any, **options: Any) -> None:
+    """Write a figure of matplotlib to a file, whole or not at all, or to an open one."""
+    if hasattr(path, "write"):
+        figure.savefig(path, **options)
+        return
+    place = Path(path)
+    if not place.suffix:
+        place = place.with_name(f"{place.name}.png")  # as matplotlib does
+    with whole_file(place) as part:
+        figure.savefig(part, format=place.suffix[1:], **options)

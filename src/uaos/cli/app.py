@@ -1,11 +1,14 @@
 """The command `uaos` itself: its help, its errors, and where it prints."""
 
+import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.segment import Segment
 
 from uaos import __version__
 from uaos.errors import UaosError
@@ -21,8 +24,27 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+# What a terminal would obey instead of showing: control characters but tab and newline, and those
+# that reverse the direction of what follows.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def harmless(text: str) -> str:
+    """The text with control characters replaced: names and messages may come from strangers."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+class _Console(Console):
+    """Shows text as text: only what rich itself adds, such as colors, controls the terminal."""
+
+    def _render_buffer(self, buffer: Iterable[Segment]) -> str:
+        return super()._render_buffer(
+            one if one.control else one._replace(text=harmless(one.text)) for one in buffer
+        )
+
+
 # What is piped into a file or another program is not squeezed into 80 columns.
-console = Console(width=None if sys.stdout.isatty() else 150)
+console = _Console(width=None if sys.stdout.isatty() else 150)
 
 #: The exit code after Ctrl-C, as shells have it.
 INTERRUPTED = 130
@@ -61,7 +83,7 @@ def main() -> None:
 
 def _failed(message: str, code: int) -> int:
     # Straight to the stream: messages may hold what a markup would take for its own.
-    print(message if code == INTERRUPTED else f"error: {message}", file=sys.stderr)
+    print(harmless(message if code == INTERRUPTED else f"error: {message}"), file=sys.stderr)
     return code
 
 

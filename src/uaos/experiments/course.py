@@ -21,6 +21,9 @@ _UNNAMED = {
 }  # fmt: skip
 # Columns that need less room than the eight bytes of all others.
 _SHORT = {"probabilities": "<f4", "population": "<i4", "restarts": "<i4"}
+_FORMATS = ("<i4", "<i8", "<f4", "<f8")
+# No course needs more: a few bytes in a received store must not become gigabytes.
+_LARGEST = 2**24
 
 
 def pack(history: History, restarts: Sequence[int] | None = None) -> bytes:
@@ -50,12 +53,14 @@ def pack(history: History, restarts: Sequence[int] | None = None) -> bytes:
 
 def unpack(data: bytes) -> History:
     """The inverse of :func:`pack`."""
-    raw = zlib.decompress(data)
+    raw = _decompressed(data)
     start, head = _head(raw)
     rows, wide = head["rows"], len(head["operators"])
     columns = {}
     for name, form in head.get("columns", _UNNAMED).items():
         shape = (rows, wide) if name in ("counts", "probabilities") else (rows,)
+        if form not in _FORMATS:
+            raise ValueError("a column of an unknown type")
         column = np.frombuffer(raw, form, int(np.prod(shape)), start)
         start += column.nbytes
         columns[name] = column.reshape(shape)
@@ -69,7 +74,7 @@ def unpack(data: bytes) -> History:
 
 def restarts(data: bytes) -> tuple[int, ...] | None:
     """The restarts that were packed with a history; None if they were not recorded."""
-    found = _head(zlib.decompress(data))[1].get("restarts")
+    found = _head(_decompressed(data))[1].get("restarts")
     return None if found is None else tuple(found)
 
 
@@ -77,3 +82,11 @@ def _head(raw: bytes) -> tuple[int, dict[str, Any]]:
     """Where the columns begin, and what stands before them."""
     start = 4 + int.from_bytes(raw[:4], "little")
     return start, json.loads(raw[4:start])
+
+
+def _decompressed(data: bytes) -> bytes:
+    unpacker = zlib.decompressobj()
+    raw = unpacker.decompress(data, _LARGEST)
+    if not unpacker.eof or unpacker.unused_data:
+        raise ValueError("a course of the wrong length")
+    return raw

@@ -43,6 +43,7 @@ from uaos.experiments.storefile import (
     check_folder,
     connect,
     create,
+    damaged,
     format_of,
     insert,
     is_whole,
@@ -250,6 +251,10 @@ class Store(OpenStore):
                 f"{self.path}: the store of a {found}, where that of a {self.kind} is expected; "
                 f"`{_COMMANDS.get(found, 'uaos')}` reads it"
             )
+        names = [self.suite, *self.methods()]
+        names += [name for problem in self.problems() for name in problem[:3]]
+        if not all(isinstance(name, str) and name.isprintable() for name in names):
+            raise damaged(self.path, "names that uaos does not write, with control characters")
 
     # Reading
 

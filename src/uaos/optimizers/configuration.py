@@ -64,6 +64,8 @@ class Configuration:
     optimizer: str = DE
 
     def __post_init__(self) -> None:
+        if not (isinstance(self.name, str) and self.name.strip() and self.name.isprintable()):
+            raise InvalidParameter("name", self.name, "a string of printable characters")
         if self.settings is None:
             object.__setattr__(self, "settings", Settings() if self.optimizer == DE else {})
         if self.optimizer != DE:

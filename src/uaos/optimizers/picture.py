@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uaos.extras import optional
+from uaos.files import save_figure
 
 Array = np.ndarray[Any, Any]
 
@@ -65,7 +66,7 @@ def draw(history: "History", path: Any, f_opt: float | None) -> "Figure":
     for axes in rows:
         axes.spines[["top", "right"]].set_visible(False)
     if path is not None:
-        figure.savefig(path)
+        save_figure(figure, path)
     return figure
 
 

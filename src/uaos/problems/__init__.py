@@ -122,7 +122,10 @@ def reference(suite_name: str) -> Reference | None:
 def natural_key(name: str) -> tuple[tuple[int, str], ...]:
     """Sorts names with numbers in them as people do: f2 comes before f10."""
     parts = re.findall(r"\d+|\D+", name)
-    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in parts)
+    # Python reads no number of thousands of digits, and names may come from strangers.
+    return tuple(
+        (int(part), "") if part.isdecimal() and len(part) < 20 else (-1, part) for part in parts
+    )
 
 
 def titles(suite_name: str) -> Mapping[str, str]:

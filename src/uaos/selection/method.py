@@ -245,5 +245,6 @@ def read_toml(source: str | os.PathLike[str]) -> dict[str, Any]:
         return tomllib.loads(text)
     except FileNotFoundError:
         raise InvalidFile(f"{name}: there is no such file") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, RecursionError, ValueError) as error:
+        # Beyond syntax errors: no UTF-8, dates and numbers that there are not, too deep a nesting.
         raise InvalidFile(f"{name}: not readable as TOML ({error})") from error
