@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 PRESET ?= quick
 FOLDER ?= study
 
-.PHONY: setup test lint bench study docs clean
+.PHONY: setup test lint faults bench study docs clean
 
 setup: $(STAMP)
 
@@ -40,6 +40,10 @@ lint: $(STAMP)
 
 test: lint
 	$(BIN)/python -m pytest -n auto --dist loadgroup -q
+
+# Kills, full disks, damaged and hostile files, nonsense: many times over (docs/reliability.md).
+faults: $(STAMP)
+	$(BIN)/python -m pytest tests/faults -m "faults_long or not faults_long" -q
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/run.py

@@ -1,0 +1,198 @@
+"""Damaged files: identical values, rows reported as damaged, or one line that refuses."""
+
+import contextlib
+import random
+import shutil
+import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fault_tools import (
+    attempt,
+    damages,
+    make_store,
+    runs,
+    short_and_long,
+    small_plan,
+    tuning,
+)  # fmt: skip
+
+import uaos
+from uaos.experiments import Store, course, run
+from uaos.experiments.recorder import unpack_trace
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("whole") / "a.db"
+    make_store(path)
+    return path
+
+
+@short_and_long(150, 5000)
+def test_a_damaged_store_never_gives_other_values(
+    times: int, whole: Path, tmp_path: Path, count
+) -> None:
+    good, path, refused, left_out = runs(whole), tmp_path / "a.db", 0, 0
+    for data in damages(whole.read_bytes(), times, seed=1):
+        path.write_bytes(data)
+        found, line = attempt(runs, path)
+        if line:
+            refused += 1
+            continue
+        for key, values in found.items():
+            # A damaged course is no course, as of a run that kept none.
+            assert values in (good[key], (*good[key][:-1], None))
+        if found != good:
+            left_out += 1
+            with Store.open(path) as store:
+                assert store.damaged() == len(good) - len(store.outcomes())
+    assert refused
+    count("damaged benchmark stores", times)
+    count("damaged benchmark stores: refused in one line", refused)
+    count("damaged benchmark stores: runs reported as damaged", left_out)
+
+
+@short_and_long(25, 1000)
+def test_a_damaged_store_that_is_continued_ends_as_the_whole_one(
+    times: int, whole: Path, tmp_path: Path, count
+) -> None:
+    good, path, continued = runs(whole), tmp_path / "a.db", 0
+    with ThreadPoolExecutor(1) as executor:
+        for data in damages(whole.read_bytes(), times, seed=2):
+            path.write_bytes(data)
+            if attempt(run, small_plan(), path, executor)[1]:
+                continue
+            assert runs(path) == good
+            continued += 1
+    assert continued
+    count("damaged benchmark stores continued to identical results, or refused", times)
+
+
+@short_and_long(60, 2000)
+def test_a_damaged_tuning_never_gives_other_values(
+    times: int, a_tuning: Path, tmp_path: Path, count
+) -> None:
+    good, path, refused = tuning(a_tuning), tmp_path / "t.db", 0
+    for data in damages(a_tuning.read_bytes(), times, seed=3):
+        path.write_bytes(data)
+        found, line = attempt(tuning, path)
+        if line:
+            refused += 1
+            continue
+        assert set(found.pop("runs")) <= set(good["runs"])
+        assert found == {key: value for key, value in good.items() if key != "runs"}
+    assert refused
+    count("damaged tuning stores", times)
+
+
+@pytest.fixture(scope="module")
+def a_tuning(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from fault_tools import TUNE, finish
+
+    folder = tmp_path_factory.mktemp("tuning")
+    code, _, err = finish(TUNE, folder)
+    assert code == 0, err
+    return folder / "t.db"
+
+
+def saved_files(folder: Path) -> dict[str, tuple[Path, object]]:
+    """A file of every kind that holds state, and how it is read."""
+    selector = uaos.method("SaDE").selector(3, seed=1)
+    selector.update(selector.select(9), np.ones(9), np.linspace(0, 2, 9))
+    selector.save(folder / "selector.state")
+    found: dict = {"selector": (folder / "selector.state", uaos.Selector.load)}
+    engine = uaos.DifferentialEvolution([(-5, 5)] * 2, seed=1, budget=500)
+    points = engine.ask()
+    engine.tell((points**2).sum(axis=1))
+    engine.save(folder / "run.state")
+    found["run"] = (folder / "run.state", uaos.DifferentialEvolution.load)
+    return found
+
+
+@short_and_long(150, 5000)
+@pytest.mark.parametrize("kind", ["selector", "run"])
+def test_a_damaged_state_is_always_refused(kind: str, times: int, tmp_path: Path, count) -> None:
+    path, read = saved_files(tmp_path)[kind]
+    data = path.read_bytes()
+    for copy in damages(data, times, seed=4):
+        path.write_bytes(copy)
+        assert attempt(read, path)[1]
+    count(f"damaged states of a {kind}, all refused", times)
+
+
+@short_and_long(200, 5000)
+def test_damaged_toml_attempt_or_read_as_it_says(times: int, tmp_path: Path, count) -> None:
+    """TOML is for people to edit and has no checksum: whatever is read is a valid configuration."""
+    path = tmp_path / "mix.toml"
+    uaos.configuration("mix").to_toml(path)
+    refused = 0
+    for copy in damages(path.read_bytes(), times, seed=5):
+        path.write_bytes(copy)
+        made, line = attempt(uaos.Configuration.from_toml, path)
+        if line:
+            refused += 1
+        else:
+            assert uaos.Configuration.from_toml(made.to_toml()).to_dict() == made.to_dict()
+    assert refused
+    count("damaged TOML files", times)
+
+
+@short_and_long(300, 20000)
+def test_damaged_packed_courses_and_traces_raise_nothing_unforeseen(
+    times: int, whole: Path, count
+) -> None:
+    """They are read under `reading`, which turns these errors into one line."""
+    from uaos.experiments.storefile import _UNREADABLE
+
+    connection = sqlite3.connect(whole)
+    for table, unpack in (("courses", course.unpack), ("traces", unpack_trace)):
+        (data,) = connection.execute(f"SELECT data FROM {table}").fetchone()
+        for copy in damages(data, times, seed=6):
+            with contextlib.suppress(*_UNREADABLE):
+                unpack(copy)
+    connection.close()
+    count("damaged packed courses and traces", 2 * times)
+
+
+@short_and_long(40, 1000)
+def test_copies_of_a_store_that_is_being_written_are_read_or_refused(
+    times: int, tmp_path: Path, count
+) -> None:
+    """A torn copy has a part of the runs, each as it was written, or is refused."""
+    path, draw, plan = tmp_path / "a.db", random.Random(7), small_plan()
+    make_store(tmp_path / "good.db")
+    good, stop = runs(tmp_path / "good.db"), threading.Event()
+
+    def write() -> None:
+        with ThreadPoolExecutor(1) as executor:
+            while not stop.is_set():
+                path.unlink(missing_ok=True)
+                run(plan, path, executor)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    read = 0
+    try:
+        while read < times:
+            copy = tmp_path / "copy.db"
+            for suffix in ("", "-wal", "-shm"):
+                Path(f"{copy}{suffix}").unlink(missing_ok=True)
+            try:
+                for suffix in draw.sample(["", "-wal"], 2):
+                    if Path(f"{path}{suffix}").exists():
+                        shutil.copy(f"{path}{suffix}", f"{copy}{suffix}")
+            except FileNotFoundError:
+                continue
+            if not copy.exists():
+                continue
+            found, line = attempt(runs, copy)
+            assert line or found.items() <= good.items()
+            read += 1
+    finally:
+        stop.set()
+        writer.join()
+    count("torn copies of a live store", times)

@@ -1,0 +1,68 @@
+"""A full disk: every file is whole or not there, earlier ones stay, and one line says why."""
+
+import resource
+from pathlib import Path
+
+import pytest
+from fault_tools import BENCH, finish, make_store, runs, short_and_long
+from test_cli import run as command_line
+
+from uaos.experiments import Store
+
+
+def limited(size: int):
+    """No file of the process, and of those it starts, can grow beyond a size."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+@short_and_long(2, 16)
+def test_a_benchmark_on_a_full_disk_ends_with_one_line_and_resumes(
+    times: int, tmp_path: Path, count
+) -> None:
+    sizes = [16_000, 160_000] if times == 2 else [4096 * 2**i for i in range(times // 2)] * 2
+    for number, size in enumerate(sizes):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        code, _, err = finish(BENCH, folder, preexec_fn=limited(size))
+        if code:
+            assert code == 2, err
+            assert err.startswith("error: a.db: cannot be "), err
+            assert err.count("\n") == 1, err
+            assert {p.name for p in folder.iterdir()} <= {"a.db", "a.db-wal", "a.db-shm"}
+            if (folder / "a.db").exists():
+                with Store.open(folder / "a.db") as store:
+                    store.outcomes()
+    code, _, err = finish(BENCH, folder)
+    assert code == 0, err
+    assert len(runs(folder / "a.db")) == 12
+    count("benchmarks on a full disk", len(sizes))
+
+
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        (["bench", "a.db", "--export", "out.csv"], "out.csv"),
+        (["compare", "a.db", "--markdown", "out.md"], "out.md"),
+        (["report", "a.db", "-o", "out.html"], "out.html"),
+        (["plot", "ecdf-overall", "a.db", "-o", "out.png"], "out.png"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_output_on_a_full_disk_leaves_the_earlier_file(
+    command: list[str], file: str, tmp_path: Path, count
+) -> None:
+    make_store(tmp_path / "a.db")
+    done = command_line(*command, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    before = (tmp_path / file).read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (512, hard))
+    try:
+        done = command_line(*command, cwd=tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "cannot be written" in done.stderr
+    assert (tmp_path / file).read_bytes() == before
+    assert {p.name for p in tmp_path.iterdir()} == {"a.db", file}
+    count("output files on a full disk")

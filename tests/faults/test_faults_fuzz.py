@@ -1,0 +1,165 @@
+"""Nonsense in calls, files and command lines: an answer or a clear error, never a hang."""
+
+import contextlib
+import datetime
+import decimal
+import fractions
+import math
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fault_tools import attempt, make_store, short_and_long
+from test_cli import run as command_line
+
+import uaos
+from uaos.errors import UaosError
+from uaos.experiments import Store
+
+ODD = [
+    None, True, -1, 0, 1, 2, 2**70, 10**400, 0.5, -0.0, math.nan, math.inf, -math.inf, 1e308, 5e-324,
+    "", "1.5", "mix", "\x1b[31m", b"x", (), [], {}, [1], [[1]], [[0, 1]], [(0, 1), (1, 0)],
+    [(math.nan, 1)], [(-math.inf, math.inf)], {"a": 1}, 1j, np.float32(2), np.int8(3),
+    np.zeros((0, 2)), np.zeros((2, 3)), np.array(["a"]), np.array([1j]), np.array([None]),
+    np.array("2020-01-01", "M8[D]"), object(), lambda *_: 1.0, datetime.date(2020, 1, 1),
+    decimal.Decimal(2), fractions.Fraction(1, 3), range(3), "a" * 10_000,
+]  # fmt: skip
+ALLOWED = (UaosError, TypeError, ValueError)
+
+
+def value_of(kind: int):
+    """Objectives that return, or raise, something odd."""
+
+    def fun(x):
+        if kind % 7 == 0:
+            raise StopIteration
+        return ODD[kind % len(ODD)]
+
+    return fun
+
+
+@short_and_long(150, 5000)
+def test_odd_arguments_of_minimize(times: int, count) -> None:
+    draw = random.Random(1)
+    names = ["method", "budget", "seed", "x0", "popsize", "vectorized", "callback", "target"]
+    for _ in range(times):
+        given = {name: draw.choice(ODD) for name in draw.sample(names, draw.choice([1, 1, 2]))}
+        # Never without an end: a budget of its own, unless the odd one is refused.
+        if not isinstance(given.get("budget"), int) or not 0 < given["budget"] < 10_000:
+            given.setdefault("budget", 60)
+        if given["budget"] in (2**70, 10**400, math.inf, 1e308):
+            given["budget"] = 60
+        bounds = draw.choice(ODD) if draw.random() < 0.2 else [(-5, 5)] * 2
+        fun = draw.choice(ODD) if draw.random() < 0.1 else (lambda x: float(np.sum(x * x)))
+        with contextlib.suppress(*ALLOWED, OverflowError):
+            result = uaos.minimize(fun, bounds, **given)
+            assert result.nfev <= given["budget"]
+    count("odd calls of minimize", times)
+
+
+@short_and_long(60, 2000)
+def test_odd_values_of_an_objective(times: int, count) -> None:
+    """A number is taken as one; anything else is an error that names it, not a silent value."""
+    for kind in range(times):
+        odd = ODD[kind % len(ODD)]
+        try:
+            result = uaos.minimize(value_of(kind), [(-5, 5)] * 2, budget=20, seed=kind)
+        except (*ALLOWED, OverflowError, RuntimeError, StopIteration):
+            continue
+        assert not isinstance(odd, str | bytes | complex | datetime.date), odd
+        assert math.isnan(result.fun) or result.fun == math.inf or isinstance(result.fun, float)
+    count("odd values of objectives", times)
+
+
+@pytest.mark.parametrize("odd", ["1.5", b"1.5", 1j, datetime.date(2020, 1, 1), None, "x", 10**400])
+def test_a_value_that_is_no_number_is_an_error(odd: object, count) -> None:
+    with pytest.raises((UaosError, TypeError, ValueError, OverflowError)):
+        uaos.minimize(lambda x: odd, [(-5, 5)] * 2, budget=20, seed=1)
+    count("odd values of objectives")
+
+
+def test_nothing_but_nan_is_no_success(count) -> None:
+    for target in (math.inf, 1.0, None):
+        with contextlib.suppress(UaosError):
+            result = uaos.minimize(
+                lambda x: math.nan, [(-5, 5)] * 2, budget=40, seed=1, target=target
+            )
+            assert not (result.success and target is not None), result.message
+    count("runs with NaN only", 3)
+
+
+@short_and_long(300, 10_000)
+def test_odd_feedback_leaves_a_selector_as_it_was(times: int, count) -> None:
+    draw, selector = random.Random(2), uaos.method("SaDE").selector(4, seed=1)
+    for _ in range(times):
+        before = selector.probabilities.copy()
+        given = [
+            draw.choice(ODD) if draw.random() < 0.5 else good
+            for good in (selector.select(3), np.ones(3), np.array([0.5, 2.0, math.nan]))
+        ]
+        try:
+            selector.update(*given)
+        except ALLOWED + (OverflowError,):  # noqa: RUF005
+            assert (selector.probabilities == before).all()
+        assert selector.probabilities.sum() == pytest.approx(1)
+    count("odd calls of Selector.update", times)
+
+
+@short_and_long(300, 10_000)
+@pytest.mark.parametrize("method", ["mix", "CMA-ES", "portfolio"])
+def test_odd_values_told_to_an_optimizer(method: str, times: int, count) -> None:
+    draw = random.Random(3)
+    engine = uaos.configuration(method).build([(-5, 5)] * 2, seed=1, budget=10**7)
+    points = engine.ask()
+    for _ in range(times):
+        told = draw.choice(ODD) if draw.random() < 0.7 else (points**2).sum(axis=1)
+        try:
+            engine.tell(told)
+        except (*ALLOWED, OverflowError):
+            continue
+        points = engine.ask()
+        assert np.isfinite(points).all()
+    count("odd values told to optimizers", times)
+
+
+@short_and_long(150, 5000)
+def test_random_bytes_are_no_file(times: int, tmp_path: Path, count) -> None:
+    draw, path = random.Random(4), tmp_path / "f"
+    readers = [Store.open, uaos.Selector.load, uaos.DifferentialEvolution.load,
+               uaos.Configuration.from_toml, uaos.Method.from_toml]  # fmt: skip
+    heads = [b"", b"SQLite format 3\x00", b"uaos saved state 1\n", b"PK\x03\x04", b"[method]\n",
+             b"\x80\x04", b"\x93NUMPY"]  # fmt: skip
+    for _ in range(times):
+        path.write_bytes(draw.choice(heads) + draw.randbytes(draw.choice([0, 10, 200, 5000])))
+        assert attempt(draw.choice(readers), path)[1]
+    count("files of random bytes, refused", times)
+
+
+WORDS = [
+    "bench", "compare", "plot", "report", "tune", "methods", "run", "scenario", "study", "a.db",
+    "none.db", "--methods", "mix", "JADE,mix", "--dim", "2", "-1", "0", "nan", "1e999", "--budget",
+    "10D", "D", "--functions", "1", "25", "1-", "--instances", "test:1", "--seed", "--status",
+    "--export", "x.csv", "x.txt", "--merge", "--suite", "none.py", "-o", "x.png", "--help", "",
+    "\x1b[31m", "é", "--", "-", "ecdf-overall", "--space", "wide", "--runs", "--fix", "F=0.5",
+    "--import", "--jobs", "--dask", "--csv", ".", "/", "--only", "tune", "--folder", "nope/nope",
+]  # fmt: skip
+
+
+@short_and_long(120, 4000)
+def test_nonsense_command_lines_end_with_one_line(times: int, tmp_path: Path, count) -> None:
+    draw = random.Random(5)
+    make_store(tmp_path / "a.db")
+    before = (tmp_path / "a.db").read_bytes()
+    for _ in range(times):
+        words = [draw.choice(WORDS[:9]), *draw.choices(WORDS, k=draw.randrange(6))]
+        if {"study", "tune", "bench"} & set(words) and not {"--status", "--help"} & set(words):
+            words.append("--nonsense")  # what may work would take its time
+        done = command_line(*words, cwd=tmp_path)
+        assert done.returncode in (0, 1, 2), words
+        assert "Traceback" not in done.stderr, words
+        if done.returncode == 2 and done.stderr.startswith("error"):
+            assert done.stderr.count("\n") == 1, (words, done.stderr)
+        assert "\x1b" not in done.stdout + done.stderr
+        assert (tmp_path / "a.db").read_bytes() == before
+    count("nonsense command lines", times)
