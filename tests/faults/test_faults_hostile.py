@@ -79,11 +79,18 @@ def test_reading_a_store_runs_nothing_of_the_suite_file_that_it_keeps(
     forge(path, "UPDATE suite SET file = 'evil.py', source = ?", EVIL)
     ran: list = []
     monkeypatch.setattr(loading, "load_source", lambda *given: ran.append(given))
-    for words in (["compare", "a.db"], ["bench", "a.db", "--status"],
-                  ["bench", "a.db", "--export", "a.csv"], ["plot", "ecdf-overall", "a.db", "-o", "a.png"],
-                  ["bench", "b.db", "--merge", "a.db"], ["report", "a.db", "-o", "a.html"]):  # fmt: skip
+    for words in (
+        ["compare", "a.db"],
+        ["bench", "a.db", "--status"],
+        ["bench", "a.db", "--export", "a.csv"],
+        ["bench", "b.db", "--merge", "a.db"],
+        ["plot", "ecdf-overall", "a.db", "-o", "a.png"],
+        ["report", "a.db", "-o", "a.html"],
+    ):
         done = command_line(*words, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
+    with Store.open(path) as opened:
+        assert "not run from a store; load the file first" in attempt(opened.load_suite)[1]
     assert not ran
     assert not (tmp_path / "owned").exists()
     count("commands that read a store with code in it, and ran none", 6)

@@ -21,9 +21,7 @@ def children(process: int) -> list[int]:
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
 @short_and_long(1, 12)
-def test_workers_that_die_or_stand_still_change_nothing(
-    times: int, tmp_path: Path, count
-) -> None:
+def test_workers_that_die_or_stand_still_change_nothing(times: int, tmp_path: Path, count) -> None:
     """Killed while they start, killed at work, or stopped for a while and continued."""
     command = [*BENCH[:-1], "2"]
     (tmp_path / "plain").mkdir()

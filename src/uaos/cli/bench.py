@@ -32,10 +32,12 @@ from uaos.errors import InvalidParameter, Missing
 from uaos.experiments import Plan, Stopped, Store, run
 from uaos.experiments import Progress as Counts
 from uaos.experiments.coco import export_coco
+from uaos.experiments.export import COLUMNS
 from uaos.experiments.export import export as export_table
 from uaos.experiments.merge import merge as merge_stores
 from uaos.experiments.plan import UNIFORM
 from uaos.experiments.store import Tally
+from uaos.files import check_output
 
 
 @app.command(
@@ -106,6 +108,9 @@ def bench(
         Path | None,
         typer.Option("--export-coco", help="Write data folders for cocopp into this, and end."),
     ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Let --export replace a file of something else.")
+    ] = False,
 ) -> None:
     """Run methods on a suite of problems, on every core; stopped or killed, it resumes.
 
@@ -120,6 +125,12 @@ def bench(
         raise InvalidParameter("STORE", [str(f) for f in files], "one file (but with --merge)")
     path = files[0]
     if status or export is not None or coco_folder is not None:
+        if export is not None:
+            columns = ",".join(COLUMNS) if export.suffix.lower() == ".csv" else ""
+            check_output(
+                export, inputs=[path], suffixes=[".csv", ".parquet"], columns=columns,
+                overwrite=overwrite,
+            )  # fmt: skip
         _show(path, status, export, coco_folder)
         return
     if methods is None:

@@ -51,7 +51,7 @@ from uaos.experiments.storefile import (
 )
 from uaos.experiments.targets import TARGETS
 from uaos.experiments.versions import versions
-from uaos.loading import load_source
+from uaos.loading import load_source, loaded_files
 from uaos.optimizers.history import History
 from uaos.problems import Problem, Suite, built_in_suite
 from uaos.problems.problem import suite_in
@@ -374,13 +374,22 @@ class Store(OpenStore):
         return str(rows[0][0]) if rows else ""
 
     def load_suite(self) -> Suite:
-        """The problems of the store, made again so that they can be evaluated."""
+        """The problems of the store, made again so that they can be evaluated.
+
+        A suite file must have been loaded before (:func:`uaos.suite`): a store may come from a
+        stranger, and the copy of the file in it is never run.
+        """
         names = [problem.name for problem in self.problems()]
         rows = self._rows("SELECT name, file, source FROM suite")
         if not rows:
             raise InvalidFile(f"{self.path}: holds no experiment yet; start the experiment again")
         name, file, source = rows[0]
         if source:
+            if source not in dict(loaded_files()).values():
+                raise InvalidFile(
+                    f"{self.path}: its suite is the Python file {file!r}, which is not run from a "
+                    "store; load the file first, with uaos.suite(...)"
+                )
             return suite_in(load_source(file, source)).select(names)
         keys = [(p.function, p.dimension, p.instance) for p in self.problems()]
         return built_in_suite(name, keys)

@@ -23,8 +23,8 @@ def box(bounds: Any, *, held: bool = False) -> tuple[Array, Array]:
             lb, ub = np.broadcast_arrays(np.atleast_1d(bounds.lb), np.atleast_1d(bounds.ub))
             pairs = np.column_stack([lb, ub]).astype(float)
         else:
-            pairs = np.array(bounds, dtype=float)
-    except (TypeError, ValueError):
+            pairs = _reals(bounds)
+    except (OverflowError, TypeError, ValueError):
         raise InvalidParameter("bounds", bounds, allowed) from None
     if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) == 0:
         raise InvalidParameter("bounds", f"of shape {pairs.shape}", allowed)
@@ -39,6 +39,14 @@ def box(bounds: Any, *, held: bool = False) -> tuple[Array, Array]:
     return pairs[:, 0].copy(), pairs[:, 1].copy()
 
 
+def _reals(values: Any) -> Array:
+    """A new array of real numbers; complex ones would lose a part without a word."""
+    found = np.array(values)
+    if found.dtype.kind in "cmMSU":
+        raise TypeError(f"values of type {found.dtype}")
+    return found.astype(float)
+
+
 def start_points(x0: Any, low: Array, high: Array, boundary: str) -> Array | None:
     """The points that a run is to start with, (m, D), inside the box if it is enforced."""
     if x0 is None:
@@ -46,8 +54,8 @@ def start_points(x0: Any, low: Array, high: Array, boundary: str) -> Array | Non
     D = len(low)
     allowed = f"one point of length {D}, or several, (m, {D}), of finite numbers"
     try:
-        points = np.atleast_2d(np.array(x0, dtype=float))
-    except (TypeError, ValueError):
+        points = np.atleast_2d(_reals(x0))
+    except (OverflowError, TypeError, ValueError):
         raise InvalidParameter("x0", x0, allowed) from None
     if points.ndim != 2 or points.shape[1] != D or not np.isfinite(points).all():
         raise InvalidParameter("x0", x0, allowed)

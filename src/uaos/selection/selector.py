@@ -237,8 +237,12 @@ class Selector:
                 f"operators has type {applied.dtype}; expected integers 0 to {self.n_operators - 1}"
             )
         try:
-            parents = np.asarray(parent_fitness, dtype=np.float64)
-            offspring = np.asarray(offspring_fitness, dtype=np.float64)
+            parents, offspring = np.asarray(parent_fitness), np.asarray(offspring_fitness)
+            for values in (parents, offspring):
+                if values.dtype.kind in "cmMSU":  # NumPy would make numbers of them
+                    raise TypeError(f"they have type {values.dtype}")
+            parents = parents.astype(np.float64, copy=False)
+            offspring = offspring.astype(np.float64, copy=False)
         except (TypeError, ValueError, OverflowError) as error:
             raise InvalidFeedback(f"fitness values must be numbers: {error}") from error
         if applied.ndim == 0:
