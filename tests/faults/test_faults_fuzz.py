@@ -46,16 +46,15 @@ def test_odd_arguments_of_minimize(times: int, count) -> None:
     names = ["method", "budget", "seed", "x0", "popsize", "vectorized", "callback", "target"]
     for _ in range(times):
         given = {name: draw.choice(ODD) for name in draw.sample(names, draw.choice([1, 1, 2]))}
-        # Never without an end: a budget of its own, unless the odd one is refused.
-        if not isinstance(given.get("budget"), int) or not 0 < given["budget"] < 10_000:
-            given.setdefault("budget", 60)
-        if given["budget"] in (2**70, 10**400, math.inf, 1e308):
+        # Never without an end: large budgets are allowed, but not waited for.
+        budget = given.setdefault("budget", 60)
+        if budget is None or (type(budget) in (int, float) and budget > 10_000):
             given["budget"] = 60
         bounds = draw.choice(ODD) if draw.random() < 0.2 else [(-5, 5)] * 2
         fun = draw.choice(ODD) if draw.random() < 0.1 else (lambda x: float(np.sum(x * x)))
         with contextlib.suppress(*ALLOWED, OverflowError):
             result = uaos.minimize(fun, bounds, **given)
-            assert result.nfev <= given["budget"]
+            assert 0 < result.nfev <= int(given["budget"])
     count("odd calls of minimize", times)
 
 
