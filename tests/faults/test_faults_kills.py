@@ -12,7 +12,7 @@ def kill_and_resume(command: list[str], folder: Path, times: int, took: float, s
     """Kill the command at random moments, again and again, then let it end; how often it died."""
     draw, deaths = random.Random(seed), 0
     for _ in range(times):
-        deaths += killed(command, folder, draw.uniform(0.1, 1.0) * took)
+        deaths += killed(command, folder, draw.uniform(0.1, 0.7) * took)
     code, _, err = finish(command, folder)
     assert code == 0, err
     assert "Traceback" not in err

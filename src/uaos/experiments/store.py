@@ -274,8 +274,9 @@ class Store(OpenStore):
         where = is_whole("runs") + ("" if method is None else " AND methods.name = ?")
         tables, columns = _JOINED, _COLUMNS
         if traces:
-            tables += " LEFT JOIN traces ON traces.run = runs.id"
-            where += f" AND (traces.run IS NULL OR {is_whole('traces')})"
+            # Every run has a trace, if only an empty one: one without has lost it.
+            tables += " JOIN traces ON traces.run = runs.id"
+            where += f" AND {is_whole('traces')}"
             columns += ", traces.data"
         return self._rows(
             f"SELECT {columns} FROM {tables} WHERE {where} ORDER BY {_ORDER}",
@@ -474,7 +475,7 @@ class Store(OpenStore):
         found = {}
         with reading(self.path):
             for number in map(int, runs):
-                data, whole = self._connection.execute(query, (number,)).fetchone() or (b"", True)
+                data, whole = self._connection.execute(query, (number,)).fetchone() or (b"", False)
                 if whole:
                     found[number] = unpack_trace(data)
         return found
@@ -516,6 +517,7 @@ class Store(OpenStore):
         wrong = f"NOT ({is_whole('runs')})"
         for table in REPEATABLE[1:]:
             wrong += f" OR id IN (SELECT run FROM {table} WHERE NOT ({is_whole(table)}))"
+        wrong += " OR id NOT IN (SELECT run FROM traces)"
         with self._transaction():
             return self._delete(wrong)
 

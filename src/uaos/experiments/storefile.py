@@ -191,7 +191,12 @@ def is_whole(table: str) -> str:
         f"CAST({table}.{name} AS BLOB)" if kind == "TEXT" else f"{table}.{name}"
         for name, kind in _layout().types[table].items()
     )
-    return f"row_checksum({', '.join(columns)}) = {table}.checksum"
+    texts = "".join(
+        f" AND typeof({table}.{name}) != 'blob'"
+        for name, kind in _layout().types[table].items()
+        if kind == "TEXT"
+    )
+    return f"(row_checksum({', '.join(columns)}) = {table}.checksum{texts})"
 
 
 def insert(
