@@ -137,7 +137,7 @@ def _verdicts(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> list[str]:
     said = []
     for (ours, theirs), p in zip(pairs, holm(raw), strict=True):
         ahead = (ours[:, None] < theirs).mean() - (ours[:, None] > theirs).mean()
-        word = "not told apart" if p >= ALPHA else "better" if ahead > 0 else "worse"
+        word = "no significant difference" if p >= ALPHA else "better" if ahead > 0 else "worse"
         said.append(f"{word} (p = {p:.2g})" if p < ALPHA else word)
     return said
 

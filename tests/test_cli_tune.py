@@ -299,7 +299,7 @@ def test_a_file_of_something_else_is_replaced_only_if_told(
         ("--status no.db", "no.db: there is no such file"),
         ("--status bench.db", "bench.db: the store of a benchmark"),
         ("--export-configspace a.txt", "allowed: a file that ends in .json"),
-        ("--export-irace note.txt", "folder is 'note.txt'; allowed: a folder, new or not"),
+        ("--export-irace note.txt", "folder is 'note.txt'; allowed: a folder, which may be new"),
     ],
 )
 def test_bad_input_ends_with_exit_code_2_and_a_clear_line(

@@ -1,7 +1,7 @@
-"""What can go wrong, by name.
+"""Exceptions.
 
-Every error of this package is a :class:`UaosError`. Each carries the offending thing as attributes,
-so that a program can act on it, and prints what was wrong, what is allowed and what to do.
+Every error of this package is a :class:`UaosError`. It carries what was wrong as attributes, so
+that a program can act on it; its message says what is wrong, what is expected and what to do.
 """
 
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 
 class UaosError(Exception):
-    """Base of every error that uaos raises on purpose."""
+    """Base class of all errors that uaos raises."""
 
 
 class InvalidParameter(UaosError, ValueError):
@@ -25,11 +25,11 @@ class InvalidParameter(UaosError, ValueError):
 
 
 class Missing(UaosError, ValueError):
-    """Something that is needed was not given, or is not there; the message says what."""
+    """Something required is missing; the message says what."""
 
 
 class UnknownName(UaosError, LookupError):
-    """A name that is not there; the message lists the near misses, or all that exist."""
+    """A name does not exist; the message lists similar names, or all that exist."""
 
     def __init__(self, kind: str, name: object, known: Iterable[str], *, hint: str = "") -> None:
         self.kind = kind
@@ -54,14 +54,14 @@ class NameClash(UaosError, ValueError):
 
 
 class InvalidFeedback(UaosError, ValueError):
-    """What was reported to a selector or optimiser does not fit; it was left as it was."""
+    """Feedback to a selector or optimizer is invalid; its state has not changed."""
 
 
 class InvalidFile(UaosError, ValueError):
-    """A saved file is corrupt, foreign, or written by a newer version."""
+    """A file is corrupt, has another format, or was written by a newer version."""
 
 
 def near_misses(name: str, known: Iterable[str]) -> tuple[str, ...]:
-    """The up to three known names closest to `name`, upper and lower case taken as equal."""
+    """Return up to three known names closest to `name`, ignoring case."""
     folded = {k.casefold(): k for k in known}
     return tuple(folded[m] for m in get_close_matches(name.casefold(), folded, n=3, cutoff=0.55))

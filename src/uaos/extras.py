@@ -6,7 +6,7 @@ from typing import Any
 
 from uaos.errors import UaosError
 
-# Module → (its library, the extra that brings it).
+# Module → (its library, the extra that installs it).
 _EXTRAS = {
     "cocoex": ("coco-experiment", "experiments"),
     "scipy": ("SciPy", "experiments"),
@@ -25,7 +25,7 @@ _EXTRAS = {
 
 
 class MissingExtra(UaosError, ImportError):
-    """An optional library is not installed; the message names the extra that brings it."""
+    """An optional library is not installed; the message names the extra that installs it."""
 
     def __init__(self, what: str, library: str, extra: str) -> None:
         self.library, self.extra = library, extra
@@ -36,7 +36,7 @@ class MissingExtra(UaosError, ImportError):
 
 
 def optional(module: str, what: str, library: str, extra: str) -> Any:
-    """The module, or :class:`MissingExtra`."""
+    """Import and return a module, or raise :class:`MissingExtra`."""
     try:
         return import_module(module)
     except ImportError:
@@ -44,7 +44,7 @@ def optional(module: str, what: str, library: str, extra: str) -> Any:
 
 
 def require(module: str, what: str, library: str, extra: str) -> None:
-    """Refuse with :class:`MissingExtra` what needs a module that is not installed."""
+    """Raise :class:`MissingExtra` if a module is not installed."""
     try:
         found = find_spec(module)
     except ImportError:
@@ -54,6 +54,6 @@ def require(module: str, what: str, library: str, extra: str) -> None:
 
 
 def missing_extra(error: ImportError, what: str) -> MissingExtra | None:
-    """The error for `what` if an import failed because an optional library is not installed."""
+    """Return the error for `what` if an import failed because an extra is not installed."""
     known = _EXTRAS.get((error.name or "").partition(".")[0])
     return MissingExtra(what, *known) if known else None

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and never in the place of another."""
+"""Write files atomically, and never over files that uaos did not write."""
 
 import contextlib
 import os
@@ -11,11 +11,11 @@ from uaos.errors import InvalidFile, InvalidParameter
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A place to write to, beside `path`, whose file then takes the place of what stood there.
+    """Yield a temporary path beside `path`, and move the file written there to `path` at the end.
 
-    If anything goes wrong before, what stood there stays, and nothing is left behind. The file is
-    on the disk before it takes its place: a power cut leaves the old one or the new one. Links are
-    followed, and what is no file (a device, a pipe) is written to as it is.
+    After an error the former file is unchanged and the temporary one is removed. The file is
+    flushed to disk before it is moved: a power cut leaves the old file or the new one. Links are
+    followed; devices and pipes are written to directly.
     """
     target = Path(path).resolve()
     special = target.exists() and not target.is_file()
@@ -33,11 +33,11 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
             part.unlink(missing_ok=True)
 
 
-#: What every file that uaos writes for people to read says near its beginning or end.
+#: Marks files that uaos wrote, near their beginning or end.
 MARK = "made with uaos"
 
 _STORE = b"SQLite format 3\x00"
-# Where the mark is looked for: text begins with it, other files have it in their metadata.
+# Where the mark is expected: text files begin with it, others have it in their metadata.
 _NEAR, _TEXT = 4096, (".md", ".markdown", ".txt", ".tex")
 
 
@@ -49,11 +49,10 @@ def check_output(
     columns: str = "",
     overwrite: bool = False,
 ) -> Path:
-    """Refuse a path that must not be written, before the work and not after it.
+    """Refuse a path that must not be written, before any work is done.
 
-    A new file may be written, and an earlier one that uaos wrote, which its mark shows; a CSV file
-    that has the same columns counts as such. An input and a store are never replaced; any other
-    file only with `overwrite`.
+    A new file may be written, and one that uaos wrote before: it has the mark or, as CSV, the same
+    columns. Inputs and stores are never replaced, other files only with `overwrite`.
 
     Parameters
     ----------
@@ -62,7 +61,7 @@ def check_output(
     inputs
         Files that the command reads.
     suffixes
-        Those that the output may have; any if empty.
+        Suffixes that the output may have; any if empty.
     columns
         The first line of a CSV file.
     overwrite
@@ -102,10 +101,10 @@ def _is_ours(place: Path, content: bytes, columns: str) -> bool:
 
 
 def check_folder(path: str | os.PathLike[str]) -> Path:
-    """Refuse a path that is no folder and cannot become one."""
+    """Refuse a path that exists and is not a folder."""
     place = Path(path)
     if place.exists() and not place.is_dir():
-        raise InvalidParameter("folder", str(place), "a folder, new or not")
+        raise InvalidParameter("folder", str(place), "a folder, which may be new")
     return place
 
 

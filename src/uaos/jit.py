@@ -1,4 +1,4 @@
-"""Numba's compiler, with a folder for what it compiled wherever there is one to write to."""
+"""Numba's compiler, with a cache folder that can be written to."""
 
 import os
 import tempfile
@@ -11,16 +11,16 @@ from numba.misc import appdirs
 
 __all__ = ["njit"]
 
-# Made by numba as it is imported, unknown to mypy.
+# Set when numba is imported, so mypy does not know it.
 _settings: Any = config
 
 
 def keep_somewhere() -> None:
-    """Give numba a folder of ours if it would find none, for it refuses to work without.
+    """Set a cache folder if numba would not find one, because it fails without.
 
-    It looks beside the source and in the user's cache; on clusters and in containers both may be
-    read-only. What is kept there is code, so the folder must be the user's own. The processes that
-    this one starts use the same.
+    Numba looks beside the source and in the user's cache; on clusters and in containers both may be
+    read-only. The folder holds code, so nobody but the user may write to it. Child processes use
+    the same folder.
     """
     if _settings.CACHE_DIR or any(map(_writable, usual_folders())):
         return
@@ -31,7 +31,7 @@ def keep_somewhere() -> None:
 
 
 def usual_folders() -> tuple[Path, Path]:
-    """Where numba looks for a place by itself."""
+    """Return the folders in which numba caches by default."""
     user_cache: str = appdirs.user_cache_dir("numba", False)  # type: ignore[no-untyped-call]
     return Path(__file__).parent / "__pycache__", Path(user_cache)
 
@@ -46,7 +46,7 @@ def _writable(folder: Path) -> bool:
 
 
 def _own(folder: Path) -> bool:
-    """Whether nobody else may write there, or put something in its place."""
+    """Return whether only the user can write to or replace the folder."""
     found = folder.lstat()
     return found.st_uid == _user() and not (folder.is_symlink() or found.st_mode & 0o077)
 

@@ -1,4 +1,4 @@
-"""Parameters, declared once.
+"""Declaration of parameters.
 
 A parameter is declared on a dataclass field, by :func:`real`, :func:`integer` or :func:`choice`::
 
@@ -6,8 +6,8 @@ A parameter is declared on a dataclass field, by :func:`real`, :func:`integer` o
     class WeightedSum(Quality):
         delta: float = real(0, 1, default=0.6, symbol="δ", doc="weight of the new reward")
 
-The declaration is the one source for validation, command-line help, the tables of the
-documentation and every tuner's search space. `low` and `high` bound the search of a tuner; where a
+Validation, command-line help, the tables of the documentation and the search spaces of tuners are
+all derived from the declaration. `low` and `high` bound the search of a tuner; where a
 value outside them still makes sense when set by hand, `allowed` gives the wider interval.
 """
 
@@ -29,7 +29,7 @@ Value = float | int | str
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """What all parameters have: a default, the symbol used in equations, and a meaning."""
+    """Base class of parameters: default, symbol in equations, description."""
 
     default: Value
     symbol: str = ""
@@ -39,12 +39,12 @@ class Parameter:
 
     @property
     def range(self) -> str:
-        """The values a tuner may try, as text."""
+        """The values a tuner may try, as a string."""
         raise NotImplementedError
 
     @property
     def allowed(self) -> str:
-        """The values that are accepted, as text."""
+        """The values that are accepted, as a string."""
         return self.range
 
     def check(self, value: object, name: str, owner: str = "") -> Value:
@@ -150,9 +150,9 @@ class Choice(Parameter):
 
 
 def per_operator(text: str) -> Fraction | None:
-    """The share s of a string `s/K`: a value that depends on the number of operators, or None.
+    """Return the share s of a string `s/K`, where K is the number of operators, or None.
 
-    It is exact, so that 0.54/K for nine operators is 0.06 to the last bit.
+    It is exact: 0.54/K for nine operators is 0.06 to the last bit.
     """
     match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*/\s*K\s*", text)
     return Fraction(match[1]) if match else None
@@ -174,7 +174,7 @@ def real(
     """Declare a real parameter on a dataclass field.
 
     `bound` names an upper limit set by the number of operators K; such a parameter may also be
-    given as a share of it, as the text "0.2/K".
+    given as a share of it, as the string "0.2/K".
     """
     hard_low, hard_high = allowed or (low, high)
     return _field(
@@ -195,7 +195,7 @@ def integer(
     symbol: str = "",
     doc: str = "",
 ) -> Any:
-    """Declare a whole-number parameter on a dataclass field."""
+    """Declare an integer parameter on a dataclass field."""
     hard_low, hard_high = allowed or (low, high)
     return _field(
         Integer(
@@ -224,7 +224,7 @@ def _field(parameter: Parameter) -> Any:
 
 
 def parameters(owner: Any) -> dict[str, Parameter]:
-    """The parameters declared on a dataclass (or an instance of one), by field name."""
+    """Return the parameters declared on a dataclass or an instance of one, by field name."""
     return {
         f.name: f.metadata["parameter"]
         for f in dataclasses.fields(owner)
@@ -240,7 +240,7 @@ def known_only(names: Iterable[str], known: Mapping[str, object], owner: str) ->
 
 
 def check_fields(instance: Any, owner: str) -> None:
-    """Check every declared field of a frozen dataclass, and store it as its declared type."""
+    """Check every declared field of a frozen dataclass and convert it to its declared type."""
     for name, parameter in parameters(type(instance)).items():
         value = parameter.check(getattr(instance, name), name, owner)
         object.__setattr__(instance, name, value)

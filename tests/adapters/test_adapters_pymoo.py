@@ -365,9 +365,9 @@ class OwnMating(Mating):
     [
         (lambda: adaptive(PSO(), crossover=[SBX(), UX()]), "algorithm is 'PSO'"),
         (lambda: adaptive(GA(mating=OwnMating(None, SBX(), PM()))), "algorithm is 'GA'"),
-        (lambda: adaptive(GA(), variant=VARIANTS), "give crossover= and mutation="),
-        (lambda: adaptive(DE(), mutation=[PM()]), "give variant="),
-        (lambda: adaptive(DE(), variant=["rand/1/bin"]), 'a text as "DE/rand/1/bin"'),
+        (lambda: adaptive(GA(), variant=VARIANTS), "use crossover= and mutation="),
+        (lambda: adaptive(DE(), mutation=[PM()]), "use variant="),
+        (lambda: adaptive(DE(), variant=["rand/1/bin"]), 'a string such as "DE/rand/1/bin"'),
         (lambda: adaptive(DE(), variant=["DE/rnd/1/bin"]), "selection of variant .* is 'rnd'"),
         (lambda: ga(crossover=[]), "one or more"),
         (lambda: de(variant=[]), "one or more"),

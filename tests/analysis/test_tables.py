@@ -297,7 +297,7 @@ def test_the_command_filters_methods_and_functions(run: Callable[..., Done], sto
         (["--functions", "x"], "unknown function 'x'"),
         (["--methods", "JAED"], "did you mean 'JADE'"),
         (["--archive", "HCAM"], "did you mean 'HCMA'"),
-        (["--csv", "{store}"], "a folder, new or not"),
+        (["--csv", "{store}"], "a folder, which may be new"),
         (["--markdown", "no/such/folder.md"], "a file in a folder that exists"),
         (["--markdown", "a.pdf"], "a file that ends in .md, .markdown or .txt"),
         (["--markdown", "{here}/notes.md"], "this one was not written by uaos"),

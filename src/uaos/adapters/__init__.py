@@ -1,18 +1,18 @@
 """Adaptive operator selection inside other libraries' algorithms: pymoo, ALNS and DEAP.
 
-`uaos.adapters.pymoo`, `uaos.adapters.alns` and `uaos.adapters.deap` each import their host library,
-and say which extra brings it; this package alone imports none of them.
+`uaos.adapters.pymoo`, `uaos.adapters.alns` and `uaos.adapters.deap` each import their host library
+and name the extra that installs it; this package imports none of them.
 
-What a method learns from is the same everywhere, and kept in one place (`credit`). A *slot* is a
-place of the algorithm where one of several operators is applied (crossover, mutation, destroy …);
-each slot has a selector of its own. One offspring is one application of one operator of each slot
-that had a part in it, and every one of them gets the credit for the whole:
+Credit is assigned in the same way everywhere (module `credit`). A *slot* is a step of the algorithm
+at which one of several operators is applied (crossover, mutation, destroy, …); each slot has its
+own selector. An offspring counts as one application of one operator in each slot involved, and each
+of them is credited with the full improvement:
 
-- **fitness** is as the host compares it, smaller is better; what is maximised is negated.
-- **parent**: of several parents, the best one. An operator is credited with what it added.
-- **offspring**: an operator that makes several in one go has been applied several times.
+- **fitness**: as the host compares it, smaller is better; maximized objectives are negated.
+- **parent**: the best of several parents.
+- **offspring**: an operator that makes several at once has been applied several times.
 - **failures**: an offspring that is infeasible, or whose fitness is NaN or infinite, is a failed
-  application. So is a duplicate that the host throws away unevaluated: the operator made nothing.
-- **not counted**: offspring that are never evaluated for reasons that are not the operator's, as
-  those in excess of a full generation, or the second child that DEAP's varOr drops.
+  application. So is a duplicate that the host discards unevaluated.
+- **not counted**: offspring that are not evaluated for other reasons, such as those in excess of a
+  full generation, or the second child that DEAP's varOr drops.
 """

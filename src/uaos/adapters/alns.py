@@ -1,4 +1,4 @@
-"""ALNS: a selection scheme for destroy and repair operators that learns by any method.
+"""ALNS: an adaptive selection scheme for destroy and repair operators.
 
     select = RouletteWheel([25, 5, 1, 0], 0.8, num_destroy=3, num_repair=2)
 
@@ -7,7 +7,7 @@ becomes
     from uaos.adapters.alns import AdaptiveSelect
     select = AdaptiveSelect(num_destroy=3, num_repair=2)
 
-and works with every acceptance and stopping criterion of the package.
+and works with every acceptance and stopping criterion of ALNS.
 """
 
 from collections.abc import Mapping
@@ -28,20 +28,32 @@ except ImportError as error:
 
 
 class AdaptiveSelect(OperatorSelectionScheme):
-    """Selects pairs of a destroy and a repair operator by a method of adaptive operator selection.
+    """Select pairs of a destroy and a repair operator adaptively.
 
-    One selector learns over the allowed pairs; with `independent`, one over the destroy operators
-    and one over the repair operators (where the coupling matrix forbids pairs: one for each set of
-    repair operators that a destroy operator allows). `method` is one for all slots, or a mapping
-    from "pair", or "destroy" and "repair", to methods. `segment` iterations make one generation in
-    the sense of the method. `budget`, a number of iterations, is for methods that change towards
-    the end of a run.
+    Parameters
+    ----------
+    num_destroy, num_repair : int
+        Numbers of operators.
+    op_coupling : array_like, shape (num_destroy, num_repair), optional
+        Which pairs are allowed; all by default.
+    method : Method, str, path, or mapping
+        One method for all slots, or a mapping from "pair", or "destroy" and "repair", to methods.
+    independent : bool
+        Use one selector for the destroy operators and one for the repair operators (where the
+        coupling matrix forbids pairs: one for each set of repair operators that a destroy operator
+        allows), instead of one selector for the allowed pairs.
+    segment : int
+        Iterations that make one generation of the method.
+    budget : int, optional
+        Number of iterations, for methods that change towards the end of a run.
 
-    The parent is the current solution when the pair is chosen, the offspring the candidate: the two
-    objectives say more than the outcome, which is not used. The candidate's objective is read after
-    the package's callbacks, so what a local search in `on_best` adds is credited to the pair. All
-    random numbers come from the generator of the call. Several calls of `iterate` with one scheme
-    go on learning, as they do with the package's own schemes.
+    Notes
+    -----
+    The parent is the current solution when the pair is chosen, the offspring is the candidate. The
+    outcome (best, better, accepted, rejected) is not used, as the two objectives say more. The
+    candidate's objective is read after the callbacks of ALNS, so the pair is also credited with the
+    effect of a local search in `on_best`. All random numbers come from the generator of the call.
+    Further calls of `iterate` with the same scheme continue learning, as with the schemes of ALNS.
     """
 
     def __init__(
@@ -76,7 +88,7 @@ class AdaptiveSelect(OperatorSelectionScheme):
         self.credit = Credit(slots, method, float, budget)
 
     def __call__(self, rng: np.random.Generator, best: Any, curr: Any) -> tuple[int, int]:
-        """The pair to apply to the current solution."""
+        """Return the pair to apply to the current solution."""
         self.credit.follow(rng)
         self._current = float(curr.objective())
         if not self._repairs:
@@ -86,7 +98,7 @@ class AdaptiveSelect(OperatorSelectionScheme):
         return destroy, allowed[int(self.credit.choose(slot)[0])]
 
     def update(self, candidate: Any, d_idx: int, r_idx: int, outcome: Any) -> None:
-        """Learn what came of a pair."""
+        """Learn from the outcome of a pair."""
         if self._current is None:
             raise InvalidFeedback("update came before a pair was chosen; call the scheme first")
         if not self.op_coupling[d_idx, r_idx]:
@@ -102,9 +114,9 @@ class AdaptiveSelect(OperatorSelectionScheme):
 
 
 def _repair_slots(coupling: NDArray[np.bool_]) -> list[tuple[str, list[int]]]:
-    """For each destroy operator, a slot of the repair operators that it allows, and these.
+    """Return, for each destroy operator, the slot of its allowed repair operators, and these.
 
-    Destroy operators that allow the same ones share a slot, so that without coupling there is one.
+    Destroy operators that allow the same ones share a slot: without coupling there is one slot.
     """
     allowed = [tuple(np.flatnonzero(row).tolist()) for row in coupling]
     distinct = list(dict.fromkeys(allowed))

@@ -1,7 +1,7 @@
-"""Credit: which operators were applied to whom, and what came of it.
+"""Credit assignment: which operators were applied to which parents, with which outcome.
 
-The bookkeeping that the hosts have in common. An adapter asks which operator to apply, notes the
-application, and settles when the host has evaluated the offspring.
+The bookkeeping that all hosts share. An adapter asks which operator to apply, notes the
+application, and settles it when the host has evaluated the offspring.
 """
 
 import os
@@ -18,7 +18,7 @@ from uaos.params import known_only
 from uaos.selection.method import Method
 from uaos.selection.selector import Selector
 
-#: The method that adapts where none is named; docs/adapters.md says why.
+#: The default method; docs/adapters.md says why.
 DEFAULT = "SaDE"
 
 #: A method, its name in the catalogue, or a TOML file.
@@ -27,9 +27,9 @@ MethodLike = Method | str | os.PathLike[str]
 
 @dataclass
 class Application:
-    """The operators on the way from one parent to one offspring: pairs of slot and number.
+    """The operators that led from one parent to one offspring: pairs of slot and number.
 
-    `offspring` is the host's own object, whose fitness is asked for when it is known.
+    `offspring` is the host's object; its fitness is read once it is known.
     """
 
     offspring: Any
@@ -38,9 +38,9 @@ class Application:
 
 
 class Slot:
-    """A place of an algorithm where one of several operators is applied, with its selector.
+    """A step of an algorithm at which one of several operators is applied, with its selector.
 
-    Where there is a single operator, there is nothing to select and nothing to learn.
+    A slot with a single operator has no selector.
     """
 
     def __init__(self, names: Sequence[str], method: Method, budget: int | None) -> None:
@@ -50,7 +50,7 @@ class Slot:
         self.start(np.random.default_rng())
 
     def start(self, rng: np.random.Generator) -> None:
-        """Forget what was learnt, and draw from `rng`."""
+        """Reset what was learned, and draw from `rng`."""
         self.counts = np.zeros(len(self.names), dtype=np.int64)
         self.selector = self._selector(rng)
 
@@ -60,7 +60,7 @@ class Slot:
         return self.method.selector(len(self.names), seed=rng, budget=self.budget)
 
     def choose(self, n: int) -> NDArray[np.int64]:
-        """The operators of the next `n` applications."""
+        """Return the operators of the next `n` applications."""
         if self.selector is None:
             return np.zeros(n, dtype=np.int64)
         return self.selector.select(n)
@@ -74,31 +74,39 @@ class Slot:
             self.selector.update(operators, parents, offspring)
 
     def __getstate__(self) -> dict[str, Any]:
-        """A selector at work holds compiled equations, which cannot be pickled: its state can.
+        """Replace the selector, which holds compiled functions, by its state.
 
-        The generator goes as the object it is, so that copying a whole algorithm keeps it shared.
+        The generator is kept as an object, so that it stays shared in a copied algorithm.
         """
         state = self.__dict__.copy()
         selector = state.pop("selector")
-        state["at_work"] = None if selector is None else (selector.rng, selector.state())
+        state["selector_state"] = None if selector is None else (selector.rng, selector.state())
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        at_work = state.pop("at_work")
+        selector_state = state.pop("selector_state")
         self.__dict__.update(state)
         self.selector = None
-        if at_work is not None:
-            rng, learnt = at_work
+        if selector_state is not None:
+            rng, learned = selector_state
             self.selector = self.method.selector(len(self.names), seed=rng, budget=self.budget)
-            self.selector.restore(learnt)
+            self.selector.restore(learned)
 
 
 class Credit:
     """The slots of an algorithm, and the applications whose outcome is not known yet.
 
-    `slots` gives the names of each slot's operators. `method` is one for all slots, or a mapping
-    from slots to methods. `fitness` tells the fitness of an offspring, smaller being better: inf if
-    it failed, None if it has not been evaluated.
+    Parameters
+    ----------
+    slots : mapping of str to sequence of str
+        The names of the operators of each slot.
+    method : Method, str, path, or mapping
+        One method for all slots, or a mapping from slots to methods.
+    fitness : callable
+        Returns the fitness of an offspring, smaller is better; inf if it failed, None if it has not
+        been evaluated.
+    budget : int, optional
+        Number of applications, for methods that change towards the end of a run.
     """
 
     def __init__(
@@ -119,14 +127,14 @@ class Credit:
         self.rng: np.random.Generator | None = None
 
     def start(self, rng: np.random.Generator) -> None:
-        """Begin a run: forget what was learnt and what is pending, and draw from `rng`."""
+        """Start a run: reset what was learned and what is pending, and draw from `rng`."""
         self.pending = []
         self.rng = rng
         for slot in self.slots.values():
             slot.start(rng)
 
     def follow(self, rng: np.random.Generator) -> None:
-        """Draw from `rng` from now on, and keep what was learnt."""
+        """Draw from `rng` from now on, and keep what was learned."""
         if self.rng is None:
             self.start(rng)
         elif self.rng is not rng:
@@ -136,7 +144,7 @@ class Credit:
                     slot.selector.rng = rng
 
     def choose(self, slot: str, n: int = 1) -> NDArray[np.int64]:
-        """The operators of the next `n` applications in a slot."""
+        """Return the operators of the next `n` applications in a slot."""
         return self.slots[slot].choose(n)
 
     def note(self, offspring: Any, parent: float, *operators: tuple[str, int]) -> Application:
@@ -146,30 +154,30 @@ class Credit:
         return application
 
     def settle(self) -> None:
-        """Learn from what was noted: one generation. What has not been evaluated is forgotten."""
+        """Learn from the noted applications as one generation; drop those not evaluated."""
         settled, self.pending = self.pending, []
-        learnt: dict[str, list[tuple[int, float, float]]] = {slot: [] for slot in self.slots}
+        learned: dict[str, list[tuple[int, float, float]]] = {slot: [] for slot in self.slots}
         for application in settled:
             outcome = self._fitness(application.offspring)
             if outcome is not None:
                 for slot, operator in application.operators:
-                    learnt[slot].append((operator, application.parent, outcome))
-        for slot, rows in learnt.items():
+                    learned[slot].append((operator, application.parent, outcome))
+        for slot, rows in learned.items():
             if rows:
                 self.slots[slot].learn(*zip(*rows, strict=True))
 
     def known(self, application: Application) -> bool:
-        """Whether the offspring of an application has been evaluated."""
+        """Return whether the offspring of an application has been evaluated."""
         return self._fitness(application.offspring) is not None
 
     @property
     def selectors(self) -> dict[str, Selector]:
-        """The selectors at work, by slot; slots with a single operator have none."""
+        """The selectors by slot; slots with a single operator have none."""
         return {s: slot.selector for s, slot in self.slots.items() if slot.selector is not None}
 
     @property
     def probabilities(self) -> dict[str, dict[str, float]]:
-        """The chance of each operator of each slot, by name."""
+        """The probability of each operator of each slot, by name."""
         shown = {}
         for name, slot in self.slots.items():
             chances = [1.0] if slot.selector is None else slot.selector.probabilities.tolist()
@@ -178,7 +186,7 @@ class Credit:
 
     @property
     def counts(self) -> dict[str, dict[str, int]]:
-        """How many applications of each operator of each slot came to an outcome, by name."""
+        """The number of evaluated applications of each operator of each slot, by name."""
         counts = {name: slot.counts.copy() for name, slot in self.slots.items()}
         for application in filter(self.known, self.pending):
             for slot, operator in application.operators:
@@ -190,7 +198,7 @@ class Credit:
 
 
 def resolved(method: MethodLike) -> Method:
-    """The method that was meant."""
+    """Return the method that a name, a file or a method stands for."""
     if isinstance(method, Method):
         return method
     if isinstance(method, str | os.PathLike):
@@ -200,12 +208,12 @@ def resolved(method: MethodLike) -> Method:
 
 
 def best(fitness: Sequence[float | None]) -> float:
-    """The best of several parents; inf if none has a finite fitness."""
+    """Return the best fitness of several parents; inf if none is finite."""
     return min((f for f in fitness if f is not None and np.isfinite(f)), default=np.inf)
 
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:
-    """Names to tell the operators apart: the second SBX becomes "SBX 2"."""
+    """Make the names of operators unique: the second SBX becomes "SBX 2"."""
     if not names:
         raise InvalidParameter("operators", list(names), "one or more; two or more to select from")
     seen: dict[str, int] = {}

@@ -3,13 +3,13 @@
     toolbox.register("mate", tools.cxTwoPoint)
     toolbox.register("mutate", tools.mutFlipBit, indpb=0.05)
 
-becomes, with each operator registered under a name of its own,
+becomes, with each operator registered under its own name,
 
     from uaos.adapters.deap import adaptive
     variation = adaptive(toolbox, mate=["one_point", "two_point"], mutate=["flip", "shuffle"])
 
-DEAP's varAnd, varOr, eaSimple, eaMuPlusLambda and eaMuCommaLambda, and loops like them, then run as
-they are: they take their operators from the toolbox.
+DEAP's varAnd, varOr, eaSimple, eaMuPlusLambda and eaMuCommaLambda, and similar loops, take their
+operators from the toolbox and need no change.
 """
 
 import math
@@ -41,11 +41,23 @@ def adaptive(
     method: MethodLike | Mapping[str, MethodLike] = DEFAULT,
     budget: int | None = None,
 ) -> "Variation":
-    """Register `mate` and `mutate` that choose among operators, and return what they learn.
+    """Register adaptive `mate` and `mutate` operators in a toolbox.
 
-    A slot that is not given keeps the operator that the toolbox has. `method` is one for both slots
-    or a mapping as `{"mate": "SaDE", "mutate": "RecPM"}`. `budget`, a number of offspring, is for
-    methods that change towards the end of a run.
+    Parameters
+    ----------
+    toolbox : deap.base.Toolbox
+    mate, mutate : sequence of callable or str, optional
+        Operators to choose from, or their names in the toolbox. A slot that is not given keeps the
+        operator of the toolbox.
+    method : Method, str, path, or mapping
+        One method for both slots, or a mapping such as ``{"mate": "SaDE", "mutate": "RecPM"}``.
+    budget : int, optional
+        Number of offspring, for methods that change towards the end of a run.
+
+    Returns
+    -------
+    Variation
+        What is learned, in its attribute `credit`.
     """
     slots: dict[str, list[Callable[..., Any]]] = {}
     names: dict[str, list[str]] = {}
@@ -62,11 +74,11 @@ def adaptive(
 
 
 class Variation:
-    """The operators of a toolbox, chosen and credited.
+    """Adaptive operators of a toolbox.
 
-    The selectors are seeded from Python's `random`, as everything in DEAP: after `random.seed` a
-    run repeats, provided that it begins with a new :func:`adaptive` or with :meth:`restart`. In a
-    checkpoint, `credit` belongs beside the population and the random state; assign it to go on.
+    The selectors are seeded from Python's `random`, like everything in DEAP: after `random.seed` a
+    run is repeatable if it starts with a new :func:`adaptive` or with :meth:`restart`. In a
+    checkpoint, store `credit` beside the population and the random state, and assign it to resume.
     """
 
     def __init__(self, operators: Mapping[str, list[Callable[..., Any]]], credit: Credit) -> None:
@@ -77,7 +89,7 @@ class Variation:
 
     @property
     def credit(self) -> Credit:
-        """What was learnt; up to date once the offspring are evaluated."""
+        """What was learned; up to date once the offspring are evaluated."""
         self._catch_up()
         return self._credit
 
@@ -86,18 +98,18 @@ class Variation:
         self._credit, self._of = credit, {}
 
     def restart(self) -> None:
-        """Forget what was learnt: a new run begins."""
+        """Reset what was learned, to start a new run."""
         self._of = {}
         # Where there is nothing to select, DEAP's own sequence of random numbers is left alone.
         seed = random.getrandbits(64) if self._credit.selectors else 0
         self._credit.start(np.random.default_rng(seed))
 
     def mate(self, *parents: Any) -> tuple[Any, ...]:
-        """Offspring of the parents, by the operator whose turn it is; their fitness is deleted."""
+        """Return offspring of the parents by the selected operator, without fitness."""
         return self._vary("mate", parents)
 
     def mutate(self, parent: Any) -> tuple[Any, ...]:
-        """The individual, changed by the operator whose turn it is; its fitness is deleted."""
+        """Return the individual changed by the selected operator, without fitness."""
         return self._vary("mutate", (parent,))
 
     def _vary(self, slot: str, parents: tuple[Any, ...]) -> tuple[Any, ...]:

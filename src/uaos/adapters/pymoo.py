@@ -1,4 +1,4 @@
-"""pymoo: genetic algorithms that choose among crossovers and mutations, DE among variants.
+"""pymoo: adaptive crossovers and mutations in genetic algorithms, adaptive variants in DE.
 
     algorithm = GA(pop_size=100, crossover=SBX(), mutation=PM())
 
@@ -7,8 +7,8 @@ becomes
     from uaos.adapters.pymoo import adaptive
     algorithm = adaptive(GA(pop_size=100), crossover=[SBX(), UX(), PCX()], mutation=[PM(), BFM()])
 
-and runs under `minimize` or ask and tell, with seeds, callbacks, history and checkpoints as before:
-the selectors draw from the algorithm's random state and are copied and pickled with it.
+and runs with `minimize` or ask and tell, with seeds, callbacks, history and checkpoints as before:
+the selectors use the algorithm's random state and are copied and pickled with it.
 """
 
 import math
@@ -45,13 +45,26 @@ def adaptive(
     method: Methods = DEFAULT,
     budget: int | None = None,
 ) -> Algorithm:
-    """Make an algorithm choose its operators, and return it.
+    """Make an algorithm choose its operators adaptively.
 
-    A genetic algorithm takes lists of crossovers and of mutations; what is not given stays as it
-    is. Differential evolution takes a list of variants, `Variant` objects or texts as
-    "DE/rand/1/bin", which take F, CR and the rest from the algorithm's own. `method` is one for all
-    slots, or a mapping as `{"crossover": "SaDE", "mutation": "RecPM"}`. `budget`, a number of
-    offspring, is for methods that change towards the end of a run.
+    Parameters
+    ----------
+    algorithm
+        An algorithm with pymoo's Mating (such as GA) or Variant (such as DE).
+    crossover, mutation : list of operators, optional
+        For genetic algorithms: operators to choose from. What is not given stays as it is.
+    variant : list of Variant or str, optional
+        For differential evolution: variants to choose from. Strings such as "DE/rand/1/bin" take F,
+        CR and the other settings from the algorithm's variant.
+    method : Method, str, path, or mapping
+        One method for all slots, or a mapping such as
+        ``{"crossover": "SaDE", "mutation": "RecPM"}``.
+    budget : int, optional
+        Number of offspring, for methods that change towards the end of a run.
+
+    Returns
+    -------
+    The same algorithm.
     """
     mating = getattr(algorithm, "mating", None)
     if isinstance(mating, Variant | AdaptiveVariant):
@@ -72,7 +85,7 @@ def adaptive(
             n_max_iterations=mating.n_max_iterations,
         )
     else:
-        allowed = "an algorithm with pymoo's Mating (as GA) or Variant (as DE)"
+        allowed = "an algorithm with pymoo's Mating (such as GA) or Variant (such as DE)"
         raise InvalidParameter("algorithm", type(algorithm).__name__, allowed)
     algorithm.mating = made  # type: ignore[attr-defined]
     return algorithm
@@ -81,9 +94,8 @@ def adaptive(
 class AdaptiveMating(Mating):
     """pymoo's mating with a crossover chosen for each mating and a mutation for each offspring.
 
-    The parents of a mating are selected as always; a crossover that needs fewer of them than
-    another takes the first ones. With one crossover and one mutation it is pymoo's own mating, to
-    the last bit.
+    Parents are selected as usual; a crossover that needs fewer of them than another takes the
+    first ones. With one crossover and one mutation it equals pymoo's mating bit for bit.
     """
 
     def __init__(
@@ -104,13 +116,13 @@ class AdaptiveMating(Mating):
 
     @property
     def credit(self) -> Credit:
-        """What was learnt; up to date once the offspring are evaluated."""
+        """What was learned; up to date once the offspring are evaluated."""
         return _up_to_date(self._credit)
 
     def do(
         self, problem: Any, pop: Any, n_offsprings: int, random_state: Any = None, **kwargs: Any
     ) -> Any:
-        """Learn from the last offspring, and make the next."""
+        """Learn from the last offspring, and make the next ones."""
         rng = _begin(self._credit, problem, random_state)
         off = super().do(problem, pop, n_offsprings, random_state=rng, **kwargs)
         kept = {id(individual) for individual in off}
@@ -173,9 +185,8 @@ class AdaptiveMating(Mating):
 class AdaptiveVariant(InfillCriterion):
     """Differential evolution's mating with a variant chosen for each target vector.
 
-    The parent of an offspring is its target. Each variant that is chosen at all makes offspring for
-    every target, of which those are taken that were to be its own: a variant sees the whole
-    population, and pymoo's variants make whole generations.
+    The parent of an offspring is its target. pymoo's variants make whole generations, so each
+    selected variant makes offspring for every target, and those assigned to it are used.
     """
 
     def __init__(
@@ -188,13 +199,13 @@ class AdaptiveVariant(InfillCriterion):
 
     @property
     def credit(self) -> Credit:
-        """What was learnt; up to date once the offspring are evaluated."""
+        """What was learned; up to date once the offspring are evaluated."""
         return _up_to_date(self._credit)
 
     def do(
         self, problem: Any, pop: Any, n_offsprings: int, random_state: Any = None, **kwargs: Any
     ) -> Any:
-        """Learn from the last offspring, and make the next."""
+        """Learn from the last offspring, and make the next ones."""
         rng = _begin(self._credit, problem, random_state)
         chosen = self._credit.choose("variant", n_offsprings)
         off = Population.empty(n_offsprings)
@@ -209,7 +220,7 @@ class AdaptiveVariant(InfillCriterion):
 
 
 class _Failing(DuplicateElimination):
-    """Duplicate elimination that marks what it drops as failed: its operators made nothing."""
+    """Duplicate elimination that marks what it drops as failed."""
 
     def __init__(self, eliminate: Any) -> None:
         super().__init__()
@@ -229,14 +240,14 @@ class _Failing(DuplicateElimination):
 
 
 def _fitness(individual: Any) -> float | None:
-    """The objective of a feasible individual, inf for an infeasible one, None before evaluation."""
+    """Return the objective, inf if infeasible, None before evaluation."""
     if individual.F is None or len(individual.F) == 0:
         return None
     return float(individual.F[0]) if individual.feas else math.inf
 
 
 def _begin(credit: Credit, problem: Any, random_state: Any) -> np.random.Generator:
-    """Learn from the last generation; in a new run, which has a new random state, start afresh."""
+    """Learn from the last generation, or start anew in a new run, which has a new random state."""
     if problem.n_obj != 1:
         raise InvalidParameter(
             "n_obj", problem.n_obj, "1: operators are credited with a single objective",
@@ -257,9 +268,9 @@ def _up_to_date(credit: Credit) -> Credit:
 
 
 def _as_others(parents: Any, matings: int) -> Any:
-    """What NoCrossover hands back, made as other crossovers make it.
+    """Copy what NoCrossover returns, in the order of other crossovers.
 
-    It returns the parents themselves, mating by mating; a mutation would change them in place.
+    It returns the parents themselves, mating by mating, which a mutation would change in place.
     """
     copies = Population.new("X", parents.get("X"))
     return copies.reshape(matings, -1).T.ravel()
@@ -272,7 +283,7 @@ def _listed(operators: Any) -> list[Any]:
 def _refuse(*, instead: str, **given: Any) -> None:
     for name, value in given.items():
         if value is not None:
-            raise InvalidParameter(name, value, f"nothing for this algorithm; give {instead}")
+            raise InvalidParameter(name, value, f"no value for this algorithm; use {instead}")
 
 
 def _variant(given: Any, own: Any) -> Any:
@@ -280,7 +291,7 @@ def _variant(given: Any, own: Any) -> Any:
         return given
     parts = given.split("/")
     if len(parts) != 4 or parts[0] != "DE" or not parts[2].isdigit():
-        raise InvalidParameter("variant", given, 'a text as "DE/rand/1/bin", or a Variant')
+        raise InvalidParameter("variant", given, 'a string such as "DE/rand/1/bin", or a Variant')
     variant = deepcopy(own)
     values = (parts[1], int(parts[2]), parts[3])
     for name, value in zip(("selection", "n_diffs", "crossover"), values, strict=True):
@@ -292,7 +303,7 @@ def _variant(given: Any, own: Any) -> Any:
 
 
 def _variant_name(variant: Any) -> str:
-    """As "DE/rand/1/bin"; the class of one that is not pymoo's."""
+    """Return a name such as "DE/rand/1/bin", or the class name of a custom variant."""
     if not isinstance(variant, Variant):
         return type(variant).__name__
     parts = (variant.selection, variant.n_diffs, variant.crossover)

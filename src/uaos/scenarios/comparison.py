@@ -1,4 +1,4 @@
-"""Methods in a scenario, side by side: all of them meet the same ranks and the same rewards."""
+"""Compare methods in a scenario: all are given the same ranks and rewards."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 #: References shown beside the methods: uniform choice, and always the best operator.
 REFERENCES = ("uniform", "oracle")
 
-# Repetitions drawn and played at a time. Their random numbers depend on it, their results do not
-# depend on who plays them.
+# Repetitions drawn and run at a time. Their random numbers depend on it, but not on the process
+# that runs them.
 _BLOCK = 10
 
 
@@ -30,8 +30,8 @@ _BLOCK = 10
 class ScenarioResult:
     """The outcome: for each method the ranks of the operators it chose, 0 being the best.
 
-    `ranks[name]` is (repetitions, steps). Beside the methods stand uniform choice and the oracle,
-    which always takes the best operator.
+    `ranks[name]` is (repetitions, steps). Uniform choice and the oracle, which always takes
+    the best operator, are included.
     """
 
     scenario: Scenario
@@ -116,7 +116,7 @@ def compare(
 def _methods(
     methods: Sequence[str] | Mapping[str, Method], scenario: Scenario
 ) -> dict[str, Method]:
-    """The methods by name, each known to serve so many operators."""
+    """Return the methods by name, each checked for this number of operators."""
     if not isinstance(scenario, Scenario):
         raise InvalidParameter("scenario", scenario, "a scenario, such as uaos.scenarios.Uniform()")
     if isinstance(methods, Mapping):
@@ -143,7 +143,7 @@ _Unit = tuple[tuple[Method, ...], Scenario, int, int]
 
 
 def _play_all(units: list[_Unit], jobs: int) -> Iterator[tuple[int, Ranks]]:
-    """The numbers of the units and what came of them, as they finish."""
+    """Yield the numbers of the units and their results, as they finish."""
     if jobs == 1 or len(units) == 1:
         yield from ((number, play(*unit)) for number, unit in enumerate(units))
         return
@@ -162,7 +162,7 @@ def _play_all(units: list[_Unit], jobs: int) -> Iterator[tuple[int, Ranks]]:
 
 
 def play(methods: Sequence[Method], scenario: Scenario, seed: int, start: int) -> Ranks:
-    """A block of repetitions, the first being number `start`: (methods, repetitions, steps)."""
+    """Run a block of repetitions from number `start` on: (methods, repetitions, steps)."""
     world = scenario.draw(_BLOCK, np.random.default_rng([seed, 0, start]))
     # An application is a generation of one, an improvement by the reward.
     parent, offspring = np.zeros(1), -world.rewards
@@ -180,7 +180,7 @@ def play(methods: Sequence[Method], scenario: Scenario, seed: int, start: int) -
 
 
 def _ranks_of(chosen: Ranks, ranks: Ranks) -> Ranks:
-    """The ranks of the operators chosen: (methods, repetitions, steps)."""
+    """Return the ranks of the chosen operators: (methods, repetitions, steps)."""
     index = chosen[..., None].astype(np.int64)
     found: Ranks = np.take_along_axis(ranks[None], index, axis=3)[..., 0]
     return found

@@ -1,7 +1,7 @@
 """The scenarios of the literature, for any number of operators.
 
-Operators have ranks, 0 for the best. In all three scenarios the mean reward of the ranks is
-K, K − 1, …, 1; they differ in how much a single reward says about it.
+Operators have ranks, 0 for the best. In all three scenarios the mean rewards of the ranks are
+K, K − 1, …, 1; they differ in how much a single reward reveals about its mean.
 """
 
 from abc import ABC, abstractmethod
@@ -22,19 +22,19 @@ _LARGEST = 2_000_000
 
 
 class World(NamedTuple):
-    """What every method of a comparison meets: the same ranks, the same rewards."""
+    """The ranks and rewards that every method of a comparison is given."""
 
     ranks: Ranks
     """(repetitions, steps, K): the rank of each operator, 0 for the best."""
     rewards: Floats
-    """(repetitions, steps, K): what each operator would bring, were it applied."""
+    """(repetitions, steps, K): the reward of each operator, if it were applied."""
 
 
 @dataclass(frozen=True)
 class Scenario(ABC):
-    """K operators over a number of steps; every ΔT of them the ranks are dealt anew, at random.
+    """K operators over a number of steps; every ΔT steps the ranks are permuted at random.
 
-    A deal always has another best operator than the one before it, as in Thierens (2005). A
+    The best operator always changes, as in Thierens (2005). A
     custom scenario derives from this class and defines `rewards`, and `means` if they are not
     K, K − 1, …, 1.
     """
@@ -59,7 +59,7 @@ class Scenario(ABC):
 
     @property
     def changes(self) -> range:
-        """The steps at which the ranks are dealt anew."""
+        """The steps at which the ranks change."""
         return range(self.every, self.steps, self.every)
 
     @abstractmethod
@@ -67,7 +67,7 @@ class Scenario(ABC):
         """One reward for each entry of an array of ranks."""
 
     def draw(self, repetitions: int, rng: np.random.Generator) -> World:
-        """The ranks and rewards of so many repetitions."""
+        """Draw the ranks and rewards of a number of repetitions."""
         k, deals = self.operators, 1 + len(self.changes)
         # From one best operator to the next: any number of places further, but not full circle.
         moves = rng.integers(1, k, size=(repetitions, deals))
@@ -84,8 +84,8 @@ class Scenario(ABC):
 class Uniform(Scenario):
     """Rewards uniform in intervals that overlap: [K−1, K+1], [K−2, K], …, [0, 2].
 
-    With five operators: [4, 6], [3, 5], [2, 4], [1, 3], [0, 2]. Nearly every reward tells
-    neighbouring ranks apart, and none is a failure.
+    With five operators: [4, 6], [3, 5], [2, 4], [1, 3], [0, 2]. Nearly every reward
+    distinguishes neighboring ranks, and none is a failure.
 
     Reference: Thierens, D. (2005), "An adaptive pursuit strategy for allocating operator
     probabilities", GECCO.
@@ -101,7 +101,7 @@ class Boolean(Scenario):
     """A reward of 2K with probability 1/2, (K−1)/2K, …, 1/2K, otherwise a failure.
 
     With five operators: 10 with probability 0.5, 0.4, 0.3, 0.2, 0.1. The means are those of the
-    uniform scenario; all successes look alike, only their frequency tells operators apart.
+    uniform scenario; all successes are alike, only their frequency distinguishes operators.
 
     Reference: Da Costa, L., Fialho, Á., Schoenauer, M. & Sebag, M. (2008), "Adaptive operator
     selection with dynamic multi-armed bandits", GECCO; Fialho, Á., Da Costa, L., Schoenauer, M. &
@@ -120,7 +120,7 @@ class Outlier(Scenario):
     """A large reward with probability 0.1, otherwise a failure: 10K, 10(K−1), …, 10.
 
     With five operators: 50, 40, 30, 20, 10. The means are those of the uniform scenario; most
-    applications say nothing, and only the size of the rare successes tells operators apart. (The
+    applications say nothing, and only the size of the rare successes distinguishes operators. (The
     numbers are our choice, such that the means agree.)
 
     Reference: Da Costa, L., Fialho, Á., Schoenauer, M. & Sebag, M. (2008), "Adaptive operator
@@ -142,7 +142,7 @@ KINDS: dict[str, type[Scenario]] = {kind.name: kind for kind in (Uniform, Boolea
 
 
 def scenario(kind: str, **settings: Any) -> Scenario:
-    """The scenario called `kind`: uniform, boolean or outlier.
+    """Return the scenario called `kind`: uniform, boolean or outlier.
 
     >>> scenario("uniform", operators=3).means
     array([3., 2., 1.])

@@ -1,4 +1,4 @@
-"""What a method is worth in a scenario, from the ranks of the operators it chose.
+"""The performance of a method in a scenario, from the ranks of the operators it chose.
 
 Everything is computed from one array, (repetitions, steps): the rank of the operator chosen at each
 step, 0 being the best at that moment. Estimates are means over the repetitions, with the standard
@@ -51,7 +51,7 @@ class Summary(NamedTuple):
 
 
 def estimate(values: Floats) -> Estimate:
-    """The mean of one value a repetition, and its standard error."""
+    """Return the mean of one value per repetition, and its standard error."""
     if values.size == 0:
         return Estimate(np.nan, np.nan)
     spread = values.std(ddof=1) if len(values) > 1 else np.nan
@@ -59,7 +59,7 @@ def estimate(values: Floats) -> Estimate:
 
 
 def regrets(ranks: Ranks, means: Floats) -> Floats:
-    """What each choice lost on the best operator, in the mean: (repetitions, steps)."""
+    """Return the mean loss of each choice against the best operator: (repetitions, steps)."""
     lost: Floats = means[0] - means[ranks]
     return lost
 
@@ -67,7 +67,7 @@ def regrets(ranks: Ranks, means: Floats) -> Floats:
 def reaction_times(
     ranks: Ranks, every: int, window: int = WINDOW, threshold: float = THRESHOLD
 ) -> Floats:
-    """How many applications passed after each change until it was answered.
+    """Count the applications after each change until it was answered.
 
     A change is answered at the first application from which on, over `window` applications, the new
     best operator was chosen at a share above `threshold`; 0 is the best possible. A change that is
@@ -94,7 +94,7 @@ def summary(
     window: int | None = None,
     threshold: float = THRESHOLD,
 ) -> Summary:
-    """The measures of one method."""
+    """Return the measures of one method."""
     size = min(WINDOW, scenario.every) if window is None else window
     times = reaction_times(ranks, scenario.every, size, threshold)
     reaction = times.mean(axis=1) if times.size else np.zeros(0)

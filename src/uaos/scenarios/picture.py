@@ -1,4 +1,4 @@
-"""The picture of a comparison: who finds the best operator, how soon, and at what cost."""
+"""Figure of a comparison: share of best choices and regret over time."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _PALETTE = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#882255", "#999933",
 )  # fmt: skip
-# Beyond the palette, the colours come again in these.
+# Beyond the palette, the colors are repeated with other line styles.
 _STYLES = ("-", "--", "-.", ":")
 
 # Points of a curve between two changes: the noise of single applications hides what changes.
@@ -29,7 +29,7 @@ _POINTS = 10
 _MARKS_OF_FILES = {
     ".png": {"Software": MARK}, ".svg": {"Creator": MARK}, ".pdf": {"Producer": MARK},
 }  # fmt: skip
-# Changes marked at most; more would be a curtain.
+# The most changes that are marked; more would fill the figure.
 _MARKS = 60
 
 
@@ -80,7 +80,7 @@ def _look(name: str, number: int) -> dict[str, Any]:
 
 
 def _references(upper: Any, lower: Any, scenario: Scenario) -> None:
-    """What is to be expected of uniform choice, and of one who knows: both can be computed."""
+    """Draw the expectation for uniform choice, and for always choosing the best operator."""
     loss = scenario.means[0] - scenario.means.mean()
     look: dict[str, Any] = {"color": "0.35", "linewidth": 1.2}
     ends = (0, scenario.steps)
@@ -91,7 +91,7 @@ def _references(upper: Any, lower: Any, scenario: Scenario) -> None:
 
 
 def _share(axes: Any, ranks: Ranks, every: int, look: dict[str, Any]) -> None:
-    """The share in stretches that never reach over a change, each at its middle."""
+    """Draw the share over intervals that contain no change, each at its middle."""
     steps = ranks.shape[1]
     size = -(-min(every, steps) // _POINTS)
     starts = np.concatenate(
@@ -103,7 +103,7 @@ def _share(axes: Any, ranks: Ranks, every: int, look: dict[str, Any]) -> None:
 
 
 def _curve(axes: Any, x: Floats | Any, values: Floats, look: dict[str, Any]) -> None:
-    """The mean over the repetitions in a band of two standard errors to either side."""
+    """Draw the mean over repetitions with a band of two standard errors on either side."""
     mean = values.mean(axis=0)
     axes.plot(x, mean, **look)
     if len(values) > 1:

@@ -1,9 +1,9 @@
 """The rules that the scenarios were made for, as recipes of the framework.
 
 All three estimate an operator's worth by its mean reward over the last applications, failures
-included (`success_sum`), so that they differ in nothing but how they choose. In the papers the
+included (`success_sum`), so that they differ only in how they choose. In the papers the
 estimate is an exponential average over the operator's own applications; a sliding window is the
-framework's nearest. The least probability and the greatest are those of Thierens (2005): with five
+framework's nearest. The smallest and largest probabilities are those of Thierens (2005): with five
 operators 0.1 and 0.6.
 """
 
@@ -62,7 +62,7 @@ RECIPES: dict[str, Callable[[int], Method]] = {"AP": pursuit, "PM": matching, "M
 
 
 def named(name: str, n_operators: int) -> tuple[str, Method]:
-    """What `name` is called in a table, and the method: a recipe, the catalogue's, or a file's."""
+    """Return the name in tables and the method: a recipe, the catalogue's, or a file's."""
     if not isinstance(name, str):
         raise InvalidParameter("methods", name, "names, or a mapping of names to methods")
     if name in RECIPES:
@@ -76,5 +76,5 @@ def named(name: str, n_operators: int) -> tuple[str, Method]:
         raise InvalidParameter(
             "method", name, "a method that selects among operators; this one has a single operator"
         )
-    # A file need not say what it is called.
+    # A file need not contain a name.
     return Path(name).stem if found.name == "unnamed" else found.name, found.method
