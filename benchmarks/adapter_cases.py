@@ -40,7 +40,7 @@ class Case:
     """A problem, the names of its operators, and `run(choice, seed)`.
 
     A choice is a method, or the number of the operator that is to be used alone. `sign` is -1 where
-    the problem is one of maximisation.
+    the problem is one of maximization.
     """
 
     host: str

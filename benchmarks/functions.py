@@ -1,4 +1,4 @@
-"""What is minimised in the benchmarks, all in 20 dimensions."""
+"""What is minimized in the benchmarks, all in 20 dimensions."""
 
 from collections.abc import Callable
 from functools import cache

@@ -34,7 +34,7 @@ def run(quick: bool) -> Section:
             )
         )  # fmt: skip
     how = (
-        "a process of its own with a vectorised sphere; the resident set as /proc/self/statm has "
+        "a process of its own with a vectorized sphere; the resident set as /proc/self/statm has "
         "it, once 1e5 evaluations are done and at the end of the same run. One run for each row."
     )
     return Section(TITLE, how, tuple(rows))

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FOLDER = Path(__file__).parent / "images"
-# Dots across, and colours: what a page shows, in a small file.
+# Dots across, and colors: what a page shows, in a small file.
 WIDE, COLORS = 1300, 96
 # The run whose operators are shown.
 RUN = ChosenRun("mix", "f4", 1)
 
 
 def keep(picture: Image.Image, name: str) -> None:
-    """Write a picture in few colours."""
+    """Write a picture in few colors."""
     few = picture.convert("RGB").quantize(COLORS, dither=Image.Dither.NONE)
     few.save(FOLDER / name, optimize=True)
 

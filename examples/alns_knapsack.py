@@ -24,7 +24,7 @@ class Packing:
     chosen: np.ndarray
 
     def objective(self) -> float:
-        """The profit, negated: the package minimises."""
+        """The profit, negated: the package minimizes."""
         return -float(profit[self.chosen].sum())
 
 

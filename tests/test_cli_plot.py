@@ -72,7 +72,7 @@ def test_a_colour_kept_for_a_method_of_other_files_is_mentioned(
     done = run("plot", "ranks", str(folder / "mine.db"), "-o", str(tmp_path / "x.svg"),
                "--order", "JADE,mine")  # fmt: skip
     assert done.returncode == 0
-    assert "mine: in none of these files; its colour is kept" in done.stdout
+    assert "mine: in none of these files; its color is kept" in done.stdout
     assert "JADE: in none" not in done.stdout
 
 

@@ -27,7 +27,7 @@ _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 
 @dataclass(frozen=True)
 class Problem:
-    """Something to minimise, the operators that may help, and how long they may try."""
+    """Something to minimize, the operators that may help, and how long they may try."""
 
     name: str
     start: Callable  # (rng) -> a solution

@@ -1,4 +1,4 @@
-"""The travelling salesman: three neighbourhoods of a tour through fifty cities.
+"""The travelling salesman: three neighborhoods of a tour through fifty cities.
 
 A reversal (2-opt) repairs crossings, moving a few cities elsewhere (or-opt) repairs detours, and
 swapping two cities rarely repairs anything. Early on nearly every move helps; late, few do.

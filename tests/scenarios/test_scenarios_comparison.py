@@ -1,4 +1,4 @@
-"""Methods meet the same world, through their selectors, and are told apart."""
+"""Methods are given the same world, through their selectors, and are compared."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -100,7 +100,7 @@ def scores(runs: Sequence[Runs], methods: Sequence[str]) -> Scores:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two methods over the same problems; what is negative favours the first.
+    """Two methods over the same problems; what is negative favors the first.
 
     `difference` is the median of the score differences, in powers of ten, and `signed_ranks` the
     sum of their signed ranks, whose sign says which of the two a significant test found better.

@@ -68,7 +68,7 @@ def draw_figure(
     font: Annotated[str, typer.Option(help="sans or serif.")] = "sans",
     order: Annotated[
         str | None,
-        typer.Option(help="Methods that take the first colours, to match other figures."),
+        typer.Option(help="Methods that take the first colors, to match other figures."),
     ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the output file whatever it holds.")
@@ -115,7 +115,7 @@ def _of_section(kind: "Figure", stores: list[Path], options: dict[str, Any], sty
     results = Results.read(*stores)
     for name in style.order:
         if name not in results.configurations:
-            console.print(Text(f"{name}: in none of these files; its colour is kept", style="dim"))
+            console.print(Text(f"{name}: in none of these files; its color is kept", style="dim"))
     part = section(results, options.get("dim"))
     arguments: dict[str, Any] = {}
     if "methods" in options:

@@ -212,7 +212,7 @@ class CoordinateSearch(Optimizer):
     ----------
     bounds, seed, budget, target, x0, history
         As for every optimizer (:class:`~uaos.optimizers.base.Optimizer`). Runs start from the
-        points of `x0` in turn; without them, the first starts from the centre of the box and the
+        points of `x0` in turn; without them, the first starts from the center of the box and the
         others from the best point, or from uniform random points if coordinates interact.
     points : int
         The most points on a line in the last sweep of a run, without those that refine the best.

@@ -45,7 +45,7 @@ class LocalSearch(Optimizer):
     ----------
     bounds, seed, budget, target, x0, history
         As for every optimizer (:class:`~uaos.optimizers.base.Optimizer`). Runs start from the
-        points of `x0` in turn; without them, the first starts from the centre of the box and the
+        points of `x0` in turn; without them, the first starts from the center of the box and the
         others from uniform random points.
     boundary : {"project", "none"}
         Whether points stay inside the box. With "none" the box is only where runs start.

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from uaos.optimizers.history import History
 
-#: Colours of operators, lighter than those of methods and distinguishable with any colour vision:
+#: Colors of operators, lighter than those of methods and distinguishable with any color vision:
 #: Tol's light scheme with another blue, tan for olive, and a violet.
 PALETTE = (
     "#8FB3E6", "#EE8866", "#EEDD88", "#44BB99", "#FFAABB",
     "#99DDFF", "#BBCC33", "#BB9977", "#9988BB", "#DDDDDD",
 )  # fmt: skip
-#: Beyond the palette, the colours come again under these.
+#: Beyond the palette, the colors come again under these.
 HATCHES = ("", "////", "....", "xxxx", "----")
 
 # The most blocks drawn: the noise of single generations would hide what changes.

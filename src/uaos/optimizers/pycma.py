@@ -31,7 +31,7 @@ class PyCMA(Optimizer):
     sigma0 : float
         The initial step size, as a share of the box's width in each coordinate.
     start : float
-        The share of the box, around its centre, that starting points are drawn from.
+        The share of the box, around its center, that starting points are drawn from.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What a tuning minimises: the cost of a run."""
+"""What a tuning minimizes: the cost of a run."""
 
 from collections.abc import Callable
 
@@ -32,7 +32,7 @@ def evaluations(outcome: Outcome) -> float:
     """How long the run took: log10 of the evaluations to within 10⁻⁸ of the optimum.
 
     A run that did not come so close counts with its budget, and the decades that it lacks (at most
-    20 of them) add a hundredth each, so that unsolved runs can be told apart. Where the optimum is
+    20 of them) add a hundredth each, to distinguish unsolved runs. Where the optimum is
     not known, the cost is the best value.
     """
     if outcome.status != "done" or not outcome.best < np.inf:

@@ -166,7 +166,7 @@ def rule_to_data(rule: Rule, labels: Mapping[int, str]) -> float | dict[str, Any
 
 
 def rule_from_data(data: object, shared: dict[str, Rule]) -> object:
-    """The inverse of :func:`rule_to_data`; `shared` collects the labelled rules of a pool."""
+    """The inverse of :func:`rule_to_data`; `shared` collects the labeled rules of a pool."""
     if not isinstance(data, Mapping):
         return data
     values = dict(data)

@@ -312,7 +312,7 @@ class NormalisedBestSum(GenerationReward):
 class ParetoDominance(SuccessReward):
     """How many operators it dominates in diversity and mean of its successes.
 
-    Each operator is the point (std, mean) of its last fix_appl success metrics, both maximised. An
+    Each operator is the point (std, mean) of its last fix_appl success metrics, both maximized. An
     operator without a success has no point: reward 0, and it takes no part.
 
     Equation
@@ -338,8 +338,8 @@ def _dominance_counts(std: Array, mean: Array, present: Array) -> tuple[Array, A
     """How many operators each one dominates, and how many dominate it.
 
     The point (std, mean) of a dominates that of b if it is >= in both and > in one: diversity and
-    mean of what an operator makes are both maximised (⚑ as the paper says; its authors' script
-    minimises the deviation).
+    mean of what an operator makes are both maximized (⚑ as the paper says; its authors' script
+    minimizes the deviation).
     """
     K = len(std)
     wins, losses = np.zeros(K), np.zeros(K)
