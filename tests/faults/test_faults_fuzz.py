@@ -52,7 +52,7 @@ def test_odd_arguments_of_minimize(times: int, count) -> None:
             given["budget"] = 60
         bounds = draw.choice(ODD) if draw.random() < 0.2 else [(-5, 5)] * 2
         fun = draw.choice(ODD) if draw.random() < 0.1 else (lambda x: float(np.sum(x * x)))
-        with contextlib.suppress(*ALLOWED, OverflowError):
+        with contextlib.suppress(*ALLOWED):
             result = uaos.minimize(fun, bounds, **given)
             assert 0 < result.nfev <= int(given["budget"])
     count("odd calls of minimize", times)
@@ -65,7 +65,7 @@ def test_odd_values_of_an_objective(times: int, count) -> None:
         odd = ODD[kind % len(ODD)]
         try:
             result = uaos.minimize(value_of(kind), [(-5, 5)] * 2, budget=20, seed=kind)
-        except (*ALLOWED, OverflowError, RuntimeError, StopIteration):
+        except (*ALLOWED, RuntimeError):
             continue
         assert not isinstance(odd, str | bytes | complex | datetime.date), odd
         assert math.isnan(result.fun) or result.fun == math.inf or isinstance(result.fun, float)
@@ -74,9 +74,20 @@ def test_odd_values_of_an_objective(times: int, count) -> None:
 
 @pytest.mark.parametrize("odd", ["1.5", b"1.5", 1j, datetime.date(2020, 1, 1), "x", 10**400])
 def test_a_value_that_is_no_number_is_an_error(odd: object, count) -> None:
-    with pytest.raises((UaosError, TypeError, ValueError, OverflowError)):
+    with pytest.raises(UaosError, match="must return a real number"):
         uaos.minimize(lambda x: odd, [(-5, 5)] * 2, budget=20, seed=1)
     count("odd values of objectives")
+
+
+@pytest.mark.parametrize(
+    "name", ["budget", "target", "popsize", "max_time", "tol", "maxiter", "bounds", "x0"]
+)
+def test_integers_beyond_the_range_of_floats_are_refused(name: str, count) -> None:
+    huge: object = {"bounds": [(0, 10**400)] * 2, "x0": [10**400, 0]}.get(name, 10**400)
+    given = {"bounds": [(-5, 5)] * 2, "budget": 40, "seed": 1} | {name: huge}
+    with pytest.raises(uaos.errors.InvalidParameter, match="allowed: "):
+        uaos.minimize(lambda x: float(np.sum(x * x)), **given)
+    count("odd calls of minimize")
 
 
 def test_nothing_but_nan_is_no_success(count) -> None:
@@ -100,7 +111,7 @@ def test_odd_feedback_leaves_a_selector_as_it_was(times: int, count) -> None:
         ]
         try:
             selector.update(*given)
-        except ALLOWED + (OverflowError,):  # noqa: RUF005
+        except ALLOWED:
             assert (selector.probabilities == before).all()
         assert selector.probabilities.sum() == pytest.approx(1)
     count("odd calls of Selector.update", times)
@@ -116,7 +127,7 @@ def test_odd_values_told_to_an_optimizer(method: str, times: int, count) -> None
         told = draw.choice(ODD) if draw.random() < 0.7 else (points**2).sum(axis=1)
         try:
             engine.tell(told)
-        except (*ALLOWED, OverflowError):
+        except ALLOWED:
             continue
         points = engine.ask()
         assert np.isfinite(points).all()

@@ -47,9 +47,7 @@ def test_workers_that_die_or_stand_still_change_nothing(times: int, tmp_path: Pa
     count("workers killed or stopped", done)
 
 
-def test_a_scheduler_that_dies_ends_with_one_line_and_the_rest_resumes(
-    tmp_path: Path, count
-) -> None:
+def test_a_scheduler_that_dies_shows_no_traceback_and_names_the_loss(tmp_path: Path, count) -> None:
     pytest.importorskip("distributed", reason="the extra uaos[cluster] is not installed")
     here = {"cwd": tmp_path, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1",

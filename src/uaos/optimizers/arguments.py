@@ -23,8 +23,8 @@ def box(bounds: Any, *, held: bool = False) -> tuple[Array, Array]:
             lb, ub = np.broadcast_arrays(np.atleast_1d(bounds.lb), np.atleast_1d(bounds.ub))
             pairs = np.column_stack([lb, ub]).astype(float)
         else:
-            pairs = _reals(bounds)
-    except (OverflowError, TypeError, ValueError):
+            pairs = real_numbers(bounds)
+    except (TypeError, ValueError):
         raise InvalidParameter("bounds", bounds, allowed) from None
     if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) == 0:
         raise InvalidParameter("bounds", f"of shape {pairs.shape}", allowed)
@@ -39,14 +39,6 @@ def box(bounds: Any, *, held: bool = False) -> tuple[Array, Array]:
     return pairs[:, 0].copy(), pairs[:, 1].copy()
 
 
-def _reals(values: Any) -> Array:
-    """A new array of real numbers; complex ones would lose a part without a word."""
-    found = np.array(values)
-    if found.dtype.kind in "cmMSU":
-        raise TypeError(f"values of type {found.dtype}")
-    return found.astype(float)
-
-
 def start_points(x0: Any, low: Array, high: Array, boundary: str) -> Array | None:
     """The points that a run is to start with, (m, D), inside the box if it is enforced."""
     if x0 is None:
@@ -54,8 +46,8 @@ def start_points(x0: Any, low: Array, high: Array, boundary: str) -> Array | Non
     D = len(low)
     allowed = f"one point of length {D}, or several, (m, {D}), of finite numbers"
     try:
-        points = np.atleast_2d(_reals(x0))
-    except (OverflowError, TypeError, ValueError):
+        points = np.atleast_2d(real_numbers(x0))
+    except (TypeError, ValueError):
         raise InvalidParameter("x0", x0, allowed) from None
     if points.ndim != 2 or points.shape[1] != D or not np.isfinite(points).all():
         raise InvalidParameter("x0", x0, allowed)
@@ -69,12 +61,20 @@ def start_points(x0: Any, low: Array, high: Array, boundary: str) -> Array | Non
     return points
 
 
+def as_float(value: Any) -> float:
+    """The nearest float; an infinity for an integer beyond the range of floats."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
+
+
 def evaluation_count(value: Any, name: str = "budget", unit: str = "evaluations") -> int | None:
     """A limit as an integer; 1e5 will do."""
     if value is None:
         return None
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
-        number = float(value)
+        number = as_float(value)
         if number.is_integer() and number >= 1:
             return int(number)
     raise InvalidParameter(name, value, f"an integer of {unit} >= 1, or None")
@@ -83,7 +83,7 @@ def evaluation_count(value: Any, name: str = "budget", unit: str = "evaluations"
 def real_number(value: Any, name: str, low: float) -> float:
     """A finite number of at least `low`."""
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
-        number = float(value)
+        number = as_float(value)
         if low <= number < np.inf:
             return number
     raise InvalidParameter(name, value, f"a number >= {low:g}")
@@ -93,8 +93,10 @@ def real_target(target: Any) -> float | None:
     """A fitness at which a run may end."""
     if target is None:
         return None
-    if isinstance(target, numbers.Real) and not isinstance(target, bool) and target == target:
-        return float(target)
+    if isinstance(target, numbers.Real) and not isinstance(target, bool):
+        number = as_float(target)
+        if np.isfinite(number) or number == target:  # an infinity only if it was given as one
+            return number
     raise InvalidParameter("target", target, "a number, or None")
 
 

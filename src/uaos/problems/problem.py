@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from uaos.errors import InvalidFeedback, InvalidParameter, NameClash, UnknownName
 from uaos.loading import module_source, source_hash
-from uaos.optimizers.arguments import box
+from uaos.optimizers.arguments import as_float, box
 
 if TYPE_CHECKING:
     from uaos.problems.references import Reference
@@ -333,7 +333,7 @@ def _optimum(value: object) -> float | None:
     if (
         isinstance(value, numbers.Real)
         and not isinstance(value, bool)
-        and np.isfinite(number := float(value))
+        and np.isfinite(number := as_float(value))
     ):
         return number
     raise InvalidParameter("optimum", value, "a finite number, or None if it is not known")
