@@ -152,7 +152,8 @@ def _packing(types: tuple[type, ...]) -> tuple[Any, Any, Any, int]:
         places = [i for i, kind in enumerate(types) if kind in wanted]
         if len(places) > 1:
             return operator.itemgetter(*places)
-        return lambda values: tuple(values[i] for i in places)
+        start = places[0] if places else 0
+        return operator.itemgetter(slice(start, start + len(places)))
 
     codes = "".join({int: "q", float: "d"}.get(kind, "") for kind in types)
     start = zlib.crc32(",".join(kind.__name__ for kind in types).encode())
