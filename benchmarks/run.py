@@ -19,8 +19,8 @@ from rich.console import Console
 from table import Section, as_markdown, on_terminal
 
 PARTS = (
-    "selector", "one-at-a-time", "engine", "peers", "coco", "experiments", "tuning", "memory",
-    "start",
+    "selector", "one-at-a-time", "engine", "peers", "coco", "experiments", "stores", "tuning",
+    "memory", "start",
 )  # fmt: skip
 PACKAGES = ("uaos", "numpy", "numba", "scipy", "coco-experiment", "pygmo", "pymoo")
 RESULTS = Path(__file__).parent / "results.md"

@@ -10,7 +10,7 @@ from uaos.errors import InvalidParameter
 from uaos.experiments.records import Outcome
 from uaos.experiments.targets import TARGETS
 from uaos.extras import optional
-from uaos.files import whole_file
+from uaos.files import MARK, whole_file
 
 _PLAIN = tuple(name for name in Outcome._fields if name not in ("hits", "trace"))
 
@@ -44,5 +44,6 @@ def _parquet(outcomes: Sequence[Outcome], target: Path) -> None:
     parquet = optional("pyarrow.parquet", "a Parquet file", "pyarrow", "parquet")
     columns = list(zip(*_rows(outcomes), strict=True)) or [()] * len(COLUMNS)
     table = pyarrow.table([pyarrow.array(column) for column in columns], names=COLUMNS)
+    table = table.replace_schema_metadata({"software": MARK})
     with whole_file(target) as part:
         parquet.write_table(table, part)

@@ -1,0 +1,99 @@
+"""What a large store costs: reading it in columns, and finding what is left to run.
+
+Run as a script, it is the process measured: its memory is that of reading alone.
+"""
+
+import dataclasses
+import json
+import resource
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from processes import output_of
+from table import Row, Section
+
+import uaos
+from uaos.experiments import TARGETS, Plan, Store, Trace
+from uaos.experiments.records import Finished, outcome
+
+TITLE = "stores"
+METHODS, PROBLEMS = 25, 400
+AIMS = {"read": 5.0, "resume": 3.0, "megabytes": 300.0}
+
+
+def run(quick: bool) -> Section:
+    repetitions = 2 if quick else 20
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "large.db"
+        runs = fill(path, repetitions)
+        size = path.stat().st_size / 1e6
+        found = json.loads(output_of(__file__, str(path), str(repetitions)))
+    rows = tuple(
+        Row(what, f"{found[key]:.1f} {unit}", "", "", f"< {AIMS[key]:g} {unit}",
+            "yes" if found[key] < AIMS[key] else "no")
+        for what, key, unit in (
+            ("all runs in columns", "read", "s"), ("largest memory of that", "megabytes", "MB"),
+            ("what is left to run", "resume", "s"),
+        )
+    )  # fmt: skip
+    how = (
+        f"a store of {runs:,} made-up runs with traces, {size:,.0f} MB, in a process of its own: "
+        "opened, every row checked. One run for each row."
+    )
+    return Section(TITLE, how, rows)
+
+
+def plan_of(repetitions: int) -> Plan:
+    """Copies of one method on 400 problems."""
+    base = uaos.configuration("JADE")
+    methods = [dataclasses.replace(base, name=f"method {i}") for i in range(METHODS)]
+    suite = uaos.Suite("large", [
+        uaos.Problem(uaos.problems.sphere, [(-1, 1)] * 20, name=f"p{i}", function=f"f{i % 40}",
+                     optimum=0.0, vectorized=True)
+        for i in range(PROBLEMS)
+    ])  # fmt: skip
+    return Plan.of(methods, suite, repetitions=repetitions, budget="10000D", uniform=False)
+
+
+def fill(path: Path, repetitions: int) -> int:
+    """Write the store; how many runs it has."""
+    rng, plan = np.random.default_rng(1), plan_of(repetitions)
+    at = np.cumsum(rng.integers(1, 1500, 200))
+    trace = Trace(at, 10.0 ** np.linspace(4, -3, 200))
+    with Store.create_or_resume(path, plan) as store:
+        part = []
+        for unit in plan.units():
+            hits = np.sort(rng.integers(1, 200_000, len(TARGETS)))
+            hits[40:] = -1
+            made = outcome(
+                unit, plan.suite[unit.problem], evaluations=200_000, best=1e-3, error=1e-3,
+                hits=hits, trace=trace, seconds=0.5,
+            )  # fmt: skip
+            part.append(Finished(made, None))
+            if len(part) == 5000:
+                store.record(part)
+                part = []
+        store.record(part)
+    return len(plan)
+
+
+def measure(path: Path, repetitions: int) -> dict[str, float]:
+    """Seconds and megabytes."""
+    start = perf_counter()
+    with Store.open(path) as store:
+        table = store.table()
+    read = perf_counter() - start
+    assert len(table) == METHODS * PROBLEMS * repetitions
+    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    plan = plan_of(repetitions)
+    start = perf_counter()
+    with Store.create_or_resume(path, plan) as store:
+        assert store.missing(plan) == []
+    return {"read": read, "megabytes": megabytes, "resume": perf_counter() - start}
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(Path(sys.argv[1]), int(sys.argv[2]))))
