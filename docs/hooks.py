@@ -16,7 +16,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from rich.text import Text
 
-from uaos.cli import app
+from uaos.cli import load_commands
 from uaos.optimizers.de.strategies import STRATEGIES
 
 ROOT = Path(__file__).parents[1]
@@ -145,7 +145,7 @@ def anchor(path: Path) -> str:
 
 def commands_page() -> str:
     """Every command with its arguments and options, as `--help` has them."""
-    group: Any = typer.main.get_command(app)
+    group: Any = typer.main.get_command(load_commands())
     lines = [
         "# Command line",
         "",

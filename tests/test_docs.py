@@ -20,7 +20,7 @@ from browser import headless, needs_browser
 from test_register import _families_as_before  # noqa: F401 (documentation registers components)
 
 import uaos
-from uaos.cli import app
+from uaos.cli import load_commands
 from uaos.optimizers.de.strategies import STRATEGIES
 from uaos.selection.components import FAMILIES, components
 from uaos.selection.describe import components_page, describe
@@ -28,7 +28,7 @@ from uaos.selection.describe import components_page, describe
 ROOT = Path(__file__).parents[1]
 OUTSIDE = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/results.md")
 PAGES = [*(ROOT / name for name in OUTSIDE), *sorted((ROOT / "docs").rglob("*.md"))]
-GROUP: Any = typer.main.get_command(app)
+GROUP: Any = typer.main.get_command(load_commands())
 # Options in the text that are those of other programs.
 FOREIGN = {"--nthreads", "--nworkers"}
 PARTS = ("analysis", "experiments", "problems", "scenarios", "tuning")

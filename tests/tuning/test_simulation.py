@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import uaos
-from uaos.cli import app
+from uaos.cli import load_commands
 from uaos.errors import InvalidFile, InvalidParameter, UnknownName
 from uaos.experiments import Plan, course, run
 from uaos.experiments.plan import PlanConflict
@@ -238,9 +238,9 @@ def test_the_command_tunes_a_selector(store, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     limits = [word for fixed in FIXED for word in ("--fix", fixed)]
     words = ["tune", "selector.db", "--simulate", str(store), "--runs", str(LEAST), "--jobs", "1"]
-    done = CliRunner().invoke(app, [*words, *limits])
+    done = CliRunner().invoke(load_commands(), [*words, *limits])
     assert done.exit_code == 0, done.output
     assert "in a portfolio of BFGS, CMA-ES, mix" in done.output
     assert uaos.configuration("selector.toml").optimizer == "portfolio"
-    refused = CliRunner().invoke(app, [*words, *limits, "--budget", "100D"])
+    refused = CliRunner().invoke(load_commands(), [*words, *limits, "--budget", "100D"])
     assert refused.exit_code != 0

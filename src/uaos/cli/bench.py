@@ -31,10 +31,6 @@ from uaos.cli.options import (
 from uaos.errors import InvalidParameter, Missing
 from uaos.experiments import Plan, Stopped, Store, run
 from uaos.experiments import Progress as Counts
-from uaos.experiments.coco import export_coco
-from uaos.experiments.export import COLUMNS
-from uaos.experiments.export import export as export_table
-from uaos.experiments.merge import merge as merge_stores
 from uaos.experiments.plan import UNIFORM
 from uaos.experiments.store import Tally
 from uaos.files import check_output
@@ -118,6 +114,8 @@ def bench(
     suite of your own is a Python file that defines `suite = uaos.Suite(...)`.
     """
     if merge:
+        from uaos.experiments.merge import merge as merge_stores
+
         count = merge_stores(files[0], files[1:])
         console.print(f"{files[0]}: {count} finished runs of {len(files) - 1} stores")
         return
@@ -126,6 +124,8 @@ def bench(
     path = files[0]
     if status or export is not None or coco_folder is not None:
         if export is not None:
+            from uaos.experiments.export import COLUMNS
+
             columns = ",".join(COLUMNS) if export.suffix.lower() == ".csv" else ""
             check_output(
                 export, inputs=[path], suffixes=[".csv", ".parquet"], columns=columns,
@@ -186,9 +186,13 @@ def _show(path: Path, status: bool, table: Path | None, coco_folder: Path | None
                     ))  # fmt: skip
         if table is not None:
             outcomes = store.outcomes()
+            from uaos.experiments.export import export as export_table
+
             export_table(outcomes, table)
             console.print(Text(f"written: {table}, {len(outcomes)} rows"))
         if coco_folder is not None:
+            from uaos.experiments.coco import export_coco
+
             for folder in export_coco(store, coco_folder):
                 console.print(Text(f"written: {folder}"))
 

@@ -1,6 +1,8 @@
 """A unit of work, and what came out of it."""
 
 import hashlib
+import platform
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,3 +100,14 @@ def outcome(unit: Unit, problem: Problem, **measured: Any) -> Outcome:
 def failed(unit: Unit, problem: Problem, reason: str) -> Finished:
     """The record of a unit of which nothing came back."""
     return Finished(outcome(unit, problem, status="failed", reason=reason[:1000]), None)
+
+
+def versions() -> dict[str, str]:
+    """Python and the packages that compute, as installed here."""
+    found = {"python": platform.python_version()}
+    for package in ("uaos", "numpy", "numba", "coco-experiment", "cma"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

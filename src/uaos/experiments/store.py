@@ -29,7 +29,7 @@ from uaos.experiments.recorder import (
     pack_trace,
     unpack_trace,
 )
-from uaos.experiments.records import Finished, Outcome, Unit
+from uaos.experiments.records import Finished, Outcome, Unit, versions
 from uaos.experiments.storefile import (
     APPLICATION,
     FORMAT,
@@ -50,7 +50,6 @@ from uaos.experiments.storefile import (
     reading,
 )
 from uaos.experiments.targets import TARGETS
-from uaos.experiments.versions import versions
 from uaos.loading import load_source, loaded_files
 from uaos.optimizers.history import History
 from uaos.problems import Problem, Suite, built_in_suite
