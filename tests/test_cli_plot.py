@@ -11,6 +11,7 @@ from test_cli import run
 from uaos.experiments import Plan, Store
 from uaos.experiments.records import Finished
 from uaos.problems import suite
+from uaos.reporting import figures
 
 KINDS = ("ecdf-overall", "ecdf-groups", "ecdf-functions", "art-ratio", "ranks", "operators")
 TUNING_KINDS = ("tuning-frequencies", "tuning-survival", "tuning-importance")
@@ -111,7 +112,11 @@ def test_without_arguments_all_figures_are_listed(tmp_path: Path) -> None:
     assert re.findall(r"^uaos plot (\S+) ", said, re.MULTILINE) == [*KINDS, *TUNING_KINDS]
 
 
-def test_a_figure_of_ones_own_is_imported(folder: Path, tmp_path: Path) -> None:
+def test_a_figure_of_ones_own_is_imported(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The command runs in this process: what it registers is forgotten afterwards.
+    monkeypatch.setattr(figures, "_REGISTERED", dict(figures._REGISTERED))
     (tmp_path / "counts.py").write_text(ONE_FILE)
     own = ("--import", str(tmp_path / "counts.py"), "plot")
     assert "uaos plot run-counts STORE -o FILE" in run(*own).stdout
