@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from uaos.analysis import Results
-from uaos.analysis.tuning import Numbers, Shares, Survival
 from uaos.experiments import course
 from uaos.experiments.plan import Plan
 from uaos.experiments.records import Finished, Unit, outcome
@@ -18,6 +17,7 @@ from uaos.optimizers.history import History
 from uaos.problems import BBOB, suite
 from uaos.tuning.records import Candidate, Cost, Elimination, Elite, Step
 from uaos.tuning.store import TuningStore
+from uaos.tuning.summaries import Numbers, Shares, Survival
 
 FUNCTIONS = range(1, 25)
 

@@ -24,7 +24,6 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 
 from uaos.analysis import Results, combined, ecdf, section
-from uaos.analysis.tuning import Importance
 from uaos.errors import InvalidFile, InvalidParameter, Missing, NameClash, UnknownName
 from uaos.optimizers.history import History
 from uaos.optimizers.picture import PALETTE
@@ -35,6 +34,7 @@ from uaos.reporting.sources import Course
 from uaos.reporting.style import FAINT, LINES, WIDTHS, Style, contrast, visible_on
 from uaos.reporting.style import _channels as channels
 from uaos.tuning.store import TuningStore
+from uaos.tuning.summaries import Importance
 
 STYLES = [Style("column", "serif"), Style("page", "sans")]
 # The store of a tuning whose analysis is given.

@@ -475,8 +475,8 @@ def _last_test(plan: "TuningPlan", store: Path, tuned: "Tuned") -> str:
 
 
 def _mattered(store: Path, tuning: int) -> str:
-    from uaos.analysis.tuning import importance
     from uaos.tuning.store import TuningStore
+    from uaos.tuning.summaries import importance
 
     with TuningStore.open(store) as record:
         found = [one for one in importance(record, tuning) if one.share > one.noise][:5]

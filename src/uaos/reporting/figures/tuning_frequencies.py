@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uaos.analysis.tuning import Numbers, Shares, TuningSource, frequencies
 from uaos.errors import Missing, UnknownName
 from uaos.optimizers.picture import HATCHES, PALETTE
 from uaos.reporting.canvas import LineEnd, name_ends, names_width
 from uaos.reporting.figures import TUNING, Figure
 from uaos.reporting.style import INK, LINES, SMALL, TICK, LineStyle, Style, text_width
 from uaos.selection.components import FAMILIES
+from uaos.tuning.summaries import Numbers, Shares, TuningSource, frequencies
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

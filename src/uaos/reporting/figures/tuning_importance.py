@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uaos.analysis.tuning import Importance, TuningSource, importance
 from uaos.errors import Missing
 from uaos.reporting.canvas import axes_with_margins
 from uaos.reporting.figures import TUNING, Figure
 from uaos.reporting.style import FAINT, GREY, LINES, TICK, Style, text_width
+from uaos.tuning.summaries import Importance, TuningSource, importance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

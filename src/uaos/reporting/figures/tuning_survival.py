@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uaos.analysis.tuning import Survival, TuningSource, survival
 from uaos.errors import Missing
 from uaos.reporting.canvas import axes_with_margins
 from uaos.reporting.figures import TUNING, Figure
 from uaos.reporting.style import LINES, TICK, Style, text_width
+from uaos.tuning.summaries import Survival, TuningSource, survival
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

@@ -8,7 +8,6 @@ import numpy as np
 from uaos.analysis.section import Section
 from uaos.analysis.table import NUMBER, TEXT, Cell, Row, Table
 from uaos.analysis.text import count, duration, number
-from uaos.analysis.tuning import Numbers, Shares, frequencies, importance
 from uaos.errors import InvalidFile, UaosError
 from uaos.reporting.figures import figure
 from uaos.reporting.figures.tuning_frequencies import family_index
@@ -18,6 +17,7 @@ from uaos.reporting.report.overview import shown
 from uaos.reporting.sources import TuningEntry
 from uaos.reporting.style import DEFAULT
 from uaos.selection.components import FAMILIES
+from uaos.tuning.summaries import Numbers, Shares, frequencies, importance
 
 
 class TuningView:

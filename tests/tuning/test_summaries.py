@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from uaos.analysis.tuning import Numbers, Shares, frequencies, importance, survival
 from uaos.errors import UnknownName
 from uaos.problems import suite
 from uaos.tuning.records import Candidate, Cost, Elimination, Elite, Step
 from uaos.tuning.store import TuningStore
+from uaos.tuning.summaries import Numbers, Shares, frequencies, importance, survival
 
 SPACE = [
     {"name": "reward", "choices": ["a", "b"], "when": ""},
