@@ -16,6 +16,7 @@ from experiment_stubs import content, small_plan
 
 from uaos.errors import InvalidParameter, UaosError
 from uaos.experiments import Progress, Stopped, Store, WorkersLost, run
+from uaos.experiments.pools import LocalPool
 
 
 @pytest.fixture(scope="module")
@@ -298,3 +299,15 @@ def test_a_stopped_experiment_says_how_far_it_is_and_continues(
         assert len(content(tmp_path / "a.db")) == e.value.progress.over >= 3
         run(small_plan(), tmp_path / "a.db", executor)
     assert content(tmp_path / "a.db") == expected
+
+
+def test_linear_algebra_takes_one_thread_in_each_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")  # set by the user, so it stays
+    pool = LocalPool(1)
+    try:
+        for name, threads in (("OPENBLAS_NUM_THREADS", "1"), ("OMP_NUM_THREADS", "3")):
+            assert pool.submit(os.getenv, name).result(60) == threads
+    finally:
+        pool.close(finished=True)
+    assert "OPENBLAS_NUM_THREADS" not in os.environ

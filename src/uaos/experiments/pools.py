@@ -5,8 +5,9 @@ import os
 import pickle
 import signal
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import connection, get_context, parent_process
 from typing import Any, Protocol
 
@@ -92,7 +93,7 @@ class LocalPool:
 
     def _start(self) -> "_Slot":
         executor = ProcessPoolExecutor(1, self._context, initializer=_start_worker)
-        with ctrl_c_held_back():
+        with ctrl_c_held_back(), _one_thread_each():
             return _Slot(executor, executor.submit(_ready))
 
     def submit(self, work: Callable[..., Any], *arguments: Any) -> "Future[Any]":
@@ -139,6 +140,25 @@ class LocalPool:
                 for process in list((slot.executor._processes or {}).values()):
                     process.kill()
             slot.executor.shutdown(wait=True, cancel_futures=True)
+
+
+# What the libraries of linear algebra read when they are loaded.
+_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Linear algebra in a process that is started here takes one thread: workers share the cores.
+
+    What the user has set stays as it is.
+    """
+    unset = [name for name in _THREADS if name not in os.environ]
+    os.environ.update(dict.fromkeys(unset, "1"))
+    try:
+        yield
+    finally:
+        for name in unset:
+            del os.environ[name]
 
 
 class _Slot:
