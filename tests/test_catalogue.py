@@ -8,6 +8,8 @@ import pytest
 
 import uaos
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
+from uaos.experiments import Plan
+from uaos.optimizers.catalogue import expanded
 from uaos.optimizers.de.settings import Settings
 from uaos.optimizers.de.strategies import STRATEGIES, Strategy
 
@@ -88,7 +90,18 @@ COLUMNS = {
     "Compass-tuned": "Compass",
 }
 #: What the framework's paper leaves open and a method's own paper gives.
-OWN_VALUES = {"SaDE": {"max_gen": 50, "noise": 0.01}}
+OWN_VALUES = {
+    "SaDE": {"max_gen": 50, "noise": 0.01},
+    "Op-adapt": {"max_gen": 10, "delta": 0.5},
+    "ADOPP-ext": {"frac": 0.01},
+    "Adapt-NN": {"max_gen": 4, "delta": 0.3, "p_min": "0.1/K"},
+    "Dyn-GEPv1": {"c2": 0.9},
+    "Dyn-GEPv2": {"c2": 0.9},
+    "Compass": {"fix_appl": 100, "theta": 45},
+    "Ex-PM": {"delta": 0.1, "p_min": 0.0},
+    "Ex-AP": {"delta": 0.1, "p_min": 0.0, "mu": 0.1},
+    "Ex-MAB": {"C": 0.5},
+}
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -157,7 +170,9 @@ def test_the_least_probability_of_a_recipe_follows_the_number_of_operators(
 
 def test_the_catalogue_says_where_hyper_parameters_come_from() -> None:
     notes = {name: entry.note for name, entry in uaos.methods().items()}
-    assert notes["SaDE"] == "As in Qin et al. (2009): max_gen = 50, noise = 0.01."
+    assert notes["SaDE"] == "From Qin et al. (2009): max_gen = 50, noise = 0.01."
+    assert "From López-Ibáñez & Sharma (2021): delta = 0.1, p_min = 0.0." in notes["Ex-PM"]
+    assert "Left open, so defaults of this package: max_gen = 10, error = 0" in notes["Ex-PM"]
     assert "leaves 1 % of the probability to adapt" in notes["RecPM"]
     assert notes["MMRDE"] == "Left open, so defaults of this package: p_min = 0.05."
 
@@ -256,6 +271,28 @@ def test_adopp_ext_keeps_an_operator_that_was_not_drawn_alive() -> None:
 @pytest.mark.parametrize("name", ["Hybrid", "Dyn-GEPv1", "Dyn-GEPv2", "RecPM", "U-AOS-FW", "mix"])
 def test_only_methods_that_weight_rewards_plainly_have_no_softmax(name: str) -> None:
     assert uaos.method(name).quality.softmax == (name in ("RecPM", "U-AOS-FW", "mix"))
+
+
+def test_sade_uses_each_of_its_operators_in_the_second_half_of_a_run() -> None:
+    result = uaos.minimize(
+        lambda x: float(x @ x), [(-5, 5)] * 5, method="SaDE", popsize=50, seed=1, budget=20_000
+    )
+    late = result.history.counts[result.history.evaluations > 10_000]
+    assert late.shape[1] == 9
+    assert (late.sum(axis=0) > 0).all()
+
+
+@pytest.mark.parametrize(("group", "number"), [("literature", 27), ("tuned", 6)])
+def test_a_group_stands_for_the_entries_of_a_kind(group: str, number: int) -> None:
+    names = expanded(["JADE", group])
+    assert (names[0], len(names)) == ("JADE", 1 + number)
+    assert len({uaos.configuration(n).kind for n in names[1:]}) == 1
+    assert list(Plan.of(["JADE", group], uniform=False).competitors) == names
+
+
+def test_the_group_all_is_the_catalogue() -> None:
+    assert expanded(["all"]) == list(uaos.methods())
+    assert all(uaos.configuration(n).method for n in expanded(["all"], selecting=True))
 
 
 def test_hyper_parameters_are_exchanged_by_name() -> None:

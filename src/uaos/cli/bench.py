@@ -34,6 +34,7 @@ from uaos.experiments import Progress as Counts
 from uaos.experiments.plan import UNIFORM
 from uaos.experiments.store import Tally
 from uaos.files import check_output
+from uaos.optimizers.catalogue import expanded
 
 
 @app.command(
@@ -52,8 +53,8 @@ def bench(
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Names (see `uaos methods`), configuration files (.toml) or BIPOP-CMA-ES, "
-            "separated by commas."
+            help="Names (see `uaos methods`), configuration files (.toml) and groups of the "
+            "catalogue (literature, tuned, all), separated by commas."
         ),
     ] = None,
     suite: SuiteName = "bbob",
@@ -143,7 +144,7 @@ def bench(
         names, chosen, budget=budget, repetitions=repetitions, seed=seed,
         uniform=not without_uniform,
     )  # fmt: skip
-    if len(plan.competitors) > len(set(names)) and UNIFORM not in names:
+    if UNIFORM in plan.competitors and UNIFORM not in expanded(names):
         console.print("uniform is added, to show whether adapting pays (--without-uniform: not)")
     run_shown(plan, path, jobs=jobs, dask=dask, retry_failed=retry_failed)
 

@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from uaos.cli.app import app, console
-from uaos.cli.options import split_names
+from uaos.cli.options import split_methods, split_names
 from uaos.files import MARK, check_folder, check_output, whole_file
 
 
@@ -20,7 +20,10 @@ def show_comparison(
     stores: Annotated[list[Path], typer.Argument(help="Files that `uaos bench` wrote.")],
     methods: Annotated[
         str | None,
-        typer.Option(help="Only these methods, comma-separated; uniform choice always stays."),
+        typer.Option(
+            help="Only these methods, or groups of the catalogue (literature, tuned, all), "
+            "comma-separated; uniform choice always stays."
+        ),
     ] = None,
     functions: Annotated[
         str | None,
@@ -60,8 +63,9 @@ def show_comparison(
             check_output(path, inputs=stores, suffixes=suffixes, overwrite=overwrite)
     if csv is not None:
         check_folder(csv)
-    wanted = None if methods is None else split_names(methods)
-    results = Results.read(*stores).select(methods=wanted)
+    results = Results.read(*stores)
+    if methods is not None:
+        results = results.select(methods=split_methods(methods, results.methods))
     if functions is not None:
         results = results.select(functions=results.matching(functions))
     comparison = compare(

@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from uaos.cli.app import app, console
-from uaos.cli.options import split_names
+from uaos.cli.options import split_methods, split_names
 from uaos.errors import InvalidFile, InvalidParameter, Missing, UaosError, UnknownName
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ def draw_figure(
     ] = None,
     dim: Annotated[int | None, typer.Option(help="Dimension, if there are several.")] = None,
     methods: Annotated[
-        str | None, typer.Option(help="Only these methods, comma-separated (default: all).")
+        str | None,
+        typer.Option(help="Only these methods or groups, comma-separated (default: all)."),
     ] = None,
     method: Annotated[str | None, typer.Option(help="operators: the run's method.")] = None,
     function: Annotated[str | None, typer.Option(help="operators: its function.")] = None,
@@ -119,7 +120,7 @@ def _of_section(kind: "Figure", stores: list[Path], options: dict[str, Any], sty
     part = section(results, options.get("dim"))
     arguments: dict[str, Any] = {}
     if "methods" in options:
-        arguments["methods"] = split_names(options["methods"])
+        arguments["methods"] = split_methods(options["methods"], results.methods)
     if "target" in options:
         arguments["target"] = options["target"]
     if "no-restarts" in options:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from uaos.errors import InvalidParameter, NameClash, UaosError
 from uaos.experiments.records import Unit, derived_seed
-from uaos.optimizers.catalogue import configuration
+from uaos.optimizers.catalogue import configuration, expanded
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Problem, Suite
 from uaos.problems import suite as suite_called
@@ -62,7 +62,8 @@ class Plan:
         Parameters
         ----------
         methods : iterable of str, path or Configuration
-            Names of the catalogue, TOML files, or configurations.
+            Names of the catalogue or of its groups (literature, tuned, all), TOML files, or
+            configurations.
         suite : Suite, str or path
             The problems: a suite, or what `uaos.suite` takes.
         repetitions : int
@@ -122,7 +123,7 @@ def _competitors(wanted: Sequence[str | os.PathLike[str] | Configuration], unifo
     made: dict[str, Configuration] = {}
     if not wanted:
         raise InvalidParameter("methods", [], "at least one method")
-    for name in wanted:
+    for name in expanded(wanted):
         one = competitor(name)
         if one.name in made and made[one.name].to_dict() != one.to_dict():
             raise NameClash(f"two different methods are called {one.name!r}; rename one of them")

@@ -9,7 +9,7 @@ compare with (`baseline`): uniform choice, JADE, SHADE, R-SHADE, L-SHADE, each s
 
 import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -176,6 +176,31 @@ def _optimizers() -> dict[str, Configuration]:
 def methods() -> Mapping[str, Configuration]:
     """The catalogue by name: methods, tuned configurations, baselines, registered optimizers."""
     return MappingProxyType({**_of_this_package(), **_optimizers()})
+
+
+#: Names that stand for several entries, by the kind of these; `all` is the whole catalogue.
+GROUPS = {"literature": "method", "tuned": "tuned", "all": None}
+
+
+def expanded(names: Iterable[Any], *, selecting: bool = False) -> list[Any]:
+    """The names with each group (literature, tuned, all) replaced by the names of its entries.
+
+    Parameters
+    ----------
+    names : iterable
+        Names of entries and groups; anything else stays as it is.
+    selecting : bool
+        Take only entries of a group that have a method.
+    """
+    result: list[Any] = []
+    for name in names:
+        if not (isinstance(name, str) and name in GROUPS):
+            result.append(name)
+            continue
+        for member, entry in methods().items():
+            if GROUPS[name] in (None, entry.kind) and (entry.method or not selecting):
+                result.append(member)
+    return result
 
 
 def configuration(name: str | os.PathLike[str] | Configuration) -> Configuration:

@@ -10,6 +10,7 @@ import numpy as np
 
 from uaos.errors import InvalidParameter
 from uaos.experiments.pools import LocalPool, check_pool
+from uaos.optimizers.catalogue import expanded
 from uaos.scenarios.kinds import Ranks, Scenario
 from uaos.scenarios.measures import THRESHOLD, Summary, summary
 from uaos.scenarios.recipes import named
@@ -70,7 +71,8 @@ def compare(
     Parameters
     ----------
     methods : sequence of str, or mapping of str to Method
-        Names (AP, PM, MAB, those of the catalogue), TOML files, or methods by name.
+        Names (AP, PM, MAB, those of the catalogue and its groups literature, tuned and all), TOML
+        files, or methods by name.
     scenario : Scenario
     repetitions : int
     seed : int
@@ -125,7 +127,7 @@ def _methods(
         raise InvalidParameter("methods", methods, 'a list of names, such as ["AP", "PM"]')
     else:
         chosen = {}
-        for name in methods:
+        for name in expanded(methods, selecting=True):
             shown, method = named(name, scenario.operators)
             if shown in chosen:
                 raise InvalidParameter("methods", shown, "each method once (two have this name)")

@@ -32,6 +32,12 @@ FRAMEWORK = Publication(
     "Unified framework for the adaptive operator selection of discrete parameters",
     "arXiv 2005.05613",
 )
+AUTHORS_CODE = Publication(
+    "López-Ibáñez, M.; Sharma, M.",
+    2021,
+    "Tune-AOS-bbob, bin/aos.py of the branch manuel",
+    "GitHub, mudita11/Tune-AOS-bbob",
+)
 LOBO_1997 = Publication(
     "Lobo, F. G.; Goldberg, D. E.",
     1997,

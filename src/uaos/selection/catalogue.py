@@ -17,9 +17,10 @@ _BESTS = "normalised_best_sum"
 _RATE = {"power": 1, "frac": 0.0, "noise": 0.0}
 
 # Name, the five components, the hyper-parameters that the framework's paper fixes, those that it
-# leaves open and the method's own publication gives (the learning period and ε of SaDE), and that
-# publication. What is still open takes the package's default, and the note says so. Scaling of
-# rewards is off: these papers know no such thing.
+# leaves open and another source gives, and the method's publication. The source of the former is
+# _SOURCES; where it has no entry, it is the code that the framework's authors published later,
+# which records the values of these papers. What is still open takes the package's default, and the
+# note says so. Scaling of rewards is off: these papers know no such thing.
 _Row = tuple[str, str, str, str, str, str, dict[str, Any], dict[str, Any], bib.Publication]
 _ROWS: tuple[_Row, ...] = (
     # ⚑ Its weights c1 and c2 sum to 1: c1 at its default of 1 leaves c2 = 0.
@@ -27,7 +28,7 @@ _ROWS: tuple[_Row, ...] = (
      {"alpha": 0, "beta": 0, "reward_C": 1.0, "c1": 1.0, "c2": 0.0, "gamma": 0.0, "softmax": False,
       "p_min": 0.0, "error": 0.0}, {}, bib.LOBO_1997),
     ("Op-adapt", "best_parent_improvement", "generation_success_sum", _WNS, "identity", _DRAW,
-     {}, {}, bib.IGEL_1999),
+     {}, {"max_gen": 10, "delta": 0.5}, bib.IGEL_1999),
     # Its least probability is a percentage shared by the operators.
     ("PDP", _BETTER, _SR, "identity", _PM, _DRAW,
      {"power": 2, "max_gen": 1, "frac": 0.0, "noise": 0.0, "error": 0.0, "p_min": "0.2/K"},
@@ -35,21 +36,25 @@ _ROWS: tuple[_Row, ...] = (
     ("ADOPP", "median_improvement", _SR, "identity", _PM, _DRAW,
      {**_RATE, "max_gen": 1, "p_min": 0.0, "error": 0.0}, {}, bib.JULSTROM_1995),
     ("ADOPP-ext", "median_improvement", _SR, "identity", _PM, _DRAW,
-     {"noise": 0.0, "power": 1, "max_gen": 1, "p_min": 0.0, "error": 0.0}, {}, bib.JULSTROM_1997),
+     {"noise": 0.0, "power": 1, "max_gen": 1, "p_min": 0.0, "error": 0.0},
+     {"frac": 0.01}, bib.JULSTROM_1997),
     ("Adapt-NN", _BETTER, "success_sum", _WNS, _PM, _DRAW,
-     {"q_min": 0.0, "error": 0.0}, {}, bib.IGEL_2003),
+     {"q_min": 0.0, "error": 0.0},
+     {"max_gen": 4, "delta": 0.3, "p_min": "0.1/K"}, bib.IGEL_2003),
     ("Dyn-GEPv1", _BETTER, "success_sum", "bellman", _PM, _DRAW,
-     {"max_gen": 1, "c1": 1.0, "gamma": 0.0, "softmax": False, "p_min": 0.0}, {}, bib.VAFAEE_2008),
+     {"max_gen": 1, "c1": 1.0, "gamma": 0.0, "softmax": False, "p_min": 0.0},
+     {"c2": 0.9}, bib.VAFAEE_2008),
     ("Dyn-GEPv2", _BETTER, _BESTS, "bellman", _PM, _DRAW,
      {"rho": 3, "alpha": 0, "max_gen": 1, "c1": 1.0, "gamma": 0.0, "softmax": False,
-      "p_min": 0.0}, {}, bib.VAFAEE_2008),
+      "p_min": 0.0},
+     {"c2": 0.9}, bib.VAFAEE_2008),
     ("SaDE", _BETTER, _SR, "identity", _PM, _DRAW,
      {"power": 1, "frac": 0.0, "p_min": 0.0, "error": 0.0}, {"max_gen": 50, "noise": 0.01},
      bib.QIN_2009),
     ("MMRDE", _BETTER, _SR, "identity", _PM, _DRAW,
      {**_RATE, "max_gen": 1, "error": 0.0}, {}, bib.QIAN_2018),
     ("Compass", _BETTER, "compass_projection", "identity", _PM, _DRAW,
-     {"p_min": 0.0}, {}, bib.MATURANA_2008),
+     {"p_min": 0.0}, {"fix_appl": 100, "theta": 45}, bib.MATURANA_2008),
     ("PD-PM", _BETTER, "pareto_dominance", _WS, _PM, _DRAW, {"error": 0.0}, {}, bib.MATURANA_2010),
     ("PR-PM", _BETTER, "pareto_rank", _WS, _PM, _DRAW, {"error": 0.0}, {}, bib.MATURANA_2010),
     ("Proj-PM", _BETTER, "compass_projection", _WS, _PM, _DRAW,
@@ -70,16 +75,31 @@ _ROWS: tuple[_Row, ...] = (
      {"normalise": 0, "error": 0.0}, {}, bib.GONG_2010),
     ("PM-AdapSS-N", "relative_improvement", "window_success_sum", _WS, _PM, _DRAW,
      {"normalise": 1, "error": 0.0}, {}, bib.GONG_2010),
-    ("Ex-PM", _BETTER, _BESTS, _WS, _PM, _DRAW, {"rho": 1, "alpha": 0}, {}, bib.FIALHO_2008),
-    ("Ex-AP", _BETTER, _BESTS, _WS, _AP, _DRAW, {"rho": 1, "alpha": 0}, {}, bib.FIALHO_2008),
+    ("Ex-PM", _BETTER, _BESTS, _WS, _PM, _DRAW, {"rho": 1, "alpha": 0},
+     {"delta": 0.1, "p_min": 0.0}, bib.FIALHO_2008),
+    ("Ex-AP", _BETTER, _BESTS, _WS, _AP, _DRAW, {"rho": 1, "alpha": 0},
+     {"delta": 0.1, "p_min": 0.0, "mu": 0.1}, bib.FIALHO_2008),
     ("Ex-MAB", _BETTER, _BESTS, _UCB, _PM, _GREEDY,
-     {"rho": 1, "alpha": 0, "error": 0.0, "p_min": 0.0}, {}, bib.FIALHO_2008),
+     {"rho": 1, "alpha": 0, "error": 0.0, "p_min": 0.0}, {"C": 0.5}, bib.FIALHO_2008),
 )  # fmt: skip
 
+# The code that the authors of SaDE gave away has a learning period of 50 generations and ε = 0.01.
+_SOURCES = {"SaDE": bib.QIN_2009}
+
+# What the framework's form of a method leaves out of its publication, and other remarks.
+_EXTREME = "The original takes the best of an operator's last 50 applications, not of generations."
 _NOTES = {
     "RecPM": "With nine operators p_min = 0.11 leaves 1 % of the probability to adapt.",
     "Hybrid": "Its weights sum to 1; c1 = 1 and c2 = 0 are this package's reading.",
-}
+    "PDP": "The original counts successes from the start of the run, not of one generation.",
+    "ADOPP": "The original also credits the operators that made the ancestors of an offspring.",
+    "ADOPP-ext": "The original also credits the operators that made the ancestors of an offspring.",
+    "Op-adapt": "The original adapts once in max_gen generations, not after each.",
+    "Adapt-NN": "The original adapts once in max_gen generations, not after each.",
+    "Compass": "The original measures the diversity of the population where the framework takes "
+    "the deviation of the metric, divides by an operator's running time, and has p_min = 1/(3 K).",
+    "Ex-PM": _EXTREME, "Ex-AP": _EXTREME, "Ex-MAB": _EXTREME,
+}  # fmt: skip
 
 
 class Published(NamedTuple):
@@ -99,18 +119,17 @@ def literature() -> tuple[Published, ...]:
     for name, metric, reward, quality, probability, selection, fixed, own, source in _ROWS:
         bare = Method(metric, reward, quality, probability, selection, scale_rewards=False)
         method = bare.replace(**fixed, **own)
-        note = _note(name, method, fixed, own, source)
+        note = _note(name, method, fixed, own)
         found.append(Published(name, method, str(source), note))
     return tuple(found)
 
 
-def _note(
-    name: str, method: Method, fixed: dict[str, Any], own: dict[str, Any], source: bib.Publication
-) -> str:
+def _note(name: str, method: Method, fixed: dict[str, Any], own: dict[str, Any]) -> str:
     sentences = [_NOTES[name]] if name in _NOTES else []
     if own:
         values = ", ".join(f"{key} = {value}" for key, value in own.items())
-        sentences.append(f"As in {bib.short(str(source))}: {values}.")
+        given_by = bib.short(str(_SOURCES.get(name, bib.AUTHORS_CODE)))
+        sentences.append(f"From {given_by}: {values}.")
     defaults = []
     for family in FAMILIES:
         component = getattr(method, family)
