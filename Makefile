@@ -1,13 +1,17 @@
 # Every target sets up what it needs in .venv, and is quick when nothing changed.
+# On Windows, run make from Git Bash, with PYTHON=python.
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 STAMP := $(VENV)/.installed
 # Of `make study`: smoke, quick or paper, and where it goes.
 PRESET ?= quick
 FOLDER ?= study
 
-.PHONY: setup test lint faults bench study docs clean
+# Of `make bench`: QUICK=1 for fewer rounds, and so rougher numbers.
+QUICK ?=
+
+.PHONY: setup test lint faults bench study docs wheel clean
 
 setup: $(STAMP)
 
@@ -46,7 +50,7 @@ faults: $(STAMP)
 	$(BIN)/python -m pytest tests/faults -m "faults_long or not faults_long" -q
 
 bench: $(VENV)/.bench
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/run.py $(if $(QUICK),--quick)
 
 $(VENV)/.bench: $(STAMP)
 	@echo "installing the peers to measure against (once)"
@@ -64,6 +68,17 @@ PAGES := mkdocs.yml README.md CHANGELOG.md CONTRIBUTING.md CITATION.cff benchmar
 
 site/index.html: $(STAMP) $(PAGES)
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# The files of a release, checked as the package index checks them.
+wheel: $(VENV)/.build
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+
+$(VENV)/.build: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check -q build twine
+	@touch $@
 
 # A site with a warning is not kept.
 .DELETE_ON_ERROR:

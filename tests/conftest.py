@@ -1,12 +1,33 @@
 """What every test process needs."""
 
+import re
 import signal
+import sys
+from pathlib import Path
 
 import pytest
 
 # A job in a shell's background starts with Ctrl-C ignored, and so would all that it starts; some
 # tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# Windows has no signals to kill with, no pseudo-terminals and other permissions: modules that need
+# these are not collected there, and the header says so.
+_POSIX = r"SIGKILL|SIGINT|os\.kill|killpg|fcntl|\bpty\b|import resource|chmod|symlink|mkfifo"
+_POSIX += r"|from terminal import|from fault_tools import"
+collect_ignore = [
+    str(path)
+    for path in sorted(Path(__file__).parent.rglob("test_*.py"))
+    if sys.platform == "win32" and re.search(_POSIX, path.read_text(encoding="utf-8"))
+]
+
+
+def pytest_report_header():
+    if collect_ignore:
+        names = ", ".join(Path(path).stem for path in collect_ignore)
+        return f"not collected, as they need POSIX signals, terminals or permissions: {names}"
+    return None
 
 
 @pytest.fixture(scope="module")

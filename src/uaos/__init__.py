@@ -46,7 +46,7 @@ from uaos.selection.selector import Selector
 if TYPE_CHECKING:
     from uaos.study import Study
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "CMAES",

@@ -1,0 +1,50 @@
+"""The files around the package agree with each other."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import uaos
+
+yaml = pytest.importorskip("yaml", reason="PyYAML is not installed: the extra uaos[docs]")
+
+ROOT = Path(__file__).parent.parent
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+
+
+def _text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_the_version_is_the_same_everywhere():
+    """A release has one number: in the package, the changelog, the citation and the recipe."""
+    version = uaos.__version__
+    assert f"## [{version}]" in _text("CHANGELOG.md")
+    assert yaml.safe_load(_text("CITATION.cff"))["version"] == version
+    assert yaml.safe_load(_text("conda/recipe.yaml"))["context"]["version"] == version
+
+
+def test_the_conda_recipe_needs_what_the_package_needs():
+    """The run requirements of the recipe are the base dependencies of pyproject.toml."""
+    block = re.search(r"^dependencies = \[(.*?)\]", _text("pyproject.toml"), re.M | re.S)[1]
+    base = re.findall(r'"(.+?)"', block)
+    run = yaml.safe_load(_text("conda/recipe.yaml"))["requirements"]["run"]
+    assert [need.replace(" ", "") for need in run[1:]] == base
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_calls_targets_that_exist(path):
+    """Continuous integration runs what a contributor can run: targets of the Makefile."""
+    targets = set(re.findall(r"^([a-z]+):", _text("Makefile"), re.M))
+    jobs = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]
+    called = re.findall(r"\bmake ([a-z]+)", str(jobs))
+    assert called
+    assert set(called) <= targets
+
+
+def test_every_job_has_a_time_limit_or_only_publishes():
+    """A job that hangs must not run for hours."""
+    for path in WORKFLOWS:
+        for name, job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].items():
+            assert "timeout-minutes" in job or name == "publish", f"{path.name}: {name}"
