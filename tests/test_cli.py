@@ -86,12 +86,12 @@ def test_a_configuration_file_is_shown_like_a_name(tmp_path: Path) -> None:
         (["run", "--budget", "0"], "budget is 0; allowed: an integer of evaluations >= 1"),
         (["run", "--popsize", "3"], "popsize is 3; allowed: "),
         (["run", "--seed", "-1"], "seed is -1; allowed: an integer >= 0"),
-        (["run", "--plot", "x.gif"], "plot is 'x.gif'; allowed: a file that ends in .png"),
+        (["run", "--plot", "x.gif"], "output is 'x.gif'; allowed: a file that ends in .png"),
         (["run", "--plot", "no/x.png"], "allowed: a file in a folder that exists"),
         (["run", "--method", "wrong.toml"], "wrong.toml: .*unknown reward 'none'"),
         (["--import", "no.py", "methods"], "no.py: there is no such file"),
         (["--import", "bad.py", "methods"], "bad.py, line 1: cannot be loaded .ZeroDivisionError"),
-        (["run", "--plot", "/proc/x.png"], "/proc|plot is '/proc/x.png'; allowed: a file in"),
+        (["run", "--plot", "/proc/x.png"], "/proc|output is '/proc/x.png'; allowed: a file in"),
         (["run", "--function", "x"], "Invalid value for '--function'"),
         (["nothing"], "No such command 'nothing'"),
         (["methods", "--nothing"], "No such option"),
@@ -164,6 +164,29 @@ def test_a_run_that_does_not_solve_the_problem_says_so() -> None:
     assert done.returncode == 0
     assert "not solved: best - f_opt" in done.stdout
     assert "the budget of 500 evaluations is spent" in done.stdout
+
+
+SUITE = """
+import uaos
+def cup(x):
+    return float((x**2).sum())
+suite = uaos.Suite("cups", [
+    uaos.Problem(cup, [(-1, 2)] * d, name=f"cup {d}-D", optimum=0.0 if d == 2 else None)
+    for d in (2, 3)
+])
+"""
+
+
+def test_a_run_takes_a_problem_of_a_suite_file(tmp_path: Path) -> None:
+    (tmp_path / "cups.py").write_text(SUITE)
+    common = ("run", "--suite", "cups.py", "--budget", "300", "--seed", "1")
+    done = run(*common, "--problem", "cup 2-D", cwd=tmp_path)
+    assert re.search(r"problem +cup 2-D, 2-D *\nmethod +portfolio *\n", done.stdout), done.stdout
+    assert "solved: best - f_opt" in done.stdout
+    done = run(*common, "--problem", "cup 3-D", cwd=tmp_path)
+    assert re.search("outcome +best = ", done.stdout), done.stdout
+    done = run(*common, cwd=tmp_path)
+    assert done.stderr == "error: Missing option --problem, one of: cup 2-D, cup 3-D\n"
 
 
 def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:

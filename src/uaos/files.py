@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,21 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         if not special:
             part.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary folder beside `path`, and move it to `path`, a new one, at the end."""
+    target = Path(path)
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        part.mkdir(parents=True)
+        yield part
+        part.rename(target)
+    except OSError as error:
+        raise InvalidFile(f"{path}: cannot be written ({error.strerror})") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
 
 #: Marks files that uaos wrote, near their beginning or end.
@@ -73,8 +89,9 @@ def check_output(
         If the path must not be written.
     """
     place = Path(path)
-    if place.is_dir() or not place.absolute().parent.is_dir():
-        raise InvalidParameter("output", str(place), "a file in a folder that exists")
+    folder = place.absolute().parent
+    if place.is_dir() or not (folder.is_dir() and os.access(folder, os.W_OK)):
+        raise InvalidParameter("output", str(place), "a file in a folder that exists, to write to")
     known = tuple(suffixes)
     if known and place.suffix.lower() not in known:
         *most, last = known
@@ -115,13 +132,19 @@ def _is_same(first: Path, second: Path) -> bool:
         return first.absolute() == second.absolute()
 
 
-def save_figure(figure: Any, path: Any, **options: Any) -> None:
-    """Write a figure of matplotlib to a file, whole or not at all, or to an open one."""
+# The field of a picture's metadata that holds the mark.
+_FIELDS = {".png": "Software", ".svg": "Creator", ".pdf": "Producer"}
+
+
+def save_figure(figure: Any, path: Any) -> None:
+    """Write a figure of matplotlib to a file, marked and whole or not at all, or to an open one."""
     if hasattr(path, "write"):
-        figure.savefig(path, **options)
+        figure.savefig(path)
         return
     place = Path(path)
     if not place.suffix:
         place = place.with_name(f"{place.name}.png")  # as matplotlib does
+    field = _FIELDS.get(place.suffix.lower())
     with whole_file(place) as part:
-        figure.savefig(part, format=place.suffix[1:], **options)
+        metadata = {field: MARK} if field else None
+        figure.savefig(part, format=place.suffix[1:], metadata=metadata)

@@ -4,6 +4,7 @@ import gzip
 import random
 import sqlite3
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from experiment_stubs import content, essence, small_plan
 
 import uaos
 from uaos.errors import InvalidFile, UaosError
-from uaos.experiments import Store, run_unit
+from uaos.experiments import Progress, Store, run, run_unit
 from uaos.experiments.merge import merge
 from uaos.experiments.records import Unit, outcome
 from uaos.experiments.store import kind_of
@@ -175,9 +176,10 @@ def test_a_damaged_run_is_left_out_and_made_again(
         assert store.damaged() == (table == "runs")
         assert len(store.outcomes()) == len(store.table()) == 2 - store.damaged()
         assert store.tallies()["mix"].done == 2 - store.damaged()
-    with Store.create_or_resume(path, PLAN) as store:
-        (unit,) = store.missing(PLAN)
-        store.record([run_unit(unit, PLAN.suite[unit.problem], PLAN.competitors["mix"])])
+    seen: list[Progress] = []
+    with ThreadPoolExecutor(1) as executor:
+        run(PLAN, path, executor, on_progress=seen.append)
+    assert (seen[-1].new, seen[-1].damaged) == (1, 1)
     assert content(path) == content(good)
 
 

@@ -38,6 +38,29 @@ def test_a_benchmark_on_a_full_disk_ends_with_one_line_and_resumes(
     count("benchmarks on a full disk", len(sizes))
 
 
+def on_a_full_disk(*command: str, cwd: Path):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (512, hard))
+    try:
+        return command_line(*command, cwd=cwd)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize(
+    "command", [["a.db", "--export-coco", "coco"], ["b.db", "--merge", "a.db"]], ids=lambda c: c[1]
+)
+def test_a_full_disk_leaves_no_part_of_a_folder_or_store(
+    command: list[str], tmp_path: Path, count
+) -> None:
+    make_store(tmp_path / "a.db")
+    done = on_a_full_disk("bench", *command, cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "cannot be written" in done.stderr
+    assert [p.name for p in tmp_path.rglob("*") if p.is_file()] == ["a.db"]
+    count("output files on a full disk")
+
+
 @pytest.mark.parametrize(
     ("command", "file"),
     [
@@ -45,6 +68,8 @@ def test_a_benchmark_on_a_full_disk_ends_with_one_line_and_resumes(
         (["compare", "a.db", "--markdown", "out.md"], "out.md"),
         (["report", "a.db", "-o", "out.html"], "out.html"),
         (["plot", "ecdf-overall", "a.db", "-o", "out.png"], "out.png"),
+        (["run", "--function", "1", "--dim", "2", "--budget", "50", "--plot", "r.png"], "r.png"),
+        (["scenario", "--repetitions", "2", "--plot", "s.png"], "s.png"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
@@ -55,12 +80,7 @@ def test_output_on_a_full_disk_leaves_the_earlier_file(
     done = command_line(*command, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     before = (tmp_path / file).read_bytes()
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (512, hard))
-    try:
-        done = command_line(*command, cwd=tmp_path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    done = on_a_full_disk(*command, cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert "cannot be written" in done.stderr
     assert (tmp_path / file).read_bytes() == before

@@ -33,6 +33,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> bytes:
         (["tune", "a.db", "--status", "--plot", "VICTIM"], "photo.png"),
         (["tune", "VICTIM", "--status", "--plot", "VICTIM"], "a.png"),
         (["scenario", "--plot", "VICTIM"], "photo.png"),
+        (["run", "--function", "1", "--dim", "2", "--plot", "VICTIM"], "photo.png"),
+        (["bench", "a.db", "--export-coco", "VICTIM"], "notes.md"),
         (["bench", "VICTIM", "--merge", "VICTIM"], "a.db"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else value,

@@ -35,7 +35,8 @@ def test_a_problem_survives_pickling() -> None:
     problem = pickle.loads(pickle.dumps(BBOB(8, 20, 7)))
     assert problem.key == (8, 20, 7)
     assert problem.name == "f8 i7 20-D"
-    assert (problem.function, problem.title, problem.group) == ("f8", "Rosenbrock", "moderate")
+    assert (problem.function, problem.group) == ("f8", "moderate")
+    assert problem.title == "f8 Rosenbrock, 20-D, instance 7"
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from uaos.cli.options import (
     BbobFunctions,
     Dask,
     Jobs,
+    Overwrite,
     SuiteName,
     chosen_suite,
     split_names,
@@ -105,9 +106,7 @@ def bench(
         Path | None,
         typer.Option("--export-coco", help="Write data folders for cocopp into this, and end."),
     ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Let --export replace a file of something else.")
-    ] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Run methods on a suite of problems, on every core; stopped or killed, it resumes.
 
@@ -238,6 +237,7 @@ class RunProgress:
         )  # fmt: skip
         self._task = self.progress.add_task("", total=None, note="", start=False)
         self._before: int | None = None
+        self._damaged = 0
 
     def show(self, counts: Counts) -> None:
         """Show how far the experiment is."""
@@ -245,10 +245,9 @@ class RunProgress:
             # What was finished earlier says nothing about today's speed.
             self._before = counts.over - counts.new
             self.progress.start_task(self._task)
-            if counts.damaged:
-                console.print(Text(
-                    f"{counts.damaged} damaged runs are made again", style="yellow"
-                ))  # fmt: skip
+        if counts.damaged > self._damaged:
+            self._damaged = counts.damaged
+            console.print(Text(f"{counts.damaged} damaged runs are made again", style="yellow"))
         note = f"{self._before} found in the store" if self._before else ""
         if counts.failed:
             note += f"{', ' if note else ''}{counts.failed} failed"

@@ -9,6 +9,9 @@ from uaos.optimizers.catalogue import expanded
 from uaos.problems import Suite
 from uaos.problems import suite as suite_called
 
+#: The suffixes of pictures.
+PICTURES = (".png", ".svg", ".pdf")
+
 SuiteName = Annotated[
     str,
     typer.Option(
@@ -21,6 +24,9 @@ BbobFunctions = Annotated[
 ]
 BbobDimension = Annotated[
     int | None, typer.Option(help="Choose the BBOB dimension: 2, 3, 5, 10, 20 (default) or 40.")
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace a file that uaos did not write.")
 ]
 Jobs = Annotated[
     int | None, typer.Option(help="Use this many processes (default: one for each processor).")

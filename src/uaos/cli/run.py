@@ -1,6 +1,5 @@
-"""`uaos run`: one method on one BBOB problem, watched live."""
+"""`uaos run`: one method on one problem, watched live."""
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -15,17 +14,17 @@ from rich.table import Table
 from rich.text import Text
 
 from uaos.cli.app import INTERRUPTED, app, console
-from uaos.cli.options import Dimension
-from uaos.errors import InvalidParameter
+from uaos.cli.options import PICTURES, Dimension, Overwrite, SuiteName
+from uaos.errors import Missing
+from uaos.experiments import FINAL
+from uaos.files import check_output
 from uaos.minimize import INTERRUPTED as INTERRUPTED_RUN
-from uaos.minimize import minimize
+from uaos.minimize import PORTFOLIO, minimize
 from uaos.optimizers.base import RunView
+from uaos.optimizers.catalogue import RECOMMENDED
 from uaos.optimizers.result import Result
-from uaos.problems import BBOB
-
-#: The error at which COCO calls a problem solved.
-SOLVED = 1e-8
-_PICTURES = (".png", ".svg", ".pdf")
+from uaos.problems import BBOB, Problem
+from uaos.problems import suite as suite_called
 
 
 @app.command(
@@ -34,15 +33,23 @@ _PICTURES = (".png", ".svg", ".pdf")
     "--plot run.png[/]",
 )
 def run(
+    suite: SuiteName = "bbob",
+    problem: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Run on this problem of --suite FILE.py.")
+    ] = None,
     function: Annotated[int, typer.Option(help="BBOB function, 1 to 24.")] = 8,
     dim: Dimension = 20,
     instance: Annotated[int, typer.Option(help="Instance of the function, 1 to 1000.")] = 1,
     method: Annotated[
-        str, typer.Option(help="A name (see `uaos methods`) or a configuration file (.toml).")
-    ] = "mix",
+        str | None,
+        typer.Option(
+            help="A name (see `uaos methods`) or a configuration file (.toml); default: portfolio, "
+            "or mix with --popsize."
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Makes the run repeatable.")] = None,
     budget: Annotated[
-        int | None, typer.Option(help="Evaluations at most (default: 10 000 × dim).")
+        int | None, typer.Option(help="Evaluations at most (default: 10 000 × dimension).")
     ] = None,
     popsize: Annotated[
         int | None, typer.Option(help="Population size (default: the method's).")
@@ -50,13 +57,15 @@ def run(
     plot: Annotated[
         Path | None, typer.Option(help="Draw the run into this file (.png, .svg or .pdf).")
     ] = None,
+    overwrite: Overwrite = False,
 ) -> None:
-    """Run a method on a BBOB problem: evaluations, error and operator use, live."""
-    problem = BBOB(function, dim, instance)
+    """Run a method on a problem: evaluations, best value and operator use, live."""
     if plot is not None:
-        check_plot(plot)
-    limit = 10_000 * dim if budget is None else budget
-    panel = _Panel(problem, method, limit)
+        check_output(plot, suffixes=PICTURES, overwrite=overwrite)
+    chosen = BBOB(function, dim, instance) if suite == "bbob" else _problem(suite, problem)
+    limit = 10_000 * chosen.dimension if budget is None else budget
+    name = method or (PORTFOLIO if popsize is None else RECOMMENDED)
+    panel = _Panel(chosen, name, limit)
     # A file or a pipe gets the summary alone.
     with Live(console=console, refresh_per_second=10, transient=True, auto_refresh=False) as live:
 
@@ -65,33 +74,36 @@ def run(
                 live.update(panel.drawn(state), refresh=True)
 
         result = minimize(
-            problem, problem.bounds, method=method, budget=limit, seed=seed, popsize=popsize,
-            target=problem.optimum + SOLVED, callback=show,
+            chosen, chosen.bounds, method=method, budget=limit, seed=seed, popsize=popsize,
+            target=None if chosen.optimum is None else chosen.optimum + FINAL, callback=show,
         )  # fmt: skip
-    console.print(_summary(problem, method, result, panel.seconds))
+    console.print(_summary(chosen, name, result, panel.seconds))
     if plot is not None and result.history is not None:
-        result.history.plot(plot, f_opt=problem.optimum)
-        console.print(f"drawn: {plot}")
+        result.history.plot(plot, f_opt=chosen.optimum)
+        console.print(Text(f"drawn: {plot}"))
     if result.message == INTERRUPTED_RUN:
         sys.exit(INTERRUPTED)
 
 
-def check_plot(path: Path) -> None:
-    """Refuse a picture that cannot be drawn before the run, not after it."""
-    if path.suffix.lower() not in _PICTURES:
-        raise InvalidParameter("plot", str(path), "a file that ends in " + ", ".join(_PICTURES))
-    if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
-        raise InvalidParameter(
-            "plot", str(path), "a file in a folder that exists, to be written to"
-        )
+def _problem(file: str, name: str | None) -> Problem:
+    chosen = suite_called(file)
+    if name is None and len(chosen) > 1:
+        raise Missing(f"Missing option --problem, one of: {', '.join(chosen.names)}")
+    return chosen[0 if name is None else name]
+
+
+def _best(problem: Problem, value: float) -> tuple[str, str]:
+    """What is best so far: the error where the optimum is known."""
+    if problem.optimum is None:
+        return "best", f"{value:.6g}"
+    return "best - f_opt", f"{value - problem.optimum:.3e}"
 
 
 class _Panel:
     """The live picture of a run, drawn ten times a second at most."""
 
-    def __init__(self, problem: BBOB, method: str, budget: int) -> None:
-        self.title = f"{method} on {problem.function} {problem.title}, {problem.dimension}-D"
-        self.f_opt, self.budget = problem.optimum, budget
+    def __init__(self, problem: Problem, method: str, budget: int) -> None:
+        self.problem, self.method, self.budget = problem, method, budget
         self.start = time.perf_counter()
         self._next = 0.0
 
@@ -110,30 +122,30 @@ class _Panel:
         left = self.seconds * (self.budget - done) / max(done, 1)
         head = Table.grid(padding=(0, 2))
         head.add_row("evaluations", f"{done:,} of {self.budget:,}", f"{left:.0f} s left at most")
-        head.add_row("best - f_opt", f"{state.fun - self.f_opt:.3e}", "")
+        head.add_row(*_best(self.problem, state.fun), "")
         bars = Table.grid(padding=(0, 2))
         for name, p in zip(state.operators, state.probabilities, strict=True):
             bars.add_row(name, _bar(p, 24), f"{p:.2f}")
         progress = ProgressBar(total=self.budget, completed=done, width=48)
         parts = (head, progress, Text(""), bars) if state.operators else (head, progress)
-        return Panel(Group(*parts), title=self.title, expand=False)
+        title = Text(f"{self.method} on {self.problem.title}")
+        return Panel(Group(*parts), title=title, expand=False)
 
 
 def _bar(share: float, width: int) -> Text:
     return Text(("━" * round(share * width)).ljust(width), style="cyan")
 
 
-def _summary(problem: BBOB, method: str, result: Result, seconds: float) -> RenderableType:
-    error = result.fun - problem.optimum
-    verdict = (
-        Text("solved", style="bold green") if error <= SOLVED else Text("not solved", style="bold")
-    )
+def _summary(problem: Problem, method: str, result: Result, seconds: float) -> RenderableType:
+    known = problem.optimum is not None
+    solved = known and result.fun - float(problem.optimum or 0.0) <= FINAL
+    verdict = Text("solved: " if solved else "not solved: ", style="bold green" if solved else "")
+    best = " = ".join(_best(problem, result.fun))
     table = Table.grid(padding=(0, 2))
-    table.add_row("problem", f"{problem.function} {problem.title}, {problem.dimension}-D, "
-                  f"instance {problem.instance}")  # fmt: skip
+    table.add_row("problem", Text(problem.title))
     table.add_row("method", method)
-    table.add_row("outcome", Text.assemble(verdict, f": best - f_opt = {error:.3e}"))
-    if error > SOLVED:
+    table.add_row("outcome", verdict + best if known else best)
+    if not solved:
         table.add_row("why it ended", result.message)
     table.add_row("evaluations", f"{result.nfev:,} in {result.nit:,} iterations, {seconds:.1f} s")
     table.add_row("seed", str(result.seed))

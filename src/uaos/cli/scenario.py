@@ -11,11 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from uaos.cli.app import INTERRUPTED, app, console
-from uaos.cli.options import split_names
+from uaos.cli.options import PICTURES, Overwrite, split_names
 from uaos.files import check_output
 from uaos.scenarios import KINDS, ScenarioResult, compare, scenario
-
-_PICTURES = (".png", ".svg", ".pdf")
 
 # Applications worth the start of more processes: some ten seconds of work.
 _MANY = 500_000
@@ -52,16 +50,14 @@ def show_scenario(
         ),
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the curves (.png, .svg or .pdf).")] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a file that uaos did not write.")
-    ] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Test how methods select, in isolation: operators are simulated, the best one is known.
 
     The table shows how often the best operator was chosen, the regret, and the reaction time.
     """
     if plot is not None:
-        check_output(plot, suffixes=_PICTURES, overwrite=overwrite)
+        check_output(plot, suffixes=PICTURES, overwrite=overwrite)
     wanted = split_names(methods)
     setting = scenario(kind, operators=operators, every=every, steps=steps)
     if jobs is None and len(wanted) * repetitions * steps <= _MANY:

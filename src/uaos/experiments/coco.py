@@ -15,6 +15,7 @@ from uaos.errors import InvalidParameter
 from uaos.experiments.records import Outcome
 from uaos.experiments.store import Store
 from uaos.experiments.targets import TARGETS
+from uaos.files import check_folder, whole_folder
 from uaos.problems.bbob import NAME
 
 # A value just below its target: printed digits must not lift it above.
@@ -25,7 +26,7 @@ _ABOVE = 1e9
 
 def export_coco(store: Store, folder: str | os.PathLike[str]) -> list[Path]:
     """Write a data folder for each method into `folder`; their paths."""
-    parent = Path(folder)
+    parent = check_folder(folder)
     if store.suite != NAME:
         raise InvalidParameter(
             "export-coco", str(parent), f"a store of the suite {NAME}; this one is of {store.suite}"
@@ -47,7 +48,8 @@ def export_coco(store: Store, folder: str | os.PathLike[str]) -> list[Path]:
             raise InvalidParameter("export-coco", str(place), "a folder that does not exist yet")
         places[method] = place
     for method, place in places.items():
-        _write(method, methods[method], place)
+        with whole_folder(place) as part:
+            _write(method, methods[method], part)
     return list(places.values())
 
 
@@ -57,7 +59,6 @@ def _write(method: str, outcomes: Iterable[Outcome], place: Path) -> None:
         groups.setdefault(int(outcome.function[1:]), {}).setdefault(outcome.dimension, []).append(
             outcome
         )
-    place.mkdir(parents=True)
     name = method.replace("'", "’")
     for function, dimensions in sorted(groups.items()):
         data = place / f"data_f{function}"

@@ -8,6 +8,7 @@ from uaos.errors import InvalidParameter, UaosError
 from uaos.experiments.records import Outcome, Unit
 from uaos.experiments.store import Store, differing
 from uaos.experiments.storefile import Lock, connect, create, insert, is_whole
+from uaos.files import whole_file
 
 
 class MergeConflict(UaosError, ValueError):
@@ -40,13 +41,9 @@ def merge(out: str | os.PathLike[str], sources: Sequence[str | os.PathLike[str]]
         raise InvalidParameter("merge", str(target), "a new file: this one exists")
     if not target.absolute().parent.is_dir():
         raise InvalidParameter("merge", str(target), "a file in a folder that exists")
-    part = target.with_name(target.name + ".merging")
-    lock = Lock(target)
-    try:
-        part.unlink(missing_ok=True)
+    with whole_file(target) as part:
         create(part)
-        merged = Store(part, connect(part, write=True), Lock(part))
-        try:
+        with Store(part, connect(part, write=True), Lock(part)) as merged:
             first: Path | None = None
             for source in sources:
                 with Store.open(source) as store:
@@ -54,14 +51,7 @@ def merge(out: str | os.PathLike[str], sources: Sequence[str | os.PathLike[str]]
                         _check(merged, store, first)
                     _copy(merged, store)
                     first = first or store.path
-            count = sum(tally.done + tally.failed for tally in merged.tallies().values())
-        finally:
-            merged.close()
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
-        lock.release()
-    return count
+            return sum(tally.done + tally.failed for tally in merged.tallies().values())
 
 
 def _check(merged: Store, store: Store, first: Path) -> None:

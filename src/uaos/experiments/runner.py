@@ -6,7 +6,7 @@ from os import PathLike
 
 from uaos.experiments.coordinator import Coordinator, Progress, Stopped, stop_signals
 from uaos.experiments.plan import Plan
-from uaos.experiments.pools import check_picklable, check_pool, pool_for
+from uaos.experiments.pools import Pool, check_picklable, check_pool, pool_for
 from uaos.experiments.records import Finished, Unit, failed
 from uaos.experiments.store import Store, Tally
 from uaos.experiments.units import run_unit
@@ -40,29 +40,38 @@ def run(
     with Store.create_or_resume(path, plan) as store:
         if retry_failed:
             store.forget_failures()
-        missing = store.missing(plan)
-        if missing:
-            pool = pool_for(executor, jobs, dask, len(missing))
-            journal = _Journal(store, len(plan), len(missing), on_progress)
-            coordinator = Coordinator(
-                missing, pool, work=work, on_results=journal.write,
-                failed=lambda unit, reason: failed(unit, plan.suite[unit.problem], reason),
-                arguments=lambda unit: (
-                    unit, plan.suite[unit.problem], plan.competitors[unit.method]
-                ),
-            )  # fmt: skip
-            finished = False
-            try:
-                with stop_signals() as stopping:
-                    journal.report()
-                    finished = coordinator.run(stopping)
-            finally:
-                coordinator.drop()
-                pool.close(finished=finished)
-            if not finished:
-                over, total = journal.progress.over, journal.progress.total
-                raise Stopped(f"{over} of {total} runs", store.path, journal.progress)
+
+        def run_missing() -> None:
+            if missing := store.missing(plan):
+                journal = _Journal(store, len(plan), len(missing), on_progress)
+                _run(missing, plan, pool_for(executor, jobs, dask, len(missing)), work, journal)
+
+        run_missing()
+        # Last, as it takes longer than to continue where there are very many runs.
+        if store.remove_damaged("traces", "courses"):
+            run_missing()
         return store.tallies()
+
+
+def _run(
+    units: list[Unit], plan: Plan, pool: Pool, work: Callable[..., Finished], journal: "_Journal"
+) -> None:
+    coordinator = Coordinator(
+        units, pool, work=work, on_results=journal.write,
+        failed=lambda unit, reason: failed(unit, plan.suite[unit.problem], reason),
+        arguments=lambda unit: (unit, plan.suite[unit.problem], plan.competitors[unit.method]),
+    )  # fmt: skip
+    finished = False
+    try:
+        with stop_signals() as stopping:
+            journal.report()
+            finished = coordinator.run(stopping)
+    finally:
+        coordinator.drop()
+        pool.close(finished=finished)
+    if not finished:
+        over, total = journal.progress.over, journal.progress.total
+        raise Stopped(f"{over} of {total} runs", journal.store.path, journal.progress)
 
 
 class _Journal:
@@ -72,12 +81,12 @@ class _Journal:
         self, store: Store, total: int, missing: int,
         on_progress: Callable[[Progress], None] | None,
     ) -> None:  # fmt: skip
-        self._store, self._on_progress = store, on_progress
+        self.store, self._on_progress = store, on_progress
         self.progress = Progress(total, total - missing, 0, 0, store.removed)
 
     def write(self, results: Sequence[tuple[Unit, Finished]]) -> None:
         """Store the results of units, all of them or none."""
-        self._store.record([result for _, result in results])
+        self.store.record([result for _, result in results])
         bad = sum(result.outcome.status == "failed" for _, result in results)
         before, more = self.progress, len(results)
         self.progress = before._replace(

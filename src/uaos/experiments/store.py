@@ -34,7 +34,6 @@ from uaos.experiments.storefile import (
     APPLICATION,
     FORMAT,
     OLD_TUNING,
-    REPEATABLE,
     Lock,
     OpenStore,
     StoreInUse,
@@ -144,7 +143,7 @@ class Store(OpenStore):
         super().__init__(path, connection, lock)
         self._session: int | None = None
         self._fresh = False  # whether the file was not there before
-        #: How many damaged runs were removed when the store was opened for writing.
+        #: How many damaged runs were removed.
         self.removed = 0
         self._ids: dict[str, dict[str, int]] = {}
 
@@ -181,7 +180,7 @@ class Store(OpenStore):
 
         Methods, problems and repetitions may be added to a store. Another seed, another budget, a
         changed suite file, or a changed configuration under the same name is a
-        :class:`PlanConflict`. Damaged runs are removed, so that they run again.
+        :class:`PlanConflict`. Runs with a damaged row are removed, so that they run again.
 
         Parameters
         ----------
@@ -216,7 +215,7 @@ class Store(OpenStore):
             raise
         made._fresh = fresh
         try:
-            made.removed = made.remove_damaged()
+            made.remove_damaged("runs")
             with made._transaction():
                 insert(made._connection, "about", [("kind", cls.kind)], "INSERT OR IGNORE")
                 begin(made)
@@ -510,17 +509,20 @@ class Store(OpenStore):
 
     def forget_failures(self) -> int:
         """Let the failed runs run again; how many there are."""
-        with self._transaction():
-            return self._delete("status = 'failed'")
+        failed = self._rows("SELECT id FROM runs WHERE status = 'failed'")
+        return self._delete(number for (number,) in failed)
 
-    def remove_damaged(self) -> int:
-        """Remove runs of which a row is not what was written; how many there are."""
-        wrong = f"NOT ({is_whole('runs')})"
-        for table in REPEATABLE[1:]:
-            wrong += f" OR id IN (SELECT run FROM {table} WHERE NOT ({is_whole(table)}))"
-        wrong += " OR id NOT IN (SELECT run FROM traces)"
-        with self._transaction():
-            return self._delete(wrong)
+    def remove_damaged(self, *tables: str) -> int:
+        """Remove runs of which a row in these tables is not what was written; how many."""
+        found: set[int] = set()
+        for table in () if self._fresh else tables:
+            key = "id" if table == "runs" else "run"
+            wrong = f"SELECT {key} FROM {table} WHERE NOT {is_whole(table)}"
+            if table == "traces":
+                wrong += " UNION SELECT id FROM runs WHERE id NOT IN (SELECT run FROM traces)"
+            found.update(number for (number,) in self._rows(wrong))
+        self.removed += len(found)
+        return self._delete(found)
 
     # Inside
 
@@ -533,13 +535,11 @@ class Store(OpenStore):
             self._ids.clear()  # numbers that were given and not written
             raise
 
-    def _delete(self, condition: str) -> int:
-        run = self._connection.execute
-        chosen = [row[0] for row in run(f"SELECT id FROM runs WHERE {condition}")]
-        for table, column in (("traces", "run"), ("courses", "run"), ("runs", "id")):
-            self._connection.executemany(
-                f"DELETE FROM {table} WHERE {column} = ?", ((number,) for number in chosen)
-            )
+    def _delete(self, runs: Iterable[int]) -> int:
+        chosen = [(number,) for number in runs]
+        with self._transaction():
+            for table, column in (("traces", "run"), ("courses", "run"), ("runs", "id")):
+                self._connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", chosen)
         return len(chosen)
 
     def _about(self, key: str) -> str | None:

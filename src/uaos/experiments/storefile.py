@@ -21,6 +21,7 @@ from urllib.parse import quote
 import numpy as np
 
 from uaos.errors import InvalidFile, UaosError
+from uaos.files import whole_file
 
 _MAGIC = b"SQLite format 3\x00"
 
@@ -232,20 +233,12 @@ def _with_checksum(row: Iterable[Any], kinds: tuple[str, ...]) -> list[Any]:
 
 def create(path: Path) -> None:
     """An empty store, which appears at `path` complete or not at all."""
-    part = path.with_name(path.name + ".part")
-    leftovers = (part, Path(f"{part}-journal"))
     try:
-        for leftover in leftovers:
-            leftover.unlink(missing_ok=True)
-        with contextlib.closing(sqlite3.connect(part)) as connection:
+        with whole_file(path) as part, contextlib.closing(sqlite3.connect(part)) as connection:
+            connection.execute("PRAGMA journal_mode = MEMORY")  # no second file
             create_tables(connection)
-        os.replace(part, path)
-    except (sqlite3.OperationalError, OSError) as error:
-        raise InvalidFile(f"{path}: cannot be created ({error})") from error
-    finally:
-        for leftover in leftovers:
-            with contextlib.suppress(OSError):
-                leftover.unlink(missing_ok=True)
+    except sqlite3.OperationalError as error:
+        raise InvalidFile(f"{path}: cannot be written ({error})") from error
 
 
 def create_tables(connection: sqlite3.Connection) -> None:

@@ -123,8 +123,9 @@ class BBOB(Problem):
 
     @property
     def title(self) -> str:
-        """What the function is called."""
-        return TITLES[self.function]
+        """The problem in words."""
+        about = f"{self.function} {TITLES[self.function]}"
+        return f"{about}, {self.dimension}-D, instance {self.instance}"
 
     @property
     def key(self) -> tuple[int, int, int]:

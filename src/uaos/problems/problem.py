@@ -106,6 +106,11 @@ class Problem:
         """What seeds of runs are derived from."""
         return (self.name,)
 
+    @property
+    def title(self) -> str:
+        """The problem in words."""
+        return f"{self.name}, {self.dimension}-D"
+
     def __call__(self, x: ArrayLike) -> float:
         """The value at one point."""
         point = np.asarray(x, float)

@@ -1,12 +1,11 @@
 """Figure of a comparison: share of best choices and regret over time."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from uaos.extras import optional
-from uaos.files import MARK
+from uaos.files import save_figure
 from uaos.scenarios.kinds import Floats, Ranks, Scenario
 from uaos.scenarios.measures import regrets
 
@@ -25,10 +24,6 @@ _STYLES = ("-", "--", "-.", ":")
 
 # Points of a curve between two changes: the noise of single applications hides what changes.
 _POINTS = 10
-# What shows that uaos wrote a file, so that it may be replaced.
-_MARKS_OF_FILES = {
-    ".png": {"Software": MARK}, ".svg": {"Creator": MARK}, ".pdf": {"Producer": MARK},
-}  # fmt: skip
 # The most changes that are marked; more would fill the figure.
 _MARKS = 60
 
@@ -69,7 +64,7 @@ def draw(comparison: "ScenarioResult", path: Any) -> "Figure":
         fontsize=10,
     )  # fmt: skip
     if path is not None:
-        figure.savefig(path, metadata=_MARKS_OF_FILES.get(Path(path).suffix.lower()))
+        save_figure(figure, path)
     return figure
 
 

@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import quote
 
 from uaos.errors import InvalidParameter, UaosError
+from uaos.files import whole_file
 from uaos.params import Choice, Integer, Real, Value
 from uaos.tuning.racer import Rules
 from uaos.tuning.space import Candidate, Clause, Condition, Forbidden, Space, Variable
@@ -212,7 +213,8 @@ def write_files(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
-            (folder / name).write_text(text, encoding="ascii")
+            with whole_file(folder / name) as part:
+                part.write_text(text, encoding="ascii")
     except OSError as error:
         raise UaosError(f"{folder}: cannot be written ({error.strerror})") from error
     return dialect
