@@ -170,7 +170,7 @@ def test_the_least_probability_of_a_recipe_follows_the_number_of_operators(
 
 def test_the_catalogue_says_where_hyper_parameters_come_from() -> None:
     notes = {name: entry.note for name, entry in uaos.methods().items()}
-    assert notes["SaDE"] == "From Qin et al. (2009): max_gen = 50, noise = 0.01."
+    assert notes["SaDE"].endswith("From Qin et al. (2009): max_gen = 50, noise = 0.01.")
     assert "From López-Ibáñez & Sharma (2021): delta = 0.1, p_min = 0.0." in notes["Ex-PM"]
     assert "Left open, so defaults of this package: max_gen = 10, error = 0" in notes["Ex-PM"]
     assert "leaves 1 % of the probability to adapt" in notes["RecPM"]
@@ -280,6 +280,19 @@ def test_sade_uses_each_of_its_operators_in_the_second_half_of_a_run() -> None:
     late = result.history.counts[result.history.evaluations > 10_000]
     assert late.shape[1] == 9
     assert (late.sum(axis=0) > 0).all()
+
+
+@pytest.mark.parametrize("name", ["SaDE-DE", "PM-AdapSS-DE", "F-AUC-MAB-DE", "RecPM-DE"])
+def test_an_original_has_its_own_pool_and_settings(name: str) -> None:
+    entry = uaos.configuration(name)
+    bare = uaos.configuration(name.removesuffix("-DE") + ("-AA" if "Adap" in name else ""))
+    assert (entry.kind, len(entry.settings.names)) == ("original", 4)
+    assert (entry.reference, entry.method.scale_rewards) == (bare.reference, False)
+    assert "It differs in" in entry.note
+    result = uaos.minimize(
+        lambda x: float(x @ x), [(-5, 5)] * 3, method=name, seed=1, budget=20_000, target=1e-6
+    )
+    assert result.success
 
 
 @pytest.mark.parametrize(("group", "number"), [("literature", 27), ("tuned", 6)])

@@ -1,6 +1,7 @@
 """What the documentation says runs, the commands it gives exist, and the site is built from it."""
 
-import importlib
+import importlib.util
+import json
 import os
 import re
 import shlex
@@ -301,6 +302,67 @@ def test_the_reference_has_the_formula_of_every_strategy(site: Path) -> None:
     page = (site / "reference" / "de.html").read_text("utf-8")
     rows = dict(re.findall(r"<td><code>(.+?)</code></td>\n<td><code>(.+?)</code></td>", page))
     assert {s.name: s.formula for s in STRATEGIES.values()}.items() <= rows.items()
+
+
+def interactive_data() -> dict[str, Any]:
+    """What docs/make_interactive.py computed for the interactive page."""
+    path = ROOT / "docs" / "assets" / "interactive-data.js"
+    assert path.stat().st_size < 1_500_000
+    text = path.read_text("utf-8").removeprefix("window.uaosCourses = ").rstrip(";\n")
+    return json.loads(text)
+
+
+def test_the_interactive_page_has_the_equations_and_values_of_the_catalogue() -> None:
+    """Otherwise: python docs/make_interactive.py"""
+    spec = importlib.util.spec_from_file_location("made", ROOT / "docs" / "make_interactive.py")
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    found = interactive_data()
+    assert found["recipes"] == {name: made.recipe(c) for name, c in made.entries().items()}
+    for family in FAMILIES:
+        now = {n: describe(c).equation for n, c in components(family).items()}
+        assert found["equations"][family].items() <= now.items()
+
+
+def test_a_course_of_the_interactive_page_adds_up_and_follows_the_best_operator() -> None:
+    found = interactive_data()
+    K, N = found["operators"], found["generations"]
+    for name, kinds in found["courses"].items():
+        for kind, course in kinds.items():
+            shares = np.reshape(course["p"], (N, K))
+            assert abs(shares.sum(axis=1) - 1000).max() <= K / 2, (name, kind)
+            assert (np.reshape(course["n"], (N, K)).sum(axis=1) == found["offspring"]).all()
+    # It sees how often operators succeed, but not how much they improve.
+    sade = {kind: course["share"] for kind, course in found["courses"]["SaDE"].items()}
+    assert sade["boolean"] > 0.28 > sade["uniform"]
+
+
+@on_the_site
+@needs_browser
+@pytest.mark.parametrize("width", [1440, 390], ids=["desktop", "phone"])
+def test_the_interactive_page_shows_the_method_that_is_chosen(
+    site: Path, width: int, tmp_path: Path
+) -> None:
+    choose = """((id, value, event) => {
+      const one = document.getElementById(id);
+      one.value = value;
+      one.dispatchEvent(new Event(event));
+    })"""
+    with headless(tmp_path) as browser:
+        browser.open((site / "interactive.html").as_uri(), width)
+        assert browser.run("document.querySelectorAll('.lab-picture path').length") == 4
+        browser.run(choose + "('lab-method', 'F-AUC-MAB', 'change')")
+        text = browser.run("document.querySelector('.lab-equations').textContent")
+        for part in ("area_under_curve", "step(q)", "W = 50", "Fialho et al. (2010)"):
+            assert part in text
+        browser.run(choose + "('lab-at', 45, 'input')")
+        assert "Generation 45: " in browser.run(
+            "document.querySelector('.lab-sentence').textContent"
+        )
+        before = browser.run("document.querySelector('.lab-picture').innerHTML")
+        browser.run("document.querySelector('[name=lab-kind][value=outlier]').click()")
+        assert browser.run("document.querySelector('.lab-picture').innerHTML") != before
+        assert browser.complaints() == []
 
 
 @on_the_site

@@ -1,10 +1,10 @@
 """The catalogue: methods of the literature, tuned configurations and baselines, as data.
 
-Three groups, in the order of :func:`methods`: the 27 methods that the framework's paper found in
-the literature (`method`), the five configurations tuned there and one inferred
-from its results (`tuned`), and the configurations to
-compare with (`baseline`): uniform choice, JADE, SHADE, R-SHADE, L-SHADE, each strategy alone, and
-`mix`, the recommended differential evolution, also with uniform choice from its pool.
+Four groups, in the order of :func:`methods`: the 27 methods that the framework's paper found in
+the literature (`method`), the five configurations tuned there and one inferred from its results
+(`tuned`), the configurations to compare with (`baseline`: uniform choice, JADE, SHADE, R-SHADE,
+L-SHADE, each strategy alone, and `mix`, the recommended differential evolution, also with uniform
+choice from its pool), and algorithms of the literature with their own pool, F and CR (`original`).
 """
 
 import inspect
@@ -18,7 +18,7 @@ from uaos.errors import InvalidParameter, UnknownName
 from uaos.optimizers.base import optimizers
 from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.de.operators import Operator
-from uaos.optimizers.de.rules import Cauchy, Jade, SuccessHistory
+from uaos.optimizers.de.rules import Cauchy, Jade, SuccessHistory, Uniform
 from uaos.optimizers.de.settings import Linear, Settings, Stagnation
 from uaos.optimizers.de.strategies import POOLS
 from uaos.selection import bibliography as bib
@@ -155,9 +155,59 @@ def _mix() -> tuple[Configuration, Configuration]:
     return recommended, chance
 
 
+def _originals() -> list[Configuration]:
+    """Algorithms of the literature with their own pool, F and CR, as far as they are confirmed.
+
+    SaDE: the MATLAB code that its authors gave away. The other three: the code of Sharma et al.
+    (2018), which ran them on BBOB with the settings of the BBOB-2010 experiments by Fialho et al.
+    """
+    # normal(0.5, 0.3) has about the same mean and deviation, but may be negative or above 1.
+    wide = Uniform(0.0, 1.0)
+    sade = Settings(
+        pool=(Operator("rand/1", wide, Jade(), "rand/1"),
+              Operator("curr-to-best/2", wide, Jade(), "curr-to-best/2"),
+              Operator("rand/2", wide, Jade(), "rand/2"),
+              Operator("curr-to-rand/1", wide, 1.0, "curr-to-rand/1")),
+        NP=50, boundary="resample",
+    )  # fmt: skip
+    four = Settings(pool=POOLS["paper"][:4], F=0.5, CR=1.0, NP="10D", boundary="none")
+    bare = {entry.name: entry.method for entry in literature()}
+    matching = bare["PM-AdapSS-AA"].replace(delta=0.6, p_min=0.0, W=50)
+    # The original has 2 log under the root: 0.5 √2 = 0.7071.
+    ranking = bare["F-AUC-MAB"].replace(metric="offspring_fitness", W=50, C=0.7071)
+    recursive = (
+        bare["RecPM"]
+        .replace(reward=_SR)
+        .replace(max_gen=1, power=1, frac=0.0, noise=0.0, c1=1.0, c2=0.5, gamma=0.6, p_min=0.0)
+    )
+    ran = "F = 0.5, CR = 1, NP = 10 D, no bounds and the four strategies are those of the code of "
+    ran += f"{bib.short(str(bib.SHARMA_2018))}"
+    rows = (
+        ("SaDE-DE", bare["SaDE"], sade, bib.QIN_2009,
+         "The four strategies, learning period 50 and ε = 0.01 are those of the authors' code. It "
+         "differs in F, drawn from U(0, 1) instead of N(0.5, 0.3); in CR, whose mean moves by a "
+         "tenth towards that of the offspring that improved instead of to the median of 50 "
+         "generations; and in curr-to-rand/1, which has a second random factor there. NP = 50 is "
+         "ours: the code leaves it to the caller."),
+        ("PM-AdapSS-DE", matching, four, bib.GONG_2010,
+         f"{ran}, as are δ = 0.6 and p_min = 0. It differs in the reward: that code averages the "
+         "successes of the last generation, this one of a window."),
+        ("F-AUC-MAB-DE", ranking, four, bib.FIALHO_2010,
+         f"{ran}, as are W = 50, C = 0.5 (0.7071 here, for its 2 under the root) and the ranking "
+         "by fitness. It differs in the weights of the ranks; D = 0.4 is this package's default."),
+        ("RecPM-DE", recursive, four, bib.SHARMA_2018,
+         f"{ran}, as are γ = 0.6 and p_min = 0. It differs in two points: there all former rewards "
+         "count, halved each generation, here only the last; and there 1 − γP has an all-ones "
+         "matrix for its 1."),
+        ("DE-uniform", _uniform(), four, bib.FIALHO_BBOB,
+         f"{ran}. Every strategy with the same chance; COCO's archive has its running times."),
+    )  # fmt: skip
+    return [Configuration(name, m, s, str(by), note, "original") for name, m, s, by, note in rows]
+
+
 @cache
 def _of_this_package() -> dict[str, Configuration]:
-    return {c.name: c for c in (*_literature(), *_tuned(), *_baselines())}
+    return {c.name: c for c in (*_literature(), *_tuned(), *_baselines(), *_originals())}
 
 
 def _optimizers() -> dict[str, Configuration]:

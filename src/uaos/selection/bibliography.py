@@ -119,6 +119,13 @@ FIALHO_2010 = Publication(
     "Toward comparison-based adaptive operator selection",
     "GECCO, 767–774",
 )
+FIALHO_BBOB = Publication(
+    "Fialho, Á.; Schoenauer, M.; Sebag, M.",
+    2010,
+    "Fitness-AUC bandit adaptive strategy selection vs. the probability matching one within "
+    "differential evolution: an empirical comparison on the BBOB-2010 noiseless testbed",
+    "GECCO companion",
+)
 SHARMA_2018 = Publication(
     "Sharma, M.; López-Ibáñez, M.; Kazakov, D.",
     2018,

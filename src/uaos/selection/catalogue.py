@@ -96,6 +96,8 @@ _NOTES = {
     "ADOPP-ext": "The original also credits the operators that made the ancestors of an offspring.",
     "Op-adapt": "The original adapts once in max_gen generations, not after each.",
     "Adapt-NN": "The original adapts once in max_gen generations, not after each.",
+    "SaDE": "The original divides the successes of 50 generations by their applications; the "
+    "framework adds up the quotients of the generations.",
     "Compass": "The original measures the diversity of the population where the framework takes "
     "the deviation of the metric, divides by an operator's running time, and has p_min = 1/(3 K).",
     "Ex-PM": _EXTREME, "Ex-AP": _EXTREME, "Ex-MAB": _EXTREME,

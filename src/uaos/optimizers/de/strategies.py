@@ -74,6 +74,7 @@ _ALL = (
     Strategy("best/1", "best r1 r2"),
     Strategy("curr-to-best/1", "i best i r1 r2"),
     Strategy("best/2", "best r1 r2 r3 r4"),
+    Strategy("curr-to-best/2", "i best i r1 r2 r3 r4"),
 )
 
 #: All strategies by name.
