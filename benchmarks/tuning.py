@@ -14,7 +14,7 @@ from uaos.optimizers.configuration import Configuration
 from uaos.problems import Problem, suite
 from uaos.tuning.design import design
 from uaos.tuning.irace import irace_version
-from uaos.tuning.racer import Event, Step
+from uaos.tuning.records import Event, Step
 from uaos.tuning.tune import TuningPlan, tune
 
 TITLE = "tuning"
@@ -55,7 +55,7 @@ def _measured(tuner: str, runs: int) -> Row:
 
     def watch(event: Event) -> None:
         if isinstance(event, Step) and not first:
-            first.append((perf_counter(), event.used))
+            first.append((perf_counter(), event.runs_used))
 
     plan = TuningPlan(
         design(), suite("bbob", instances="train"), runs=runs, budget=20_000, tuner=tuner

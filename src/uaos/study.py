@@ -31,7 +31,7 @@ from uaos.problems import suite as suite_called
 from uaos.selection.method import read_toml, write_toml
 from uaos.tuning.design import DEFAULT_PRESET, Design, design
 from uaos.tuning.evaluator import Result
-from uaos.tuning.racer import Event
+from uaos.tuning.records import Event
 from uaos.tuning.store import TuningStore
 from uaos.tuning.tune import TuningPlan, finished, initial_candidates, tune
 

@@ -8,7 +8,7 @@ import pytest
 from uaos.errors import InvalidFile, InvalidParameter, UaosError
 from uaos.problems import Suite
 from uaos.problems.bbob import BBOB, bbob, parse_numbers, training_set
-from uaos.tuning.instances import HeldOutProblems, check_training
+from uaos.tuning import HeldOutProblems, check_training
 
 
 def instances(which: object = "train", force: bool = False, **options: object) -> Suite:

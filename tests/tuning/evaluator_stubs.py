@@ -14,6 +14,11 @@ PROBLEMS = suite("bbob", functions="1-3", dimension=2, instances=[16, 17])
 BUDGET = 200
 
 
+def each(problem) -> int:
+    """The same budget for every problem."""
+    return BUDGET
+
+
 def cheap(configuration, problem, seed, budget) -> Outcome:
     """No run at all: its error is made of what it would have run on."""
     error = problem.number + problem.instance / 100 + seed / 10_000

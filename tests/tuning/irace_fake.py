@@ -5,7 +5,6 @@ other are one batch. The rest was printed, but for the tables at the end.
 """
 
 import os
-import socket
 import sys
 from collections.abc import Iterator
 from itertools import groupby
@@ -26,24 +25,20 @@ def session() -> Iterator[str | list[list[str]]]:
 
 def replay() -> None:
     mode = os.environ.get("FAKE_IRACE", "")
-    port, token = Path("connection.txt").read_text().split()
-    with socket.create_connection(("127.0.0.1", int(port))) as link, link.makefile("rw") as lines:
-        lines.write(token + "\n")
-        batches = 0
-        for part in session():
-            if isinstance(part, str):
-                print(part, flush=True)
-                continue
-            batches += 1
-            if mode == "fails" and batches == 2:
-                print("Error: == irace == All is\n lost!\nExecution halted", file=sys.stderr)
-                sys.exit(1)
-            if mode == "dies" and batches == 2:
-                os.kill(os.getpid(), 9)
-            lines.write("\n".join([str(len(part)), *map("\t".join, part)]) + "\n")
-            lines.flush()
-            if not all(lines.readline() for _ in part):
-                sys.exit(3)
+    batches = 0
+    for part in session():
+        if isinstance(part, str):
+            print(part, flush=True)
+            continue
+        batches += 1
+        if mode == "fails" and batches == 2:
+            print("Error: == irace == All is\n lost!\nExecution halted", file=sys.stderr)
+            sys.exit(1)
+        if mode == "dies" and batches == 2:
+            os.kill(os.getpid(), 9)
+        print("\n".join([f"@uaos {len(part)}", *map("\t".join, part)]), flush=True)
+        if not all(sys.stdin.readline() for _ in part):
+            sys.exit(3)
     for table in RECORDING.read_text().split("=== ")[1:]:
         name, _, rows = table.partition("\n")
         Path(name).write_text(rows)

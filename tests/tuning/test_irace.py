@@ -3,8 +3,6 @@
 import math
 import os
 import signal
-import socket
-import stat
 import subprocess
 import sys
 import time
@@ -15,24 +13,28 @@ import irace_fake
 import pytest
 from irace_spaces import SMALL, TINY, choice, needs_irace, variable
 
-from uaos.errors import InvalidParameter, UaosError
+from uaos.errors import InvalidParameter
 from uaos.params import Value
 from uaos.tuning.design import PRESETS, design
-from uaos.tuning.irace import IraceFailed, IraceMissing, check_irace, irace_version, run_irace
+from uaos.tuning.irace import (
+    IraceFailed,
+    IraceMissing,
+    Run,
+    Transcript,
+    check_irace,
+    irace_version,
+    run_irace,
+)
 from uaos.tuning.irace_files import Dialect
-from uaos.tuning.irace_link import Link, Request
-from uaos.tuning.irace_output import Run, Transcript
-from uaos.tuning.racer import (
-    Dropped,
+from uaos.tuning.racer import Rules, Task, Winners
+from uaos.tuning.records import (
+    Candidate,
+    Elimination,
     Elite,
     Event,
-    IterationEnded,
+    Iteration,
     IterationStarted,
-    Rules,
-    Sampled,
     Step,
-    Task,
-    Winners,
 )
 from uaos.tuning.space import Space
 from uaos.tuning.tune import initial_candidates
@@ -57,19 +59,21 @@ def evaluate(tasks: Sequence[Task]) -> list[float]:
 @pytest.fixture(scope="module")
 def recorded() -> list[Event]:
     """The events of the recorded session."""
-    transcript, events = Transcript(0, Rules()), []
+    events: list[Event] = []
+    transcript = Transcript(0, Rules(), events.append)
     for part in irace_fake.session():
         if isinstance(part, str):
-            events += transcript.line(part)
+            transcript.line(part)
             continue
         runs = [
             Run(int(i), None if p == "NA" else int(p), Dialect(TINY).values(row),
                 INSTANCES[int(k) - 1], int(seed))
             for i, p, k, seed, *row in part
         ]  # fmt: skip
-        events += transcript.batch(runs)
-        transcript.costs(runs, [cost(run.values, run.seed) for run in runs], len(runs))
-    return events + transcript.end()
+        transcript.batch(runs)
+        transcript.costs(runs, {run.id: cost(run.values, run.seed) for run in runs}, len(runs))
+    transcript.end()
+    return events
 
 
 def of(events: Sequence[Event], kind: type) -> list[Event]:
@@ -77,19 +81,18 @@ def of(events: Sequence[Event], kind: type) -> list[Event]:
 
 
 def test_a_race_begins_with_those_who_join(recorded: list[Event]) -> None:
-    assert recorded[0] == Sampled(1, 1, None, {"x": 0.6, "n": 33}, "uniform")
+    assert recorded[0] == Candidate(1, 1, None, "", {"x": 0.6, "n": 33}, "uniform")
     assert recorded[5] == IterationStarted(1, 3, 32, (1, 2, 3, 4, 5))
-    assert of(recorded, Sampled)[5] == Sampled(6, 2, 4, {"x": 0.71, "n": 3}, "model")
+    assert of(recorded, Candidate)[5] == Candidate(6, 2, 4, "", {"x": 0.71, "n": 3}, "model")
     assert of(recorded, IterationStarted)[1] == IterationStarted(2, 3, 35, (4, 6, 7, 8, 9))
 
 
 def test_a_row_is_a_step(recorded: list[Event]) -> None:
     first = of(recorded, Step)[0]
     assert isinstance(first, Step)
-    assert first[:6] == (
-        1, 1, 0, "a", 799790031, {1: 0.78, 2: 0.277, 3: 1.258, 4: 0.213, 5: 0.77},
-    )  # fmt: skip
-    assert (first.alive, first.best, first.mean_cost, first.used) == (5, 4, 0.213, 5)
+    assert first[:7] == (1, 1, "a", 799790031, 5, 4, 5)
+    assert (first.position, first.mean_cost) == (0, 0.213)
+    assert first.costs == {1: 0.78, 2: 0.277, 3: 1.258, 4: 0.213, 5: 0.77}
     assert math.isnan(first.statistic)  # the first test comes after five instances
     assert first.dropped == ()
 
@@ -100,8 +103,13 @@ def test_who_left_is_found_by_the_same_test(recorded: list[Event]) -> None:
     # Ranks of 1 to 5 on the five instances: 4 5 4 4 4 ... The sums are 19, 10, 25, 5 and 16;
     # X = 12 (4² + 5² + 10² + 10² + 1²) / (5·5·6) = 19.36, and of t's threshold only 4 is left.
     assert fifth.statistic == pytest.approx(19.36)
-    assert fifth.p_value == pytest.approx(0.000668, abs=1e-6)
-    assert [(d.id, d.rank_sum) for d in fifth.dropped] == [(1, 19), (2, 10), (3, 25), (5, 16)]
+    assert fifth.pvalue == pytest.approx(0.000668, abs=1e-6)
+    assert [(d.candidate, d.rank_sum) for d in fifth.dropped] == [
+        (1, 19),
+        (2, 10),
+        (3, 25),
+        (5, 16),
+    ]
     assert fifth.dropped[0].reason == "friedman, p = 0.000668"
     assert fifth.alive == 1
 
@@ -111,7 +119,7 @@ def test_an_elite_is_not_taken_for_a_loser_as_long_as_it_is_protected(
 ) -> None:
     """In race 3 the test drops 10, of rank sum 10, but neither 7 (15) nor 4 (25)."""
     step = next(s for s in of(recorded, Step) if isinstance(s, Step) and s[:2] == (3, 5))
-    assert [d.id for d in step.dropped] == [10, 11, 12, 13]
+    assert [d.candidate for d in step.dropped] == [10, 11, 12, 13]
     assert step.alive == 3
 
 
@@ -120,42 +128,39 @@ def test_a_step_without_runs_is_a_step_too(recorded: list[Event]) -> None:
     assert isinstance(last, Step)
     assert (last.iteration, last.step, last.position, last.costs) == (4, 7, 4, {})
     assert (last.instance, last.seed) == ("b", 631621743)  # as in race 1
-    assert last.used == 83
+    assert last.runs_used == 83
 
 
 def test_a_race_ends_with_a_reason_and_its_survivors(recorded: list[Event]) -> None:
-    ended = of(recorded, IterationEnded)
+    ended = of(recorded, Iteration)
     assert len(ended) == 4
-    assert ended[0] == IterationEnded(
-        1,
-        "number of alive configurations (1) <= minimum number of configurations (3)",
-        (Elite(4, 1, 5, 5.0, pytest.approx(0.2084)),),
-        25,
-    )
-    assert isinstance(ended[3], IterationEnded)
-    survivors = [(e.id, e.rank, e.instances) for e in ended[3].elites]
+    why = "number of alive configurations (1) <= minimum number of configurations (3)"
+    elite = Elite(1, 1, 4, 5, 5.0, pytest.approx(0.2084))
+    assert ended[0] == Iteration(1, 3, 32, 5, 25, why, (elite,))
+    assert isinstance(ended[3], Iteration)
+    survivors = [(e.candidate, e.rank, e.instances) for e in ended[3].elites]
     assert survivors == [(7, 1, 8), (4, 2, 8), (14, 3, 7)]
     assert recorded[-1] is ended[3]
 
 
 def race_of(rows: Sequence[tuple[str, int, list[float]]], count: int) -> list[Event]:
     """The steps of a race with these markers, numbers left and costs."""
-    transcript, events = Transcript(1, Rules()), []
+    events: list[Event] = []
+    transcript = Transcript(1, Rules(), events.append)
     transcript.line("# 2026-01-01 12:00:00 UTC: Iteration 1 of 2")
     alive = list(range(1, count + 1))
     for place, (marker, left, costs) in enumerate(rows, start=1):
         runs = [Run(i, None, {}, "a", 1) for i in alive]
-        events += transcript.batch(runs)
-        transcript.costs(runs, costs, len(runs))
-        made = transcript.line(f"|{marker}| {place:10}| {left:10}| {1:10}| 0.5| 9|00:00:00|")
-        assert isinstance(made[0], Step)
-        alive = [i for i in alive if i not in {d.id for d in made[0].dropped}]
-        events += made
+        transcript.batch(runs)
+        transcript.costs(runs, dict(zip(alive, costs, strict=True)), len(runs))
+        transcript.line(f"|{marker}| {place:10}| {left:10}| {1:10}| 0.5| 9|00:00:00|")
+        assert isinstance(events[-1], Step)
+        alive = [i for i in alive if i not in {d.candidate for d in events[-1].dropped}]
     return events
 
 
 def test_an_initial_candidate_is_called_so() -> None:
-    assert [e.origin for e in race_of([("x", 2, [1, 2])], 2) if isinstance(e, Sampled)] == [
+    assert [e.origin for e in race_of([("x", 2, [1, 2])], 2) if isinstance(e, Candidate)] == [
         "initial",
         "uniform",
     ]
@@ -164,128 +169,15 @@ def test_an_initial_candidate_is_called_so() -> None:
 def test_a_run_that_failed_ends_its_candidate() -> None:
     step = race_of([("x", 2, [1, math.inf, 2])], 3)[-1]
     assert isinstance(step, Step)
-    assert [(d.id, d.reason) for d in step.dropped] == [(2, "failed")]
+    assert [(d.candidate, d.reason) for d in step.dropped] == [(2, "failed")]
 
 
 def test_where_our_test_disagrees_with_irace_the_worst_have_left() -> None:
     """Nobody is worse by our test, yet irace says that one has left: the one of rank sum 3."""
     step = race_of([("-", 2, [1, 3, 2])], 3)[-1]
     assert isinstance(step, Step)
-    assert step.dropped == (Dropped(2, 3.0, "friedman"),)
-    assert math.isnan(step.p_value)
-
-
-# The line to R
-
-
-class Client:
-    """What the runner does, in Python."""
-
-    def __init__(self, folder: Path) -> None:
-        self.port, self.token = (folder / "connection.txt").read_text().split()
-
-    def greet(self, token: str | None = None) -> socket.socket:
-        made = socket.create_connection(("127.0.0.1", int(self.port)), timeout=10)
-        made.sendall(f"{self.token if token is None else token}\n".encode())
-        return made
-
-
-class Talk:
-    """A link, a client, and an output that the test writes."""
-
-    def __init__(self, folder: Path) -> None:
-        self.link = Link(folder)
-        self.client = Client(folder)
-        read, self.write = os.pipe()
-        self.output = os.fdopen(read, "rb")
-        self.messages = self.link.messages(self.output)
-
-    def print(self, text: str) -> None:
-        os.write(self.write, text.encode())
-
-    def close(self) -> None:
-        self.link.close()
-        self.output.close()
-
-
-@pytest.fixture
-def talk(tmp_path: Path):  # type: ignore[no-untyped-def]
-    made = Talk(tmp_path)
-    yield made
-    made.close()
-
-
-def hung_up(one: socket.socket) -> bool:
-    try:
-        return one.recv(1) == b""
-    except ConnectionError:
-        return True
-
-
-REQUEST = "7\t3\t2\t2147483646\t0.25\tNA\n"
-
-
-def test_a_batch_comes_after_what_was_printed_before_it_and_is_answered(talk: Talk) -> None:
-    with talk.client.greet() as r:
-        talk.print("one\ntw")
-        r.sendall(f"2\n{REQUEST}".encode())
-        assert next(talk.messages) == "one"
-        talk.print("o\n")
-        r.sendall(REQUEST.encode())
-        assert next(talk.messages) == "two"
-        assert next(talk.messages) == [Request("7", 3, 1, 2147483646, ("0.25", "NA"))] * 2
-        talk.link.answer([0.1, math.inf])
-        assert r.makefile().readline() == "0x1.999999999999ap-4\n"  # 0.1, exactly
-
-
-def test_the_end_of_the_output_is_the_end(talk: Talk) -> None:
-    talk.print("last words")
-    os.close(talk.write)
-    assert list(talk.messages) == ["last words"]
-
-
-def test_who_does_not_know_the_token_is_not_listened_to(talk: Talk) -> None:
-    with (
-        talk.client.greet("0" * 64) as wrong,
-        talk.client.greet("") as empty,
-        talk.client.greet("x" * 300) as endless,
-        talk.client.greet() as r,
-    ):
-        for stranger in (wrong, empty, endless):
-            stranger.sendall(f"1\n{REQUEST}".encode())
-        r.sendall(f"1\n{REQUEST}".encode())
-        assert next(talk.messages) == [Request("7", 3, 1, 2147483646, ("0.25", "NA"))]
-        for stranger in (wrong, empty, endless):
-            assert hung_up(stranger)
-        os.close(talk.write)
-        assert list(talk.messages) == []
-
-
-def test_only_the_user_can_read_the_token_and_only_until_r_is_there(
-    talk: Talk, tmp_path: Path
-) -> None:
-    file = tmp_path / "connection.txt"
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    with talk.client.greet() as r:
-        r.sendall(f"1\n{REQUEST}".encode())
-        next(talk.messages)
-        assert not file.exists()
-
-
-@pytest.mark.parametrize("said", ["what?\n", "1\n7\t3\n", "1\n7\tx\t1\t1\n"])
-def test_what_is_not_a_batch_is_an_error(talk: Talk, said: str) -> None:
-    with talk.client.greet() as r:
-        r.sendall(said.encode())
-        with pytest.raises(UaosError, match="irace's runner sent"):
-            next(talk.messages)
-
-
-def test_an_answer_to_nobody_is_no_error(talk: Talk) -> None:
-    with talk.client.greet() as r:
-        r.sendall(f"1\n{REQUEST}".encode())
-        next(talk.messages)
-    for _ in range(3):
-        talk.link.answer([1.0] * 1000)
+    assert step.dropped == (Elimination(1, 1, 2, 3.0, "friedman"),)
+    assert math.isnan(step.pvalue)
 
 
 # With a stand-in for R
@@ -347,7 +239,7 @@ def test_a_session_gives_the_winners_that_irace_logged(
     assert repr(events) == repr(recorded)  # NaN is not NaN
     assert batches[:6] == [5, 5, 5, 5, 5, 5]  # all candidates on one instance are one call
     assert found.best == {"x": 0.3, "n": 7}
-    assert [e.id for e in found.elites] == [7, 4, 14]
+    assert [e.candidate for e in found.elites] == [7, 4, 14]
     assert found.results[7] == {p: cost(found.best, s) for p, s in positions(events).items()}
     assert (found.used, found.iterations) == (83, 4)
     log = (tmp_path / "run" / "irace.log").read_text()
@@ -372,7 +264,7 @@ def test_a_candidate_that_does_not_work_is_not_run(tmp_path: Path) -> None:
         on_event=events.append,
     )  # fmt: skip
     assert asked == set(range(2, 16))
-    assert {e.id for e in events if isinstance(e, Sampled)} == asked
+    assert {e.id for e in events if isinstance(e, Candidate)} == asked
 
 
 @pytest.mark.usefixtures("fake")
@@ -386,7 +278,7 @@ def test_a_cost_that_is_no_number_is_infinite(tmp_path: Path) -> None:
     first = of(events, Step)[0]
     assert isinstance(first, Step)
     assert first.costs[3] == math.inf
-    assert [d.id for d in first.dropped] == [3]
+    assert [d.candidate for d in first.dropped] == [3]
 
 
 @pytest.mark.usefixtures("fake")
@@ -414,7 +306,6 @@ def test_an_objective_that_raises_ends_r_and_is_heard(tmp_path: Path) -> None:
 
     with pytest.raises(ZeroDivisionError, match="no such problem"):
         run_irace(TINY, INSTANCES, broken, folder=tmp_path, runs=96)
-    assert not (tmp_path / "connection.txt").exists()
 
 
 def test_what_irace_would_refuse_is_refused_before_it_starts(tmp_path: Path) -> None:
@@ -488,7 +379,7 @@ Raced = tuple[Winners, list[Event], Path]
 @needs_irace
 def test_irace_searches_the_same_space(raced: Raced) -> None:
     _, events, _ = raced
-    sampled = [e for e in events if isinstance(e, Sampled)]
+    sampled = [e for e in events if isinstance(e, Candidate)]
     assert sampled[0].values == START  # with all its digits
     assert sampled[0].origin == "initial"
     for one in sampled[1:]:
@@ -503,7 +394,7 @@ def test_irace_finds_what_is_good(raced: Raced) -> None:
     found, _, _ = raced
     assert found.best["kind"] == "a b"
     first = small_cost(Task(1, START, "", 0))
-    assert small_cost(Task(found.elites[0].id, found.best, "", 0)) < first
+    assert small_cost(Task(found.elites[0].candidate, found.best, "", 0)) < first
 
 
 @needs_irace
@@ -516,7 +407,7 @@ def test_the_events_are_what_irace_logged(raced: Raced) -> None:
                 told.setdefault(one, {})[step.position] = value
     assert told == found.results
     assert sum(map(len, told.values())) == found.used <= 200
-    ended = [e for e in events if isinstance(e, IterationEnded)]
+    ended = [e for e in events if isinstance(e, Iteration)]
     assert ended[-1].elites == found.elites
     assert len(ended) == found.iterations
 
@@ -537,7 +428,7 @@ def test_irace_has_the_candidates_that_were_run(raced: Raced) -> None:
     assert logged == [
         [e.id, e.parent, e.values["x"], e.values.get("rate")]
         for e in events
-        if isinstance(e, Sampled)
+        if isinstance(e, Candidate)
     ]
 
 
@@ -550,11 +441,11 @@ def test_who_is_left_is_as_many_as_irace_says(raced: Raced) -> None:
         if isinstance(event, IterationStarted):
             alive = set(event.candidates)
         elif isinstance(event, Step):
-            alive -= {d.id for d in event.dropped}
+            alive -= {d.candidate for d in event.dropped}
             assert len(alive) == event.alive
             assert event.best in alive
-        elif isinstance(event, IterationEnded):
-            assert {e.id for e in event.elites} <= alive
+        elif isinstance(event, Iteration):
+            assert {e.candidate for e in event.elites} <= alive
 
 
 @needs_irace

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from uaos.errors import InvalidParameter, UnknownName
-from uaos.tuning.racer import NobodyLeft, Race, Rules, Step, Stream, Task
+from uaos.tuning.racer import NobodyLeft, Race, Rules, Stream, Task
+from uaos.tuning.records import Step
 
 Cost = Callable[[int, int], float]
 
@@ -55,7 +56,7 @@ def race(
 
 def gone(steps: Sequence[Step]) -> dict[int, int]:
     """At which step each candidate left."""
-    return {one.id: step.step for step in steps for one in step.dropped}
+    return {one.candidate: step.step for step in steps for one in step.dropped}
 
 
 # Rules
@@ -158,7 +159,7 @@ def test_only_those_alive_without_a_result_are_run() -> None:
     assert not any(c == 1 and p < 6 for c, p in asked)
     assert not any(c == 2 and p < 4 for c, p in asked)
     assert made.used == len(costs.asked) == sum(len(step.costs) for step in steps)
-    assert steps[-1].used == made.used
+    assert steps[-1].runs_used == made.used
     left = gone(steps)
     for c, step in left.items():
         covered = [s.position for s in steps[:step]]
@@ -178,7 +179,7 @@ def test_used_counts_on_from_what_was_used_before() -> None:
         Costs(lambda c, p: float(c)), Rules(), np.random.default_rng(1), used_before=40,
     )  # fmt: skip
     steps = list(made.run())
-    assert [step.used for step in steps] == [43, 46, 49, 52, 55]
+    assert [step.runs_used for step in steps] == [43, 46, 49, 52, 55]
 
 
 # Who leaves
@@ -186,22 +187,22 @@ def test_used_counts_on_from_what_was_used_before() -> None:
 
 def test_nobody_leaves_before_the_first_test() -> None:
     _, steps = race(lambda c, p: float(c), 4)
-    assert all(not step.dropped and math.isnan(step.p_value) for step in steps[:4])
+    assert all(not step.dropped and math.isnan(step.pvalue) for step in steps[:4])
     assert steps[4].dropped
-    assert steps[4].p_value < 0.05
+    assert steps[4].pvalue < 0.05
 
 
 def test_the_worse_leave_with_rank_sum_and_reason() -> None:
     # five times 1 2 3: X = 10, p = e^-5 = 0.00674; rank sums 5, 10, 15
     made, steps = race(lambda c, p: float(c), 3)
-    assert [(d.id, d.rank_sum) for d in steps[4].dropped] == [(2, 10), (3, 15)]
+    assert [(d.candidate, d.rank_sum) for d in steps[4].dropped] == [(2, 10), (3, 15)]
     assert steps[4].dropped[0].reason == "friedman, p = 0.00674"
     assert (steps[4].alive, made.alive) == (1, [1])
 
 
 def test_tests_come_every_so_many_steps() -> None:
     _, steps = race(lambda c, p: float((c + p) % 4), 4, first_test=4, each_test=3, elitist_limit=3)
-    tested = [step.step for step in steps if not math.isnan(step.p_value)]
+    tested = [step.step for step in steps if not math.isnan(step.pvalue)]
     assert tested == [4, 7, 10]
 
 
@@ -255,9 +256,9 @@ def test_a_race_that_everybody_fails_is_an_error() -> None:
 
 def test_a_single_candidate_left_is_not_tested() -> None:
     made, steps = race(lambda c, p: math.inf if c > 1 else 1.0, 3)
-    assert all(math.isnan(step.p_value) for step in steps)
+    assert all(math.isnan(step.pvalue) for step in steps)
     assert made.why == "1 is left"
-    assert [e.id for e in made.survived()] == [1]
+    assert [e.candidate for e in made.survived()] == [1]
 
 
 # Why it ends
@@ -317,7 +318,7 @@ def test_more_instances_come_first_then_rank_sums() -> None:
     assert len(steps) == 5
     found = made.survived()
     # 2 is better than 1 on the 8 old instances, 1 on the new one: rank sums 10 and 17
-    assert [(e.id, e.rank, e.instances, e.rank_sum) for e in found] == [
+    assert [(e.candidate, e.rank, e.instances, e.rank_sum) for e in found] == [
         (2, 1, 9, 10.0), (1, 2, 9, 17.0), (3, 3, len(made.results[3]), len(made.results[3])),
     ]  # fmt: skip
     assert found[0].mean_cost == pytest.approx((8 * 1.0 + 2.0) / 9)
@@ -325,7 +326,7 @@ def test_more_instances_come_first_then_rank_sums() -> None:
 
 def test_among_equals_the_earlier_one_leads() -> None:
     made, steps = race(lambda c, p: 1.0, 4, survivors=2)
-    assert [e.id for e in made.survived()] == [1, 2]
+    assert [e.candidate for e in made.survived()] == [1, 2]
     assert {step.best for step in steps} == {1}
     assert [e.rank_sum for e in made.survived()] == [2.5 * len(steps)] * 2
 
@@ -336,8 +337,8 @@ def test_with_the_t_test_means_decide_and_not_ranks() -> None:
         return {1: 90.0 if p % 5 == 4 else 1.0, 2: 1.1, 3: 50.0}[c]
 
     ranked, _ = race(cost, 3, survivors=2)
-    assert ranked.survived()[0].id == 1
+    assert ranked.survived()[0].candidate == 1
     meant, steps = race(cost, 3, survivors=2, test="t-test")
-    assert meant.survived()[0].id == 2
+    assert meant.survived()[0].candidate == 2
     assert steps[4].best == 2
     assert steps[4].dropped[0].reason.startswith("t-test, p = ")

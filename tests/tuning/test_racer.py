@@ -15,24 +15,18 @@ from spaces import choice, flat, real, when, whole
 
 from uaos.errors import InvalidParameter
 from uaos.tuning.racer import (
-    Elite,
-    Event,
-    IterationEnded,
-    IterationStarted,
     Model,
     NobodyLeft,
     Rules,
-    Sampled,
-    Step,
     Task,
     Winners,
-    _Fresh,
     _Search,
     iterated_racing,
     least_budget,
     races_planned,
 )
-from uaos.tuning.space import Candidate, Clause, Forbidden, ForbiddenCandidate, Space
+from uaos.tuning.records import Candidate, Elite, Event, Iteration, IterationStarted, Step
+from uaos.tuning.space import Clause, Forbidden, ForbiddenCandidate, Space, Values
 
 STEADY = settings(deadline=None, derandomize=True, max_examples=12)
 
@@ -48,7 +42,7 @@ def twelve() -> Space:
     ))  # fmt: skip
 
 
-def truth(v: Candidate) -> float:
+def truth(v: Values) -> float:
     """What a candidate of :func:`twelve` is worth; 0 is the least there is."""
     f = {"a": 0.3, "b": 0.0, "c": 0.6}[str(v["way"])]
     f += {"x": 0.2, "y": 0.0, "z": 0.4, "w": 0.1}[str(v["mode"])] + 0.1 * abs(v["s"] - 3)
@@ -61,7 +55,7 @@ def truth(v: Candidate) -> float:
     return f + (v["c1"] - 0.5) ** 2
 
 
-def noise(values: Candidate, seed: int) -> float:
+def noise(values: Values, seed: int) -> float:
     """A number of mean 0 and deviation 1 that candidate and seed decide."""
     digits = ",".join(map(str, values.values()))
     return math.sqrt(12) * (zlib.crc32(f"{digits};{seed}".encode()) / 2**32 - 0.5)
@@ -120,12 +114,13 @@ def test_the_least_budget_follows_the_rules() -> None:
     assert least_budget(35, Rules(first_test=6, each_test=3)) == 8 * 7 * 26
 
 
-def after(space: Space, *elites: tuple[Candidate, int], seen: int) -> _Search:
+def after(space: Space, *elites: tuple[Values, int], seen: int) -> _Search:
     """A search whose survivors are these candidates, with results of so many places."""
     search = _Search(space, lambda _: True, Rules(), np.random.default_rng(1))
-    search.join([_Fresh(None, values, "uniform") for values, _ in elites], 1)
+    for values, _ in elites:
+        search.join(1, None, values, "uniform")
     search.elites = tuple(
-        Elite(n, n, places, float(n), 0.0) for n, (_, places) in enumerate(elites, start=1)
+        Elite(1, n, n, places, float(n), 0.0) for n, (_, places) in enumerate(elites, start=1)
     )
     search.seen = seen
     return search
@@ -162,13 +157,12 @@ def test_a_race_that_could_not_come_to_its_first_test_is_not_begun(
 def test_children_inherit_the_model_of_their_parent() -> None:
     space = Space((real("x", 0, 1000),))
     search = after(space, ({"x": 100.0}, 5), ({"x": 900.0}, 5), seen=5)
-    (first, *_) = made = search.next(12, 2, 3)
+    made = search.next(12, 2, 3)
     assert len(made) == 10
     assert search.models[1].spreads == {"x": 50.0}  # 500 times (1/10)^(1/1)
-    joined = search.join(made, 2)
-    for one in joined:
+    for one in made:
         assert search.models[one.id] is search.models[one.parent]
-    assert (first.origin, joined[0].id) == ("model", 3)
+    assert (made[0].origin, made[0].id) == ("model", 3)
 
 
 def test_the_better_of_two_survivors_has_two_thirds_of_the_children() -> None:
@@ -228,8 +222,8 @@ def test_the_budget_is_never_exceeded_and_only_runs_count(seed: int, runs: int) 
     found, events = raced(costs, runs=runs, seed=seed)
     assert found.used == costs.asked <= runs
     steps = [e for e in events if isinstance(e, Step)]
-    assert found.used == sum(len(step.costs) for step in steps) == steps[-1].used
-    assert [s.used for s in steps] == np.cumsum([len(s.costs) for s in steps]).tolist()
+    assert found.used == sum(len(step.costs) for step in steps) == steps[-1].runs_used
+    assert [s.runs_used for s in steps] == np.cumsum([len(s.costs) for s in steps]).tolist()
     made = {i: len(costs_of) for i, costs_of in found.results.items()}
     assert sum(made.values()) == found.used
 
@@ -238,22 +232,22 @@ def test_events_come_in_order_and_tell_the_whole_search() -> None:
     found, events = raced(Noisy(), runs=600)
     kinds = [type(e) for e in events]
     starts = [e for e in events if isinstance(e, IterationStarted)]
-    ends = [e for e in events if isinstance(e, IterationEnded)]
+    ends = [e for e in events if isinstance(e, Iteration)]
     assert [s.iteration for s in starts] == [e.iteration for e in ends]
     assert found.iterations == len(ends) >= 5
-    assert kinds[0] is Sampled
-    assert kinds[-1] is IterationEnded
-    sampled = {e.id: e for e in events if isinstance(e, Sampled)}
+    assert kinds[0] is Candidate
+    assert kinds[-1] is Iteration
+    sampled = {e.id: e for e in events if isinstance(e, Candidate)}
     assert list(sampled) == list(range(1, len(sampled) + 1)) == list(found.candidates)
     for start, end, before in zip(starts, ends, [None, *ends], strict=False):
-        old = [] if before is None else [e.id for e in before.elites]
+        old = [] if before is None else [e.candidate for e in before.elites]
         new = [s.id for s in sampled.values() if s.iteration == start.iteration]
         assert list(start.candidates) == old + new
-        assert all(e.id in start.candidates for e in end.elites)
+        assert all(e.candidate in start.candidates for e in end.elites)
         assert [e.rank for e in end.elites] == list(range(1, len(end.elites) + 1))
         assert len(end.elites) <= 5
     assert found.elites == ends[-1].elites
-    assert found.best == found.candidates[found.elites[0].id]
+    assert found.best == found.candidates[found.elites[0].candidate]
     assert {s.origin for s in sampled.values() if s.iteration == 1} == {"uniform"}
     assert {s.origin for s in sampled.values() if s.iteration > 1} == {"model"}
     assert all(s.parent in sampled for s in sampled.values() if s.iteration > 1)
@@ -262,12 +256,12 @@ def test_events_come_in_order_and_tell_the_whole_search() -> None:
 def test_budgets_and_sizes_follow_from_what_is_left() -> None:
     _, events = raced(Noisy(), runs=1000)
     starts = [e for e in events if isinstance(e, IterationStarted)]
-    ends = [e for e in events if isinstance(e, IterationEnded)]
+    ends = [e for e in events if isinstance(e, Iteration)]
     assert starts[0].budget == 200  # 1000 / 5
     assert len(starts[0].candidates) == 33  # 200 / 6
     for start, before in zip(starts[1:], ends, strict=False):
         races_left = max(1, 5 - start.iteration + 1)
-        assert start.budget == (1000 - before.used) // races_left
+        assert start.budget == (1000 - before.runs_used) // races_left
         assert start.planned == max(5, start.iteration)
 
 
@@ -295,7 +289,7 @@ def test_initial_candidates_race_first_and_once() -> None:
     ]
     _, events = raced(lambda tasks: [float(sum(t.values.values())) for t in tasks], space=space,
                       initial=given_ones)  # fmt: skip
-    first = [e for e in events if isinstance(e, Sampled) and e.iteration == 1]
+    first = [e for e in events if isinstance(e, Candidate) and e.iteration == 1]
     assert [e.origin for e in first[:3]] == ["initial", "initial", "uniform"]
     assert [dict(e.values) for e in first[:2]] == given_ones[:2]
     assert all(dict(e.values) not in given_ones for e in first[2:])
@@ -306,7 +300,7 @@ def test_more_initial_candidates_than_fit_are_cut() -> None:
     many = [{"c0": i, "c1": j} for i in range(10) for j in range(10)]
     found, events = raced(lambda tasks: [float(t.id) for t in tasks], space=space, runs=96,
                           initial=many)  # fmt: skip
-    first = [e for e in events if isinstance(e, Sampled) and e.iteration == 1]
+    first = [e for e in events if isinstance(e, Candidate) and e.iteration == 1]
     assert [dict(e.values) for e in first] == many[:5]  # 96 / 3 / 6
     assert found.used <= 96
 
@@ -334,7 +328,7 @@ def test_what_failed_once_is_out_for_good() -> None:
     assert len(set(values)) == len(values)  # none is drawn again
     starts = [e for e in events if isinstance(e, IterationStarted)]
     assert all(sum(i in start.candidates for start in starts) == 1 for i in failed)
-    assert all(found.candidates[e.id]["c0"] != 1 for e in found.elites)
+    assert all(found.candidates[e.candidate]["c0"] != 1 for e in found.elites)
 
 
 def test_a_search_in_which_all_fails_is_an_error() -> None:

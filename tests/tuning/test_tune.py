@@ -16,14 +16,14 @@ from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.optimizers.catalogue import configuration
 from uaos.problems import suite
 from uaos.tuning.design import INITIAL, design
-from uaos.tuning.racer import IterationEnded, IterationStarted, Sampled, Step
+from uaos.tuning.records import Candidate, Iteration, IterationStarted, Step
 from uaos.tuning.store import TuningStore
 from uaos.tuning.tune import (
     Tuned,
     TuningPlan,
     candidate_words,
+    entry_of,
     initial_candidates,
-    seconds_so_far,
     tune,
 )
 
@@ -93,7 +93,9 @@ def test_mean_costs_are_those_of_the_results(tmp_path: Path) -> None:
     found = tune(plan(), tmp_path / "t.db", AtOnce())
     with TuningStore.open(tmp_path / "t.db") as store:
         costs = [
-            cost.cost for cost in store.results(1) if cost.candidate == found.found[0].elite.id
+            cost.cost
+            for cost in store.results(1)
+            if cost.candidate == found.found[0].elite.candidate
         ]
     assert len(costs) == found.best.tuning["on_instances"]
     assert sum(costs) / len(costs) == pytest.approx(found.best.tuning["mean_cost"])
@@ -140,10 +142,10 @@ def test_the_time_of_earlier_sessions_counts(
     whole = tune(plan(), tmp_path / "whole.db", AtOnce())
     with pytest.raises(Killed):
         tune(plan(), path, AtOnce(), on_event=kill)
-    assert seconds_so_far(plan(), path) == 6  # the clock is read once a step
-    assert tune(plan(), path, AtOnce()).seconds == whole.seconds + 6
-    assert seconds_so_far(plan(seed=4), path) == 0
-    assert seconds_so_far(plan(), tmp_path / "none.db") == 0
+    with TuningStore.open(path) as store:
+        assert entry_of(plan(), store).seconds == 7  # the clock is read once a step, and at the end
+        assert entry_of(plan(seed=4), store) is None
+    assert tune(plan(), path, AtOnce()).seconds == whole.seconds + 7
 
 
 def test_a_finished_tuning_is_told_again_without_a_run(
@@ -180,13 +182,13 @@ def test_events_reach_the_user_after_the_store(tmp_path: Path) -> None:
     told: list[Any] = []
     tune(plan(), tmp_path / "t.db", AtOnce(), on_event=told.append)
     kinds = [type(event) for event in told]
-    assert kinds[0] is Sampled
-    assert kinds[-1] is IterationEnded
-    assert {Sampled, IterationStarted, Step, IterationEnded} == set(kinds)
+    assert kinds[0] is Candidate
+    assert kinds[-1] is Iteration
+    assert {Candidate, IterationStarted, Step, Iteration} == set(kinds)
     with TuningStore.open(tmp_path / "t.db") as store:
         assert len(store.steps(1)) == kinds.count(Step)
-        assert len(store.iterations(1)) == kinds.count(IterationEnded)
-        assert len(store.candidates(1)) == kinds.count(Sampled)
+        assert len(store.iterations(1)) == kinds.count(Iteration)
+        assert len(store.candidates(1)) == kinds.count(Candidate)
 
 
 def test_initial_candidates_take_part(tmp_path: Path) -> None:

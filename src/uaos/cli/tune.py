@@ -194,9 +194,8 @@ def tune_command(
     # Here, because a tuner would slow down the start of every other command.
     from uaos.tuning.design import narrow
     from uaos.tuning.evaluator import Work, run_one
-    from uaos.tuning.instances import check_training
     from uaos.tuning.racer import Rules
-    from uaos.tuning.tune import TuningPlan
+    from uaos.tuning.tune import TuningPlan, check_training
 
     if plot is not None:
         inputs = [] if store is None else [store]
@@ -489,11 +488,11 @@ def _mattered(store: Path, tuning: int) -> str:
 def _failures(plan: "TuningPlan", store: Path) -> str:
     """How many runs of the tuning failed, the first reason, and what to do; "" if none did."""
     from uaos.tuning.store import TuningStore
-    from uaos.tuning.tune import plan_key
+    from uaos.tuning.tune import entry_of
 
     with TuningStore.open(store) as record:
-        number = next(t.id for t in record.tunings() if plan_key(t.setup) == plan.key)
-        keys = {c.configuration for c in record.candidates(number)}
+        entry = entry_of(plan, record)
+        keys = {c.configuration for c in record.candidates(entry.id)} if entry else set()
         failed = [o for o in record.cached().values() if o.status == "failed" and o.method in keys]
     if not failed:
         return ""

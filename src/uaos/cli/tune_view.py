@@ -20,19 +20,11 @@ from uaos.params import Choice, Value
 from uaos.problems import Suite
 from uaos.tuning.design import Design
 from uaos.tuning.evaluator import Result
-from uaos.tuning.racer import (
-    Event,
-    IterationEnded,
-    IterationStarted,
-    Sampled,
-    Step,
-    least_budget,
-    races_planned,
-)
-from uaos.tuning.records import Tuning
+from uaos.tuning.racer import least_budget, races_planned
+from uaos.tuning.records import Candidate, Event, Iteration, IterationStarted, Step, Tuning
 from uaos.tuning.space import Space
 from uaos.tuning.store import TuningStore
-from uaos.tuning.tune import Tuned, TuningPlan, candidate_words, seconds_so_far
+from uaos.tuning.tune import Tuned, TuningPlan, candidate_words, entry_of
 
 # The race as it happens
 
@@ -78,7 +70,7 @@ class Watch:
 
     def see(self, event: Event) -> None:
         """Take note of what happened."""
-        if isinstance(event, Sampled):
+        if isinstance(event, Candidate):
             self.values[event.id] = event.values
             return
         self._since_step = 0
@@ -88,9 +80,9 @@ class Watch:
             self.iteration, self.planned = event.iteration, event.planned
             self.candidates = self.alive = len(event.candidates)
         elif isinstance(event, Step):
-            self.step, self.alive, self._used = event, event.alive, event.used
+            self.step, self.alive, self._used = event, event.alive, event.runs_used
         else:
-            self._used = event.used
+            self._used = event.runs_used
 
     def see_run(self, result: Result) -> None:
         """Take note of a run that ended."""
@@ -98,9 +90,9 @@ class Watch:
         self._since_step += 1
         self.failed += bool(result.reason)
 
-    def words(self, candidate: int) -> str:
+    def words(self, candidate: int | None) -> str:
         """A candidate, without what the space holds fixed."""
-        return free_words(self.plan.design.space, self.values.get(candidate, {}))
+        return free_words(self.plan.design.space, self.values.get(candidate or 0, {}))
 
 
 class View:
@@ -121,7 +113,11 @@ class View:
     @classmethod
     def of(cls, plan: TuningPlan, store: Path, console: Console) -> "View":
         """The view of a tuning that goes on from its store."""
-        return cls(plan, console, seconds_so_far(plan, store))
+        if not store.exists():
+            return cls(plan, console)
+        with TuningStore.open(store) as record:
+            entry = entry_of(plan, record)
+        return cls(plan, console, entry.seconds if entry else 0.0)
 
     def __enter__(self) -> "View":
         if self._live is not None:
@@ -138,7 +134,7 @@ class View:
     def on_event(self, event: Event) -> None:
         """Show what happened."""
         self.watch.see(event)
-        if isinstance(event, IterationEnded):
+        if isinstance(event, Iteration):
             if self._live is None:
                 self._print(self._line(event))
             else:
@@ -168,30 +164,30 @@ class View:
                 f"{clock(watch.seconds)}{more}"
             )
 
-    def _line(self, event: IterationEnded) -> str:
+    def _line(self, event: Iteration) -> str:
         watch, best = self.watch, event.elites[0]
         mean = f" (mean cost {best.mean_cost:.3g})" if watch.plan.comparable else ""
         return (
             f"race {event.iteration} of {watch.planned}: {watch.alive} of {watch.candidates} left "
-            f"after {best.instances} runs each, {event.used:,} runs, {clock(watch.seconds)}; "
-            f"best{mean}: {watch.words(best.id)}"
+            f"after {best.instances} runs each, {event.runs_used:,} runs, {clock(watch.seconds)}; "
+            f"best{mean}: {watch.words(best.candidate)}"
         )
 
     # On a terminal
 
-    def _row(self, event: IterationEnded) -> None:
+    def _row(self, event: Iteration) -> None:
         """A line of the table that stays, cut at the edge of the terminal."""
         watch, best = self.watch, event.elites[0]
         lines = [Text(_ROW.format(*_HEAD), style="bold")] if not self._leader else []
-        words = "the same" if best.id == self._leader else watch.words(best.id)
+        words = "the same" if best.candidate == self._leader else watch.words(best.candidate)
         lines.append(Text(_ROW.format(
             f"{event.iteration}/{watch.planned}", f"{watch.alive} of {watch.candidates}",
-            best.instances, f"{event.used:,}", clock(watch.seconds),
+            best.instances, f"{event.runs_used:,}", clock(watch.seconds),
             f"{best.mean_cost:.3g}" if watch.plan.comparable else "", words,
         )))  # fmt: skip
         for line in lines:
             self._console.print(line, no_wrap=True, overflow="ellipsis")
-        self._leader = best.id
+        self._leader = best.candidate
 
     def drawn(self) -> RenderableType:
         """The race under way."""
@@ -201,7 +197,7 @@ class View:
         table.add_row("race", f"{watch.iteration} of {watch.planned or '…'}")
         step = watch.step
         if step is not None and step.iteration == watch.iteration:
-            tested = "" if step.p_value != step.p_value else f", last test p = {step.p_value:.2g}"
+            tested = "" if step.pvalue != step.pvalue else f", last test p = {step.pvalue:.2g}"
             table.add_row("problem", f"{step.instance} (step {step.step}{tested})")
         table.add_row("alive", f"{watch.alive} of {watch.candidates} candidates")
         if step is not None:

@@ -13,12 +13,19 @@ from a terminal.
 """
 
 from uaos.tuning.design import Design, design, design_for, narrow, portfolio_design
-from uaos.tuning.instances import HeldOutProblems, check_training
 from uaos.tuning.racer import Rules
 from uaos.tuning.simulation import RecordedRun, Recordings, simulate
 from uaos.tuning.space import Space
 from uaos.tuning.store import TuningStore
-from uaos.tuning.tune import Found, Tuned, TuningPlan, initial_candidates, tune
+from uaos.tuning.tune import (
+    Found,
+    HeldOutProblems,
+    Tuned,
+    TuningPlan,
+    check_training,
+    initial_candidates,
+    tune,
+)
 
 __all__ = [
     "Design",

@@ -44,11 +44,11 @@ from uaos.params import Choice, Integer, Real, Value, known_only, parameters, pe
 from uaos.selection.components import FAMILIES, components
 from uaos.selection.method import Method, read_toml
 from uaos.tuning.space import (
-    Candidate,
     Clause,
     Condition,
     Forbidden,
     Space,
+    Values,
     Variable,
     searched,
     uniform_candidates,
@@ -100,7 +100,7 @@ class Design:
 
     # From values to a configuration
 
-    def configuration(self, values: Candidate, name: str = "candidate") -> Configuration:
+    def configuration(self, values: Values, name: str = "candidate") -> Configuration:
         """What a candidate runs."""
         settings = self._settings(values) if self.base.optimizer == DE else self.base.settings
         recipe: dict[str, Any] = {_SCALE: bool(values.get(_SCALE, self._scaled))}
@@ -117,7 +117,7 @@ class Design:
         method.for_operators(alternatives(made))  # raises if they cannot serve so many
         return made
 
-    def works(self, values: Candidate) -> bool:
+    def works(self, values: Values) -> bool:
         """Whether a candidate can run; for what no rule of the space says."""
         try:
             self.configuration(values)
@@ -129,7 +129,7 @@ class Design:
     def _scaled(self) -> bool:
         return self.base.method is None or self.base.method.scale_rewards
 
-    def _settings(self, values: Candidate) -> Settings:
+    def _settings(self, values: Values) -> Settings:
         changes: dict[str, Any] = {
             name: values[name] for name in (*SETTINGS, *_POLICIES) if name in values
         }
@@ -483,7 +483,7 @@ def _wide(given: Sequence[str], *, free_pool: bool) -> list[Variable]:
     return added
 
 
-def _rule(role: str, values: Candidate, memories: dict[str, Rule]) -> Rule | float:
+def _rule(role: str, values: Values, memories: dict[str, Rule]) -> Rule | float:
     kind = values[f"{role}_rule"]
     if kind == "constant":
         return float(values[role])

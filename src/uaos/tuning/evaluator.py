@@ -4,10 +4,8 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
-from operator import index
 from typing import NamedTuple
 
-from uaos.errors import InvalidParameter
 from uaos.experiments.coordinator import Coordinator, Stopped, stop_signals
 from uaos.experiments.pools import Pool, check_pool, pool_for
 from uaos.experiments.records import Outcome, Unit, failed
@@ -23,24 +21,15 @@ Task = tuple[Configuration, Problem, int]
 #: Runs a configuration on a problem, with a seed and a budget in evaluations.
 Work = Callable[[Configuration, Problem, int, int], Outcome]
 
-# SQLite's integers have 64 bits.
-_LAST_SEED = 2**63 - 1
-
 # As many processes as the user wants: how many runs there will be is not known.
 _MANY = 1024
 
 
 class Result(NamedTuple):
-    """What a task cost, infinite with the `reason` for a run that failed.
-
-    `cached` is whether the store had the run already, `seconds` how long the run took then or now:
-    a race that is to be repeatable must not depend on either.
-    """
+    """What a task cost, infinite with the `reason` for a run that failed."""
 
     cost: float
     reason: str
-    cached: bool
-    seconds: float
 
 
 def run_one(configuration: Configuration, problem: Problem, seed: int, budget: int) -> Outcome:
@@ -53,7 +42,7 @@ class Evaluator:
     """Gives the costs of tasks, running on a pool what the store does not have.
 
         with TuningStore.create_or_resume("tuning.db", suite) as store:
-            with Evaluator(store, "error", 20_000, jobs=2) as evaluator:
+            with Evaluator(store, "error", lambda problem: 20_000, jobs=2) as evaluator:
                 results = evaluator.evaluate(tasks)
 
     The pool starts with the first run that is needed and serves until the end: `jobs` processes of
@@ -66,66 +55,47 @@ class Evaluator:
         self,
         store: TuningStore,
         objective: str,
-        budget: int | Callable[[Problem], int],
+        budget: Callable[[Problem], int],
         executor: Executor | Callable[[], Executor] | None = None,
         *,
         jobs: int | None = None,
         dask: str | None = None,
         work: Work = run_one,
-        on_run: Callable[[Result], None] | None = None,
+        on_run: Callable[[Result], None] = lambda _: None,
     ) -> None:
         self._cost = objective_called(objective)
         check_pool(executor, jobs)
-        self._store, self._budget = store, budget
-        self._executor, self._jobs, self._dask = executor, jobs, dask
-        self._work, self._on_run = work, on_run
+        self._store, self._budget, self._work, self._on_run = store, budget, work, on_run
+        self._where = executor, jobs, dask
         self._pool: Pool | None = None
         self._stopping, self._signals = threading.Event(), ExitStack()
-        cached = store.cached().items()
-        self._known = {unit: self._result(outcome, True) for unit, outcome in cached}
-        #: How many runs this evaluator has made.
-        self.runs = 0
+        self._known = {unit: self._result(o) for unit, o in store.cached().items()}
 
     def __enter__(self) -> "Evaluator":
         self._stopping = self._signals.enter_context(stop_signals())
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """End the pool."""
         self._signals.close()
         self._end_pool(finished=True)
 
     def evaluate(self, tasks: Sequence[Task]) -> list[Result]:
         """The results of the tasks, in their order; what the store has is not run again."""
-        units = [self._unit(*task) for task in tasks]
-        missing: dict[Unit, Task] = {}
-        for unit, task in zip(units, tasks, strict=True):
-            if unit not in self._known:
-                missing.setdefault(unit, task)
+        units = [
+            Unit(self._store.key(configuration), problem.name, 1, seed, self._budget(problem))
+            for configuration, problem, seed in tasks
+        ]
+        missing = {u: t for u, t in zip(units, tasks, strict=True) if u not in self._known}
         if missing or self._stopping.is_set():
             self._run(missing)
-        results = [self._known[unit] for unit in units]
-        for unit in missing:
-            self._known[unit] = self._known[unit]._replace(cached=True)
-        return results
-
-    def _unit(self, configuration: Configuration, problem: Problem, seed: int) -> Unit:
-        if not 0 <= seed <= _LAST_SEED:
-            raise InvalidParameter("seed", seed, "an integer 0 to 2^63 - 1")
-        key = self._store.key(configuration)
-        budget = self._budget(problem) if callable(self._budget) else self._budget
-        return Unit(key, problem.name, 1, index(seed), index(budget))
+        return [self._known[unit] for unit in units]
 
     def _run(self, missing: dict[Unit, Task]) -> None:
         """Run units, writing each as it ends."""
         finished = False
         try:
             if not self._stopping.is_set():
-                if self._pool is None:
-                    self._pool = pool_for(self._executor, self._jobs, self._dask, _MANY)
+                self._pool = self._pool or pool_for(*self._where, _MANY)
                 coordinator: Coordinator[Unit, Outcome] = Coordinator(
                     missing, self._pool, work=self._work, on_results=self._write,
                     failed=lambda unit, reason: failed(unit, missing[unit][1], reason).outcome,
@@ -145,13 +115,11 @@ class Evaluator:
         outcomes = [outcome._replace(**unit._asdict()) for unit, outcome in ended]
         self._store.record_runs(outcomes)
         for (unit, _), outcome in zip(ended, outcomes, strict=True):
-            result = self._known[unit] = self._result(outcome, False)
-            self.runs += 1
-            if self._on_run is not None:
-                self._on_run(result)
+            self._known[unit] = self._result(outcome)
+            self._on_run(self._known[unit])
 
-    def _result(self, outcome: Outcome, cached: bool) -> Result:
-        return Result(self._cost(outcome), outcome.reason, cached, outcome.seconds)
+    def _result(self, outcome: Outcome) -> Result:
+        return Result(self._cost(outcome), outcome.reason)
 
     def _end_pool(self, *, finished: bool) -> None:
         if self._pool is not None:

@@ -22,7 +22,7 @@ from uaos.errors import InvalidParameter, UaosError
 from uaos.files import whole_file
 from uaos.params import Choice, Integer, Real, Value
 from uaos.tuning.racer import Rules
-from uaos.tuning.space import Candidate, Clause, Condition, Forbidden, Space, Variable
+from uaos.tuning.space import Clause, Condition, Forbidden, Space, Values, Variable
 
 PARAMETERS, FORBIDDEN, CONFIGURATIONS = "parameters.txt", "forbidden.txt", "configurations.txt"
 INSTANCES, SCENARIO, RUNNER = "instances.txt", "scenario.txt", "runner.R"
@@ -65,7 +65,7 @@ class Dialect:
         low, high = self._ends(domain)
         return repr(min(max(value, low), high))
 
-    def row(self, values: Candidate) -> list[str]:
+    def row(self, values: Values) -> list[str]:
         """A candidate as a row of a table."""
         return [self.text(name, values.get(name)) for name in self.space.names]
 
@@ -107,7 +107,7 @@ class Dialect:
         """An R expression for each forbidden combination; an inactive variable makes it NA."""
         return [self._rule(one) for one in self.space.forbidden]
 
-    def configurations(self, initial: Iterable[Candidate]) -> list[str]:
+    def configurations(self, initial: Iterable[Values]) -> list[str]:
         """The table of initial candidates."""
         rows = [[self.names[name] for name in self.space.names], *map(self.row, initial)]
         widths = [max(len(row[i]) for row in rows) for i in range(len(self.space))]
@@ -183,7 +183,7 @@ def write_files(
     runs: int,
     seed: int = 1,
     rules: Rules | None = None,
-    initial: Sequence[Candidate] = (),
+    initial: Sequence[Values] = (),
     version: int = 3,
 ) -> Dialect:
     """Write the files of a scenario for irace 3 or 4 into a folder; how the space is spelt there.

@@ -1,8 +1,7 @@
 """Elitist iterated racing: races, survivors, models around them, and races again.
 
 An independent implementation of the algorithm that R's irace made known, for those without R. In
-the order of this file: the events of a search, the statistical tests, the sampling models, one
-race, and the search itself.
+the order of this file: the statistical tests, the sampling models, one race, and the search itself.
 
 López-Ibáñez, M., Dubois-Lacoste, J., Pérez Cáceres, L., Birattari, M. & Stützle, T. (2016), "The
 irace package: iterated racing for automatic algorithm configuration", Operations Research
@@ -20,92 +19,27 @@ from numpy.typing import NDArray
 
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.params import Choice, Integer, Real, Value
+from uaos.tuning.records import (
+    NAN,
+    Candidate,
+    Elimination,
+    Elite,
+    Event,
+    Iteration,
+    IterationStarted,
+    Step,
+)
 from uaos.tuning.space import (
     REDRAWS,
-    Candidate,
     ForbiddenCandidate,
     Space,
+    Values,
     Variable,
     bounds,
     distinct,
     rounded,
     uniform_candidates,
 )
-
-# Events: what happens in a search, as it happens
-
-
-class Sampled(NamedTuple):
-    """A candidate joined the search; `origin` is "initial", "uniform" or "model"."""
-
-    id: int
-    iteration: int
-    parent: int | None
-    values: Mapping[str, Value]
-    origin: str
-
-
-class IterationStarted(NamedTuple):
-    """A race begins: its number, how many are planned, its budget in runs, and who takes part."""
-
-    iteration: int
-    planned: int
-    budget: int
-    candidates: tuple[int, ...]
-
-
-class Dropped(NamedTuple):
-    """A candidate left the race, for good; `reason` says whether by the test or by failing."""
-
-    id: int
-    rank_sum: float
-    reason: str
-
-
-class Step(NamedTuple):
-    """One more instance of a race is over.
-
-    `position` is the instance's place in the stream; `costs` the runs that were new; `alive` counts
-    who is left after the test; `used` the runs of the whole tuning so far. Where no test was made,
-    `statistic` and `p_value` are NaN.
-    """
-
-    iteration: int
-    step: int
-    position: int
-    instance: str
-    seed: int
-    costs: Mapping[int, float]
-    alive: int
-    best: int
-    mean_cost: float
-    statistic: float
-    p_value: float
-    dropped: tuple[Dropped, ...]
-    used: int
-
-
-class Elite(NamedTuple):
-    """A survivor: its rank (1 is best), on how many instances, and how it did on them."""
-
-    id: int
-    rank: int
-    instances: int
-    rank_sum: float
-    mean_cost: float
-
-
-class IterationEnded(NamedTuple):
-    """A race is over; why it ended, and its survivors in order."""
-
-    iteration: int
-    why: str
-    elites: tuple[Elite, ...]
-    used: int
-
-
-Event = Sampled | IterationStarted | Step | IterationEnded
-
 
 # Tests: which candidates are worse than the best one. A test sees the costs of the candidates
 # (columns) on the instances they all have been run on (rows). SciPy is imported where it is used:
@@ -142,22 +76,11 @@ def friedman(costs: Costs, alpha: float) -> Verdict:
 
     Conover, W. J. (1999), Practical Nonparametric Statistics, 3rd edition, section 5.8.
     """
-    return wilcoxon(costs, alpha) if costs.shape[1] == 2 else _conover(costs, alpha)
-
-
-def by_ranks(costs: Costs, alpha: float) -> Verdict:
-    """As :func:`friedman`, but two candidates are compared by :func:`sign_test`.
-
-    Costs are compared within an instance only, never between instances: for problems whose values
-    are on scales of their own.
-    """
-    return sign_test(costs, alpha) if costs.shape[1] == 2 else _conover(costs, alpha)
-
-
-def _conover(costs: Costs, alpha: float) -> Verdict:
     from scipy.special import chdtrc, stdtrit
 
     n, k = costs.shape
+    if k == 2:
+        return wilcoxon(costs, alpha)
     order = ranks(costs)
     sums = order.sum(axis=0)
     squares = float((order**2).sum())
@@ -174,6 +97,15 @@ def _conover(costs: Costs, alpha: float) -> Verdict:
     spread = 2 * (n * squares - float((sums**2).sum())) / freedom
     critical = float(stdtrit(freedom, 1 - alpha / 2)) * math.sqrt(spread)
     return Verdict(statistic, p_value, sums - sums.min() <= critical)
+
+
+def by_ranks(costs: Costs, alpha: float) -> Verdict:
+    """As :func:`friedman`, but two candidates are compared by :func:`sign_test`.
+
+    Costs are compared within an instance only, never between instances: for problems whose values
+    are on scales of their own.
+    """
+    return (sign_test if costs.shape[1] == 2 else friedman)(costs, alpha)
 
 
 def wilcoxon(costs: Costs, alpha: float) -> Verdict:
@@ -255,16 +187,14 @@ class Model:
     @classmethod
     def first(cls, space: Space) -> "Model":
         """Half of each range, and equal chances."""
-        spreads = {v.name: v.width / 2 for v in space if not isinstance(v.domain, Choice)}
-        chances = {
-            v.name: np.full(len(v.domain.choices), 1 / len(v.domain.choices))
-            for v in space
-            if isinstance(v.domain, Choice)
-        }
-        return cls(spreads, chances)
+        sizes = {v.name: len(v.domain.choices) for v in space if isinstance(v.domain, Choice)}
+        return cls(
+            {v.name: v.width / 2 for v in space if v.name not in sizes},
+            {name: np.full(size, 1 / size) for name, size in sizes.items()},
+        )
 
     def updated(
-        self, space: Space, values: Candidate, *, iteration: int, planned: int, new: int
+        self, space: Space, values: Values, *, iteration: int, planned: int, new: int
     ) -> "Model":
         """The model of a survivor for iteration j of J in which `new` candidates are drawn.
 
@@ -281,8 +211,7 @@ class Model:
                 p[_index(space[name], values[name])] += share
                 p = np.minimum(p, 0.2 ** (1 / N))
             chances[name] = p / p.sum()
-        spreads = {name: s * shrink for name, s in self.spreads.items()}
-        return Model(spreads, chances)
+        return Model({name: s * shrink for name, s in self.spreads.items()}, chances)
 
     def widened(self, space: Space, new: int) -> "Model":
         """Softly restarted, for an iteration in which `new` candidates are drawn.
@@ -298,7 +227,7 @@ class Model:
         flatter = {name: 0.9 * p + 0.1 * p.max() for name, p in self.chances.items()}
         return Model(spreads, {name: p / p.sum() for name, p in flatter.items()})
 
-    def draw(self, variable: Variable, parent: Candidate, rng: np.random.Generator) -> Value:
+    def draw(self, variable: Variable, parent: Values, rng: np.random.Generator) -> Value:
         """A value near the parent's; uniform where the parent has none."""
         domain = variable.domain
         if isinstance(domain, Choice):
@@ -334,9 +263,9 @@ def _index(variable: Variable, value: Value) -> int:
 
 
 def children(
-    space: Space, parents: Sequence[Candidate], models: Sequence[Model], weights: Sequence[float],
-    count: int, rng: np.random.Generator, works: Callable[[Candidate], bool],
-    besides: Iterable[Candidate] = (),
+    space: Space, parents: Sequence[Values], models: Sequence[Model], weights: Sequence[float],
+    count: int, rng: np.random.Generator, works: Callable[[Values], bool],
+    besides: Iterable[Values] = (),
 ) -> list[tuple[int, dict[str, Value]]]:  # fmt: skip
     """`count` new candidates, each with the index of its parent, who is drawn by weight.
 
@@ -351,13 +280,12 @@ def children(
     return distinct(space, count, draw, works, (*parents, *besides))
 
 
-def nearly_equal(space: Space, candidates: Sequence[Candidate]) -> NDArray[np.bool_]:
+def nearly_equal(space: Space, candidates: Sequence[Values]) -> NDArray[np.bool_]:
     """Which candidates have a near twin: the same choices, numbers within 10^-digits of the range.
 
     An integer counts as a real number of the usual two digits.
     """
-    count = len(candidates)
-    alike = ~np.eye(count, dtype=bool)
+    alike = ~np.eye(len(candidates), dtype=bool)
     for variable in space:
         column = np.array([_coordinate(variable, c.get(variable.name)) for c in candidates])
         apart = np.abs(column[:, None] - column[None, :])
@@ -373,8 +301,7 @@ def _coordinate(variable: Variable, value: Value | None) -> float:
     if isinstance(variable.domain, Choice):
         return float(_index(variable, value))
     number = math.log(float(value)) if variable.domain.log else float(value)
-    low = bounds(variable.domain)[0]
-    return (number - low) / (variable.width or 1.0)
+    return (number - bounds(variable.domain)[0]) / (variable.width or 1.0)
 
 
 # One race: candidates run on instance after instance, and those that are worse leave. A survivor of
@@ -386,13 +313,16 @@ class Task(NamedTuple):
     """A run that a race wants: a candidate on the instance at a place of the stream."""
 
     id: int
-    values: Mapping[str, Value]
+    values: Values
     instance: Any
     seed: int
 
 
 #: Gives the cost of each task, in order; smaller is better, infinity rejects the candidate.
 Evaluate = Callable[[Sequence[Task]], Sequence[float]]
+
+#: The costs of candidates, each by place in the stream.
+Results = dict[int, dict[int, float]]
 
 
 class NobodyLeft(UaosError):
@@ -456,15 +386,14 @@ class Stream:
 class Race:
     """The state of one race; :meth:`run` yields its steps.
 
-    `results` maps a candidate to its costs by place in the stream, and is added to. `seen` is the
-    number of places that earlier races have used. `budget` are the runs that the race may make; it
-    comes to its first test whatever that takes.
+    `results` is added to. `seen` is the number of places that earlier races have used. `budget` are
+    the runs that the race may make; it comes to its first test whatever that takes.
     """
 
     iteration: int
-    candidates: Mapping[int, Mapping[str, Value]]
+    candidates: Mapping[int, Values]
     elites: Sequence[int]
-    results: dict[int, dict[int, float]]
+    results: Results
     seen: int
     budget: int
     survivors: int
@@ -513,15 +442,14 @@ class Race:
         yield from (int(place) for place in self.rng.permutation(self.seen))
         yield from itertools.count(self._due)
 
-    def _run(self, tasks: Sequence[tuple[int, int]]) -> dict[int, dict[int, float]]:
-        """Run (candidate, place) pairs; their costs by place."""
+    def _run(self, tasks: Sequence[tuple[int, int]]) -> Results:
+        """Run (candidate, place) pairs; their costs, by place."""
         asked = [Task(c, self.candidates[c], *self.stream[p]) for c, p in tasks]
         found = self.evaluate(asked) if asked else []
-        costs: dict[int, dict[int, float]] = {}
+        costs: Results = {}
         for (candidate, place), cost in zip(tasks, found, strict=True):
-            value = float("inf") if math.isnan(cost) else float(cost)
-            self.results[candidate][place] = value
-            costs.setdefault(place, {})[candidate] = value
+            value = math.inf if math.isnan(cost) else float(cost)
+            self.results[candidate][place] = costs.setdefault(place, {})[candidate] = value
         return costs
 
     def _step(self, place: int, new: Mapping[int, float]) -> Step:
@@ -530,59 +458,49 @@ class Race:
         self.covered.append(place)
         for left in self._uncovered.values():
             left.discard(place)
-        failures = [c for c in self.alive if self.results[c][place] == float("inf")]
-        dropped = [Dropped(c, float("nan"), "failed") for c in failures]
-        self._drop(dropped)
+        failures = [c for c in self.alive if self.results[c][place] == math.inf]
+        dropped = self._drop(dict.fromkeys(failures, (NAN, "failed")))
+        instance, seed = self.stream[place]
         if not self.alive:
             raise NobodyLeft(
                 f"every candidate of race {self.iteration} has failed on some instance; the last "
-                f"was {self.stream[place][0]}"
+                f"was {instance}"
             )
-        statistic = p_value = float("nan")
+        statistic = p_value = NAN
         since = len(self.covered) - self.rules.first_test
         if since >= 0 and since % self.rules.each_test == 0 and len(self.alive) > 1:
             statistic, p_value, losers = self._test()
-            self._drop(losers)
-            dropped += losers
+            dropped += self._drop(losers)
             protected = any(self._uncovered.get(c) for c in self.alive)
             self._idle_tests = 0 if losers or protected else self._idle_tests + 1
-        best, mean = self._best()
-        instance, seed = self.stream[place]
+        table = cost_table(self.results, self.alive, self.covered)
+        leader = int(np.argmin(self._scores(table)))
         return Step(
-            self.iteration, len(self.covered), place, str(instance), seed, new, len(self.alive),
-            best, mean, statistic, p_value, tuple(dropped), self.used_before + self.used,
+            self.iteration, len(self.covered), str(instance), seed, len(self.alive),
+            self.alive[leader], self.used_before + self.used, statistic, p_value, position=place,
+            mean_cost=float(table[:, leader].mean()), costs=new, dropped=tuple(dropped),
         )  # fmt: skip
 
-    def _test(self) -> tuple[float, float, list[Dropped]]:
-        table = self._table(self.alive, self.covered)
-        verdict = TESTS[self.rules.test](table, self.rules.alpha)
+    def _test(self) -> tuple[float, float, dict[int, tuple[float, str]]]:
+        """The test's statistic and p-value, and of those that it drops the rank sum and why."""
+        table = cost_table(self.results, self.alive, self.covered)
+        statistic, p_value, stays = TESTS[self.rules.test](table, self.rules.alpha)
         sums = ranks(table).sum(axis=0)
-        losers = [
-            Dropped(c, float(sums[i]), f"{self.rules.test}, p = {verdict.p_value:.3g}")
+        return statistic, p_value, {
+            c: (float(sums[i]), f"{self.rules.test}, p = {p_value:.3g}")
             for i, c in enumerate(self.alive)
-            if not (verdict.stays[i] or self._uncovered.get(c))
-        ]
-        return verdict.statistic, verdict.p_value, losers
+            if not (stays[i] or self._uncovered.get(c))
+        }  # fmt: skip
 
-    def _drop(self, losers: Sequence[Dropped]) -> None:
-        gone = {one.id for one in losers}
-        self.alive = [c for c in self.alive if c not in gone]
-
-    def _table(self, candidates: Sequence[int], places: Iterable[int]) -> Costs:
-        """The costs of candidates (columns) on instances (rows)."""
-        columns = [self.results[c] for c in candidates]
-        return np.array([[column[p] for column in columns] for p in places])
+    def _drop(self, losers: Mapping[int, tuple[float, str]]) -> list[Elimination]:
+        self.alive = [c for c in self.alive if c not in losers]
+        here = self.iteration, len(self.covered)
+        return [Elimination(*here, c, *rest) for c, rest in losers.items()]
 
     def _scores(self, table: Costs) -> Costs:
         """By what candidates are ordered: rank sums, or means where the test looks at means."""
         means = self.rules.test == "t-test"
         return np.asarray(table.mean(axis=0) if means else ranks(table).sum(axis=0))
-
-    def _best(self) -> tuple[int, float]:
-        """Who leads, and its mean cost on the instances covered."""
-        table = self._table(self.alive, self.covered)
-        leader = int(np.argmin(self._scores(table)))
-        return self.alive[leader], float(table[:, leader].mean())
 
     def survived(self) -> tuple[Elite, ...]:
         """Those alive, best first, at most the wanted number: more instances, then the score."""
@@ -591,12 +509,21 @@ class Race:
         for count in sorted(set(counts.values()), reverse=True):
             equals = [c for c in self.alive if counts[c] == count]
             common = set.intersection(*(set(self.results[c]) for c in equals))
-            table = self._table(equals, sorted(common))
+            table = cost_table(self.results, equals, sorted(common))
             sums = ranks(table).sum(axis=0)
             for i in np.argsort(self._scores(table), kind="stable"):
                 mean = float(np.mean(list(self.results[equals[i]].values())))
-                elites.append(Elite(equals[i], len(elites) + 1, count, float(sums[i]), mean))
+                here = self.iteration, len(elites) + 1
+                elites.append(Elite(*here, equals[i], count, float(sums[i]), mean))
         return tuple(elites[: self.survivors])
+
+
+def cost_table(
+    results: Mapping[int, Mapping[int, float]], candidates: Sequence[int], places: Iterable[int]
+) -> Costs:
+    """The costs of candidates (columns) on instances (rows)."""
+    columns = [results[c] for c in candidates]
+    return np.array([[column[p] for column in columns] for p in places])
 
 
 # The search
@@ -607,15 +534,15 @@ class Winners:
     """The survivors of the last race, best first, and what they are."""
 
     elites: tuple[Elite, ...]
-    candidates: Mapping[int, Mapping[str, Value]]
-    results: Mapping[int, Mapping[int, float]]
+    candidates: Mapping[int, Values]
+    results: Results
     used: int
     iterations: int
 
     @property
-    def best(self) -> Mapping[str, Value]:
+    def best(self) -> Values:
         """The values of the best candidate."""
-        return self.candidates[self.elites[0].id]
+        return self.candidates[self.elites[0].candidate]
 
 
 def races_planned(free: int) -> int:
@@ -632,69 +559,8 @@ def least_budget(free: int, rules: Rules | None = None) -> int:
     r = rules or Rules()
     J = races_planned(free)
     more = max(r.each_test, r.new_instances)
-    T = r.least + r.each_test + (
-        (J - 5) * r.new_instances + 5 * more if J > 5 else (J - 1) * more
-    )  # fmt: skip
+    T = r.least + r.each_test + max(0, J - 5) * r.new_instances + min(J - 1, 5) * more
     return (J + 1) * J * T
-
-
-def iterated_racing(
-    space: Space,
-    instances: Sequence[Any],
-    evaluate: Evaluate,
-    *,
-    runs: int,
-    seed: int = 1,
-    initial: Sequence[Candidate] = (),
-    rules: Rules | None = None,
-    works: Callable[[Candidate], bool] = lambda _: True,
-    on_event: Callable[[Event], None] = lambda _: None,
-) -> Winners:
-    """Search `space` with at most `runs` runs on `instances`; `evaluate` gives their costs.
-
-    `initial` candidates take part in the first race. `works` says of a candidate that no rule of
-    the space forbids whether it can run. What comes out depends on the arguments alone: a search
-    that was killed and is begun again with the costs it had goes the same way.
-    """
-    r = rules or Rules()
-    check_search(space, runs, seed, r)
-    stream = Stream(instances, seed)
-    search = _Search(space, works, r, np.random.default_rng([seed, 2]))
-    start = search.checked(initial)
-    planned = survivors = races_planned(space.free)
-    iteration = 0
-    while True:
-        iteration += 1
-        planned = max(planned, iteration)
-        budget = (runs - search.used) // (planned - iteration + 1)
-        size = search.race_size(budget, iteration)
-        if size <= max(survivors, len(search.elites)):
-            break  # too few to tell anything
-        if search.runs_to_first_test(size) > runs - search.used:
-            break  # they could not be tested
-        if iteration == 1:
-            fresh = search.first(size, start)
-        else:
-            fresh = search.next(size, iteration, planned)
-        if not fresh:
-            break  # nothing new is left to try
-        elites = [e.id for e in search.elites]
-        joined = search.join(fresh, iteration)
-        for sampled in joined:
-            on_event(sampled)
-        racing = {i: search.candidates[i] for i in (*elites, *(one.id for one in joined))}
-        on_event(IterationStarted(iteration, planned, budget, tuple(racing)))
-        race = Race(
-            iteration, racing, elites, search.results, search.seen, budget, survivors, stream,
-            evaluate, r, search.rng, search.used,
-        )  # fmt: skip
-        for step in race.run():
-            on_event(step)
-        search.used += race.used
-        search.seen = max(search.seen, *(place + 1 for place in race.covered))
-        search.elites = race.survived()
-        on_event(IterationEnded(iteration, race.why, search.elites, search.used))
-    return Winners(search.elites, search.candidates, search.results, search.used, iteration - 1)
 
 
 def check_search(space: Space, runs: int, seed: int, rules: Rules) -> None:
@@ -712,12 +578,60 @@ def check_search(space: Space, runs: int, seed: int, rules: Rules) -> None:
         raise InvalidParameter("seed", seed, "an integer, 0 or more")
 
 
-class _Fresh(NamedTuple):
-    """A candidate that is to join: its parent's number, its values, and where it comes from."""
+def iterated_racing(
+    space: Space,
+    instances: Sequence[Any],
+    evaluate: Evaluate,
+    *,
+    runs: int,
+    seed: int = 1,
+    initial: Sequence[Values] = (),
+    rules: Rules | None = None,
+    works: Callable[[Values], bool] = lambda _: True,
+    on_event: Callable[[Event], None] = lambda _: None,
+) -> Winners:
+    """Search `space` with at most `runs` runs on `instances`; `evaluate` gives their costs.
 
-    parent: int | None
-    values: Mapping[str, Value]
-    origin: str
+    `initial` candidates take part in the first race. `works` says of a candidate that no rule of
+    the space forbids whether it can run. What comes out depends on the arguments alone: a search
+    that was killed and is begun again with the costs it had goes the same way.
+    """
+    r = rules or Rules()
+    check_search(space, runs, seed, r)
+    stream = Stream(instances, seed)
+    search = _Search(space, works, r, np.random.default_rng([seed, 2]))
+    start = search.checked(initial)
+    planned = survivors = races_planned(space.free)
+    for iteration in itertools.count(1):
+        planned = max(planned, iteration)
+        budget = (runs - search.used) // (planned - iteration + 1)
+        size = search.race_size(budget, iteration)
+        if size <= max(survivors, len(search.elites)):
+            break  # too few to tell anything
+        if search.runs_to_first_test(size) > runs - search.used:
+            break  # they could not be tested
+        first = iteration == 1
+        joined = search.first(size, start) if first else search.next(size, iteration, planned)
+        if not joined:
+            break  # nothing new is left to try
+        for one in joined:
+            on_event(one)
+        elites = [e.candidate for e in search.elites]
+        racing = {i: search.candidates[i] for i in (*elites, *(one.id for one in joined))}
+        on_event(IterationStarted(iteration, planned, budget, tuple(racing)))
+        race = Race(
+            iteration, racing, elites, search.results, search.seen, budget, survivors, stream,
+            evaluate, r, search.rng, search.used,
+        )  # fmt: skip
+        for step in race.run():
+            on_event(step)
+        search.used += race.used
+        search.seen = max(search.seen, *(place + 1 for place in race.covered))
+        search.elites = race.survived()
+        on_event(Iteration(
+            iteration, planned, budget, len(racing), search.used, race.why, search.elites
+        ))  # fmt: skip
+    return Winners(search.elites, search.candidates, search.results, search.used, iteration - 1)
 
 
 @dataclass
@@ -725,19 +639,19 @@ class _Search:
     """What the races so far have left behind, and who is in the next one."""
 
     space: Space
-    works: Callable[[Candidate], bool]
+    works: Callable[[Values], bool]
     rules: Rules
     rng: np.random.Generator
-    candidates: dict[int, Mapping[str, Value]] = field(default_factory=dict)
+    candidates: dict[int, Values] = field(default_factory=dict)
     models: dict[int, Model] = field(default_factory=dict)
-    results: dict[int, dict[int, float]] = field(default_factory=dict)
+    results: Results = field(default_factory=dict)
     elites: tuple[Elite, ...] = ()
     seen: int = 0
     used: int = 0
 
-    def checked(self, initial: Sequence[Candidate]) -> list[Mapping[str, Value]]:
+    def checked(self, initial: Sequence[Values]) -> list[Values]:
         """The initial candidates, each once; an error if one cannot run."""
-        made: list[Mapping[str, Value]] = []
+        made: list[Values] = []
         for number, given in enumerate(initial, start=1):
             values = self.space.check(given, f"initial candidate {number}")
             if not self.works(values):
@@ -766,7 +680,7 @@ class _Search:
 
     # Who races
 
-    def first(self, size: int, initial: Sequence[Mapping[str, Value]]) -> list[_Fresh]:
+    def first(self, size: int, initial: Sequence[Values]) -> list[Candidate]:
         """The initial candidates, and uniform ones."""
         given = initial[:size]
         more = uniform_candidates(self.space, size - len(given), self.rng, self.works, given)
@@ -774,16 +688,15 @@ class _Search:
             raise ForbiddenCandidate(
                 f"no candidate was found that can run, in {size * REDRAWS} draws; widen the space"
             )
-        return [_Fresh(None, values, "initial") for values in given] + [
-            _Fresh(None, values, "uniform") for values in more
-        ]
+        origins = ["initial"] * len(given) + ["uniform"] * len(more)
+        return [self.join(1, None, *one) for one in zip([*given, *more], origins, strict=True)]
 
-    def next(self, size: int, iteration: int, planned: int) -> list[_Fresh]:
+    def next(self, size: int, iteration: int, planned: int) -> list[Candidate]:
         """Children of the survivors; drawn again, from wider models, where some are alike.
 
         Models too narrow to give as many as wanted are widened too: their draws repeat themselves.
         """
-        old = [e.id for e in self.elites]
+        old = [e.candidate for e in self.elites]
         new = size - len(old)
         for i in old:
             self.models[i] = self.models[i].updated(
@@ -799,7 +712,7 @@ class _Search:
             for i in narrow:
                 self.models[i] = self.models[i].widened(self.space, new)
             made = self._children(old, new)
-        return [_Fresh(parent, values, "model") for parent, values in made]
+        return [self.join(iteration, parent, values, "model") for parent, values in made]
 
     def _children(self, old: Sequence[int], count: int) -> list[tuple[int, dict[str, Value]]]:
         """New candidates, each with its parent's number; what has failed is not tried again."""
@@ -811,14 +724,10 @@ class _Search:
         )  # fmt: skip
         return [(old[index], values) for index, values in made]
 
-    def join(self, fresh: Sequence[_Fresh], iteration: int) -> list[Sampled]:
-        """Number new candidates, and give them models and a place for their results."""
-        first = Model.first(self.space)
-        joined = []
-        for parent, values, origin in fresh:
-            number = len(self.candidates) + 1
-            self.candidates[number] = values
-            self.results[number] = {}
-            self.models[number] = first if parent is None else self.models[parent]
-            joined.append(Sampled(number, iteration, parent, values, origin))
-        return joined
+    def join(self, iteration: int, parent: int | None, values: Values, origin: str) -> Candidate:
+        """Number a new candidate, and give it a model and a place for its results."""
+        number = len(self.candidates) + 1
+        self.candidates[number] = values
+        self.results[number] = {}
+        self.models[number] = Model.first(self.space) if parent is None else self.models[parent]
+        return Candidate(number, iteration, parent, "", values, origin)

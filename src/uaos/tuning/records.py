@@ -1,6 +1,10 @@
-"""The rows of a tuning's tables, as they are written and read."""
+"""What happens in a tuning: events as they happen, and rows of its store."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
+
+NAN = float("nan")
 
 
 class Tuning(NamedTuple):
@@ -20,28 +24,36 @@ class Tuning(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A configuration in the race, the `values` of its parameters, and where it came from."""
+    """A candidate joined the search; `origin` is "initial", "uniform" or "model".
+
+    `configuration` is the key of what it runs, in a store.
+    """
 
     id: int
     iteration: int
     parent: int | None
     configuration: str
-    values: dict[str, Any]
+    values: Mapping[str, Any]
     origin: str
 
 
-class Iteration(NamedTuple):
-    """A race: how many are planned, its budget in runs, who took part, and why it ended.
-
-    `runs_used` are those of the whole tuning up to its end.
-    """
+class IterationStarted(NamedTuple):
+    """A race begins: its number, how many are planned, its budget in runs, and who takes part."""
 
     iteration: int
     planned: int
     budget: int
-    candidates: int
-    runs_used: int
-    why: str
+    candidates: tuple[int, ...]
+
+
+class Elimination(NamedTuple):
+    """A candidate left the race, for good; `reason` says whether by the test or by failing."""
+
+    iteration: int
+    step: int
+    candidate: int
+    rank_sum: float
+    reason: str
 
 
 class Step(NamedTuple):
@@ -49,6 +61,7 @@ class Step(NamedTuple):
 
     `alive` are left after it; `best` leads them with `mean_cost`. `statistic` and `pvalue` are NaN
     where nothing was tested. `runs_used` are those of the whole tuning, `elapsed` its seconds.
+    As it happens, `costs` has the runs that were new and `dropped` who left.
     """
 
     iteration: int
@@ -58,21 +71,13 @@ class Step(NamedTuple):
     alive: int
     best: int | None
     runs_used: int
-    statistic: float = float("nan")
-    pvalue: float = float("nan")
-    elapsed: float = float("nan")
+    statistic: float = NAN
+    pvalue: float = NAN
+    elapsed: float = NAN
     position: int | None = None
-    mean_cost: float = float("nan")
-
-
-class Elimination(NamedTuple):
-    """A candidate that left the race."""
-
-    iteration: int
-    step: int
-    candidate: int
-    rank_sum: float
-    reason: str
+    mean_cost: float = NAN
+    costs: Mapping[int, float] = MappingProxyType({})
+    dropped: tuple[Elimination, ...] = ()
 
 
 class Elite(NamedTuple):
@@ -84,6 +89,24 @@ class Elite(NamedTuple):
     instances: int
     rank_sum: float
     mean_cost: float
+
+
+class Iteration(NamedTuple):
+    """A race that is over: as it was planned, why it ended, and as it happens its survivors.
+
+    `runs_used` are those of the whole tuning up to its end.
+    """
+
+    iteration: int
+    planned: int
+    budget: int
+    candidates: int
+    runs_used: int
+    why: str
+    elites: tuple[Elite, ...] = ()
+
+
+Event = Candidate | IterationStarted | Step | Iteration
 
 
 class Cost(NamedTuple):

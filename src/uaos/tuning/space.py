@@ -18,7 +18,8 @@ import numpy as np
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.params import Choice, Integer, Parameter, Real, Value
 
-Candidate = Mapping[str, Value]
+#: A candidate: the values of the variables that are active.
+Values = Mapping[str, Value]
 
 #: How often a forbidden or repeated draw is made again.
 REDRAWS = 100
@@ -117,7 +118,7 @@ class Clause:
         """The variables that it is about."""
         return (self.name, str(self.other)) if self.variable else (self.name,)
 
-    def holds(self, values: Candidate) -> bool:
+    def holds(self, values: Values) -> bool:
         """Whether both sides exist and compare so."""
         if any(name not in values for name in self.names):
             return False
@@ -140,7 +141,7 @@ class Forbidden:
         """The variables that it is about."""
         return {name for clause in self.clauses for name in clause.names}
 
-    def holds(self, values: Candidate) -> bool:
+    def holds(self, values: Values) -> bool:
         """Whether a candidate is one of them."""
         return all(c.holds(values) for c in self.clauses)
 
@@ -220,11 +221,11 @@ class Space:
         """What is forbidden, by the variables that it is about."""
         return {v.name: [one for one in self.forbidden if v.name in one.names] for v in self}
 
-    def why_forbidden(self, values: Candidate) -> str:
+    def why_forbidden(self, values: Values) -> str:
         """Why a candidate cannot work, or "" if it can."""
         return next((f"{one} ({one.why})" for one in self.forbidden if one.holds(values)), "")
 
-    def check(self, values: Candidate, owner: str = "") -> dict[str, Value]:
+    def check(self, values: Values, owner: str = "") -> dict[str, Value]:
         """The candidate in declared types; an error names what is missing, unknown or forbidden.
 
         Values of variables that are not active are left out.
@@ -325,7 +326,7 @@ class Space:
         ]
 
 
-def is_active(variable: Variable, values: Candidate) -> bool:
+def is_active(variable: Variable, values: Values) -> bool:
     """Whether a variable exists, given the values of those before it."""
     return not variable.when or any(values.get(c.name) in c.values for c in variable.when)
 
@@ -373,8 +374,8 @@ def _words(choices: Iterable[Value]) -> str:
 
 
 def uniform_candidates(
-    space: Space, count: int, rng: np.random.Generator, works: Callable[[Candidate], bool],
-    besides: Iterable[Candidate] = (),
+    space: Space, count: int, rng: np.random.Generator, works: Callable[[Values], bool],
+    besides: Iterable[Values] = (),
 ) -> list[dict[str, Value]]:  # fmt: skip
     """`count` candidates drawn uniformly, none forbidden, none twice, none of `besides`."""
 
@@ -386,7 +387,7 @@ def uniform_candidates(
 
 def distinct(
     space: Space, count: int, draw: Callable[[], tuple[int, dict[str, Value]]],
-    works: Callable[[Candidate], bool], besides: Iterable[Candidate],
+    works: Callable[[Values], bool], besides: Iterable[Values],
 ) -> list[tuple[int, dict[str, Value]]]:  # fmt: skip
     """So many draws that are new and not forbidden; fewer if a hundred in a row were not."""
     taken = {identity(candidate) for candidate in besides}
@@ -402,6 +403,6 @@ def distinct(
     return made
 
 
-def identity(candidate: Candidate) -> tuple[tuple[str, Value], ...]:
+def identity(candidate: Values) -> tuple[tuple[str, Value], ...]:
     """What two equal candidates share."""
     return tuple(sorted(candidate.items()))

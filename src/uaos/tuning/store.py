@@ -11,7 +11,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 
@@ -22,30 +22,17 @@ from uaos.experiments.store import TUNING, Store
 from uaos.experiments.storefile import Lock, as_mapping, insert
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Suite
-from uaos.tuning.records import (
-    Candidate,
-    Cost,
-    Elimination,
-    Elite,
-    Iteration,
-    Step,
-    Tuning,
-)
+from uaos.tuning.records import NAN, Candidate, Cost, Elimination, Elite, Iteration, Step, Tuning
 
-__all__ = [
-    "Candidate",
-    "Cost",
-    "Elimination",
-    "Elite",
-    "Iteration",
-    "Step",
-    "Tuning",
-    "TuningStore",
-]
-
-_Row = TypeVar("_Row", Iteration, Step, Elimination, Elite, Cost)
-
-_RECORD = ("candidates", "iterations", "steps", "eliminations", "elites", "results")
+# The tables of a race, with what their rows are and how they are ordered.
+_TABLES: dict[str, tuple[Any, str]] = {
+    "candidates": (Candidate, "id"), "iterations": (Iteration, "iteration"),
+    "steps": (Step, "iteration, step"), "eliminations": (Elimination, "iteration, step, rowid"),
+    "elites": (Elite, "iteration, rank"), "results": (Cost, "candidate, position"),
+}  # fmt: skip
+_TUNINGS = f"SELECT {', '.join(Tuning._fields)} FROM tunings"
+# What an event has that is written into other tables, or not at all.
+_NO_COLUMN = ("costs", "dropped", "elites")
 
 
 class TuningStore(Store):
@@ -74,16 +61,15 @@ class TuningStore(Store):
             :class:`~uaos.experiments.PlanConflict`. Damaged runs are removed, so that they run
             again.
         """
-        return cls._writer(
-            path, lambda there: there._check_suite(suite), lambda store: store.add_suite(suite)
-        )
 
-    def _check_suite(self, suite: Suite) -> None:
-        if differences := self._suite_differences(suite):
-            raise PlanConflict(
-                f"{self.path} holds tunings on other problems. {'; '.join(differences[:8])}. "
-                "Use another file"
-            )
+        def check(there: Self) -> None:
+            if differences := there._suite_differences(suite):
+                raise PlanConflict(
+                    f"{path} holds tunings on other problems. {'; '.join(differences[:8])}. Use "
+                    "another file"
+                )
+
+        return cls._writer(path, check, lambda store: store.add_suite(suite))
 
     # Runs
 
@@ -92,9 +78,9 @@ class TuningStore(Store):
         known = self._keys.get(id(configuration))
         if known is not None:
             return known[1]
-        data = configuration.to_dict()
         left_out = ("name", "reference", "note", "tuning")
-        text = _canonical({k: v for k, v in data.items() if k not in left_out})
+        data = {k: v for k, v in configuration.to_dict().items() if k not in left_out}
+        text = _canonical(data)
         made = _hash(text)
         self._keys[id(configuration)] = (configuration, made)
         self._unwritten[made] = text
@@ -135,19 +121,19 @@ class TuningStore(Store):
             if known is None:
                 number = run("SELECT COALESCE(MAX(id), 0) + 1 FROM tunings").fetchone()[0]
                 known = number, _now(), 0.0
-            for table in _RECORD:
-                run(f"DELETE FROM {table} WHERE tuning = ?", (known[0],))
             number, started, seconds = known
+            for table in _TABLES:
+                run(f"DELETE FROM {table} WHERE tuning = ?", (number,))
             row = (number, key, text, started, _text(versions()), seconds, None, None)
             insert(self._connection, "tunings", [row], "INSERT OR REPLACE")
         return int(number)
 
     def add_candidates(self, tuning: int, candidates: Iterable[Candidate]) -> None:
         """Write who joins the race."""
-        rows = [(tuning, *c._replace(values=_text(c.values))) for c in candidates]  # type: ignore[arg-type]
+        rows = [c._replace(values=_text(c.values)) for c in candidates]  # type: ignore[arg-type]
         with self._transaction():
             self.add_methods(self._unwritten)
-            insert(self._connection, "candidates", rows, "INSERT OR REPLACE")
+            self._insert("candidates", tuning, rows)
         self._unwritten.clear()
 
     def add_step(
@@ -159,22 +145,26 @@ class TuningStore(Store):
     ) -> None:
         """Write a step of the race, with who left and what was measured, all of it or nothing."""
         with self._transaction():
-            for table, rows in (
-                ("steps", [step]), ("eliminations", eliminations), ("results", results)
-            ):  # fmt: skip
-                self._insert_record(table, tuning, rows)
+            self._insert("steps", tuning, [step])
+            self._insert("eliminations", tuning, eliminations)
+            self._insert("results", tuning, results)
             if step.elapsed == step.elapsed:
                 self._update_tuning(tuning, seconds=step.elapsed)
 
     def add_iteration(self, tuning: int, iteration: Iteration) -> None:
         """Write how a race went."""
         with self._transaction():
-            self._insert_record("iterations", tuning, [iteration])
+            self._insert("iterations", tuning, [iteration])
 
     def add_elites(self, tuning: int, elites: Iterable[Elite]) -> None:
         """Write who an iteration ended with."""
         with self._transaction():
-            self._insert_record("elites", tuning, elites)
+            self._insert("elites", tuning, elites)
+
+    def note_seconds(self, tuning: int, seconds: float) -> None:
+        """Note how long a tuning has run, all sessions together."""
+        with self._transaction():
+            self._update_tuning(tuning, seconds=seconds)
 
     def finish(self, tuning: int, data: Mapping[str, Any]) -> None:
         """Note that a tuning is over, and what its tuner has to say about it."""
@@ -183,89 +173,76 @@ class TuningStore(Store):
 
     def tunings(self) -> list[Tuning]:
         """The tunings, in the order in which they were first begun."""
-        query = (
-            "SELECT id, key, setup, started, versions, seconds, finished, data FROM tunings "
-            "ORDER BY id"
-        )
-        return self._rows(query, make=_tuning)
+        return self._rows(f"{_TUNINGS} ORDER BY id", make=_tuning)
 
     def candidates(self, tuning: int) -> list[Candidate]:
         """Everyone who ever joined the race, by number."""
-        query = (
-            "SELECT id, iteration, parent, configuration, vals, origin FROM candidates "
-            "WHERE tuning = ? ORDER BY id"
-        )
-        return self._rows(query, (tuning,), _candidate)
+        return self._record("candidates", tuning)
 
     def iterations(self, tuning: int) -> list[Iteration]:
         """The races that are over, in their order."""
-        return self._record("iterations", tuning, Iteration, "iteration")
+        return self._record("iterations", tuning)
 
     def steps(self, tuning: int) -> list[Step]:
         """The steps of the races, in their order."""
-        return self._record("steps", tuning, Step, "iteration, step")
+        return self._record("steps", tuning)
 
     def eliminations(self, tuning: int) -> list[Elimination]:
         """Who left the race, in the order of leaving."""
-        return self._record("eliminations", tuning, Elimination, "iteration, step, rowid")
+        return self._record("eliminations", tuning)
 
     def elites(self, tuning: int) -> list[Elite]:
         """Who each iteration ended with, the best first."""
-        return self._record("elites", tuning, Elite, "iteration, rank")
+        return self._record("elites", tuning)
 
     def results(self, tuning: int) -> list[Cost]:
         """The table of costs, by candidate and position."""
-        return self._record("results", tuning, Cost, "candidate, position")
+        return self._record("results", tuning)
 
     # Inside
 
-    def _record(self, table: str, tuning: int, kind: type[_Row], order: str) -> list[_Row]:
+    def _record(self, table: str, tuning: int) -> list[Any]:
         """The rows of a table that belong to a tuning."""
-        columns = ", ".join(kind._fields)
-        reals = [kind.__annotations__[name] is float for name in kind._fields]
-        return self._rows(
-            f"SELECT {columns} FROM {table} WHERE tuning = ? ORDER BY {order}",
-            (tuning,),
-            lambda *row: kind._make(
-                float("nan") if real and value is None else value
-                for value, real in zip(row, reals, strict=True)
-            ),
-        )
+        kind, order = _TABLES[table]
+        names = [name for name in kind._fields if name not in _NO_COLUMN]
+        columns = ", ".join("vals" if name == "values" else name for name in names)
 
-    def _insert_record(self, table: str, tuning: int, rows: Iterable[tuple[Any, ...]]) -> None:
-        made = [(tuning, *row) for row in rows]
+        def read(name: str, value: Any) -> Any:
+            if name == "values":
+                return as_mapping(value)
+            return NAN if value is None and kind.__annotations__[name] is float else value
+
+        return self._rows(
+            f"SELECT {columns} FROM {table} WHERE tuning = ? ORDER BY {order}", (tuning,),
+            lambda *row: kind(*map(read, names, row)),
+        )  # fmt: skip
+
+    def _insert(self, table: str, tuning: int, rows: Iterable[Any]) -> None:
+        made = [
+            (tuning, *(v for k, v in row._asdict().items() if k not in _NO_COLUMN)) for row in rows
+        ]
         insert(self._connection, table, made, "INSERT OR REPLACE")
 
     def _update_tuning(self, tuning: int, **changes: Any) -> None:
-        names = ("id", "key", "setup", "started", "versions", "seconds", "finished", "data")
-        query = f"SELECT {', '.join(names)} FROM tunings WHERE id = ?"
-        row = self._connection.execute(query, (tuning,)).fetchone()
-        values = dict(zip(names, row, strict=True)) | changes
-        insert(self._connection, "tunings", [values.values()], "INSERT OR REPLACE")
+        row = self._connection.execute(f"{_TUNINGS} WHERE id = ?", (tuning,)).fetchone()
+        made = Tuning(*row)._replace(**changes)
+        insert(self._connection, "tunings", [made], "INSERT OR REPLACE")
 
 
-def _tuning(
-    number: int, key: str, setup: str, started: str, packages: str, seconds: float,
-    finished: str | None, data: str | None,
-) -> Tuning:  # fmt: skip
-    tables = as_mapping(setup), as_mapping(packages), as_mapping(data or "{}")
-    return Tuning(number, key, tables[0], started, tables[1], seconds, finished, tables[2])
-
-
-def _candidate(*row: Any) -> Candidate:
-    found = Candidate(*row)
-    return found._replace(values=as_mapping(row[4]))
+def _tuning(*row: Any) -> Tuning:
+    setup, packages, data = (as_mapping(text or "{}") for text in (row[2], row[4], row[7]))
+    return Tuning(*row)._replace(setup=setup, versions=packages, data=data)
 
 
 def _canonical(data: Any) -> str:
-    return json.dumps(data, sort_keys=True, separators=(",", ":"), default=_plain_or_error)
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), default=_plain)
 
 
 def _text(data: Any) -> str:
-    return json.dumps(data, default=_plain_or_error)
+    return json.dumps(data, default=_plain)
 
 
-def _plain_or_error(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(

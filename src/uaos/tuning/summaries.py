@@ -1,5 +1,6 @@
 """Values drawn in a tuning, survival of candidates, and importance of parameters."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -233,7 +234,7 @@ def _members(store: "TuningStore", tuning: int) -> dict[int, tuple[int, ...]]:
     return {j: tuple(members) for j, members in sorted(found.items())}
 
 
-def _winner(store: "TuningStore", tuning: int, candidates: "list[Candidate]") -> dict[str, Any]:
+def _winner(store: "TuningStore", tuning: int, candidates: "list[Candidate]") -> Mapping[str, Any]:
     """The values of the best survivor so far."""
     elites = store.elites(tuning)
     if not elites:

@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
@@ -17,24 +17,13 @@ from uaos.optimizers.catalogue import configuration as catalogue_entry
 from uaos.optimizers.configuration import Configuration
 from uaos.params import Value
 from uaos.problems import Problem, Suite
-from uaos.tuning import records
+from uaos.selection.components import FAMILIES
 from uaos.tuning.design import INITIAL, Design
 from uaos.tuning.evaluator import Evaluator, Result, Work, run_one
 from uaos.tuning.objective import objective as check_objective
-from uaos.tuning.racer import (
-    Elite,
-    Event,
-    IterationEnded,
-    IterationStarted,
-    Rules,
-    Sampled,
-    Step,
-    Task,
-    Winners,
-    check_search,
-    iterated_racing,
-)
-from uaos.tuning.space import Candidate
+from uaos.tuning.racer import Rules, Task, Winners, check_search, iterated_racing
+from uaos.tuning.records import Candidate, Cost, Elite, Event, Iteration, Step, Tuning
+from uaos.tuning.space import Values
 from uaos.tuning.store import TuningStore
 
 #: Runs of a tuning, and evaluations of each for each dimension, unless told otherwise.
@@ -42,6 +31,40 @@ DEFAULT_RUNS = 3000
 DEFAULT_BUDGET = "1000D"
 
 TUNERS = ("racer", "irace")
+
+
+class HeldOutProblems(UaosError, ValueError):
+    """A tuning would see problems that are held out to judge its result."""
+
+    def __init__(self, found: Iterable[Problem], total: int) -> None:
+        self.found = tuple(found)
+        count = len(self.found)
+        verb, what = ("is", "a test problem") if count == 1 else ("are", "test problems")
+        super().__init__(
+            f"{count} of the {total} problems {verb} {what} (the first: {self.found[0]}); a method "
+            "tuned on them cannot be compared on them. Instances above 15 are free; "
+            "--force-test-instances (force=True) tunes on them all the same"
+        )
+
+
+def check_training(suite: Suite, *, force: bool = False) -> Suite:
+    """The suite, if a tuner may train on it.
+
+    Parameters
+    ----------
+    suite : Suite
+    force : bool
+        Whether to allow problems that are held out.
+
+    Raises
+    ------
+    HeldOutProblems
+        If problems of the suite are held out for testing.
+    """
+    held_out = [problem for problem in suite if problem.held_out]
+    if held_out and not force:
+        raise HeldOutProblems(held_out, len(suite))
+    return suite
 
 
 @dataclass(frozen=True)
@@ -203,8 +226,8 @@ def tune(
     jobs: int | None = None,
     dask: str | None = None,
     retry_failed: bool = False,
-    on_event: Callable[[Event], None] | None = None,
-    on_run: Callable[[Result], None] | None = None,
+    on_event: Callable[[Event], None] = lambda _: None,
+    on_run: Callable[[Result], None] = lambda _: None,
     work: Work = run_one,
 ) -> Tuned:
     """Tune as planned, keeping every run in the store at `path`.
@@ -218,37 +241,50 @@ def tune(
         _check_recordings(plan, store)
         if retry_failed:
             store.forget_failures()
+        known = entry_of(plan, store)
         # What earlier sessions of this tuning took counts, too.
-        started = time.perf_counter() - _seconds_so_far(plan, store)
+        started = time.perf_counter() - (known.seconds if known else 0.0)
         number = store.begin(plan.to_dict())
-        recorder = _Recorder(store, number, plan, started)
+        configurations: dict[int, Configuration] = {}
+        joining: list[Candidate] = []
 
-        def tell(event: Event) -> None:
-            recorder.record(event)
-            if on_event is not None:
-                on_event(event)
+        def record(event: Event) -> None:
+            """Write what happened; candidates together, before the first step they are in."""
+            if isinstance(event, Candidate):
+                made = plan.design.configuration(event.values, f"candidate-{event.id}")
+                configurations[event.id] = made
+                joining.append(event._replace(configuration=store.key(made)))
+            elif joining:
+                store.add_candidates(number, joining)
+                joining.clear()
+            if isinstance(event, Step):
+                place = event.position or 0
+                store.add_step(
+                    number, event._replace(elapsed=time.perf_counter() - started), event.dropped,
+                    [Cost(c, place, cost) for c, cost in event.costs.items()],
+                )  # fmt: skip
+            elif isinstance(event, Iteration):
+                store.add_iteration(number, event)
+                store.add_elites(number, event.elites)
+            on_event(event)
 
-        with Evaluator(
-            store,
-            plan.objective,
-            plan.evaluations,
-            executor,
-            jobs=jobs,
-            dask=dask,
-            work=work,
-            on_run=on_run,
-        ) as evaluator:
+        def evaluate(tasks: Sequence[Task]) -> list[float]:
+            wanted = [(configurations[t.id], t.instance, t.seed) for t in tasks]
+            return [result.cost for result in evaluator.evaluate(wanted)]
 
-            def evaluate(tasks: Sequence[Task]) -> list[float]:
-                wanted = [(recorder.configurations[t.id], t.instance, t.seed) for t in tasks]
-                return [result.cost for result in evaluator.evaluate(wanted)]
-
-            winners = _search(plan, evaluate, tell, path)
+        try:
+            with Evaluator(
+                store, plan.objective, plan.evaluations, executor, jobs=jobs, dask=dask, work=work,
+                on_run=on_run,
+            ) as evaluator:  # fmt: skip
+                winners = _search(plan, evaluate, record, path)
+        finally:
+            seconds = time.perf_counter() - started
+            store.note_seconds(number, seconds)
         found = tuple(
-            Found(_named(plan, recorder.configurations[e.id], e, winners.used), e)
+            Found(_named(plan, configurations[e.candidate], e, winners.used), e)
             for e in winners.elites
         )
-        seconds = time.perf_counter() - started
         store.finish(number, {
             "used": winners.used, "iterations": winners.iterations, "seconds": seconds,
             "best": found[0].configuration.to_dict(),
@@ -267,105 +303,45 @@ def _check_recordings(plan: TuningPlan, store: TuningStore) -> None:
             )
 
 
+def _search(
+    plan: TuningPlan, evaluate: Callable[[Sequence[Task]], list[float]],
+    record: Callable[[Event], None], path: str | os.PathLike[str],
+) -> Winners:  # fmt: skip
+    settings: dict[str, Any] = {
+        "runs": plan.runs, "seed": plan.seed, "initial": plan.initial, "rules": plan.rules,
+        "works": plan.design.works, "on_event": record,
+    }  # fmt: skip
+    if plan.tuner == "racer":
+        return iterated_racing(plan.design.space, plan.suite, evaluate, **settings)
+    from uaos.tuning.irace import run_irace  # here, as most do without R
+
+    folder = f"{os.fspath(path)}.irace"
+    return run_irace(plan.design.space, plan.suite, evaluate, folder=folder, **settings)
+
+
+def entry_of(plan: TuningPlan, store: TuningStore) -> Tuning | None:
+    """The tuning of this plan in a store."""
+    return next((t for t in store.tunings() if plan_key(t.setup) == plan.key), None)
+
+
 def finished(plan: TuningPlan, path: str | os.PathLike[str]) -> Tuned | None:
     """What a tuning of this plan found, read from its store; None if none is finished there."""
     with TuningStore.open(path) as store:
-        entry = next(
-            (t for t in store.tunings() if t.finished and plan_key(t.setup) == plan.key), None
-        )
-        if entry is None:
+        entry = entry_of(plan, store)
+        if entry is None or not entry.finished:
             return None
         elites = store.elites(entry.id)
         made = {c.id: c.configuration for c in store.candidates(entry.id)}
-        last = [e for e in elites if e.iteration == elites[-1].iteration]
-        survivors = [Elite(e.candidate, e.rank, e.instances, e.rank_sum, e.mean_cost) for e in last]
-        used, seconds = entry.data["used"], entry.data["seconds"]
-        best = Found(Configuration.from_dict(entry.data["best"]), survivors[0])
-        others = [
-            Found(_named(plan, store.configuration(made[e.id]), e, used), e) for e in survivors[1:]
-        ]
-    return Tuned((best, *others), entry.id, used, seconds)
-
-
-def seconds_so_far(plan: TuningPlan, path: str | os.PathLike[str]) -> float:
-    """The seconds that a tuning of this plan has taken so far, according to its store."""
-    if not os.path.exists(path):
-        return 0.0
-    with TuningStore.open(path) as store:
-        return _seconds_so_far(plan, store)
-
-
-def _seconds_so_far(plan: TuningPlan, store: TuningStore) -> float:
-    found = (entry.seconds for entry in store.tunings() if plan_key(entry.setup) == plan.key)
-    return next(found, 0.0)
-
-
-def _search(
-    plan: TuningPlan, evaluate: Callable[[Sequence[Task]], list[float]],
-    tell: Callable[[Event], None], path: str | os.PathLike[str],
-) -> Winners:  # fmt: skip
-    if plan.tuner == "irace":
-        from uaos.tuning.irace import run_irace  # here, as most do without R
-
-        return run_irace(
-            plan.design.space, plan.suite, evaluate, folder=f"{os.fspath(path)}.irace",
-            runs=plan.runs, seed=plan.seed, initial=plan.initial, rules=plan.rules,
-            works=plan.design.works, on_event=tell,
-        )  # fmt: skip
-    return iterated_racing(
-        plan.design.space, plan.suite, evaluate, runs=plan.runs, seed=plan.seed,
-        initial=plan.initial, rules=plan.rules, works=plan.design.works, on_event=tell,
-    )  # fmt: skip
-
-
-class _Recorder:
-    """Keeps what happens in the store, and the configuration of every candidate at hand."""
-
-    def __init__(self, store: TuningStore, number: int, plan: TuningPlan, started: float) -> None:
-        self._store, self._number, self._plan, self._started = store, number, plan, started
-        self._joining: list[records.Candidate] = []
-        self._race = IterationStarted(0, 0, 0, ())
-        self.configurations: dict[int, Configuration] = {}
-
-    def record(self, event: Event) -> None:
-        """Write an event; candidates are written together, before the first step they are in."""
-        if isinstance(event, Sampled):
-            made = self._plan.design.configuration(event.values, f"candidate-{event.id}")
-            self.configurations[event.id] = made
-            self._joining.append(records.Candidate(
-                event.id, event.iteration, event.parent, self._store.key(made),
-                dict(event.values), event.origin,
-            ))  # fmt: skip
-            return
-        if self._joining:
-            self._store.add_candidates(self._number, self._joining)
-            self._joining = []
-        if isinstance(event, IterationStarted):
-            self._race = event
-        elif isinstance(event, Step):
-            self._step(event)
-        elif isinstance(event, IterationEnded):
-            race = self._race
-            self._store.add_iteration(self._number, records.Iteration(
-                event.iteration, race.planned, race.budget, len(race.candidates), event.used,
-                event.why,
-            ))  # fmt: skip
-            self._store.add_elites(self._number, [
-                records.Elite(event.iteration, e.rank, e.id, e.instances, e.rank_sum, e.mean_cost)
-                for e in event.elites
-            ])  # fmt: skip
-
-    def _step(self, step: Step) -> None:
-        elapsed = time.perf_counter() - self._started
-        self._store.add_step(
-            self._number,
-            records.Step(step.iteration, step.step, step.instance, step.seed, step.alive,
-                         step.best, step.used, step.statistic, step.p_value, elapsed, step.position,
-                         step.mean_cost),
-            [records.Elimination(step.iteration, step.step, d.id, d.rank_sum, d.reason)
-             for d in step.dropped],
-            [records.Cost(c, step.position, cost) for c, cost in step.costs.items()],
-        )  # fmt: skip
+        used = entry.data["used"]
+        found = tuple(
+            Found(_named(plan, store.configuration(made[e.candidate]), e, used), e)
+            for e in elites
+            if e.iteration == elites[-1].iteration
+        )
+        best = dataclasses.replace(
+            found[0], configuration=Configuration.from_dict(entry.data["best"])
+        )
+    return Tuned((best, *found[1:]), entry.id, used, entry.data["seconds"])
 
 
 def _named(plan: TuningPlan, made: Configuration, elite: Elite, used: int) -> Configuration:
@@ -383,9 +359,8 @@ def _named(plan: TuningPlan, made: Configuration, elite: Elite, used: int) -> Co
     return dataclasses.replace(made, name=name, tuning=tuning)
 
 
-def candidate_words(values: Candidate) -> str:
+def candidate_words(values: Values) -> str:
     """A candidate in one line."""
-    components = ("metric", "reward", "quality", "probability", "selection")
-    main = " · ".join(str(values[c]) for c in components if c in values)
-    rest = ", ".join(f"{k} {v}" for k, v in values.items() if k not in components)
+    main = " · ".join(str(values[family]) for family in FAMILIES if family in values)
+    rest = ", ".join(f"{k} {v}" for k, v in values.items() if k not in FAMILIES)
     return f"{main} | {rest}" if main else rest
