@@ -101,10 +101,10 @@ def test_runs_are_counted_within_a_step_that_takes_long() -> None:
     for _ in range(6):
         view.on_run(evaluator.Result(1.0, ""))
     assert re.fullmatch(r"10 %: 5 of 50 runs, 0:00, about 0:00 left\n", out.getvalue())
-    assert view.watch.used == 6
+    assert view.used == 6
     step = Step(1, 1, "f1 2-D i16", 7, 3, 1, 8, 0.5, 0.5, mean_cost=1.0)
     view.on_event(step)  # six runs and two that the store had
-    assert view.watch.used == 8
+    assert view.used == 8
 
 
 def test_a_panel_leaves_room_for_an_echoed_ctrl_c() -> None:
@@ -114,9 +114,9 @@ def test_a_panel_leaves_room_for_an_echoed_ctrl_c() -> None:
     console = Console(file=io.StringIO(), width=60, force_terminal=True, color_system=None)
     view = View(TuningPlan(design, problems, runs=500), console)
     values = design.values(uaos.configuration("SaDE"))
-    view.watch.see(Candidate(1, 1, None, "", values, "initial"))
-    view.watch.see(IterationStarted(1, 2, 25, (1,)))
-    view.watch.see(Step(1, 1, "f1 2-D i16", 7, 3, 1, 8, 0.5, 0.5, mean_cost=1.0))
+    view.on_event(Candidate(1, 1, None, "", values, "initial"))
+    view.on_event(IterationStarted(1, 2, 25, (1,)))
+    view.on_event(Step(1, 1, "f1 2-D i16", 7, 3, 1, 8, 0.5, 0.5, mean_cost=1.0))
     lines = console.render_lines(view.drawn())
     assert max(len("".join(s.text for s in line).rstrip()) for line in lines) == 52
 

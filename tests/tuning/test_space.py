@@ -55,23 +55,6 @@ def test_values_are_asked_for_in_order_and_only_of_what_exists() -> None:
     assert list(made) == asked
 
 
-def test_conditions_name_a_choice_that_comes_before() -> None:
-    a, b = choice("a", 1, 2), whole("n", 1, 2, when("a", 1))
-    with pytest.raises(UnknownName, match="unknown variable before n 'a'"):
-        Space((b, a))
-    with pytest.raises(InvalidParameter, match="allowed: a condition on a choice"):
-        Space((whole("m", 1, 9), whole("n", 1, 2, when("m", 1))))
-    with pytest.raises(InvalidParameter, match="variables is 'a'; allowed: each name once"):
-        Space((a, a))
-
-
-def test_what_is_forbidden_is_about_variables_of_the_space() -> None:
-    x = real("x", 0, 1)
-    for comparison in (Clause("y", ">", 0), Clause("x", ">", "y", variable=True)):
-        with pytest.raises(UnknownName, match="variable of a forbidden combination 'y'"):
-            Space((x,), (Forbidden((comparison,), "so"),))
-
-
 # Draws
 
 
@@ -314,13 +297,7 @@ def test_a_range_finer_than_the_digits_is_searched_to_the_digits_of_its_ends() -
     assert coarse.digits == 2
 
 
-def test_only_choices_have_some_of_their_values_and_only_numbers_a_range() -> None:
-    with pytest.raises(InvalidParameter, match="way is '1..2'; allowed: some of pot, oven, raw"):
-        cooking().limit("way", 1, 2)
-    with pytest.raises(InvalidParameter, match="water is '1|2'; allowed: a range such as"):
-        cooking().only("water", [1, 2])
-    with pytest.raises(InvalidParameter, match="allowed: at least one of pot, oven, raw"):
-        cooking().only("way", [])
+def test_a_choice_keeps_only_values_that_it_has() -> None:
     with pytest.raises(InvalidParameter, match="way is 'grill'; allowed: one of pot, oven, raw"):
         cooking().only("way", ["grill"])
 

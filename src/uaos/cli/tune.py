@@ -4,7 +4,7 @@ import dataclasses
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
@@ -31,13 +31,22 @@ from uaos.problems import Suite
 
 if TYPE_CHECKING:
     from uaos.tuning.design import Design
-    from uaos.tuning.evaluator import Work
     from uaos.tuning.simulation import Recordings
     from uaos.tuning.tune import Tuned, TuningPlan
 
 _PICTURES = (".png", ".svg", ".pdf")
 
+# What --simulate brings, so that options cannot choose it otherwise.
+_RECORDED = (
+    "suite", "train", "split_seed", "space", "method", "free", "pool", "instances", "functions",
+    "dim", "budget", "initial", "dask",
+)  # fmt: skip
 
+_Text = str | None
+_File = Path | None
+
+
+# fmt: off
 @app.command(
     "tune",
     epilog="Example: [bold]uaos tune first.db --runs 800 --budget 200D --dim 5[/]   ·   on your "
@@ -45,147 +54,81 @@ _PICTURES = (".png", ".svg", ".pdf")
 )
 def tune_command(
     context: typer.Context,
-    store: Annotated[
-        Path | None, typer.Argument(metavar="STORE", help="Keep every run in this file.")
-    ] = None,
+    store: Annotated[_File, typer.Argument(
+        metavar="STORE", help="Keep every run in this file.")] = None,
     suite: SuiteName = "bbob",
     train: Train = None,
     split_seed: SplitSeed = 1,
-    simulate: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="MEMBERS.db",
-            help="Tune the selector of a portfolio by simulation, on the runs that `uaos bench` "
-            "recorded of its members; nothing is evaluated.",
-        ),
-    ] = None,
-    members: Annotated[
-        str | None,
-        typer.Option(
-            help="Make the portfolio of these recorded methods, in this order (default: all; with "
-            "--simulate)."
-        ),
-    ] = None,
-    space: Annotated[
-        str | None,
-        typer.Option(
-            help="Search this space: extended (components, hyper-parameters, F, CR, NP, top_NP; "
-            "the default), paper (the same in its printed ranges) or wide (also the pool, the "
-            "rules for F and CR, bounds, restarts, …)."
-        ),
-    ] = None,
-    method: Annotated[
-        str | None,
-        typer.Option(help="Tune the hyper-parameters of this method (or .toml file) alone."),
-    ] = None,
-    free: Annotated[
-        str | None, typer.Option(help="Tune these of F,CR,NP,top_NP as well (with --method).")
-    ] = None,
-    pool: Annotated[
-        str | None,
-        typer.Option(
-            help="Select from these operators: nine, nine-by-CR, mix, or strategies such as "
-            "rand/1,best/1."
-        ),
-    ] = None,
-    fix: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Hold a parameter at a value; again for more."),
-    ] = None,
-    limit: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--range",
-            metavar="NAME=RANGE",
-            help='Narrow a parameter: NP=50..150, "reward=success_sum|success_rate".',
-        ),
-    ] = None,
-    space_file: Annotated[
-        Path | None,
-        typer.Option(help="Read such limits from the tables `fix` and `range` of a TOML file."),
-    ] = None,
-    instances: Annotated[
-        str | None,
-        typer.Option(
-            help='Train on these BBOB instances: "train" (the 48 problems of the paper; the '
-            'default), numbers such as "16-20" of each function, or a file (.txt, .csv) with '
-            "function and instance in each line."
-        ),
-    ] = None,
+    simulate: Annotated[_File, typer.Option(
+        metavar="MEMBERS.db", help="Tune the selector of a portfolio by simulation, on the runs "
+        "that `uaos bench` recorded of its members; nothing is evaluated.")] = None,
+    members: Annotated[_Text, typer.Option(
+        help="Make the portfolio of these recorded methods, in this order (default: all; with "
+        "--simulate).")] = None,
+    space: Annotated[_Text, typer.Option(
+        help="Search this space: extended (components, hyper-parameters, F, CR, NP, top_NP; the "
+        "default), paper (the same in its printed ranges) or wide (also the pool, the rules for F "
+        "and CR, bounds, restarts, …).")] = None,
+    method: Annotated[_Text, typer.Option(
+        help="Tune the hyper-parameters of this method (or .toml file) alone.")] = None,
+    free: Annotated[_Text, typer.Option(
+        help="Tune these of F,CR,NP,top_NP as well (with --method).")] = None,
+    pool: Annotated[_Text, typer.Option(
+        help="Select from these operators: nine, nine-by-CR, mix, or strategies such as "
+        "rand/1,best/1.")] = None,
+    fix: Annotated[list[str] | None, typer.Option(
+        metavar="NAME=VALUE", help="Hold a parameter at a value; again for more.")] = None,
+    limit: Annotated[list[str] | None, typer.Option(
+        "--range", metavar="NAME=RANGE",
+        help='Narrow a parameter: NP=50..150, "reward=success_sum|success_rate".')] = None,
+    space_file: Annotated[_File, typer.Option(
+        help="Read such limits from the tables `fix` and `range` of a TOML file.")] = None,
+    instances: Annotated[_Text, typer.Option(
+        help='Train on these BBOB instances: "train" (the 48 problems of the paper; the default), '
+        'numbers such as "16-20" of each function, or a file (.txt, .csv) with function and '
+        "instance in each line.")] = None,
     functions: BbobFunctions = None,
     dim: BbobDimension = None,
-    force: Annotated[
-        bool,
-        typer.Option(
-            "--force-test-instances", help="Train even on problems that are held out for testing."
-        ),
-    ] = False,
+    force: Annotated[bool, typer.Option(
+        "--force-test-instances",
+        help="Train even on problems that are held out for testing.")] = False,
     runs: Annotated[int, typer.Option(min=1, help="Make this many runs in all.")] = 3000,
-    budget: Annotated[
-        str,
-        typer.Option(
-            help="Limit the evaluations of a run: a number, or a multiple of the dimension (1000D)."
-        ),
-    ] = "1000D",
-    objective: Annotated[
-        str | None,
-        typer.Option(
-            help="Minimize the error at the end of a run (the default), the evaluations to the "
-            "target (evaluations; the default with --simulate), or the error over the whole run "
-            "(anytime)."
-        ),
-    ] = None,
-    test: Annotated[
-        str | None,
-        typer.Option(
-            help="Compare candidates by friedman (ranks; the default where optima are known), "
-            "ranks (within a problem only; the default elsewhere) or t-test (costs)."
-        ),
-    ] = None,
-    initial: Annotated[
-        str | None,
-        typer.Option(
-            help="Start from these configurations: names, .toml files, or none (default: those "
-            "tuned in the paper; with --method, that method)."
-        ),
-    ] = None,
-    tuner: Annotated[
-        str, typer.Option(help="Use the racer (built in), or irace (R's, if it is installed).")
-    ] = "racer",
+    budget: Annotated[str, typer.Option(
+        help="Limit the evaluations of a run: a number, or a multiple of the dimension (1000D)."
+        )] = "1000D",
+    objective: Annotated[_Text, typer.Option(
+        help="Minimize the error at the end of a run (the default), the evaluations to the target "
+        "(evaluations; the default with --simulate), or the error over the whole run (anytime)."
+        )] = None,
+    test: Annotated[_Text, typer.Option(
+        help="Compare candidates by friedman (ranks; the default where optima are known), ranks "
+        "(within a problem only; the default elsewhere) or t-test (costs).")] = None,
+    initial: Annotated[_Text, typer.Option(
+        help="Start from these configurations: names, .toml files, or none (default: those tuned "
+        "in the paper; with --method, that method).")] = None,
+    tuner: Annotated[str, typer.Option(
+        help="Use the racer (built in), or irace (R's, if it is installed).")] = "racer",
     seed: Annotated[int, typer.Option(min=0, help="Make the tuning repeatable.")] = 1,
     jobs: Jobs = None,
     dask: Dask = None,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Run again what failed before.")
-    ] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Write the winner here (default: STORE as .toml)."),
-    ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace output files of something else.")
-    ] = False,
-    irace_folder: Annotated[
-        Path | None,
-        typer.Option("--export-irace", help="Write irace's files into this folder, and end."),
-    ] = None,
-    configspace_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--export-configspace", help="Write the space for ConfigSpace (.json), and end."
-        ),
-    ] = None,
-    show_space: Annotated[
-        bool, typer.Option("--show-space", help="Show the search space, and end.")
-    ] = False,
-    status: Annotated[
-        bool, typer.Option("--status", help="Show how far the tunings of STORE are, and end.")
-    ] = False,
-    plot: Annotated[
-        Path | None,
-        typer.Option(help="Draw how the parameters evolved (.png, .svg or .pdf)."),
-    ] = None,
+    retry_failed: Annotated[bool, typer.Option(
+        "--retry-failed", help="Run again what failed before.")] = False,
+    output: Annotated[_File, typer.Option(
+        "--output", "-o", help="Write the winner here (default: STORE as .toml).")] = None,
+    overwrite: Annotated[bool, typer.Option(
+        "--overwrite", help="Replace output files of something else.")] = False,
+    irace_folder: Annotated[_File, typer.Option(
+        "--export-irace", help="Write irace's files into this folder, and end.")] = None,
+    configspace_file: Annotated[_File, typer.Option(
+        "--export-configspace", help="Write the space for ConfigSpace (.json), and end.")] = None,
+    show_space: Annotated[bool, typer.Option(
+        "--show-space", help="Show the search space, and end.")] = False,
+    status: Annotated[bool, typer.Option(
+        "--status", help="Show how far the tunings of STORE are, and end.")] = False,
+    plot: Annotated[_File, typer.Option(
+        help="Draw how the parameters evolved (.png, .svg or .pdf).")] = None,
 ) -> None:
+    # fmt: on
     """Find the best configuration for a set of problems, by racing many against each other.
 
     Candidates run on one training problem after the other; those that fall behind leave, new ones
@@ -193,7 +136,7 @@ def tune_command(
     """
     # Here, because a tuner would slow down the start of every other command.
     from uaos.tuning.design import narrow
-    from uaos.tuning.evaluator import Work, run_one
+    from uaos.tuning.evaluator import run_one
     from uaos.tuning.racer import Rules
     from uaos.tuning.tune import TuningPlan, check_training
 
@@ -217,44 +160,47 @@ def tune_command(
         which = instances or f"all problems of {training.name}; --train keeps some for testing"
         share = parse_train(train)
         if share is not None:
-            whole = len(training)
+            which = f"of the {len(training)} problems of {training.name}"
             training, rest = training.split(share, seed=split_seed)
-            which = f"of the {whole} problems of {training.name}"
         design = _wanted_design(space, method, free, pool, training.dimensions[-1])
     check_training(training, force=force)
     design = narrow(design, fix or (), limit or (), space_file)
     if show_space:
         from uaos.cli.tune_view import space_table
 
-        console.print(space_table(design))
+        console.print(space_table(design, console.width))
         return
-    rules = {} if test is None else {"rules": Rules(test=test)}
+    settings: dict[str, Any] = {
+        "training_set": which, "runs": runs, "seed": seed, "tuner": tuner,
+        "rules": None if test is None else Rules(test=test),
+    } | ({} if objective is None else {"objective": objective})  # fmt: skip
     if recordings is not None:
-        told = "the default selector and random candidates"
-        plan = recordings.plan(
-            force=force, design=design, training_set=which, runs=runs, seed=seed, tuner=tuner,
-            **({} if objective is None else {"objective": objective}), **rules,
-        )  # fmt: skip
-        work: Work = recordings.simulation
+        starts = "the default selector and random candidates"
+        plan = recordings.plan(force=force, design=design, **settings)
     else:
-        start, told = _wanted_start(design, initial, method)
-        plan = TuningPlan(
-            design, training, training_set=which, runs=runs, budget=budget,
-            objective=objective or "error", seed=seed, initial=tuple(start), tuner=tuner, **rules,
-        )  # fmt: skip
-        work = run_one
+        start, starts = _wanted_start(design, initial, method)
+        plan = TuningPlan(design, training, budget=budget, initial=tuple(start), **settings)
     if irace_folder is not None or configspace_file is not None:
         _export(plan, irace_folder, configspace_file, overwrite)
         return
     place = _needed(store)
     result = place.with_suffix(".toml") if output is None else output
     _check(plan, place, jobs, result, overwrite)
-    _announce(plan, told, result)
-    tuned = run_shown(plan, place, jobs=jobs, dask=dask, retry=retry_failed, work=work)
+    from uaos.cli.tune_view import plan_table
+
+    console.print(plan_table(plan, starts, result))
+    work = run_one if recordings is None else recordings.simulation
+    tuned = _run_shown(plan, place, retry_failed, jobs=jobs, dask=dask, work=work)
     _check_winner(result, place, plan, overwrite)  # it may have appeared meanwhile
+    _report(plan, place, tuned, result)
     imported = context.parent.params.get("imported") if context.parent else None
-    command = _next_command(plan, result, imported, suite, rest)
-    _report(plan, place, tuned, result, command)
+    command = shlex.join(_next_command(plan, result, imported, suite, rest))
+    console.print(Text.assemble("next: ", (command, "bold")), soft_wrap=True)
+    if any(problem.held_out for problem in plan.suite):
+        console.print(Text(
+            "It was trained on test problems, where its results now say nothing about others",
+            style="yellow",
+        ))  # fmt: skip
     if plot is not None:
         _draw(place, tuned.tuning, plot)
 
@@ -269,20 +215,15 @@ def _needed(store: Path | None) -> Path:
 
 
 def _wanted_recordings(context: typer.Context, store: Path, members: str | None) -> "Recordings":
-    """The recorded runs to simulate; they bring what other options choose otherwise."""
+    """The recorded runs to simulate."""
     from uaos.tuning.simulation import Recordings
 
-    brought = (
-        "suite", "train", "split_seed", "space", "method", "free", "pool", "instances", "functions",
-        "dim", "budget", "initial", "dask",
-    )  # fmt: skip
-    for name in brought:
+    for name in _RECORDED:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
-            option = "--" + name.replace("_", "-")
             raise InvalidParameter(
-                option, context.params[name], "nothing, as --simulate brings members, problems "
-                "and budget, and nothing is evaluated",
+                f"--{name.replace('_', '-')}", context.params[name], "nothing, as --simulate "
+                "brings members, problems and budget, and nothing is evaluated",
             )  # fmt: skip
     return Recordings(store, None if members is None else split_names(members))
 
@@ -313,22 +254,18 @@ def _wanted_start(
     random = "random candidates"
     if wanted is not None and wanted.strip() == "none":
         return [], random
-    if wanted is not None:
-        names = split_names(wanted)
-        if not names:
-            raise InvalidParameter("--initial", wanted, "names, .toml files, or none")
-        made, remarks = initial_candidates(of, names)
-        return made, "; ".join([f"{', '.join(names)} and {random}", *remarks])
-    if method is not None:
+    names = None if wanted is None else split_names(wanted)
+    if names == []:
+        raise InvalidParameter("--initial", wanted, "names, .toml files, or none")
+    if names is None and method is not None:
         try:
             return initial_candidates(of, [method])[0], f"{method} and {random}"
         except UaosError as error:
             return [], f"{random}; {method} itself is not in this search space ({error})"
-    made, remarks = initial_candidates(of)
-    out = [name for name in INITIAL if any(r.startswith(f"{name} ") for r in remarks)]
-    missing = f" (not in this search space: {', '.join(out)})" if out else ""
-    names = [name for name in INITIAL if name not in out]
-    return made, f"{', '.join(names) + ' and ' if names else ''}{random}{missing}"
+    made, remarks = initial_candidates(of, names)
+    out = [name for name in INITIAL if any(r.startswith(f"{name} is not") for r in remarks)]
+    first = ", ".join(name for name in names or INITIAL if name not in out)
+    return made, "; ".join([f"{first} and {random}" if first else random, *remarks])
 
 
 # Checking it, before anything is written
@@ -340,15 +277,9 @@ def _check(
     """Refuse what cannot be done."""
     from uaos.experiments.pools import check_pool
     from uaos.experiments.storefile import check_folder as check_parent
-    from uaos.tuning.racer import check_search
     from uaos.tuning.store import TuningStore
 
-    check_search(plan.design.space, plan.runs, plan.seed, plan.rules)
-    if plan.tuner == "irace":
-        from uaos.tuning.irace import check_budget, irace_version
-
-        irace_version()
-        check_budget(plan.design.space, plan.runs, plan.seed, plan.rules)
+    plan.check()
     check_pool(None, jobs)
     check_parent(store)
     if store.exists():
@@ -372,23 +303,13 @@ def _check_winner(output: Path, store: Path, plan: "TuningPlan", overwrite: bool
         )  # fmt: skip
 
 
-# Doing it
+# Doing it, and showing what was found
 
 
-def _announce(plan: "TuningPlan", start: str, output: Path) -> None:
-    from uaos.cli.tune_view import plan_table
-
-    console.print(plan_table(plan, start, output))
-
-
-def run_shown(
-    plan: "TuningPlan", store: Path, *, jobs: int | None, dask: str | None, retry: bool = False,
-    work: "Work | None" = None,
-) -> "Tuned":  # fmt: skip
+def _run_shown(plan: "TuningPlan", store: Path, retry: bool, **settings: Any) -> "Tuned":
     """Tune and show progress; a tuning that is finished is read from its store."""
     from uaos.cli.tune_view import View, clock
     from uaos.experiments import Stopped
-    from uaos.tuning.evaluator import run_one
     from uaos.tuning.racer import NobodyLeft
     from uaos.tuning.store import TuningStore
     from uaos.tuning.tune import finished, tune
@@ -408,39 +329,64 @@ def run_shown(
     try:
         with View.of(plan, store, console) as view:
             return tune(
-                plan, store, jobs=jobs, dask=dask, retry_failed=retry, on_event=view.on_event,
-                on_run=view.on_run, work=run_one if work is None else work,
+                plan, store, retry_failed=retry, on_event=view.on_event, on_run=view.on_run,
+                **settings,
             )  # fmt: skip
     except Stopped as stop:
         console.print(Text(str(stop)))
         sys.exit(INTERRUPTED)
     except NobodyLeft as error:
-        raise NobodyLeft(f"{error}. {_failures(plan, store)}") from None
+        with TuningStore.open(store) as record:
+            raise NobodyLeft(f"{error}. {_failures(plan, record)}") from None
 
 
-def _report(
-    plan: "TuningPlan", store: Path, tuned: "Tuned", output: Path, command: list[str]
-) -> None:
-    """Show who survived, write the winner, and say what to do next."""
+def _report(plan: "TuningPlan", store: Path, tuned: "Tuned", output: Path) -> None:
+    """Show who survived and what mattered, and write the winner."""
     from uaos.cli.tune_view import elites_table, recipe
+    from uaos.tuning.store import TuningStore
+    from uaos.tuning.summaries import importance
 
+    with TuningStore.open(store) as record:
+        tested = [s for s in record.steps(tuned.tuning) if s.pvalue == s.pvalue]
+        mattered = [one for one in importance(record, tuned.tuning) if one.share > one.noise][:5]
+        failures = _failures(plan, record)
+    test = "no test was made"
+    if tested:
+        test = (
+            f"last test ({plan.rules.test}), of race {tested[-1].iteration} after "
+            f"{tested[-1].step} runs each: p = {tested[-1].pvalue:.2g}; ranks are among those "
+            "alive at the end"
+        )
     console.print()
-    console.print(elites_table(tuned, plan, _last_test(plan, store, tuned)))
+    console.print(elites_table(tuned, plan, test, console.width))
     # Called as its file, to distinguish several tuned methods.
     best = dataclasses.replace(tuned.best, name=output.stem)
     console.print(recipe(best))
-    if mattered := _mattered(store, tuned.tuning):
-        console.print(Text(mattered))
-    if failures := _failures(plan, store):
+    if mattered:
+        shares = ", ".join(f"{one.name} {one.share:.0%}" for one in mattered)
+        console.print(Text(
+            f"What mattered most, as a share of the variance of the candidates' ranks: {shares}"
+        ))  # fmt: skip
+    if failures:
         console.print(Text(failures, style="yellow"))
     best.to_toml(output)
     console.print(Text(f"written: {output}, the winner"))
-    console.print(Text.assemble("next: ", (shlex.join(command), "bold")), soft_wrap=True)
-    if any(problem.held_out for problem in plan.suite):
-        console.print(Text(
-            "It was trained on test problems, where its results now say nothing about others",
-            style="yellow",
-        ))  # fmt: skip
+
+
+def _failures(plan: "TuningPlan", record: Any) -> str:
+    """How many runs of the tuning failed, the first reason, and what to do; "" if none did."""
+    from uaos.tuning.tune import entry_of
+
+    entry = entry_of(plan, record)
+    keys = {c.configuration for c in record.candidates(entry.id)} if entry else set()
+    failed = [o for o in record.outcomes() if o.status == "failed" and o.method in keys]
+    if not failed:
+        return ""
+    runs = "1 run" if len(failed) == 1 else f"{len(failed)} runs"
+    return (
+        f"{runs} failed: {failed[0].reason} (the first, on {failed[0].problem}); "
+        "--retry-failed runs what failed again"
+    )
 
 
 def _next_command(
@@ -459,54 +405,6 @@ def _next_command(
     return [*words, "--budget", str(plan.budget)]
 
 
-def _last_test(plan: "TuningPlan", store: Path, tuned: "Tuned") -> str:
-    from uaos.tuning.store import TuningStore
-
-    with TuningStore.open(store) as record:
-        tested = [s for s in record.steps(tuned.tuning) if s.pvalue == s.pvalue]
-    if not tested:
-        return "no test was made"
-    last = tested[-1]
-    return (
-        f"last test ({plan.rules.test}), of race {last.iteration} after {last.step} runs each: "
-        f"p = {last.pvalue:.2g}; ranks are among those alive at the end"
-    )
-
-
-def _mattered(store: Path, tuning: int) -> str:
-    from uaos.tuning.store import TuningStore
-    from uaos.tuning.summaries import importance
-
-    with TuningStore.open(store) as record:
-        found = [one for one in importance(record, tuning) if one.share > one.noise][:5]
-    if not found:
-        return ""
-    shares = ", ".join(f"{one.name} {one.share:.0%}" for one in found)
-    return f"What mattered most, as a share of the variance of the candidates' ranks: {shares}"
-
-
-def _failures(plan: "TuningPlan", store: Path) -> str:
-    """How many runs of the tuning failed, the first reason, and what to do; "" if none did."""
-    from uaos.tuning.store import TuningStore
-    from uaos.tuning.tune import entry_of
-
-    with TuningStore.open(store) as record:
-        entry = entry_of(plan, record)
-        keys = {c.configuration for c in record.candidates(entry.id)} if entry else set()
-        failed = [o for o in record.cached().values() if o.status == "failed" and o.method in keys]
-    if not failed:
-        return ""
-    runs = "1 run" if len(failed) == 1 else f"{len(failed)} runs"
-    first = failed[0]
-    return (
-        f"{runs} failed: {first.reason} (the first, on {first.problem}); "
-        "--retry-failed runs what failed again"
-    )
-
-
-# Showing and exporting
-
-
 def _show_status(store: Path, plot: Path | None) -> None:
     """Show the tunings of a store; draw the last one if that is wanted."""
     from uaos.cli.tune_view import status_table
@@ -517,7 +415,7 @@ def _show_status(store: Path, plot: Path | None) -> None:
         if not tunings:
             console.print(Text(f"{store}: no tuning was begun"))
             return
-        console.print(status_table(record, tunings))
+        console.print(status_table(record, tunings, console.width))
     if plot is not None:
         _draw(store, tunings[-1].id, plot)
 

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -11,18 +10,19 @@ from rich.constrain import Constrain
 from rich.live import Live
 from rich.panel import Panel
 from rich.progress_bar import ProgressBar
-from rich.table import Table
+from rich.table import Table as Grid
 from rich.text import Text
 
+from uaos.analysis.table import NUMBER, TEXT, Cell, Row, Table
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.portfolio import Member
-from uaos.params import Choice, Value
+from uaos.params import Choice
 from uaos.problems import Suite
 from uaos.tuning.design import Design
 from uaos.tuning.evaluator import Result
 from uaos.tuning.racer import least_budget, races_planned
 from uaos.tuning.records import Candidate, Event, Iteration, IterationStarted, Step, Tuning
-from uaos.tuning.space import Space
+from uaos.tuning.space import Space, Values
 from uaos.tuning.store import TuningStore
 from uaos.tuning.tune import Tuned, TuningPlan, candidate_words, entry_of
 
@@ -36,74 +36,21 @@ _ROW = "{:<6} {:>10}  {:>9}  {:>7}  {:>7}  {:>9}  {}"
 _HEAD = ("race", "left", "runs each", "runs", "time", "mean cost", "best configuration")
 
 
-class Watch:
-    """What is known of a tuning so far, and how long it may still take."""
-
-    def __init__(self, plan: TuningPlan, earlier: float = 0.0) -> None:
-        self.plan, self._earlier = plan, earlier
-        self.iteration = self.planned = 0
-        self.candidates = self.alive = 0
-        self.step: Step | None = None
-        self.values: dict[int, Mapping[str, Value]] = {}
-        self.fresh = self.failed = 0
-        self._since_step = 0
-        self._used = 0
-        self._start = self._before_first = time.perf_counter()
-
-    @property
-    def used(self) -> int:
-        """Runs used, those of the step under way included as they end."""
-        return min(self._used + self._since_step, self.plan.runs)
-
-    @property
-    def seconds(self) -> float:
-        """Since the start, earlier sessions included."""
-        return self._earlier + time.perf_counter() - self._start
-
-    @property
-    def seconds_left(self) -> float | None:
-        """At the pace of the runs that were not found in the store."""
-        if not self.fresh:
-            return None
-        pace = (time.perf_counter() - self._before_first) / self.fresh
-        return pace * (self.plan.runs - self.used)
-
-    def see(self, event: Event) -> None:
-        """Take note of what happened."""
-        if isinstance(event, Candidate):
-            self.values[event.id] = event.values
-            return
-        self._since_step = 0
-        if not self.fresh:
-            self._before_first = time.perf_counter()
-        if isinstance(event, IterationStarted):
-            self.iteration, self.planned = event.iteration, event.planned
-            self.candidates = self.alive = len(event.candidates)
-        elif isinstance(event, Step):
-            self.step, self.alive, self._used = event, event.alive, event.runs_used
-        else:
-            self._used = event.runs_used
-
-    def see_run(self, result: Result) -> None:
-        """Take note of a run that ended."""
-        self.fresh += 1
-        self._since_step += 1
-        self.failed += bool(result.reason)
-
-    def words(self, candidate: int | None) -> str:
-        """A candidate, without what the space holds fixed."""
-        return free_words(self.plan.design.space, self.values.get(candidate or 0, {}))
-
-
 class View:
     """Show a tuning while it runs: `on_event` and `on_run` are for :func:`~uaos.tuning.tune`."""
 
     def __init__(self, plan: TuningPlan, console: Console, earlier: float = 0.0) -> None:
-        self.watch = Watch(plan, earlier)
-        self._console = console
+        self._plan, self._console = plan, console
+        self._start = time.perf_counter() - earlier  # earlier sessions count
+        self._race = IterationStarted(0, 0, 0, ())
+        self._alive = 0
+        self._step: Step | None = None
+        self._values: dict[int, Values] = {}
+        self._fresh = self._failed = 0  # runs of this session
+        self._before_first = time.perf_counter()
+        self._used = self._since_step = 0
+        self._told = self._leader = 0
         self._live: Live | None = None
-        self._told = 0
-        self._leader = 0
         if console.is_terminal:
             # Drawn by the clock: a step may take minutes.
             self._live = Live(
@@ -124,95 +71,110 @@ class View:
             self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:  # fmt: skip
+    def __exit__(self, *_: object) -> None:
         if self._live is not None:
             self._live.stop()
 
+    @property
+    def used(self) -> int:
+        """Runs used, those of the step under way included as they end."""
+        return min(self._used + self._since_step, self._plan.runs)
+
     def on_event(self, event: Event) -> None:
         """Show what happened."""
-        self.watch.see(event)
-        if isinstance(event, Iteration):
-            if self._live is None:
-                self._print(self._line(event))
-            else:
-                self._row(event)
-        elif isinstance(event, Step):
+        if isinstance(event, Candidate):
+            self._values[event.id] = event.values
+            return
+        self._since_step = 0
+        if not self._fresh:
+            self._before_first = time.perf_counter()
+        if isinstance(event, IterationStarted):
+            self._race, self._alive = event, len(event.candidates)
+            return
+        self._used = event.runs_used
+        if isinstance(event, Step):
+            self._step, self._alive = event, event.alive
             self._tell()
+        else:
+            self._show_race(event)
 
     def on_run(self, result: Result) -> None:
         """Show that a run ended."""
-        self.watch.see_run(result)
+        self._fresh += 1
+        self._since_step += 1
+        self._failed += bool(result.reason)
         self._tell()
 
-    # Plain lines
+    def _tell(self) -> None:
+        tenth = _TENTHS * self.used // self._plan.runs
+        if self._live is None and tenth > self._told:
+            self._told = tenth
+            runs = f"{self.used:,} of {self._plan.runs:,} runs"
+            self._print(f"{100 * tenth // _TENTHS} %: {runs}, {self._time()}")
+
+    def _time(self) -> str:
+        """The time so far, and what is left at the pace of the runs that were not in the store."""
+        now = time.perf_counter()
+        told = clock(now - self._start)
+        if not self._fresh:
+            return told
+        pace = (now - self._before_first) / self._fresh
+        return f"{told}, about {clock(pace * (self._plan.runs - self.used))} left"
 
     def _print(self, text: str) -> None:
         self._console.print(Text(text), soft_wrap=True)
 
-    def _tell(self) -> None:
-        watch = self.watch
-        tenth = _TENTHS * watch.used // watch.plan.runs
-        if self._live is None and tenth > self._told:
-            self._told = tenth
-            left = watch.seconds_left
-            more = "" if left is None else f", about {clock(left)} left"
+    def _words(self, candidate: int | None) -> str:
+        return free_words(self._plan.design.space, self._values.get(candidate or 0, {}))
+
+    def _show_race(self, race: Iteration) -> None:
+        """A line of a race that is over; on a terminal, cut at its edge, one of a table."""
+        best = race.elites[0]
+        number, planned, left = race.iteration, race.planned, f"{self._alive} of {race.candidates}"
+        took = clock(time.perf_counter() - self._start)
+        cost = f"{best.mean_cost:.3g}" if self._plan.comparable else ""
+        if self._live is None:
+            mean = f" (mean cost {cost})" if cost else ""
             self._print(
-                f"{100 * tenth // _TENTHS} %: {watch.used:,} of {watch.plan.runs:,} runs, "
-                f"{clock(watch.seconds)}{more}"
+                f"race {number} of {planned}: {left} left after {best.instances} runs each, "
+                f"{race.runs_used:,} runs, {took}; best{mean}: {self._words(best.candidate)}"
             )
-
-    def _line(self, event: Iteration) -> str:
-        watch, best = self.watch, event.elites[0]
-        mean = f" (mean cost {best.mean_cost:.3g})" if watch.plan.comparable else ""
-        return (
-            f"race {event.iteration} of {watch.planned}: {watch.alive} of {watch.candidates} left "
-            f"after {best.instances} runs each, {event.runs_used:,} runs, {clock(watch.seconds)}; "
-            f"best{mean}: {watch.words(best.candidate)}"
-        )
-
-    # On a terminal
-
-    def _row(self, event: Iteration) -> None:
-        """A line of the table that stays, cut at the edge of the terminal."""
-        watch, best = self.watch, event.elites[0]
-        lines = [Text(_ROW.format(*_HEAD), style="bold")] if not self._leader else []
-        words = "the same" if best.candidate == self._leader else watch.words(best.candidate)
-        lines.append(Text(_ROW.format(
-            f"{event.iteration}/{watch.planned}", f"{watch.alive} of {watch.candidates}",
-            best.instances, f"{event.runs_used:,}", clock(watch.seconds),
-            f"{best.mean_cost:.3g}" if watch.plan.comparable else "", words,
-        )))  # fmt: skip
-        for line in lines:
-            self._console.print(line, no_wrap=True, overflow="ellipsis")
+            return
+        if not self._leader:
+            self._console.print(Text(_ROW.format(*_HEAD), style="bold"), no_wrap=True)
+        same = best.candidate == self._leader
+        words = "the same" if same else self._words(best.candidate)
+        line = _ROW.format(f"{number}/{planned}", left, best.instances, f"{race.runs_used:,}", took,
+                           cost, words)  # fmt: skip
+        self._console.print(Text(line), no_wrap=True, overflow="ellipsis")
         self._leader = best.candidate
 
     def drawn(self) -> RenderableType:
         """The race under way."""
-        watch, runs = self.watch, self.watch.plan.runs
-        left = watch.seconds_left
-        table = Table.grid(padding=(0, 2))
-        table.add_row("race", f"{watch.iteration} of {watch.planned or '…'}")
-        step = watch.step
-        if step is not None and step.iteration == watch.iteration:
+        race, step, runs = self._race, self._step, self._plan.runs
+        rows = {"race": f"{race.iteration} of {race.planned or '…'}"}
+        if step is not None and step.iteration == race.iteration:
             tested = "" if step.pvalue != step.pvalue else f", last test p = {step.pvalue:.2g}"
-            table.add_row("problem", f"{step.instance} (step {step.step}{tested})")
-        table.add_row("alive", f"{watch.alive} of {watch.candidates} candidates")
+            rows["problem"] = f"{step.instance} (step {step.step}{tested})"
+        rows["alive"] = f"{self._alive} of {len(race.candidates)} candidates"
         if step is not None:
-            table.add_row("best", Text(watch.words(step.best)))
-            if watch.plan.comparable:
-                table.add_row("mean cost", f"{step.mean_cost:.3g}")
-        failed = f", {watch.failed} failed" if watch.failed else ""
-        table.add_row("runs", f"{watch.used:,} of {runs:,}{failed}")
-        time_left = "" if left is None else f", about {clock(left)} left"
-        table.add_row("time", f"{clock(watch.seconds)}{time_left}")
-        bar = ProgressBar(total=runs, completed=watch.used, width=48)
-        panel = Panel(Group(table, bar), title="tuning", expand=False)
+            rows["best"] = self._words(step.best)
+            if self._plan.comparable:
+                rows["mean cost"] = f"{step.mean_cost:.3g}"
+        failed = f", {self._failed} failed" if self._failed else ""
+        rows |= {"runs": f"{self.used:,} of {runs:,}{failed}", "time": self._time()}
+        bar = ProgressBar(total=runs, completed=self.used, width=48)
+        panel = Panel(Group(_grid(rows), bar), title="tuning", expand=False)
         # Room for a "^C" at the end of the last line: one that wraps would move the panel away from
         # where it is erased.
         return Constrain(panel, max(20, self._console.width - 8))
+
+
+def _grid(rows: Mapping[str, str]) -> Grid:
+    made = Grid.grid(padding=(0, 2))
+    for name, text in rows.items():
+        made.add_row(name, Text(text))
+    return made
 
 
 def clock(seconds: float) -> str:
@@ -222,7 +184,7 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def free_words(space: Space, values: Mapping[str, Value]) -> str:
+def free_words(space: Space, values: Values) -> str:
     """A candidate in one line, without what the space holds fixed."""
     return candidate_words({k: v for k, v in values.items() if not space[k].fixed})
 
@@ -231,29 +193,23 @@ def free_words(space: Space, values: Mapping[str, Value]) -> str:
 
 
 def plan_table(plan: TuningPlan, starts: str, output: Path) -> RenderableType:
-    """What a tuning is going to do."""
-    space = plan.design.space
-    least = least_budget(space.free, plan.rules)
+    """What a tuning is going to do, and what is doubtful about it."""
+    space, rules = plan.design.space, plan.rules
     limits = sorted({plan.evaluations(p) for p in plan.suite})
     each = " or ".join(f"{n:,}" for n in limits)
-    plural = "" if space.free == 1 else "s"
-    table = Table.grid(padding=(0, 2))
     fixed = len(space) - space.free
     more = f" ({fixed} fixed)" if fixed else ""
-    table.add_row("parameters", f"{space.free} free{more}; --show-space lists them")
-    table.add_row("trains on", training(plan.suite, plan.training_set))
-    table.add_row(
-        "runs", f"{plan.runs:,} × {each} evaluations at most = {plan.runs * limits[-1]:,} (least: "
-        f"{least:,} runs for {space.free} free parameter{plural})",
-    )  # fmt: skip
-    table.add_row("starts from", starts)
     races = races_planned(space.free)
-    table.add_row(
-        "tuner", f"{plan.tuner}, {races} races planned, test {plan.rules.test}, objective "
+    parts: list[RenderableType] = [_grid({
+        "parameters": f"{space.free} free{more}; --show-space lists them",
+        "trains on": training(plan.suite, plan.training_set),
+        "runs": f"{plan.runs:,} × {each} evaluations at most = {plan.runs * limits[-1]:,} (least: "
+        f"{least_budget(space.free, rules):,} runs for {_count(space.free, 'free parameter')})",
+        "starts from": starts,
+        "tuner": f"{plan.tuner}, {races} races planned, test {rules.test}, objective "
         f"{plan.objective}, seed {plan.seed}",
-    )  # fmt: skip
-    table.add_row("result", f"{output}, written at the end")
-    parts: list[RenderableType] = [table]
+        "result": f"{output}, written at the end",
+    })]  # fmt: skip
     NP = space["NP"].domain if "NP" in space.names else None
     largest = max(map(int, NP.choices)) if isinstance(NP, Choice) else getattr(NP, "high", 0)
     if largest > limits[0]:
@@ -263,7 +219,7 @@ def plan_table(plan: TuningPlan, starts: str, output: Path) -> RenderableType:
             style="yellow",
         ))  # fmt: skip
     # As the racer computes the size of its first race.
-    room = plan.runs // races // (plan.rules.least + plan.rules.each_test)
+    room = plan.runs // races // (rules.least + rules.each_test)
     if plan.tuner == "racer" and len(plan.initial) > room:
         parts.append(Text(
             f"the first race has room for {room} candidates: of the {len(plan.initial)} to start "
@@ -273,53 +229,53 @@ def plan_table(plan: TuningPlan, starts: str, output: Path) -> RenderableType:
     return Group(*parts, Text(""))
 
 
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def training(suite: Suite, which: str) -> str:
     """The training problems in a few words."""
     functions = len({p.function for p in suite})
     dimensions = ", ".join(f"{d}-D" for d in suite.dimensions)
-    problems = "1 problem" if len(suite) == 1 else f"{len(suite)} problems"
+    problems = _count(len(suite), "problem")
     if functions < len(suite):
-        problems += f" of {functions} function{'' if functions == 1 else 's'}"
+        problems += f" of {_count(functions, 'function')}"
     seen = sum(p.held_out for p in suite)
     forced = f"; {seen} of them are TEST problems" if seen else ""
     return f"{problems}, {dimensions} ({which}){forced}"
 
 
-def space_table(design: Design) -> RenderableType:
+def space_table(design: Design, width: int) -> RenderableType:
     """The parameters, when they exist, and what is forbidden."""
-    space = design.space
-    table = _plain("parameter", "values", "exists where", "meaning")
+    space, rows = design.space, []
     for variable in space:
-        when = " or ".join(map(str, variable.when))
         text = variable.domain.range
         values = f"fixed: {text.removeprefix('one of ')}" if variable.fixed else text
-        style = "dim" if variable.fixed else ""
-        cells = (values, when or "always", variable.domain.doc)
-        table.add_row(Text(variable.name, style="bold"), *(Text(c, style=style) for c in cells))
-    parts: list[RenderableType] = [table, Text("")]
+        when = " or ".join(map(str, variable.when)) or "always"
+        cells = (Cell(variable.name, bold=True), *map(Cell, (values, when, variable.domain.doc)))
+        rows.append(Row(cells, "reference" if variable.fixed else ""))
+    columns = dict.fromkeys(("parameter", "values", "exists where", "meaning"), TEXT)
+    parts = [Table.of("space", "", columns, rows).to_rich(width)]
     if space.forbidden:
         parts.append(Text("forbidden", style="bold"))
         parts += [Text(f"{one} ({one.why})") for one in space.forbidden]
         parts.append(Text(""))
-    free = f"{space.free} free parameters" if space.free != 1 else "1 free parameter"
-    parts.append(Text(f"{free}: a tuning needs {least_budget(space.free):,} runs or more"))
-    return Group(*parts)
+    free, least = _count(space.free, "free parameter"), least_budget(space.free)
+    return Group(*parts, Text(f"{free}: a tuning needs {least:,} runs or more"))
 
 
-def elites_table(tuned: Tuned, plan: TuningPlan, test: str) -> RenderableType:
+def elites_table(tuned: Tuned, plan: TuningPlan, test: str, width: int) -> RenderableType:
     """The survivors, best first."""
     # Values of problems on scales of their own have no mean that says anything.
-    means = plan.comparable
-    table = _plain("rank", "runs", "rank sum", *(["mean cost"] if means else []), "configuration")
-    for column in table.columns[:-1]:
-        column.justify = "right"
+    means = ["mean cost"] if plan.comparable else []
+    columns = dict.fromkeys(["rank", "runs", "rank sum", *means], NUMBER) | {"configuration": TEXT}
+    rows = []
     for found in tuned.found:
         elite = found.elite
-        values = plan.design.values(found.configuration)
-        cells = [str(elite.rank), str(elite.instances), f"{elite.rank_sum:g}"]
-        cells += [f"{elite.mean_cost:.3g}"] if means else []
-        table.add_row(*cells, Text(free_words(plan.design.space, values)))
-    return Group(table, Text(test, style="dim"), Text(""))
+        words = free_words(plan.design.space, plan.design.values(found.configuration))
+        mean = [f"{elite.mean_cost:.3g}"] if means else []
+        rows.append((elite.rank, elite.instances, f"{elite.rank_sum:g}", *mean, words))
+    return Table.of("survivors", "", columns, rows, note=test).to_rich(width)
 
 
 def recipe(configuration: Configuration) -> RenderableType:
@@ -328,13 +284,13 @@ def recipe(configuration: Configuration) -> RenderableType:
         names = [Member.of(given).name for given in configuration.settings["members"]]
         return Group(configuration, Text(f"in a portfolio of {', '.join(names)}"), Text(""))
     settings = {k: v for k, v in configuration.settings.to_dict().items() if k != "pool"}
-    shown = ", ".join(f"{k} {_words(v)}" for k, v in settings.items())
+    shown = ", ".join(f"{k} {_setting(v)}" for k, v in settings.items())
     operators = len(configuration.settings.members)
     words = f"in a differential evolution of {operators} operators with {shown}"
     return Group(configuration, Text(words), Text(""))
 
 
-def _words(value: Any) -> str:
+def _setting(value: Any) -> str:
     """A setting's value; a rule by its name, with its numbers."""
     if not isinstance(value, Mapping):
         return str(value)
@@ -342,32 +298,26 @@ def _words(value: Any) -> str:
     return f"{value['rule']} ({rest})" if rest else str(value["rule"])
 
 
-def status_table(store: TuningStore, tunings: Sequence[Tuning]) -> RenderableType:
+def status_table(store: TuningStore, tunings: Sequence[Tuning], width: int) -> RenderableType:
     """The tunings of a store, and how far each is."""
-    table = _plain("tuning", "begun", "runs", "races", "problems", "budget", "objective", "seed",
-                   "time", "state")  # fmt: skip
+    rows: list[list[Any]] = []
     best: list[RenderableType] = []
     for tuning in tunings:
         setup, steps = tuning.setup, store.steps(tuning.id)
-        races = store.iterations(tuning.id)
+        races, elites = store.iterations(tuning.id), store.elites(tuning.id)
         used = steps[-1].runs_used if steps else 0
-        table.add_row(
-            str(tuning.id), tuning.started[:16].replace("T", " "), f"{used:,} of {setup['runs']:,}",
+        rows.append([
+            tuning.id, tuning.started[:16].replace("T", " "), f"{used:,} of {setup['runs']:,}",
             f"{len(races)} of {races[-1].planned}" if races else "0",
-            f"{len(setup['problems'])} ({setup['training_set']})", str(setup["budget"]),
-            str(setup["objective"]), str(setup["seed"]),
-            clock(steps[-1].elapsed) if steps else "", "finished" if tuning.finished else "begun",
-        )  # fmt: skip
-        elites = store.elites(tuning.id)
+            f"{len(setup['problems'])} ({setup['training_set']})", setup["budget"],
+            setup["objective"], setup["seed"], clock(tuning.seconds),
+            "finished" if tuning.finished else "begun",
+        ])  # fmt: skip
         if elites:
-            last = next(e for e in elites if e.iteration == elites[-1].iteration)
-            values = {c.id: c.values for c in store.candidates(tuning.id)}[last.candidate]
+            leader = next(e.candidate for e in elites if e.iteration == elites[-1].iteration)
+            values = {c.id: c.values for c in store.candidates(tuning.id)}[leader]
             best.append(Text(f"best of tuning {tuning.id}: {candidate_words(values)}"))
-    return Group(table, *best)
-
-
-def _plain(*columns: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table
+    columns = ("tuning", "begun", "runs", "races", "problems", "budget", "objective", "seed",
+               "time", "state")  # fmt: skip
+    table = Table.of("tunings", "", dict.fromkeys(columns, TEXT), rows)
+    return Group(table.to_rich(width), *best)

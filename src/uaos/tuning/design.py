@@ -50,6 +50,7 @@ from uaos.tuning.space import (
     Space,
     Values,
     Variable,
+    plain,
     searched,
     uniform_candidates,
 )
@@ -103,7 +104,8 @@ class Design:
     def configuration(self, values: Values, name: str = "candidate") -> Configuration:
         """What a candidate runs."""
         settings = self._settings(values) if self.base.optimizer == DE else self.base.settings
-        recipe: dict[str, Any] = {_SCALE: bool(values.get(_SCALE, self._scaled))}
+        scaled = self.base.method is None or self.base.method.scale_rewards
+        recipe: dict[str, Any] = {_SCALE: bool(values.get(_SCALE, scaled))}
         for family in FAMILIES:
             chosen = str(values[family])
             recipe[family] = {"name": chosen}
@@ -124,10 +126,6 @@ class Design:
         except UaosError:
             return False
         return True
-
-    @property
-    def _scaled(self) -> bool:
-        return self.base.method is None or self.base.method.scale_rewards
 
     def _settings(self, values: Values) -> Settings:
         changes: dict[str, Any] = {
@@ -199,18 +197,16 @@ class Design:
                 given["H"] = rule.H
             elif not isinstance(rule, Jade):
                 given[role] = rule.value if isinstance(rule, Constant) else getattr(rule, "loc", 0)
-        given["schedule"] = "linear" if isinstance(settings.schedule, Linear) else "constant"
+        given |= {"schedule": "constant", "restart": "none"}
         if isinstance(settings.schedule, Linear):
-            given["NP_end"] = settings.schedule.end(self.dimension, settings.members)
-        given["restart"] = "stagnation" if isinstance(settings.restart, Stagnation) else "none"
+            end = settings.schedule.end(self.dimension, settings.members)
+            given |= {"schedule": "linear", "NP_end": end}
         if isinstance(settings.restart, Stagnation):
-            given["patience"] = settings.restart.patience
+            given |= {"restart": "stagnation", "patience": settings.restart.patience}
         given[_SCALE] = int(of.method.scale_rewards) if of.method else 1
         if _POOL in self.space.names:
-            members = list(settings.members)
-            given[_POOL] = next(
-                (name for name, pool in pools().items() if is_pool(members, pool)), "another"
-            )
+            same = (name for name, pool in pools().items() if is_pool(settings.members, pool))
+            given[_POOL] = next(same, "another")
         return given
 
 
@@ -392,7 +388,7 @@ def _components(family: str, printed: bool) -> dict[str, Any]:
 
 def _hyper_parameters(printed: bool) -> tuple[dict[tuple[str, str, str], str], list[Variable]]:
     """A variable for each tuned parameter; components that declare it alike share it."""
-    found: dict[tuple[str, str], dict[Any, tuple[Real | Integer | Choice, list[str]]]] = {}
+    found: dict[tuple[str, str], dict[str, tuple[Real | Integer | Choice, list[str]]]] = {}
     for family in FAMILIES:
         for component, cls in _components(family, printed).items():
             for name, parameter in parameters(cls).items():
@@ -401,7 +397,7 @@ def _hyper_parameters(printed: bool) -> tuple[dict[tuple[str, str, str], str], l
                     if printed and not isinstance(domain, Choice):
                         domain = dataclasses.replace(domain, **_PRINTED.get((family, name), {}))
                     alike = found.setdefault((family, name), {})
-                    alike.setdefault(_range(domain), (domain, []))[1].append(component)
+                    alike.setdefault(str(plain(domain)), (domain, []))[1].append(component)
     # A name that several families have, or that the wide preset has, says its family.
     families = [name for _, name in found]
     taken = {*FAMILIES, *SETTINGS, *(v.name for v in _wide((), free_pool=True))}
@@ -409,20 +405,13 @@ def _hyper_parameters(printed: bool) -> tuple[dict[tuple[str, str, str], str], l
     variables = []
     for (family, name), groups in found.items():
         own = families.count(name) == 1 and name not in taken
-        plain = name if own else f"{family}_{name}"
+        usual = name if own else f"{family}_{name}"
         for number, (domain, members) in enumerate(groups.values()):
-            called = plain if number == 0 else f"{members[0]}_{name}"
+            called = usual if number == 0 else f"{members[0]}_{name}"
             for component in members:
                 slots[family, component, name] = called
             variables.append(Variable(called, domain, (Condition(family, tuple(members)),)))
     return slots, variables
-
-
-def _range(domain: Real | Integer | Choice) -> tuple[Any, ...]:
-    """What makes two declarations alike for a search."""
-    if isinstance(domain, Choice):
-        return domain.choices
-    return type(domain), domain.low, domain.high, domain.log
 
 
 def _below_share(variable: Variable, sizes: Mapping[str, int]) -> tuple[Variable, list[Forbidden]]:
@@ -554,8 +543,8 @@ def is_pool(members: Sequence[Any], pool: Sequence[Operator]) -> bool:
 # How many candidates are drawn, each from a hundred attempts, to see whether any can run.
 _ATTEMPTS = 3
 
-#: A limit: "fix" or "range", and what was typed or read from a file.
-Limit = tuple[str, Any]
+#: A limit: "fix" or "range", and a value, an interval or some choices as they are typed.
+Limit = tuple[str, str]
 
 
 def narrow(
@@ -591,46 +580,43 @@ def narrow(
     >>> narrow(design(), fix=["F=0.5"], ranges=["NP=50..150"]).space["NP"].domain.range
     '50 to 150'
     """
-    limits = {} if file is None else read_limits(of, file)
+    limits = {} if file is None else _from_file(of.space, file)
     limits |= _typed(of.space, fix, ranges)
-    made = of.narrowed(lambda space: _applied(space, limits))
+    made = dataclasses.replace(of, space=_limited(of.space, limits))
     _check_any_works(made)
     options = dict(of.options)
     for kind in ("fix", "range"):
-        kept = {name: _text(given) for name, (which, given) in limits.items() if which == kind}
+        kept = {name: text for name, (which, text) in sorted(limits.items()) if which == kind}
         if kept:
-            options[kind] = {**options.get(kind, {}), **dict(sorted(kept.items()))}
+            options[kind] = {**options.get(kind, {}), **kept}
     return dataclasses.replace(made, options=options)
 
 
-def _text(given: Any) -> str:
-    """A limit as it is typed."""
-    if not isinstance(given, list):
-        return str(given)
-    numbers = all(isinstance(one, int | float) for one in given)
-    return (".." if numbers and len(given) == 2 else "|").join(map(str, given))
-
-
-def read_limits(of: Design, file: str | os.PathLike[str]) -> dict[str, Limit]:
-    """The limits in a TOML file, by parameter."""
+def _from_file(space: Space, file: str | os.PathLike[str]) -> dict[str, Limit]:
+    data = read_toml(file)
     try:
-        data = read_toml(file)
         known_only(data, {"fix": None, "range": None}, "the file of limits")
-        for table in data.values():
+        limits: dict[str, Limit] = {}
+        for kind, table in data.items():
             if not isinstance(table, Mapping):
                 raise InvalidParameter("limits", table, "tables [fix] and [range]")
-        fixed, ranges = data.get("fix", {}), data.get("range", {})
-        limits: dict[str, Limit] = {name: ("fix", value) for name, value in fixed.items()}
-        for name, value in ranges.items():
-            if name in limits:
-                raise InvalidParameter(name, value, "one limit, in [fix] or in [range]")
-            limits[name] = ("range", value)
-        _applied(of.space, limits)
-    except InvalidFile:
-        raise
+            for name, value in table.items():
+                if name in limits:
+                    raise InvalidParameter(name, value, "one limit, in [fix] or in [range]")
+                limits[name] = kind, _as_typed(value)
+        _limited(space, limits)
     except UaosError as error:
         raise InvalidFile(f"{os.fspath(file)}: {error}") from error
     return limits
+
+
+def _as_typed(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    if not isinstance(value, list):
+        return str(value)
+    numbers = all(isinstance(one, int | float) for one in value)
+    return (".." if numbers and len(value) == 2 else "|").join(map(str, value))
 
 
 def _typed(space: Space, fix: Iterable[str], ranges: Iterable[str]) -> dict[str, Limit]:
@@ -640,31 +626,14 @@ def _typed(space: Space, fix: Iterable[str], ranges: Iterable[str]) -> dict[str,
         ("range", ranges, 'NAME=LOW..HIGH such as NP=50..150, or "NAME=VALUE|VALUE"'),
     ):
         for text in texts:
-            name, equals, value = (part.strip() for part in text.partition("="))
-            if not (name and equals and value):
+            name, _, value = (part.strip() for part in text.partition("="))
+            if not (name and value):
                 raise InvalidParameter(f"--{kind}", text, example)
             _variable(space, name)
             if name in limits:
                 raise InvalidParameter(f"--{kind}", text, f"one limit for {name}")
             limits[name] = (kind, value)
     return limits
-
-
-def _applied(space: Space, limits: Mapping[str, Limit]) -> Space:
-    """The space under all limits, those a parameter depends on first."""
-    wanted = {name: _variable(space, name) for name in limits}
-    for name in [n for n in space.names if n in wanted]:
-        kind, given = limits[name]
-        if name not in space.names:
-            needs = " or ".join(map(str, wanted[name].when))
-            raise InvalidParameter(
-                name, given, f"no limit, as other limits take it out: it exists where {needs}"
-            )
-        if kind == "fix":
-            space = space.fix(name, _value(wanted[name], given))
-        else:
-            space = _ranged(space, wanted[name], given)
-    return space
 
 
 def _variable(space: Space, name: str) -> Variable:
@@ -676,58 +645,50 @@ def _variable(space: Space, name: str) -> Variable:
         raise UnknownName(error.kind, name, space.names, hint=hint) from None
 
 
-def _ranged(space: Space, variable: Variable, given: Any) -> Space:
-    name, domain = variable.name, variable.domain
-    several = _several(given)
-    if isinstance(domain, Choice):
-        if isinstance(given, str) and ".." in given:
-            raise InvalidParameter(name, given, f"some of {'|'.join(map(str, domain.choices))}")
-        return space.only(name, [_value(variable, one) for one in several])
-    example = f"LOW..HIGH such as {domain.low:g}..{domain.high:g}"
-    if isinstance(given, str):
-        low, dots, high = given.partition("..")
-        several = [low, high] if dots else []
-    if len(several) != 2:
-        raise InvalidParameter(name, given, f"{example}; to hold it at a value, fix it")
-    ends = [_finite(end) for end in several]
-    if any(end is None for end in ends):
-        raise InvalidParameter(name, given, example)
-    for end in several:
-        _value(variable, end)  # an end that is not allowed is named in its own words
-    return space.limit(name, *(float(end) for end in ends if end is not None))
+def _limited(space: Space, limits: Mapping[str, Limit]) -> Space:
+    """The space under all limits, those a parameter depends on first."""
+    wanted = {name: _variable(space, name) for name in limits}
+    for name in [n for n in space.names if n in wanted]:
+        (kind, text), domain = limits[name], wanted[name].domain
+        if name not in space.names:
+            needs = " or ".join(map(str, wanted[name].when))
+            raise InvalidParameter(
+                name, text, f"no limit, as other limits take it out: it exists where {needs}"
+            )
+        if kind == "fix":
+            space = space.fix(name, _value(name, domain, text))
+            continue
+        low, interval, high = text.partition("..")
+        if isinstance(domain, Choice):
+            if interval:
+                raise InvalidParameter(name, text, f"some of {'|'.join(map(str, domain.choices))}")
+            space = space.only(name, [_value(name, domain, part) for part in text.split("|")])
+        else:
+            if not interval:
+                example = f"{domain.low:g}..{domain.high:g}"
+                allowed = f"LOW..HIGH such as {example}; to hold it at a value, fix it"
+                raise InvalidParameter(name, text, allowed)
+            ends = (float(_value(name, domain, end)) for end in (low, high))
+            space = space.limit(name, *ends)
+    return space
 
 
-def _several(given: Any) -> list[Any]:
-    if isinstance(given, str):
-        return [part.strip() for part in given.split("|")]
-    return list(given) if isinstance(given, list) else [given]
-
-
-def _value(variable: Variable, given: Any) -> Value:
+def _value(name: str, domain: Real | Integer | Choice, text: str) -> Value:
     """What was typed, as one of the parameter's values."""
-    name, domain = variable.name, variable.domain
+    text = text.strip()
     if isinstance(domain, Choice):
-        text = str(int(given) if isinstance(given, bool) else given)
-        for one in domain.choices:
-            if str(one) == text:
-                return one
-        raise UnknownName(f"value of {name}", text, map(str, domain.choices))
-    number = _finite(given)
-    if number is None:
-        raise InvalidParameter(name, given, domain.allowed)
-    whole = isinstance(domain, Integer) and number == int(number)
-    return domain.check(int(number) if whole else number, name)
-
-
-def _finite(given: Any) -> float | None:
-    """A finite number, or None."""
-    if isinstance(given, bool) or not isinstance(given, str | int | float):
-        return None
+        known = {str(one): one for one in domain.choices}
+        if text not in known:
+            raise UnknownName(f"value of {name}", text, known)
+        return known[text]
     try:
-        number = float(given)
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise InvalidParameter(name, text, domain.allowed)
+    whole = isinstance(domain, Integer) and number.is_integer()
+    return domain.check(int(number) if whole else number, name)
 
 
 def _check_any_works(made: Design) -> None:

@@ -156,21 +156,6 @@ class Space:
     variables: tuple[Variable, ...]
     forbidden: tuple[Forbidden, ...] = ()
 
-    def __post_init__(self) -> None:
-        seen: dict[str, Variable] = {}
-        for variable in self.variables:
-            if variable.name in seen:
-                raise InvalidParameter("variables", variable.name, "each name once")
-            for condition in variable.when:
-                if condition.name not in seen:
-                    raise UnknownName(f"variable before {variable.name}", condition.name, seen)
-                if not isinstance(seen[condition.name].domain, Choice):
-                    raise InvalidParameter(variable.name, str(condition), "a condition on a choice")
-            seen[variable.name] = variable
-        for one in self.forbidden:
-            for name in sorted(one.names - seen.keys()):
-                raise UnknownName("variable of a forbidden combination", name, seen)
-
     def __iter__(self) -> Iterator[Variable]:
         return iter(self.variables)
 
@@ -262,8 +247,7 @@ class Space:
         Ends with more decimals than the declaration searches are searched to their own.
         """
         domain = self[name].domain
-        if isinstance(domain, Choice):
-            raise InvalidParameter(name, f"{low:g}..{high:g}", f"some of {_words(domain.choices)}")
+        assert isinstance(domain, Real | Integer)
         if not low <= high:
             raise InvalidParameter(name, f"{low:g}..{high:g}", "a range LOW..HIGH with LOW <= HIGH")
         whole = isinstance(domain, Integer)
@@ -273,17 +257,14 @@ class Space:
             return self.fix(name, ends[0])
         changes: dict[str, Any] = {"low": ends[0], "high": ends[1]}
         if isinstance(domain, Real):
-            changes["digits"] = max(domain.digits, *(_decimals(float(end)) for end in ends))
+            changes["digits"] = max(domain.digits, *(decimals(float(end)) for end in ends))
         return self._with(name, dataclasses.replace(domain, **changes))
 
     def only(self, name: str, choices: Iterable[object]) -> "Space":
         """The space with a choice narrowed to some of its values."""
         domain = self[name].domain
-        if not isinstance(domain, Choice):
-            raise InvalidParameter(name, "|".join(map(str, choices)), "a range such as 0.1..0.9")
+        assert isinstance(domain, Choice)
         kept = tuple(dict.fromkeys(domain.check(c, name) for c in choices))
-        if not kept:
-            raise InvalidParameter(name, "", f"at least one of {_words(domain.choices)}")
         return self._with(name, dataclasses.replace(domain, choices=kept, default=kept[0]))
 
     def _with(self, name: str, domain: Real | Integer | Choice) -> "Space":
@@ -296,20 +277,15 @@ class Space:
         """Without variables that are never active, conditions that always hold, idle rules."""
         kept: dict[str, Variable] = {}
         for variable in self.variables:
-            if not variable.when:
-                kept[variable.name] = variable
-                continue
-            left, always = [], False
+            left, always = [], not variable.when
             for condition in variable.when:
-                if condition.name not in kept:
-                    continue
-                parent = kept[condition.name]
-                choices = getattr(parent.domain, "choices", ())
+                parent = kept.get(condition.name)
+                choices = getattr(parent.domain, "choices", ()) if parent else ()
                 values = tuple(v for v in condition.values if v in choices)
-                if values:
+                if parent and values:
                     left.append(Condition(condition.name, values))
                     always |= not parent.when and len(values) == len(choices)
-            if left:
+            if left or always:
                 when = () if always else tuple(left)
                 kept[variable.name] = dataclasses.replace(variable, when=when)
         rules = tuple(
@@ -321,7 +297,7 @@ class Space:
     def to_dict(self) -> list[dict[str, Any]]:
         """The space as plain data: what tells one search from another."""
         return [
-            {"name": v.name, **_plain(v.domain), "when": " or ".join(map(str, v.when))}
+            {"name": v.name, **plain(v.domain), "when": " or ".join(map(str, v.when))}
             for v in self.variables
         ]
 
@@ -342,17 +318,14 @@ def _may_hold(comparison: Clause, variables: Mapping[str, Variable]) -> bool:
 def searched(parameter: Parameter) -> Real | Integer | Choice:
     """The domain that a tuner searches: a declared end that is itself refused is moved inside."""
     assert isinstance(parameter, Real | Integer | Choice)
-    if (
-        isinstance(parameter, Real)
-        and parameter.open_high
-        and parameter.high >= parameter.hard_high
-    ):
+    refused = getattr(parameter, "open_high", False)
+    if isinstance(parameter, Real) and refused and parameter.high >= parameter.hard_high:
         inside = round(parameter.hard_high - 10.0**-parameter.digits, parameter.digits)
         return dataclasses.replace(parameter, high=inside)
     return parameter
 
 
-def _plain(domain: Real | Integer | Choice) -> dict[str, Any]:
+def plain(domain: Real | Integer | Choice) -> dict[str, Any]:
     """What a domain allows, as plain data."""
     if isinstance(domain, Choice):
         return {"choices": list(domain.choices)}
@@ -360,14 +333,9 @@ def _plain(domain: Real | Integer | Choice) -> dict[str, Any]:
     return {"low": domain.low, "high": domain.high, "log": domain.log, "whole": whole}
 
 
-def _decimals(number: float) -> int:
-    """The digits after the point of a number as it is written."""
-    exponent = Decimal(repr(number)).normalize().as_tuple().exponent
-    return max(0, -exponent) if isinstance(exponent, int) else 0
-
-
-def _words(choices: Iterable[Value]) -> str:
-    return ", ".join(map(str, choices))
+def decimals(number: float) -> int:
+    """The digits after the point of a finite number as it is written."""
+    return max(0, -int(Decimal(repr(number)).normalize().as_tuple().exponent))
 
 
 # Sampling

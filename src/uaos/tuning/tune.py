@@ -159,6 +159,16 @@ class TuningPlan:
         """The most evaluations of a run on a problem."""
         return evaluations(self.budget, problem.dimension)
 
+    def check(self) -> None:
+        """Refuse what could not run at all, such as too few runs, or irace without R."""
+        if self.tuner == "racer":
+            check_search(self.design.space, self.runs, self.seed, self.rules)
+            return
+        from uaos.tuning import irace  # here, as most do without R
+
+        irace.irace_version()
+        irace.check_budget(self.design.space, self.runs, self.seed, self.rules)
+
     @property
     def key(self) -> str:
         """The same for equal plans, and in the files of what they find."""
@@ -236,7 +246,7 @@ def tune(
     `executor`; `work` does one of them. Stopped or killed, the same call goes on where it was: the
     search is decided by the plan alone, and what was run is not run again.
     """
-    check_search(plan.design.space, plan.runs, plan.seed, plan.rules)
+    plan.check()
     with TuningStore.create_or_resume(path, plan.suite) as store:
         _check_recordings(plan, store)
         if retry_failed:
@@ -313,10 +323,10 @@ def _search(
     }  # fmt: skip
     if plan.tuner == "racer":
         return iterated_racing(plan.design.space, plan.suite, evaluate, **settings)
-    from uaos.tuning.irace import run_irace  # here, as most do without R
+    from uaos.tuning import irace
 
     folder = f"{os.fspath(path)}.irace"
-    return run_irace(plan.design.space, plan.suite, evaluate, folder=folder, **settings)
+    return irace.run_irace(plan.design.space, plan.suite, evaluate, folder=folder, **settings)
 
 
 def entry_of(plan: TuningPlan, store: TuningStore) -> Tuning | None:
