@@ -6,7 +6,8 @@ library. It is driven like the engine, by `ask` and `tell`, and takes its random
 `uaos.optimizers.de.layout` lists them.
 
 An operator is (strategy, F, CR). F and CR are a number, ("uniform", a, b), ("cauchy", loc, scale),
-("normal", loc, scale), or an object of `Jade` or `SuccessHistory`; to name one object twice is to
+("normal", loc, scale), ("success_rate", base, gain, slope, scale), or an object of `Jade` or
+`SuccessHistory`; to name one object twice is to
 share its memory.
 """
 
@@ -34,7 +35,20 @@ DRAWN = {
     "best/1": 2,
     "best/2": 4,
     "curr-to-best/1": 2,
+    "curr-to-best/2": 4,
+    "curr-to-pbest-w/1 (archived)": 1,
+    "curr-to-pbest/1 (ranked)": 1,
+    "curr-to-pbest/1 (stored)": 1,
+    "r-new-to-ptop/n/t": 1,
+    "rand-to-pbest/1 (scaled)": 2,
 }
+#: Those with x_rank, or with x_stored, for which it stands while the archive is empty.
+RANKED = ("curr-to-pbest/1 (ranked)", "curr-to-pbest/1 (stored)", "r-new-to-ptop/n/t")
+#: Those with an archive.
+ARCHIVED = (
+    "curr-to-pbest/1 (archived)", "curr-to-pbest-w/1 (archived)", "curr-to-pbest/1 (stored)",
+    "r-new-to-ptop/n/t",
+)  # fmt: skip
 
 
 # Choosing with a uniform
@@ -109,15 +123,21 @@ class Jade:
 
 
 class SuccessHistory:
-    """H pairs (M_F, M_CR) that start at 0.5; an offspring draws a pair, a generation renews one."""
+    """H pairs (M_F, M_CR) that start at 0.5; an offspring draws a pair, a generation renews one.
 
-    def __init__(self, H: int) -> None:
-        self.H = H
+    `options`: the further settings of the engine's rule, by its names.
+    """
+
+    def __init__(self, H: int, **options: Any) -> None:
+        self.H, self.options = H, options
         self.reset()
 
     def reset(self) -> None:
         """As at the start of a run."""
-        self.M_F, self.M_CR = [0.5] * self.H, [0.5] * self.H
+        self.M_F = [self.options.get("F", 0.5)] * self.H
+        self.M_CR = [self.options.get("CR", 0.5)] * self.H
+        if self.options.get("last"):
+            self.M_F[-1] = self.M_CR[-1] = self.options["last"]
         self.turn = 0
 
     @property
@@ -127,12 +147,24 @@ class SuccessHistory:
 
     def learn(self, F: list[tuple[float, float]], CR: list[tuple[float, float]]) -> None:
         """From the (weight, value) of those that improved."""
+        k, c = self.turn, self.options.get("rate", 1.0)
+        if not (F or CR):
+            if self.options.get("idle"):
+                self.M_F[k] = self.M_CR[k] = self.options["idle"]
+            return
+        self.turn = (k + 1) % self.H
+        if self.options.get("last") and k == self.H - 1:
+            return
         if F:
-            self.M_F[self.turn] = lehmer_mean(F)
+            self.M_F[k] = (1 - c) * self.M_F[k] + c * lehmer_mean(F)
         if CR:
-            self.M_CR[self.turn] = mean(CR)
-        if F or CR:
-            self.turn = (self.turn + 1) % self.H
+            if self.options.get("CR_mean") != "Lehmer":
+                new = mean(CR)
+            elif total([w * v for w, v in CR]) == 0 or self.M_CR[k] == -1:
+                new = -1.0  # for good, as all draws around it are cut to 0
+            else:
+                new = lehmer_mean(CR)
+            self.M_CR[k] = (1 - c) * self.M_CR[k] + c * new
 
 
 def mean(weighted: list[tuple[float, float]]) -> float:
@@ -162,11 +194,26 @@ def weights(gains: list[float]) -> list[float]:
     return [g / largest if math.isfinite(g) else 1.0 for g in gains]
 
 
-def sample(rule: Any, of_F: bool, u: float, u_memory: float) -> float:
-    """An offspring's F or CR."""
+def sample(
+    rule: Any, of_F: bool, u: float, u_memory: float, progress: float, success_rate: float
+) -> float:
+    """An offspring's F or CR, at a share of the run and after a share of survivors."""
+    options = getattr(rule, "options", {})
+    if of_F and options.get("phases") == "SPA" and progress <= 0.5:
+        return uniform(0.45, 0.55, u)
     if isinstance(rule, Jade | SuccessHistory):
         location = pick(u_memory, rule.pairs[0 if of_F else 1])
-        return cauchy(location, 0.1, u) if of_F else normal(location, 0.1, u)
+        scale = 0.1 if of_F else options.get("CR_scale", 0.1)
+        value = cauchy(location, scale, u) if of_F else normal(location, scale, u)
+        if options.get("phases") == "jSO":
+            if of_F and progress < 0.6:
+                value = min(value, 0.7)
+            if not of_F and progress < 0.5:
+                value = max(value, 0.7 if progress < 0.25 else 0.6)
+        return value
+    if isinstance(rule, tuple) and rule[0] == "success_rate":
+        _, base, gain, slope, scale = rule
+        return normal(base + gain * math.tanh(slope * success_rate), scale, u)
     if isinstance(rule, tuple):
         name, a, b = rule
         return {"uniform": uniform, "cauchy": cauchy, "normal": normal}[name](a, b, u)
@@ -177,10 +224,12 @@ def sample(rule: Any, of_F: bool, u: float, u_memory: float) -> float:
 
 
 def mutant(
-    strategy: str, F: float, i: Point, best: Point, pbest: Point, arch: Point, r: list[Point]
-) -> Point:
-    """The table of the nine, coordinate by coordinate."""
+    strategy: str, F: float, i: Point, best: Point, pbest: Point, arch: Point, r: list[Point],
+    rank: Point, stored: Point, elite: Point, centre: Point, progress: float,
+) -> Point:  # fmt: skip
+    """The table of strategies, coordinate by coordinate."""
     made = []
+    w = 0.7 if progress < 0.2 else 0.8 if progress < 0.4 else 1.2
     for j in range(len(i)):
         x_i, x_best, x_pbest, x_arch = i[j], best[j], pbest[j], arch[j]
         x_r1, x_r2, x_r3, x_r4, x_r5 = [x[j] for x in r] + [math.nan] * (5 - len(r))
@@ -203,6 +252,18 @@ def mutant(
                 v = x_best + F * (x_r1 - x_r2 + x_r3 - x_r4)
             case "curr-to-best/1":
                 v = x_i + F * (x_best - x_i + x_r1 - x_r2)
+            case "curr-to-best/2":
+                v = x_i + F * (x_best - x_i + x_r1 - x_r2 + x_r3 - x_r4)
+            case "curr-to-pbest-w/1 (archived)":
+                v = x_i + F * (w * (x_pbest - x_i) + x_r1 - x_arch)
+            case "curr-to-pbest/1 (ranked)":
+                v = x_i + F * (x_pbest - x_i + x_r1 - rank[j])
+            case "curr-to-pbest/1 (stored)":
+                v = x_i + F * (x_pbest - x_i + x_r1 - stored[j])
+            case "r-new-to-ptop/n/t":
+                v = x_i + F * (elite[j] - x_i + rank[j] - stored[j])
+            case "rand-to-pbest/1 (scaled)":
+                v = centre[j] + F * (x_r1 - centre[j] + x_pbest - x_r2)
             case _:
                 raise ValueError(strategy)
         made.append(v)
@@ -256,7 +317,19 @@ class ReferenceDE:
         growth: float = 1.0,
         x0: Sequence[Point] = (),
         centre: bool = False,
+        schedule: str = "linear",
+        top: Callable[[float, float], float] | None = None,
+        survival: str = "parent",
+        sorted_CR: bool = False,
+        exponential: float = 0.0,
+        exponential_wraps: bool = True,
+        binomial_CR: str = "drawn",
+        rank_pressure: float = 1.0,
     ) -> None:
+        self.schedule, self.top, self.newest = schedule, top, survival == "newest"
+        self.sorted_CR, self.exponential, self.wraps = sorted_CR, exponential, exponential_wraps
+        self.binomial_CR, self.rank_pressure = binomial_CR, rank_pressure
+        self.ranked = any(strategy in RANKED for strategy, _, _ in pool)
         self.pool, self.low, self.high, self.draw = pool, low, high, draw
         self.new_selector, self.budget = new_selector, budget
         self.top_NP, self.top_drawn, self.boundary = top_NP, top_drawn, boundary
@@ -291,7 +364,9 @@ class ReferenceDE:
         self.f = [math.inf] * NP
         self.NP_start = NP
         self.archive: list[Point] = []
-        self.lost = 0
+        self.archive_f: list[float] = []  # where it is the elite
+        self.lost = self.place = 0
+        self.success_rate = 0.5
         self.latest: int | None = None
         for memory in self.memories:
             memory.reset()
@@ -318,8 +393,16 @@ class ReferenceDE:
 
     def capacity(self) -> int:
         """How many the archive may hold; there is none where no strategy draws from it."""
-        used = any(strategy == "curr-to-pbest/1 (archived)" for strategy, _, _ in self.pool)
-        return round(self.archive_size * self.NP) if used else 0
+        used = any(strategy in ARCHIVED for strategy, _, _ in self.pool)
+        return round(self.archive_size * self.NP) if used or self.newest else 0
+
+    def span(self) -> tuple[int, int]:
+        """Evaluations since the epoch's start, and from it to the end."""
+        limit = self.budget if self.budget is not None else self.horizon
+        assert limit is not None
+        if limit <= self.epoch_start:  # without a budget: past the horizon, another one
+            limit = self.epoch_start + self.horizon
+        return self.evaluations - self.epoch_start, limit - self.epoch_start
 
     def ask(self) -> list[Point]:
         """The points to evaluate: the initial population, or the offspring of a generation."""
@@ -339,43 +422,86 @@ class ReferenceDE:
         """An offspring for each of the first n parents."""
         NP, D = self.NP, len(self.low)
         self.operators = self.choose(n) if len(self.pool) > 1 else [0] * n
-        width = 12 + D + (1 if self.top_drawn else 0) + (D if self.boundary == "resample" else 0)
+        exponential = self.exponential == 1
+        if 0 < self.exponential < 1:
+            exponential = self.draw(1)[0] < self.exponential
+        spent, whole = self.span()
+        progress = spent / whole
+        width = 12 + D + int(self.top_drawn) + int(self.ranked) + int(self.newest)
+        width += D if self.boundary == "resample" else 0
         us = self.draw(n * width)
         rows = [us[i * width : (i + 1) * width] for i in range(n)]
         order = self.ranking()
         x_best = self.X[order[0]]
         if self.best_rule == "latest" and self.latest is not None:
             x_best = self.X[self.latest]
+        x_centre = [(a + b) / 2 for a, b in zip(self.low, self.high, strict=True)]
+        # The random numbers that only some runs take.
+        tops = [row.pop(12 + D) if self.top_drawn else 0.0 for row in rows]
+        u_ranks = [row.pop(12 + D) if self.ranked else 0.0 for row in rows]
+        u_parents = [row.pop(12 + D) if self.newest else 0.0 for row in rows]
+        self.parents = [pick(u, range(NP)) if self.newest else m for m, u in enumerate(u_parents)]
         self.F, self.CR, self.keep, self.repairs = [], [], [], 0
+        for m, row in enumerate(rows):
+            _, F_rule, CR_rule = self.pool[self.operators[m]]
+            state = (row[10], progress, self.success_rate)
+            self.F.append(sample(F_rule, True, row[8], *state))
+            self.CR.append(sample(CR_rule, False, row[9], *state))
+            self.keep.append(row[11])
+        if self.sorted_CR:  # the smallest to the best
+            small_first = sorted(self.CR)
+            by_rank = sorted(range(n), key=lambda m: (self.f[self.parents[m]], m))
+            for CR, m in zip(small_first, by_rank, strict=True):
+                self.CR[m] = CR
         offspring = []
-        for i, row in enumerate(rows):
-            strategy, F_rule, CR_rule = self.pool[self.operators[i]]
-            u_pbest, u_arch, u_j, u_F, u_CR, u_memory, u_keep = row[5:12]
-            crossing, further = row[12 : 12 + D], row[12 + D :]
-            F = sample(F_rule, True, u_F, u_memory)
-            CR = sample(CR_rule, False, u_CR, u_memory)
-            top_NP = self.top_NP
+        for m, row in enumerate(rows):
+            strategy, _, CR_rule = self.pool[self.operators[m]]
+            i, F, CR = self.parents[m], self.F[m], self.CR[m]
+            u_pbest, u_arch, u_j = row[5:8]
+            crossing, resampling = row[12 : 12 + D], row[12 + D :] or [math.nan] * D
+            top_NP = self.top_NP if self.top is None else self.top(progress, self.success_rate)
             if self.top_drawn:
-                top_NP = uniform(2 / NP, self.top_NP, further.pop(0))
-            resampling = further or [math.nan] * D
+                top_NP = uniform(2 / NP, top_NP, tops[m])
+            few = max(2, round(top_NP * NP))
             x_i = self.X[i]
-            x_pbest = self.X[pick(u_pbest, order[: max(2, round(top_NP * NP))])]
+            x_pbest = self.X[pick(u_pbest, order[:few])]
             x_arch = pick(u_arch, self.X[:i] + self.X[i + 1 :] + self.archive)
-            r = [self.X[k] for k in distinct(row[: DRAWN[strategy]], i, NP)]
-            v = mutant(strategy, F, x_i, x_best, x_pbest, x_arch, r)
+            drawn = distinct(row[: DRAWN[strategy]], i, NP)
+            r = [self.X[k] for k in drawn]
+            # A rank with chance exp(-λk/NP); whoever takes part already is passed over.
+            p = self.rank_pressure
+            k = int(-math.log1p(u_ranks[m] * math.expm1(-p)) * (NP / p))
+            k = min(k, NP - 1)
+            while NP > 2 and order[k] in (i, drawn[0]):
+                k = (k + 1) % NP
+            x_rank = self.X[order[k]]
+            x_stored = pick(u_arch, self.archive) if self.archive else x_rank
+            x_elite = pick(u_pbest, self.archive[:few]) if self.archive else x_pbest
+            v = mutant(
+                strategy, F, x_i, x_best, x_pbest, x_arch, r, x_rank, x_stored, x_elite, x_centre,
+                progress,
+            )  # fmt: skip
+            if self.binomial_CR == "rising" and not exponential:
+                CR = max(0.0, 2 * progress - 1)
             j_rand = pick(u_j, range(D))
+            if exponential:
+                run = 1
+                while run < (D if self.wraps else D - j_rand) and crossing[run] < CR:
+                    run += 1
+                taken = [(j_rand + k) % D for k in range(run)]
+            else:
+                taken = [j for j in range(D) if crossing[j] < CR or j == j_rand]
             made, repaired = [], False
             for j in range(D):
-                if crossing[j] < CR or j == j_rand:
+                if j in taken:
                     low, high = self.low[j], self.high[j]
                     made.append(repair(self.boundary, v[j], low, high, x_i[j], resampling[j]))
                     repaired = repaired or not low <= v[j] <= high
                 else:
                     made.append(x_i[j])
             offspring.append(made)
-            self.F.append(F)
-            self.CR.append(CR)
-            self.keep.append(u_keep)
+            if getattr(CR_rule, "options", {}).get("learns") == "taken":
+                self.CR[m] = len(taken) / D
             self.repairs += repaired and self.boundary != "none"
         return offspring
 
@@ -387,14 +513,24 @@ class ReferenceDE:
                 self.f[i] = u if math.isfinite(u) else math.inf
             self.evaluated = True
             self.note(values)
+            if self.newest:
+                self.keep_best(list(zip(self.f, self.X, strict=True)))
             return
         self.generation += 1
         self.learn(values)
-        for i, u in enumerate(values):
+        survivors = []
+        for m, u in enumerate(values):
+            i = self.parents[m]
             if math.isfinite(u) and u <= self.f[i]:
-                if u < self.f[i]:
-                    self.keep_loser(self.X[i], self.keep[i])
-                self.X[i], self.f[i] = self.asked[i], u
+                survivors.append((u, self.asked[m]))
+                if self.newest:
+                    i, self.place = self.place, (self.place + 1) % self.NP
+                elif u < self.f[i]:
+                    self.keep_loser(self.X[i], self.keep[m])
+                self.X[i], self.f[i] = self.asked[m], u
+        self.success_rate = len(survivors) / len(values)
+        if self.newest:
+            self.keep_best(survivors)
         finite = [u for u in values if math.isfinite(u)]
         if finite:  # else no offspring was the best, and the position stays
             self.latest = list(values).index(min(finite))
@@ -403,8 +539,9 @@ class ReferenceDE:
 
     def learn(self, values: Sequence[float]) -> None:
         """The adaptive rules, from the offspring that improved on their parents."""
-        improved = [i for i, u in enumerate(values) if math.isfinite(u) and u < self.f[i]]
-        w = weights([self.f[i] - values[i] for i in improved])
+        f = [self.f[i] for i in self.parents]
+        improved = [m for m, u in enumerate(values) if math.isfinite(u) and u < f[m]]
+        w = weights([f[m] - values[m] for m in improved])
         for memory in self.memories:
             of_F, of_CR = [], []
             for weight, i in zip(w, improved, strict=True):
@@ -414,6 +551,12 @@ class ReferenceDE:
                 if CR_rule is memory:
                     of_CR.append((weight, self.CR[i]))
             memory.learn(of_F, of_CR)
+
+    def keep_best(self, found: list[tuple[float, Point]]) -> None:
+        """The archive as the best points found; of equals the earlier one comes first."""
+        known = [*zip(self.archive_f, self.archive, strict=True), *found]
+        known = sorted(known, key=lambda one: one[0])[: self.capacity()]
+        self.archive_f, self.archive = [f for f, _ in known], [x for _, x in known]
 
     def keep_loser(self, parent: Point, u: float) -> None:
         """A parent that lost enters the archive."""
@@ -447,12 +590,12 @@ class ReferenceDE:
         if self.NP_end is None:
             return
         end = min(self.NP_end, self.NP_start)
-        spent = self.evaluations - self.epoch_start
-        limit = self.budget if self.budget is not None else self.horizon
-        assert limit is not None
-        if limit <= self.epoch_start:  # without a budget: past the horizon, another one
-            limit = self.epoch_start + self.horizon
-        NP = round(self.NP_start + (end - self.NP_start) * spent / (limit - self.epoch_start))
+        spent, whole = self.span()
+        if self.schedule == "linear":
+            NP = round(self.NP_start + (end - self.NP_start) * spent / whole)
+        else:
+            t = min(1.0, spent / whole)
+            NP = round(self.NP_start + (end - self.NP_start) * t ** (1 - t))
         NP = max(end, NP)
         if NP >= self.NP:
             return
@@ -460,6 +603,10 @@ class ReferenceDE:
         self.latest = stay.index(self.latest) if self.latest in stay else None
         self.X = [self.X[i] for i in stay]
         self.f = [self.f[i] for i in stay]
+        if self.newest:
+            self.place %= NP
+            self.keep_best([])
+            return
         for u in self.draw(max(0, len(self.archive) - self.capacity())):
             gap = pick(u, range(len(self.archive)))
             last = self.archive.pop()

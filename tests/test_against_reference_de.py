@@ -18,10 +18,11 @@ from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de import rules
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.optimizer import DifferentialEvolution, SingleOperator
-from uaos.optimizers.de.settings import Settings, linear, stagnation
+from uaos.optimizers.de.settings import Settings, stagnation
 from uaos.selection.method import Method
 
-NINE = tuple(DRAWN)
+ALL = tuple(DRAWN)
+NINE = ALL[:9]
 ARCHIVED = "curr-to-pbest/1 (archived)"
 BOUNDARIES = ("none", "clip", "reflect", "midpoint", "resample")
 LOW, HIGH = [-5.0, -1.0, 0.0, 2.0], [5.0, 1.0, 3.0, 2.5]
@@ -96,12 +97,12 @@ def failing_until(fun, first):
 def rule_of_engine(rule, known):
     """A rule of the reference as one of the engine; the same object for the same object."""
     if isinstance(rule, tuple):
-        name, a, b = rule
-        return rules.RULES[name](a, b)
+        name, *numbers = rule
+        return rules.RULES[name](*numbers)
     if isinstance(rule, Jade):
         return known.setdefault(id(rule), rules.Jade(rule.c))
     if isinstance(rule, SuccessHistory):
-        return known.setdefault(id(rule), rules.SuccessHistory(rule.H))
+        return known.setdefault(id(rule), rules.SuccessHistory(rule.H, **rule.options))
     return rule
 
 
@@ -109,11 +110,14 @@ def follow(
     pool, fun=valley, *, generations=25, NP=12, seed=3, extreme=False, budget=None, horizon=None,
     top_NP=0.05, top_drawn=False, boundary="midpoint", best_rule="population", archive="recent",
     archive_size=1.0, NP_end=None, restart=None, x0=(), centre=False, box=(LOW, HIGH),
+    schedule="linear", top=None, **further,
 ):  # fmt: skip
     """Run engine and reference, and require that they are equal at every step.
 
-    Returns the engine, the reference and what happened on the way.
+    `top` is top_NP as text and as a function of progress and success rate; `further` are settings
+    of the same name in both. Returns the engine, the reference and what happened on the way.
     """
+    horizon = horizon or 40_000
 
     def source():
         rng = np.random.default_rng(seed)
@@ -136,17 +140,19 @@ def follow(
         pool, low, high, NP, lambda n: numbers.random(n).tolist(), new_selector=new_selector,
         budget=budget, top_NP=top_NP, top_drawn=top_drawn, boundary=boundary, best_rule=best_rule,
         archive=archive, archive_size=archive_size, NP_end=NP_end, horizon=horizon,
-        x0=x0, centre=centre, **(restart or {"patience": None}),
+        x0=x0, centre=centre, schedule=schedule, top=top and top[1], **further,
+        **(restart or {"patience": None}),
     )  # fmt: skip
     members = [
         Operator(name, rule_of_engine(F, known), rule_of_engine(CR, known)) for name, F, CR in pool
     ]
     settings = Settings(
-        pool=members, NP=NP, top_NP=f"U(2/NP,{top_NP})" if top_drawn else top_NP,
+        pool=members, NP=NP,
+        top_NP=top[0] if top else f"U(2/NP,{top_NP})" if top_drawn else top_NP,
         boundary=boundary, best_rule=best_rule, archive=archive, archive_size=archive_size,
         centre=centre,
-        schedule=None if NP_end is None else linear(NP_end),
-        restart=None if restart is None else stagnation(**restart),
+        schedule=None if NP_end is None else {"rule": schedule, "NP_end": NP_end},
+        restart=None if restart is None else stagnation(**restart), **further,
     )  # fmt: skip
 
     class Stubbed(DifferentialEvolution):
@@ -188,7 +194,7 @@ def follow(
             assert fast._F.tolist() == slow.F
             assert fast._CR.tolist() == slow.CR
             seen["repairs"] += slow.repairs
-            parents = slow.f[: len(found)]
+            parents = [slow.f[i] for i in slow.parents]
         values = [fun(x, slow.evaluations + t) for t, x in enumerate(found.tolist())]
         fast.tell(values)
         slow.tell(values)
@@ -246,13 +252,13 @@ def all_nine(F=0.8, CR=0.6):
 
 
 @pytest.mark.parametrize("extreme", [False, True])
-@pytest.mark.parametrize("name", NINE)
+@pytest.mark.parametrize("name", ALL)
 def test_a_strategy_alone_agrees(name, extreme):
     """Its mutants and its crossover, with random numbers of all sizes and at the ends."""
     follow([(name, 0.7, 0.5)], NP=8, extreme=extreme)
 
 
-@pytest.mark.parametrize("name", NINE)
+@pytest.mark.parametrize("name", ALL)
 def test_a_strategy_agrees_at_its_smallest_population(name):
     """Every parent but i is drawn."""
     follow([(name, 0.7, 0.5)], NP=max(4, DRAWN[name] + 1))
@@ -615,6 +621,88 @@ def test_patience_counts_generations_where_every_evaluation_fails(patience):
         all_nine(), lambda x, t: math.nan, restart={"patience": patience}, generations=12
     )
     assert seen["restarted"][0] == patience + 1
+
+
+# What the recipes of competitions need
+
+
+@pytest.mark.parametrize("fun", [valley, terraces, failing(valley, 3)])
+@pytest.mark.parametrize("NP_end", [None, 5])
+def test_the_newest_replacing_the_oldest_agrees(fun, NP_end):
+    """Parents at random, places in turn, the best points found in the archive."""
+    history = SuccessHistory(5, CR=1.0, rate=0.5, CR_mean="Lehmer", CR_scale=0.05, learns="taken")
+    _, slow, _ = follow(
+        [("r-new-to-ptop/n/t", ("success_rate", 0.4, 0.25, 5.0, 0.02), history)], fun,
+        NP=16, NP_end=NP_end, budget=700, generations=1000, survival="newest", rank_pressure=3.0,
+        boundary="resample", top=("0.7 exp(-7 S)", lambda t, S: 0.7 * math.exp(-7 * S)),
+    )  # fmt: skip
+    assert slow.archive_f == sorted(slow.archive_f)
+    assert slow.done
+
+
+def test_every_strategy_agrees_where_the_newest_replace_the_oldest():
+    """With operators of one memory, restarts and a falling population."""
+    rule = SuccessHistory(3)
+    _, _, seen = follow(
+        [(name, rule, rule) for name in ALL], terraces, NP=20, NP_end=6, survival="newest",
+        restart={"patience": 6}, budget=900, generations=1000, best_rule="latest", centre=True,
+    )  # fmt: skip
+    assert seen["restarted"]
+
+
+@pytest.mark.parametrize("extreme", [False, True])
+@pytest.mark.parametrize("wraps", [False, True])
+@pytest.mark.parametrize("exponential", [0.5, 1.0])
+def test_exponential_crossover_agrees(exponential, wraps, extreme):
+    """In all or some generations, past the last coordinate or up to it."""
+    follow(
+        all_nine(CR=("uniform", 0.3, 1.0)), exponential=exponential, exponential_wraps=wraps,
+        extreme=extreme, binomial_CR="rising", budget=400,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("fun", [valley, terraces])
+def test_sorted_crossover_rates_agree(fun):
+    """The smallest CR goes to the best parent, also where fitness is equal."""
+    follow([*all_nine(CR=("uniform", 0.0, 1.0)), *shared_by_operators()], fun, sorted_CR=True)
+
+
+@pytest.mark.parametrize("pressure", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("archive_size", [0.0, 1.5])
+def test_parents_by_rank_agree(archive_size, pressure):
+    """Whoever takes part already is passed over; an empty archive gives way to ranks."""
+    follow(
+        [(name, 0.6, 0.9) for name in ALL if name.endswith(("(ranked)", "(stored)"))], NP=7,
+        archive_size=archive_size, rank_pressure=pressure, extreme=pressure == 1, top_drawn=True,
+    )  # fmt: skip
+
+
+HISTORIES = {
+    "jSO": {"F": 0.3, "CR": 0.8, "rate": 0.5, "CR_mean": "Lehmer", "last": 0.9, "phases": "jSO"},
+    "SPA": {"CR_mean": "Lehmer", "phases": "SPA"},
+    "idle": {"F": 0.2, "CR": 0.2, "idle": 0.5},
+    "taken": {"learns": "taken", "CR_scale": 0.3},
+}
+
+
+@pytest.mark.parametrize("extreme", [False, True])
+@pytest.mark.parametrize("name", HISTORIES)
+def test_the_successors_of_success_history_agree(name, extreme):
+    """Start, rate, means, limits by the share of the run that is over."""
+    rule = SuccessHistory(3, **HISTORIES[name])
+    pool = [("curr-to-pbest-w/1 (archived)", rule, rule), ("rand/1", 0.5, rule)]
+    top = ("0.25 to 0.125", lambda t, S: 0.25 + (0.125 - 0.25) * min(1.0, t))
+    for fun in (valley, terraces):
+        follow(pool, fun, budget=600, generations=1000, top=top, NP=16, extreme=extreme)
+
+
+@pytest.mark.parametrize("budget", [333, 900])
+def test_a_nonlinear_schedule_agrees(budget):
+    """t^(1-t) of the way, t the share of the budget."""
+    follow(
+        [(ARCHIVED, 0.5, 0.9)], NP=30, NP_end=4, budget=budget, schedule="nonlinear",
+        generations=1000,
+    )  # fmt: skip
 
 
 # Everything at once

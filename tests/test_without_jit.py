@@ -7,10 +7,13 @@ import sys
 
 import pytest
 
+from uaos.optimizers.winners import recipes
+
 SCRIPT = """
 import json, sys
 import numba, numpy as np
 from uaos.minimize import minimize
+from uaos.optimizers.winners import recipes
 
 def fun(x):
     if x[0] > 4.0:
@@ -21,7 +24,7 @@ def bits(array):
     return [float(v).hex() for v in np.ravel(array)]
 
 report = {"interpreted": bool(numba.config.DISABLE_JIT)}
-for method in ("mix", "U-AOS-FW"):
+for method in ("mix", "U-AOS-FW", *recipes()):
     steps = []
     result = minimize(
         fun, [(-5.0, 5.0)] * 5, method=method, budget=310, popsize=20, seed=11,
@@ -70,7 +73,7 @@ def test_one_run_is_compiled_and_the_other_is_not(reports):
     assert [report["interpreted"] for report in reports] == [False, True]
 
 
-@pytest.mark.parametrize("method", ["mix", "U-AOS-FW"])
+@pytest.mark.parametrize("method", ["mix", "U-AOS-FW", *recipes()])
 def test_the_run_is_the_same_to_the_last_bit(reports, method):
     """Result, history, and the state after every generation."""
     compiled, interpreted = (report[method] for report in reports)

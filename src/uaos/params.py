@@ -167,6 +167,7 @@ def real(
     open_high: bool = False,
     log: bool = False,
     bound: str = "",
+    tuned: bool = True,
     symbol: str = "",
     doc: str = "",
     unit: str = "",
@@ -180,7 +181,8 @@ def real(
     return _field(
         Real(
             default=default, low=low, high=high, hard_low=hard_low, hard_high=hard_high,
-            open_high=open_high, log=log, bound=bound, symbol=symbol, doc=doc, unit=unit,
+            open_high=open_high, log=log, bound=bound, tuned=tuned, symbol=symbol, doc=doc,
+            unit=unit,
         )
     )  # fmt: skip
 

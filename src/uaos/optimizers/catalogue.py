@@ -1,10 +1,11 @@
 """The catalogue: methods of the literature, tuned configurations and baselines, as data.
 
-Four groups, in the order of :func:`methods`: the 27 methods that the framework's paper found in
+Five groups, in the order of :func:`methods`: the 27 methods that the framework's paper found in
 the literature (`method`), the five configurations tuned there and one inferred from its results
 (`tuned`), the configurations to compare with (`baseline`: uniform choice, JADE, SHADE, R-SHADE,
 L-SHADE, each strategy alone, and `mix`, the recommended differential evolution, also with uniform
-choice from its pool), and algorithms of the literature with their own pool, F and CR (`original`).
+choice from its pool), algorithms of the literature with their own pool, F and CR (`original`), and
+those that won competitions (`winner`, from `winners`).
 """
 
 import inspect
@@ -21,6 +22,7 @@ from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import Cauchy, Jade, SuccessHistory, Uniform
 from uaos.optimizers.de.settings import Linear, Settings, Stagnation
 from uaos.optimizers.de.strategies import POOLS
+from uaos.optimizers.winners import recipes
 from uaos.selection import bibliography as bib
 from uaos.selection.catalogue import literature
 from uaos.selection.method import Method
@@ -207,7 +209,9 @@ def _originals() -> list[Configuration]:
 
 @cache
 def _of_this_package() -> dict[str, Configuration]:
-    return {c.name: c for c in (*_literature(), *_tuned(), *_baselines(), *_originals())}
+    winners = [recipe.configuration for recipe in recipes().values()]
+    groups = (_literature(), _tuned(), _baselines(), _originals(), winners)
+    return {entry.name: entry for group in groups for entry in group}
 
 
 def _optimizers() -> dict[str, Configuration]:
@@ -224,7 +228,7 @@ def _optimizers() -> dict[str, Configuration]:
 
 
 def methods() -> Mapping[str, Configuration]:
-    """The catalogue by name: methods, tuned configurations, baselines, registered optimizers."""
+    """The catalogue by name: methods, tuned, baselines, winners, registered optimizers."""
     return MappingProxyType({**_of_this_package(), **_optimizers()})
 
 

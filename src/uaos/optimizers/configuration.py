@@ -40,7 +40,7 @@ class Configuration:
     kind : str
         "method" for a method of the literature (its settings are the defaults), "tuned",
         "baseline", "original" for an algorithm of the literature with its own settings,
-        "optimizer", or "custom" for a user's.
+        "winner" of a competition, "optimizer", or "custom" for a user's.
     tuning : mapping
         How the configuration was found by a tuner (training set, seed, budget, versions); it does
         not change what is run.

@@ -177,3 +177,15 @@ TANABE_2015 = Publication(
     "Tuning differential evolution for cheap, medium, and expensive computational budgets",
     "IEEE Congress on Evolutionary Computation",
 )
+BREST_2017 = Publication(
+    "Brest, J.; Maučec, M. S.; Bošković, B.",
+    2017,
+    "Single objective real-parameter optimization: algorithm jSO",
+    "IEEE Congress on Evolutionary Computation, 1311–1318",
+)
+STANOVOV_2024 = Publication(
+    "Stanovov, V.; Semenkin, E.",
+    2024,
+    "Success rate-based adaptive differential evolution L-SRTDE for CEC 2024 competition",
+    "IEEE Congress on Evolutionary Computation",
+)

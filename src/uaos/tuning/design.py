@@ -189,7 +189,7 @@ class Design:
         given: dict[str, Value] = {name: getattr(settings, name) for name in _POLICIES}
         given["NP"] = settings.population_size(self.dimension, None)
         top = settings.top_NP
-        given["top_NP"] = settings.top if isinstance(top, str) else top
+        given["top_NP"] = settings.top() if isinstance(top, str) else top
         for role in ("F", "CR"):
             rule = getattr(settings, role)
             given[f"{role}_rule"] = rule.rule

@@ -130,6 +130,52 @@ def test_offspring_stay_in_the_box_and_repairs_are_counted(boundary):
     assert one.history.repairs.sum() > 0
 
 
+def crossed(kind, CR, cross, start, basis=()):
+    """The child of the mutant (10, 20, 30, 40) and the parent 0, and how many it took of it."""
+    mutant, child = np.array([10.0, 20.0, 30.0, 40.0]), np.empty(4)
+    axes = np.array(basis, dtype=float).reshape(-1, 4)
+    taken = kernels.cross_over(
+        mutant, np.zeros(4), CR, start, np.array(cross), kind, axes, np.empty(4), child
+    )
+    return child.tolist(), taken
+
+
+def test_exponential_crossover_worked_by_hand():
+    # From coordinate 2 on: 2, then .1 and .4 < .5 take 3 and 0, .9 ends it.
+    assert crossed(layout.EXPONENTIAL, 0.5, [0, 0.1, 0.4, 0.9], 2) == ([10, 0, 30, 40], 3)
+    # Cut at the last coordinate.
+    assert crossed(layout.CUT, 0.5, [0, 0.1, 0.4, 0.9], 2) == ([0, 0, 30, 40], 2)
+    assert crossed(layout.EXPONENTIAL, 1.0, [0, 0, 0, 0], 2) == ([10, 20, 30, 40], 4)
+    assert crossed(layout.CUT, 0.0, [0, 0, 0, 0], 3) == ([0, 0, 0, 40], 1)
+
+
+def test_crossover_along_eigenvectors_worked_by_hand():
+    # Axes (e1 + e2)/√2, (e1 - e2)/√2, e3, e4. Taken: the first (.1 < .5) and the last (start).
+    h = math.sqrt(0.5)
+    axes = [[h, h, 0, 0], [h, -h, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    child, taken = crossed(layout.BINOMIAL, 0.5, [0.1, 0.9, 0.9, 0.9], 3, axes)
+    # (10 + 20)/√2 along (1, 1)/√2 is 15 in both.
+    assert child == pytest.approx([15, 15, 0, 40])
+    assert taken == 2
+    everything, _ = crossed(layout.BINOMIAL, 1.0, [0, 0, 0, 0], 0, axes)
+    assert everything == pytest.approx([10, 20, 30, 40])
+
+
+def test_eigenvector_crossover_finds_the_axes_of_a_rotated_ridge():
+    """With one coordinate from the mutant, only rotated axes follow a diagonal ridge."""
+
+    def ridge(X):
+        return 1e6 * (X[:, 0] - X[:, 1]) ** 2 + (X[:, 0] + X[:, 1] - 2) ** 2
+
+    found = {}
+    for eigen in (0.0, 1.0):
+        one = engine(pool=["rand/1"], NP=20, F=0.6, CR=0.0, eigen=eigen, budget=4000, D=2)
+        while not one.done:
+            one.tell(ridge(one.ask()))
+        found[eigen] = one.best_fitness
+    assert found[1.0] < 1e-8 < 1e-3 < found[0.0]
+
+
 def told(fitness, values, **settings):
     """An engine of four after a generation with the given parents' and offspring's fitness."""
     one = engine(NP=4, pool=["curr-to-pbest/1 (archived)"], **settings)

@@ -200,7 +200,7 @@ def test_a_configuration_brings_its_settings_and_arguments_win():
     two = DifferentialEvolution(
         BOX, method="U-AOS-FW", boundary="clip", popsize=50, F=0.9, CR=0.2, top_NP=0.3, centre=False
     )
-    assert (two.settings.boundary, two.settings.NP, two.settings.top) == ("clip", 50, 0.3)
+    assert (two.settings.boundary, two.settings.NP, two.settings.top_NP) == ("clip", 50, 0.3)
     assert two.settings.best_rule == "latest"
     assert DifferentialEvolution(BOX).settings.boundary == "midpoint"
     assert DifferentialEvolution(BOX, method=Method()).settings.boundary == "midpoint"

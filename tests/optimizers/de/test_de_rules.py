@@ -17,9 +17,9 @@ def learnt(rule, fitness, values, F, CR, memory=None):
     """The rule's memory after a generation in which it made every offspring."""
     settings = Settings(pool=(Operator("rand/1", rule, rule),))
     pool = Pool(settings)
-    memory = memory or RuleMemory(pool.rules)
+    memory = memory or RuleMemory(pool.rules, 3)
     kernels.learn(
-        memory.means, memory.lengths, memory.rates, memory.turns, pool.table,
+        memory.means, memory.lengths, memory.numbers, memory.turns, pool.table,
         np.zeros(len(F), np.int64), np.array(fitness), np.array(values), np.array(F), np.array(CR),
     )  # fmt: skip
     return memory

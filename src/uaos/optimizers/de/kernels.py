@@ -21,9 +21,6 @@ Array = np.ndarray[Any, Any]
 
 # F and CR: inverse distribution functions, so that each value takes exactly one uniform.
 
-# The scale of the distributions around an adaptive rule's location (JADE, SHADE).
-SCALE = 0.1
-
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def cauchy(loc: float, scale: float, u: float) -> float:
@@ -104,6 +101,7 @@ def draw(
     u_memory: float,
     means: Array,
     lengths: Array,
+    numbers: Array,
 ) -> float:
     """One value of the rule (kind, a, b), or of the adaptive rule whose memory is `row`."""
     if kind == at.UNIFORM:
@@ -113,16 +111,51 @@ def draw(
     if kind == at.NORMAL:
         return normal(a, b, u)
     k = int(u_memory * lengths[row])
+    loc = means[row, half, k]
     if half == at.OF_F:
-        return cauchy(means[row, half, k], SCALE, u)
-    return normal(means[row, half, k], SCALE, u)
+        most: float = numbers[row, at.F_MOST]
+        return min(cauchy(loc, numbers[row, at.SCALE_F], u), most)
+    least: float = numbers[row, at.CR_LEAST]
+    return max(normal(loc, numbers[row, at.SCALE_CR], u), least)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def draw_parameters(
+    operators: Array,
+    table: Array,
+    means: Array,
+    lengths: Array,
+    numbers: Array,
+    uniforms: Array,
+    F_used: Array,
+    CR_used: Array,
+) -> None:
+    """Write F and CR of each offspring, by the rules of its operator."""
+    for i in range(operators.shape[0]):
+        op = operators[i]
+        row = uniforms[i]
+        # The call is for sampled rules only: constants are the common case, and it is not free.
+        F, kind = table[op, at.F_A], int(table[op, at.F_KIND])
+        if kind > at.CONSTANT:
+            F = draw(
+                kind, F, table[op, at.F_B], int(table[op, at.F_ROW]), at.OF_F,
+                row[at.F], row[at.MEMORY], means, lengths, numbers,
+            )  # fmt: skip
+        CR, kind = table[op, at.CR_A], int(table[op, at.CR_KIND])
+        if kind > at.CONSTANT:
+            CR = draw(
+                kind, CR, table[op, at.CR_B], int(table[op, at.CR_ROW]), at.OF_CR,
+                row[at.CR], row[at.MEMORY], means, lengths, numbers,
+            )  # fmt: skip
+        F_used[i] = F
+        CR_used[i] = CR
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def learn(
     means: Array,
     lengths: Array,
-    rates: Array,
+    numbers: Array,
     turns: Array,
     table: Array,
     operators: Array,
@@ -133,8 +166,8 @@ def learn(
 ) -> None:
     """Update the adaptive rules from the offspring that improved; call before survival.
 
-    `jade` (rate c > 0):  mu_F <- (1-c) mu_F + c ΣF²/ΣF,  mu_CR <- (1-c) mu_CR + c mean CR.
-    `success_history` (rate 0): the pair in turn becomes ΣwF²/ΣwF and ΣwCR/Σw, w = f - u.
+    The pair in turn moves by its rate c towards the mean of F, ΣwF²/ΣwF, and of CR, ΣwCR/Σw or
+    ΣwCR²/ΣwCR. `jade` has w = 1, `success_history` w = f - u.
     An improvement that is not finite (the parent had failed) weighs as much as the largest that is;
     weights are taken relative to that one, so that no sum overflows.
     """
@@ -146,8 +179,8 @@ def learn(
             if np.isfinite(gain) and gain > largest:
                 largest = gain
     for row in range(lengths.shape[0]):
-        weighted = rates[row] == 0.0
-        F_1 = F_2 = CR_1 = F_w = CR_w = 0.0
+        weighted = numbers[row, at.WEIGHTED] > 0.0
+        F_1 = F_2 = CR_1 = CR_2 = F_w = CR_w = 0.0
         for i in range(n):
             if not (np.isfinite(values[i]) and values[i] < fitness[i]):
                 continue
@@ -164,20 +197,33 @@ def learn(
             if table[op, at.CR_ROW] == row:
                 CR_w += w
                 CR_1 += w * CR_used[i]
+                CR_2 += w * CR_used[i] * CR_used[i]
         k = turns[row]
-        c = 1.0 if weighted else rates[row]
+        if not (F_w > 0.0 or CR_w > 0.0):
+            if numbers[row, at.IDLE] > 0.0:
+                means[row, at.OF_F, k] = means[row, at.OF_CR, k] = numbers[row, at.IDLE]
+            continue
+        turns[row] = (k + 1) % lengths[row]
+        if numbers[row, at.LAST] > 0.0 and k == lengths[row] - 1:
+            continue  # that pair is fixed
+        c = numbers[row, at.RATE]
         if F_1 > 0.0:
             means[row, at.OF_F, k] = (1.0 - c) * means[row, at.OF_F, k] + c * (F_2 / F_1)
         if CR_w > 0.0:
-            means[row, at.OF_CR, k] = (1.0 - c) * means[row, at.OF_CR, k] + c * (CR_1 / CR_w)
-        if F_w > 0.0 or CR_w > 0.0:
-            turns[row] = (k + 1) % lengths[row]
+            mean = CR_1 / CR_w
+            if numbers[row, at.LEHMER] > 0.0:
+                # With all CR = 0 the pair ends there: at a location whose draws are all cut to 0.
+                ended = CR_1 == 0.0 or means[row, at.OF_CR, k] == -1.0
+                mean = -1.0 if ended else CR_2 / CR_1
+            means[row, at.OF_CR, k] = (1.0 - c) * means[row, at.OF_CR, k] + c * mean
 
 
 # Offspring and survival
 
 # Who can stand in a formula, by the place in `cast` that `propose` puts it in (`strategies.CAST`).
 _I, _BEST, _PBEST, _ARCH, _R1 = range(5)
+_RANK, _STORED, _ELITE, _CENTRE, _CAST = range(9, 14)
+_WEIGHTED = 7  # the column of the role table
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -219,6 +265,56 @@ def repaired(v: float, low: float, high: float, parent: float, u: float, boundar
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def cross_over(
+    mutant: Array,
+    parent: Array,
+    CR: float,
+    start: int,
+    cross: Array,
+    kind: int,
+    basis: Array,
+    change: Array,
+    child: Array,
+) -> int:
+    """Exponential crossover, or any in rotated coordinates; return how many the mutant gave.
+
+    Exponential: from coordinate `start` on the mutant's, each further one with chance CR until the
+    first that fails; from the last it goes on with the first, unless `kind` is CUT. With axes
+    (the rows b_j of `basis`) the child is  x + Σ_taken b_j (b_j · (v - x)).
+    """
+    D = len(parent)
+    if kind == at.BINOMIAL:
+        for j in range(D):
+            change[j] = 1.0 if cross[j] < CR else 0.0
+        change[start] = 1.0
+    else:
+        change[:] = 0.0
+        change[start] = 1.0
+        last = D - start if kind == at.CUT else D
+        for m in range(1, last):
+            if not cross[m] < CR:
+                break
+            change[(start + m) % D] = 1.0
+    taken = 0
+    for j in range(D):
+        taken += int(change[j] > 0.0)
+    if len(basis) == 0:
+        for j in range(D):
+            child[j] = mutant[j] if change[j] > 0.0 else parent[j]
+        return taken
+    for j in range(D):
+        child[j] = parent[j]
+    for j in range(D):
+        if change[j] > 0.0:
+            along = 0.0
+            for k in range(D):
+                along += basis[j, k] * (mutant[k] - parent[k])
+            for k in range(D):
+                child[k] += along * basis[j, k]
+    return taken
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def propose(
     rows: Array,
     NP: int,
@@ -226,71 +322,79 @@ def propose(
     archived: int,
     order: Array,
     best: int,
+    parents: Array,
     operators: Array,
     table: Array,
     role_table: Array,
-    means: Array,
-    lengths: Array,
     uniforms: Array,
+    ranks: Array,
     top: float,
     top_drawn: bool,
+    weight: float,
+    crossover: int,
+    basis: Array,
     low: Array,
     high: Array,
     boundary: int,
     offspring: Array,
     F_used: Array,
+    CR: Array,
     CR_used: Array,
 ) -> int:
-    """Make the offspring of parents 0..n-1 and note their F and CR; return how many were repaired.
+    """Make an offspring of each of `parents`, with its F and CR; return how many were repaired.
 
     Every strategy is  base + F (p1 - m1 [+ p2 - m2 [+ p3 - m3]]); `role_table` has them by code. A
     table and not a chain of branches, since the strategy of the next offspring cannot be predicted,
     and mispredicted branches were what this took most of its time for. Rows of operators without a
-    strategy are left as they are.
+    strategy are left as they are. `ranks` has the places in `order` of x_rank, where it is used.
+    `CR_used` becomes the share of coordinates taken where the operator's rule learns from that.
     """
     n, D = offspring.shape
     used = np.empty(6, np.int64)
-    cast = np.empty(9, np.int64)
+    cast = np.empty(_CAST, np.int64)
     # More indices than a strategy needs do no harm, and the loop always has the same length.
     count = min(5, NP - 1)
     cast[_BEST] = best
-    best_few = min(NP, max(2, int(np.rint(top * NP))))
+    cast[_CENTRE] = rows.shape[0] - 1
+    few_of_run = min(NP, max(2, int(np.rint(top * NP))))
     step = np.empty(D)
+    change = np.empty(D)
+    plain = crossover == at.BINOMIAL and len(basis) == 0
     top_column = at.CROSS + D
-    resample_column = top_column + int(top_drawn)
+    resample_column = uniforms.shape[1] - D
     repairs = 0
-    for i in range(n):
-        op = operators[i]
+    for m in range(n):
+        op = operators[m]
         code = int(table[op, at.STRATEGY])
         if code == at.OWN:
             continue
-        row = uniforms[i]
-        # The call is for sampled rules only: constants are the common case, and it is not free.
-        F, kind = table[op, at.F_A], int(table[op, at.F_KIND])
-        if kind != at.CONSTANT:
-            F = draw(
-                kind, F, table[op, at.F_B], int(table[op, at.F_ROW]), at.OF_F,
-                row[at.F], row[at.MEMORY], means, lengths,
-            )  # fmt: skip
-        CR, kind = table[op, at.CR_A], int(table[op, at.CR_KIND])
-        if kind != at.CONSTANT:
-            CR = draw(
-                kind, CR, table[op, at.CR_B], int(table[op, at.CR_ROW]), at.OF_CR,
-                row[at.CR], row[at.MEMORY], means, lengths,
-            )  # fmt: skip
-        F_used[i] = F
-        CR_used[i] = CR
+        i = parents[m]
+        row = uniforms[m]
+        F = F_used[m]
 
         # Who takes part.
         cast[_I] = i
         distinct(i, NP, row, count, used, cast[_R1:])
+        best_few = few_of_run
         if top_drawn:
             p = 2.0 / NP + row[top_column] * (top - 2.0 / NP)
             best_few = min(NP, max(2, int(np.rint(p * NP))))
+        if table[op, at.TOP] > 0.0:
+            best_few = min(NP, max(2, int(np.rint(table[op, at.TOP] * NP))))
         cast[_PBEST] = order[int(row[at.PBEST] * best_few)]
         a = int(row[at.ARCHIVE] * (NP - 1 + archived))
         a += int(a >= i)
         cast[_ARCH] = a + int(a >= NP) * (offset - NP)
+        if len(ranks) > 0:
+            k = ranks[m]
+            while NP > 2 and (order[k] == i or order[k] == cast[_R1]):
+                k = (k + 1) % NP
+            cast[_RANK] = order[k]
+            cast[_STORED] = cast[_RANK]
+            cast[_ELITE] = cast[_PBEST]
+            if archived > 0:
+                cast[_STORED] = offset + int(row[at.ARCHIVE] * archived)
+                cast[_ELITE] = offset + int(row[at.PBEST] * min(best_few, archived))
 
         # Mutation and binomial crossover. Few arrays to a loop and no branches, so that the
         # compiler makes vector instructions of them.
@@ -298,6 +402,9 @@ def propose(
         base, p1, m1 = rows[cast[roles[0]]], rows[cast[roles[1]]], rows[cast[roles[2]]]
         for j in range(D):
             step[j] = p1[j] - m1[j]
+        if roles[_WEIGHTED] > 0:
+            for j in range(D):
+                step[j] = weight * step[j]
         for term in range(3, 7, 2):
             if roles[term] >= 0:
                 plus, minus = rows[cast[roles[term]]], rows[cast[roles[term + 1]]]
@@ -305,12 +412,18 @@ def propose(
                     step[j] = step[j] + plus[j] - minus[j]
         for j in range(D):
             step[j] = base[j] + F * step[j]
-        parent, child, cross = rows[i], offspring[i], row[at.CROSS :]
-        for j in range(D):
-            ours, new = parent[j], step[j]
-            child[j] = new if cross[j] < CR else ours
+        parent, child, cross = rows[i], offspring[m], row[at.CROSS : at.CROSS + D]
+        rate = CR[m]
         j_rand = int(row[at.J_RAND] * D)
-        child[j_rand] = step[j_rand]
+        if plain and not table[op, at.TAKEN] > 0.0:
+            for j in range(D):
+                ours, new = parent[j], step[j]
+                child[j] = new if cross[j] < rate else ours
+            child[j_rand] = step[j_rand]
+        else:
+            taken = cross_over(step, parent, rate, j_rand, cross, crossover, basis, change, child)
+            if table[op, at.TAKEN] > 0.0:
+                CR_used[m] = taken / D
 
         # Bounds. The parent is inside them, so only coordinates of the mutant can be outside.
         if boundary != at.NONE:
@@ -400,8 +513,46 @@ def survive(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def survive_newest(
+    rows: Array,
+    fitness: Array,
+    parents: Array,
+    counters: Array,
+    offspring: Array,
+    values: Array,
+    operators: Array,
+    counts: Array,
+    successful: Array,
+) -> int:
+    """Let each offspring with u <= f of its parent take the place that was renewed longest ago.
+
+    One after the other, so that a parent's fitness is that of who stands in its place by then.
+    Marks the successful, and returns the index of the best offspring, -1 if all failed.
+    """
+    n, D = offspring.shape
+    best = -1
+    for m in range(n):
+        counts[operators[m]] += 1
+        u = values[m]
+        if not np.isfinite(u):
+            continue
+        if best < 0 or u < values[best]:
+            best = m
+        if u > fitness[parents[m]]:
+            continue
+        successful[m] = True
+        place = counters[at.PLACE]
+        counters[at.PLACE] = (place + 1) % fitness.shape[0]
+        for j in range(D):
+            rows[place, j] = offspring[m, j]
+        fitness[place] = u
+    return best
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def enforce(
     offspring: Array,
+    made: Array,
     parents: Array,
     rows: Array,
     uniforms: Array,
@@ -409,18 +560,18 @@ def enforce(
     high: Array,
     boundary: int,
 ) -> int:
-    """Bounds for offspring that no strategy made; returns how many were repaired."""
+    """Bounds for the offspring `made`, by no strategy; returns how many were repaired."""
     repairs = 0
     if boundary == at.NONE:
         return repairs
-    for m in range(parents.shape[0]):
-        i = parents[m]
+    for m in range(made.shape[0]):
+        i, parent = made[m], rows[parents[m]]
         left = False
         for j in range(offspring.shape[1]):
             v = offspring[i, j]
             if not (low[j] <= v <= high[j]):
                 left = True
-                offspring[i, j] = repaired(v, low[j], high[j], rows[i, j], uniforms[m, j], boundary)
+                offspring[i, j] = repaired(v, low[j], high[j], parent[j], uniforms[m, j], boundary)
         if left:
             repairs += 1
     return repairs

@@ -16,6 +16,8 @@ MEMORY         which pair of a success-history memory they are sampled from
 KEEP           which place of a full archive the parent takes, should it lose to this offspring
 CROSS .. + D   the crossover, one for each coordinate
 then, 1        top_NP, only if it is drawn for each offspring
+then, 1        the rank of x_rank, only if a strategy of the pool has it
+then, 1        the parent, only under ``survival="newest"``
 then, D        the coordinates that are resampled, only under ``boundary="resample"``
 =============  ==================================================================================
 """
@@ -23,7 +25,10 @@ then, D        the coordinates that are resampled, only under ``boundary="resamp
 R, PBEST, ARCHIVE, J_RAND, F, CR, MEMORY, KEEP, CROSS = 0, 5, 6, 7, 8, 9, 10, 11, 12
 
 # The operator table has one row for each operator of the pool.
-STRATEGY, F_KIND, F_A, F_B, F_ROW, CR_KIND, CR_A, CR_B, CR_ROW, TABLE = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+# TOP is the operator's own top_NP (-1: the run's), TAKEN whether its CR is learnt from the share of
+# coordinates that the offspring took.
+STRATEGY, F_KIND, F_A, F_B, F_ROW, CR_KIND, CR_A, CR_B, CR_ROW = 0, 1, 2, 3, 4, 5, 6, 7, 8
+TOP, TAKEN, TABLE = 9, 10, 11
 
 # Kinds of rule in the table. An adaptive rule reads its location from row F_ROW or CR_ROW.
 CONSTANT, UNIFORM, CAUCHY, NORMAL, ADAPTIVE = 0, 1, 2, 3, 4
@@ -31,16 +36,22 @@ CONSTANT, UNIFORM, CAUCHY, NORMAL, ADAPTIVE = 0, 1, 2, 3, 4
 # The two halves of an adaptive rule's memory.
 OF_F, OF_CR = 0, 1
 
+# The numbers of an adaptive rule, one row for each: the share of the new mean in a pair, whether
+# improvements weigh, whether CR has Lehmer's mean, what a pair becomes after a generation without
+# improvement (0: it stays), what the last pair always is (0: as the others), the scales of the two
+# distributions, and the limits of F and CR at this stage of the run.
+RATE, WEIGHTED, LEHMER, IDLE, LAST, SCALE_F, SCALE_CR, F_MOST, CR_LEAST, NUMBERS = range(10)
+
 # Boundary rules.
 NONE, CLIP, REFLECT, MIDPOINT, RESAMPLE = 0, 1, 2, 3, 4
 
-# The strategy code of an operator that is not one of the nine.
+# Crossover of a generation.
+BINOMIAL, EXPONENTIAL, CUT = 0, 1, 2
+
+# The strategy code of an operator that no strategy makes.
 OWN = -1
 
-# The engine's counters that kernels change.
+# The engine's counters that kernels change; where the newest replace the oldest, nobody counts who
+# lost, and the second is the place of the next newcomer.
 ARCHIVED, EVER_LOST = 0, 1
-
-
-def columns(dimension: int, top_drawn: bool, resample: bool) -> int:
-    """The number of uniforms that one offspring takes."""
-    return CROSS + dimension + int(top_drawn) + (dimension if resample else 0)
+PLACE = EVER_LOST

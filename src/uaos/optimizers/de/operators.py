@@ -4,6 +4,7 @@ Several settings of one strategy are several operators, so that the same selecto
 strategies also chooses among "discrete parameters".
 """
 
+import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -22,15 +23,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Operator:
-    """A strategy with its F and CR: numbers, rules, or None for the run's own F and CR."""
+    """A strategy with its F, CR and top_NP: numbers, rules (F, CR), or None for the run's own."""
 
     strategy: str
     F: float | Rule | None = None
     CR: float | Rule | None = None
     name: str | None = None
+    top_NP: float | None = None
 
     def __post_init__(self) -> None:
         strategy(self.strategy)
+        top = self.top_NP
+        if top is not None and not (isinstance(top, numbers.Real) and 0 < float(top) <= 1):
+            raise InvalidParameter("top_NP", top, "a real number > 0 and at most 1, or None")
         for role in ("F", "CR"):
             value = getattr(self, role)
             if value is not None:
@@ -54,7 +59,8 @@ class Operator:
             rule = getattr(self, role)
             if rule is not None:
                 data[role] = rule_to_data(rule, labels)
-        return data | ({"name": self.name} if self.name else {})
+        own = {"name": self.name, "top_NP": self.top_NP}
+        return data | {key: value for key, value in own.items() if value is not None}
 
 
 @runtime_checkable
@@ -150,10 +156,10 @@ def member_from_data(
             hint = "(the pool has it, but code is not saved: pass it in operators=)"
             raise MissingOperator("custom operator", name, own, hint=hint)
         return own[name]
-    known_only(data, dict.fromkeys(("strategy", "F", "CR", "name")), "an operator")
+    known_only(data, dict.fromkeys(("strategy", "F", "CR", "name", "top_NP")), "an operator")
     if "strategy" not in data:
         raise InvalidParameter("pool", dict(data), "tables with a `strategy`")
     rules: dict[str, Any] = {
         role: rule_from_data(data[role], shared) for role in ("F", "CR") if role in data
     }
-    return Operator(data["strategy"], name=data.get("name"), **rules)
+    return Operator(data["strategy"], name=data.get("name"), top_NP=data.get("top_NP"), **rules)

@@ -111,7 +111,8 @@ class DifferentialEvolution(Optimizer):
     state_names: ClassVar[tuple[str, ...]] = (
         "NP", "NP_start", "_capacity", "_latest", "_epoch_start", "_epoch_best", "_since_better",
         "_started", "_rows", "_fitness", "_order", "_counters", "_operators", "_F", "_CR",
-        "_uniforms", "_repairs", "_asked_probabilities",
+        "_uniforms", "_repairs", "_asked_probabilities", "_parents", "_success_rate",
+        "_elite_fitness",
     )  # fmt: skip
 
     def __init__(
@@ -162,8 +163,11 @@ class DifferentialEvolution(Optimizer):
             self._NP_end = settings.schedule.end(self.dimension, self.pool.members)
         self._boundary = BOUNDARIES[settings.boundary]
         self._resample = settings.boundary == "resample"
-        self._top, self._top_drawn = settings.top, settings.top_drawn
-        self._columns = layout.columns(self.dimension, self._top_drawn, self._resample)
+        self._newest = settings.survival == "newest"
+        self._rank_column = layout.CROSS + self.dimension + int(settings.top_drawn)
+        self._parent_column = self._rank_column + int(self.pool.uses_ranks)
+        self._columns = self._parent_column + int(self._newest)
+        self._columns += self.dimension if self._resample else 0
         self._view = PopulationView(self)
         self._begin(NP, self.x0, settings.centre)
 
@@ -173,8 +177,9 @@ class DifferentialEvolution(Optimizer):
         """Start with a new population, archive, rules and selector."""
         self.NP = self.NP_start = NP
         self._capacity = self._archive_capacity(NP)
-        # Rows 0..NP-1 are the population, the archive follows.
-        self._rows = np.empty((NP + self._capacity, self.dimension))
+        # Rows 0..NP-1 are the population, the archive follows; the last is the middle of the box.
+        self._rows = np.empty((NP + self._capacity + 1, self.dimension))
+        self._rows[-1] = (self.low + self.high) / 2.0
         points = self.low + self.rng.random((NP, self.dimension)) * (self.high - self.low)
         self._rows[:NP] = np.clip(points, self.low, self.high)  # rounding may step outside
         if x0 is not None:
@@ -182,18 +187,20 @@ class DifferentialEvolution(Optimizer):
                 raise InvalidParameter("x0", f"{len(x0)} points", f"at most NP = {NP} points")
             self._rows[: len(x0)] = x0
         elif centre:
-            self._rows[0] = (self.low + self.high) / 2.0
+            self._rows[0] = self._rows[-1]
         self._fitness = np.full(NP, np.inf)
         self._order = np.arange(NP)
         self._counters = np.zeros(2, np.int64)
         self._latest = -1
-        self._rules = RuleMemory(self.pool.rules)
+        self._elite_fitness = np.zeros(0)
+        self._success_rate = 0.5
+        self._rules = RuleMemory(self.pool.rules, self.dimension)
         self._epoch_start = self.evaluations
         self._epoch_best = np.inf
         self._since_better = 0
         self._started = False
         # Of the generation that has been asked for.
-        self._operators = np.zeros(0, np.int64)
+        self._operators = self._parents = np.zeros(0, np.int64)
         self._F, self._CR = np.zeros(0), np.zeros(0)
         self._uniforms = np.zeros((0, self._columns))
         self._repairs = 0
@@ -257,28 +264,74 @@ class DifferentialEvolution(Optimizer):
         if self.history is not None:
             self._asked_probabilities = np.array(self._selector.probabilities)
         self._operators = np.ascontiguousarray(self._selector.select(n), np.int64)
+        progress = self._progress()
+        crossover, basis = self._crossover()
         if len(self._uniforms) != n:
             self._uniforms = np.empty((n, self._columns))
         uniforms = self.rng.random(out=self._uniforms)
+        self._parents = np.arange(n)
+        if self._newest:
+            self._parents = (uniforms[:, self._parent_column] * self.NP).astype(np.int64)
         offspring = np.empty((n, self.dimension))
         self._F, self._CR = np.empty(n), np.empty(n)
-        pool, rules = self.pool, self._rules
+        pool, rules, settings = self.pool, self._rules, self.settings
+        pool.move(progress, self._success_rate)
+        rules.move(progress)
+        kernels.draw_parameters(
+            self._operators, pool.table, rules.means, rules.lengths, rules.numbers, uniforms,
+            self._F, self._CR,
+        )  # fmt: skip
+        if settings.sorted_CR:
+            by_rank = self._fitness[self._parents].argsort(kind="stable")
+            self._CR[by_rank] = np.sort(self._CR)
+        CR = self._CR
+        if settings.binomial_CR == "rising" and crossover == layout.BINOMIAL:
+            CR = np.full(n, max(0.0, 2.0 * progress - 1.0))
         self._repairs = kernels.propose(
             self._rows, self.NP, self.NP_start, int(self._counters[layout.ARCHIVED]), self._order,
-            self.best_index, self._operators, pool.table, pool.role_table, rules.means,
-            rules.lengths, uniforms, self._top, self._top_drawn, self.low, self.high,
-            self._boundary, offspring, self._F, self._CR,
+            self.best_index, self._parents, self._operators, pool.table, pool.role_table, uniforms,
+            self._ranks(uniforms), settings.top(progress, self._success_rate), settings.top_drawn,
+            _first_weight(progress), crossover, basis, self.low, self.high, self._boundary,
+            offspring, self._F, CR, self._CR,
         )  # fmt: skip
         for k, operator in pool.custom.items():
-            parents = np.flatnonzero(self._operators == k)
-            if len(parents):
-                offspring[parents] = self._custom_offspring(operator, parents)
-                shape = (len(parents), self.dimension)
+            made = np.flatnonzero(self._operators == k)
+            if len(made):
+                parents = self._parents[made]
+                offspring[made] = self._custom_offspring(operator, parents)
+                shape = (len(made), self.dimension)
                 spare = self.rng.random(shape) if self._resample else np.zeros(shape)
                 self._repairs += kernels.enforce(
-                    offspring, parents, self._rows, spare, self.low, self.high, self._boundary
-                )
+                    offspring, made, parents, self._rows, spare, self.low, self.high,
+                    self._boundary,
+                )  # fmt: skip
         return offspring
+
+    def _crossover(self) -> tuple[int, Array]:
+        """The crossover of a generation, and the axes it uses where these are not the box's."""
+        chosen, basis = layout.BINOMIAL, np.zeros((0, self.dimension))
+        if self._happens(self.settings.exponential):
+            chosen = layout.EXPONENTIAL if self.settings.exponential_wraps else layout.CUT
+        if self._happens(self.settings.eigen):
+            few = max(2, round(self.settings.eigen_share * self.NP))
+            matrix = np.cov(self._rows[self._order[:few]], rowvar=False, ddof=1)
+            if np.isfinite(matrix).all():
+                vectors = np.linalg.eigh(np.atleast_2d(matrix))[1]
+                basis = np.ascontiguousarray(vectors.T)
+        return chosen, basis
+
+    def _happens(self, chance: float) -> bool:
+        """Whether something of this chance happens; what is certain takes no random number."""
+        return chance > 0.0 and bool(chance == 1.0 or self.rng.random(1)[0] < chance)
+
+    def _ranks(self, uniforms: Array) -> Array:
+        """Ranks drawn with chances exp(-λk/NP), by the inverse of their distribution function."""
+        if not self.pool.uses_ranks:
+            return np.zeros(0, np.int64)
+        pressure, u = self.settings.rank_pressure, uniforms[:, self._rank_column]
+        ranks = np.floor(-np.log1p(u * np.expm1(-pressure)) * (self.NP / pressure))
+        found: Array = np.minimum(ranks, self.NP - 1).astype(np.int64)
+        return found
 
     def _custom_offspring(self, operator: CustomOperator, parents: Array) -> Array:
         wanted = (len(parents), self.dimension)
@@ -301,27 +354,21 @@ class DifferentialEvolution(Optimizer):
         if not self._started:
             self._enter(values)
             return
-        parents = self._fitness[: len(values)]
+        parents = self._fitness[self._parents]
         self._selector.update(self._operators, parents, values)
         rules = self._rules
         if len(rules.lengths):
             kernels.learn(
-                rules.means, rules.lengths, rules.rates, rules.turns, self.pool.table,
+                rules.means, rules.lengths, rules.numbers, rules.turns, self.pool.table,
                 self._operators, parents, values, self._F, self._CR,
             )  # fmt: skip
         for k, operator in self.pool.custom.items():
             mine = np.flatnonzero(self._operators == k)
             if len(mine) and hasattr(operator, "learn"):
                 improved = values[mine] < parents[mine]  # not so for NaN
-                operator.learn(self.view, mine, points[mine], values[mine], improved)
+                operator.learn(self.view, self._parents[mine], points[mine], values[mine], improved)
         counts = np.zeros(len(self.pool.members), np.int64)
-        best: int = kernels.survive(
-            self._rows, self._fitness, self.NP_start, self._capacity,
-            self.settings.archive == "history", self._counters, points, values, self._uniforms,
-            self._operators, counts, self._order, self.NP if self.NP <= _INSERTION else 0,
-        )  # fmt: skip
-        if self.NP > _INSERTION:
-            self._order = np.argsort(self._fitness, kind="stable")
+        best = self._survive(points, values, parents, counts)
         if best >= 0:
             self._latest = best
         if best >= 0 and values[best] < self._epoch_best:
@@ -336,6 +383,38 @@ class DifferentialEvolution(Optimizer):
                 restarts=self.restarts, repairs=self._repairs,
             )  # fmt: skip
 
+    def _survive(self, points: Array, values: Array, parents: Array, counts: Array) -> int:
+        """Replace parents by offspring; return the best offspring's index, -1 if all failed."""
+        best: int
+        if self._newest:
+            successful = np.zeros(len(values), np.bool_)
+            best = kernels.survive_newest(
+                self._rows, self._fitness, self._parents, self._counters, points, values,
+                self._operators, counts, successful,
+            )  # fmt: skip
+            self._keep_best(points[successful], values[successful])
+        else:
+            successful = values <= parents
+            best = kernels.survive(
+                self._rows, self._fitness, self.NP_start, self._capacity,
+                self.settings.archive == "history", self._counters, points, values, self._uniforms,
+                self._operators, counts, self._order, self.NP if self.NP <= _INSERTION else 0,
+            )  # fmt: skip
+        if self._newest or self.NP > _INSERTION:
+            self._order = np.argsort(self._fitness, kind="stable")
+        self._success_rate = float(np.count_nonzero(successful)) / len(values)
+        return best
+
+    def _keep_best(self, points: Array, values: Array) -> None:
+        """Let the archive hold the best of its members and of the given points, best first."""
+        start, kept = self.NP_start, len(self._elite_fitness)
+        fitness = np.concatenate([self._elite_fitness, values])
+        order = np.argsort(fitness, kind="stable")[: self._capacity]
+        rows = np.concatenate([self._rows[start : start + kept], points])[order]
+        self._elite_fitness = fitness[order]
+        self._rows[start : start + len(order)] = rows
+        self._counters[layout.ARCHIVED] = len(order)
+
     def _enter(self, values: Array) -> None:
         """Take in the initial population. A point that was not evaluated, or failed, has +inf."""
         self.iterations -= 1  # it is no generation
@@ -343,19 +422,29 @@ class DifferentialEvolution(Optimizer):
         self._order = np.argsort(self._fitness, kind="stable")
         self._epoch_best = float(self._fitness[self._order[0]])
         self._started = True
+        if self._newest:
+            self._keep_best(self._rows[: self.NP], self._fitness)
 
     # Population schedule, restart, convergence
 
-    def _resize(self) -> None:
-        """Population schedule: the worst leave, and random members of an archive now too large."""
-        if self._NP_end is None:
-            return
+    def _span(self) -> tuple[int, int]:
+        """The evaluations spent since the last start, and those from it to the end of the run."""
         limit = self.budget or self._horizon
         if limit <= self._epoch_start:  # an unlimited run that went on past its horizon
             limit = self._epoch_start + self._horizon
-        spent, whole = self.evaluations - self._epoch_start, limit - self._epoch_start
+        return self.evaluations - self._epoch_start, limit - self._epoch_start
+
+    def _progress(self) -> float:
+        """The share of the evaluations since the last start that is spent."""
+        spent, whole = self._span()
+        return spent / whole
+
+    def _resize(self) -> None:
+        """Population schedule: the worst leave, and random members of an archive now too large."""
+        if self._NP_end is None or not isinstance(self.settings.schedule, Linear):
+            return
         end = min(self._NP_end, self.NP_start)
-        NP = max(end, round(self.NP_start + (end - self.NP_start) * spent / whole))
+        NP = self.settings.schedule.size(self.NP_start, end, *self._span())
         if NP >= self.NP:
             return
         stay = np.sort(self._order[:NP])
@@ -367,6 +456,10 @@ class DifferentialEvolution(Optimizer):
         self._order = np.argsort(self._fitness, kind="stable")
         self.NP = NP
         self._capacity = self._archive_capacity(NP)
+        if self._newest:
+            self._counters[layout.PLACE] %= NP
+            self._keep_best(self._rows[:0], self._fitness[:0])
+            return
         excess = int(self._counters[layout.ARCHIVED]) - self._capacity
         for u in self.rng.random(max(0, excess)):
             last = int(self._counters[layout.ARCHIVED]) - 1
@@ -430,7 +523,7 @@ class DifferentialEvolution(Optimizer):
     def restore(self, state: Mapping[str, Any]) -> None:  # noqa: D102
         self._check(state)
         super().restore(state)
-        self._rules = RuleMemory(self.pool.rules)
+        self._rules = RuleMemory(self.pool.rules, self.dimension)
         self._rules.restore(state["rules"])
         left = None
         if self.budget is not None:
@@ -449,8 +542,10 @@ class DifferentialEvolution(Optimizer):
         most = self._archive_capacity(start)
         n = 0 if state["_asked"] is None or not state["_started"] else len(state["_asked"])
         used = state["_operators"][:n], state["_uniforms"][:n]
+        parents = state["_parents"][:n]
         shapes = {
-            "_rows": (start + most, D), "_fitness": (NP,), "_order": (NP,), "_counters": (2,),
+            "_rows": (start + most + 1, D), "_fitness": (NP,), "_order": (NP,), "_counters": (2,),
+            "_elite_fitness": (int(state["_counters"][0]) if self._newest else 0,),
         }  # fmt: skip
         archived, ever = state["_counters"].tolist()
         fits = (
@@ -459,13 +554,17 @@ class DifferentialEvolution(Optimizer):
             and state["_rows"].dtype == state["_fitness"].dtype == np.float64
             and state["_order"].dtype == state["_counters"].dtype == np.int64
             and np.array_equal(np.sort(state["_order"]), np.arange(NP))
-            and 0 <= archived <= min(state["_capacity"], self._archive_capacity(NP), ever)
+            and 0 <= archived <= min(state["_capacity"], self._archive_capacity(NP))
+            and (0 <= ever < NP if self._newest else archived <= ever)
             and state["_capacity"] <= most
             and -1 <= state["_latest"] < NP
             and n <= NP
             and (n == 0 or state["_asked"].shape == (n, D))
             and used[0].shape == state["_F"][:n].shape == state["_CR"][:n].shape == (n,)
             and used[1].shape == (n, self._columns)
+            and parents.shape == (n,)
+            and bool(((parents >= 0) & (parents < NP)).all())
+            and 0 <= state["_success_rate"] <= 1
             and bool(((used[0] >= 0) & (used[0] < len(self.pool.members))).all())
             and bool(((used[1] >= 0) & (used[1] < 1)).all())
             and state["rules"]["means"].shape == self._rules.means.shape
@@ -577,6 +676,11 @@ def _configuration(method: MethodLike) -> Configuration:
     raise InvalidParameter(
         "method", method, "None, a name, a TOML file, a uaos.Method or a uaos.Configuration"
     )
+
+
+def _first_weight(progress: float) -> float:
+    """What F of a weighted strategy's first difference is multiplied by (jSO)."""
+    return 0.7 if progress < 0.2 else 0.8 if progress < 0.4 else 1.2
 
 
 def _fitted(chosen: Configuration, dimension: int, budget: int) -> Configuration:

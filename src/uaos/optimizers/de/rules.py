@@ -6,13 +6,15 @@ draws the two from the same pair. As plain data, a rule that is named more than 
 `share` label; rules with the same label become one object again.
 """
 
+import math
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 from uaos.errors import InvalidParameter, UnknownName
 from uaos.optimizers.de import layout
-from uaos.params import check_fields, integer, known_only, real
+from uaos.params import check_fields, choice, integer, known_only, real
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,11 @@ class Rule:
 
     def __post_init__(self) -> None:
         check_fields(self, self.rule)
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """What the kernels need to know of a rule that does not adapt: two numbers at most."""
+        return tuple(float(getattr(self, f.name)) for f in fields(self))
 
     def to_dict(self) -> dict[str, Any]:
         """The rule as plain data."""
@@ -106,22 +113,113 @@ class Jade(Rule):
 
 @dataclass(frozen=True)
 class SuccessHistory(Rule):
-    """H pairs (M_F, M_CR), starting at 0.5; an offspring draws a pair k at random.
+    """H pairs (M_F, M_CR); an offspring draws a pair k at random.
 
     F ~ cauchy(M_F[k], 0.1), CR ~ normal(M_CR[k], 0.1). After a generation with improvements the
     next pair in turn becomes the weighted Lehmer mean of F, ΣwF²/ΣwF, and the weighted mean of CR,
-    w = f - u. Tanabe and Fukunaga (2013), SHADE.
+    w = f - u. Tanabe and Fukunaga (2013), SHADE; the further settings are those of its successors.
     """
 
     rule: ClassVar[str] = "success_history"
     kind: ClassVar[int] = layout.ADAPTIVE
     adaptive: ClassVar[bool] = True
 
-    H: int = integer(2, 200, default=6, allowed=(1, 100_000), doc="number of pairs")
+    H: int | str = integer(
+        2, 200, default=6, allowed=(1, 100_000), doc='number of pairs, or in dimensions, "20D"'
+    )
+    F: float = real(0, 1, default=0.5, tuned=False, doc="M_F at the start")
+    CR: float = real(0, 1, default=0.5, tuned=False, doc="M_CR at the start")
+    rate: float = real(0, 1, default=1.0, tuned=False, doc="share of the new mean in a pair")
+    CR_mean: str = choice(
+        "arithmetic", "Lehmer", default="arithmetic", tuned=False,
+        doc="mean of CR; Lehmer's, ΣwCR²/ΣwCR, also leaves a pair at CR = 0 once all that improved "
+        "had it",
+    )  # fmt: skip
+    CR_scale: float = real(
+        0.01, 1, default=0.1, allowed=(1e-6, 10), tuned=False, doc="standard deviation of CR"
+    )
+    last: float = real(0, 1, default=0.0, tuned=False, doc="fixed last pair (0: none)")
+    idle: float = real(
+        0, 1, default=0.0, tuned=False,
+        doc="what the pair in turn becomes after a generation without improvement (0: it stays)",
+    )  # fmt: skip
+    learns: str = choice(
+        "drawn", "taken", default="drawn", tuned=False,
+        doc="learn from the CR drawn, or from the share of coordinates that the offspring took",
+    )  # fmt: skip
+    phases: str = choice(
+        "none", "jSO", "SPA", default="none", tuned=False,
+        doc="by the share of the run that is over. jSO: F <= 0.7 up to 0.6, CR >= 0.7 up to 0.25 "
+        "and >= 0.6 up to 0.5. SPA: F ~ U(0.45, 0.55) up to 0.5",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        if isinstance(self.H, str):
+            self.length(1)
+            check_fields(replace(self, H=6), self.rule)
+        else:
+            super().__post_init__()
+
+    def length(self, dimension: int) -> int:
+        """H in a dimension."""
+        if not isinstance(self.H, str):
+            return self.H
+        match = re.fullmatch(r"(\d{1,4})D", self.H)
+        if not match:
+            allowed = 'an integer 1 to 100000, or a multiple of the dimension such as "20D"'
+            raise InvalidParameter("H", self.H, allowed, owner=self.rule)
+        return max(1, int(match[1]) * dimension)
+
+    def limits(self, progress: float) -> tuple[float, float]:
+        """The largest F and the smallest CR at a share of the run."""
+        if self.phases != "jSO":
+            return 1.0, 0.0
+        return (0.7 if progress < 0.6 else 1.0,
+                0.7 if progress < 0.25 else 0.6 if progress < 0.5 else 0.0)  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rule as plain data: H, and what differs from SHADE."""
+        usual = SuccessHistory()
+        return {"rule": self.rule, "H": self.H} | {
+            f.name: getattr(self, f.name)
+            for f in fields(self)[1:]
+            if getattr(self, f.name) != getattr(usual, f.name)
+        }
+
+    def __str__(self) -> str:
+        further = [f"{k}={v}" for k, v in self.to_dict().items() if k not in ("rule", "H")]
+        return f"{self.rule}({', '.join([str(self.H), *further])})"
+
+
+@dataclass(frozen=True)
+class SuccessRate(Rule):
+    """F ~ normal(base + gain tanh(slope S), scale), cut to [0, 1].
+
+    S is the share of the last generation's offspring that survived, 0.5 at the start. Stanovov and
+    Semenkin (2024), L-SRTDE.
+    """
+
+    rule: ClassVar[str] = "success_rate"
+    kind: ClassVar[int] = layout.NORMAL
+    serves: ClassVar[tuple[str, ...]] = ("F",)
+
+    base: float = real(0, 1, default=0.4, doc="F without success")
+    gain: float = real(0, 1, default=0.25, doc="what is added as successes abound")
+    slope: float = real(0, 10, default=5.0, allowed=(0, 100), doc="how soon it is added")
+    scale: float = real(0.01, 1, default=0.02, allowed=(1e-6, 10), doc="standard deviation")
+
+    def location(self, success_rate: float) -> float:
+        """The mean of F at a success rate."""
+        return self.base + self.gain * math.tanh(self.slope * success_rate)
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """Mean and standard deviation; the first changes from generation to generation."""
+        return self.location(0.5), self.scale
 
 
 RULES: dict[str, type[Rule]] = {
-    r.rule: r for r in (Constant, Uniform, Cauchy, Normal, Jade, SuccessHistory)
+    r.rule: r for r in (Constant, Uniform, Cauchy, Normal, Jade, SuccessHistory, SuccessRate)
 }
 
 

@@ -1,8 +1,9 @@
 """Everything about a run of differential evolution but the objective, the budget and the seed."""
 
+import math
 import numbers
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
@@ -24,29 +25,35 @@ from uaos.optimizers.de.rules import (
     Jade,
     Rule,
     SuccessHistory,
+    SuccessRate,
     as_rule,
     rule_from_data,
     rule_to_data,
     share_labels,
 )
 from uaos.optimizers.de.strategies import role_table, strategy
-from uaos.params import check_fields, choice, integer, known_only, parameters, real
+from uaos.params import Choice, check_fields, choice, integer, known_only, parameters, real
 
 # How large the population is, and when a run starts afresh
 
 #: The largest population.
 MOST_PARENTS = 10_000_000
 
-_IN_DIMENSION = re.compile(r"(\d+(?:\.\d+)?)\s*D")
+_IN_DIMENSION = re.compile(r"(\d+(?:\.\d+)?)\s*(D|D\^2|sqrt\(D\) ln\(D\))")
+_POWERS: dict[str, Callable[[int], float]] = {
+    "D": float,
+    "D^2": lambda D: float(D * D),
+    "sqrt(D) ln(D)": lambda D: math.sqrt(D) * math.log(D),
+}
 _ENDS = 'an integer >= 2, or a multiple of the dimension such as "2D"'
 
 
 def size_in_dimension(text: str, name: str, allowed: str, dimension: int = 1) -> int:
-    """The size that a text such as "18D" means in a dimension."""
+    """The size that "18D", "6D^2" or "25sqrt(D) ln(D)" means in a dimension."""
     match = _IN_DIMENSION.fullmatch(text)
     if not match or float(match[1]) <= 0:
         raise InvalidParameter(name, text, allowed)
-    size = float(match[1]) * dimension
+    size = float(match[1]) * _POWERS[match[2]](dimension)
     if size > MOST_PARENTS:
         raise InvalidParameter(
             name,
@@ -92,19 +99,43 @@ class Linear:
         if isinstance(end, str):
             size_in_dimension(end, "NP_end", _ENDS)
         elif isinstance(end, bool) or not isinstance(end, int) or end < 2:
-            raise InvalidParameter("NP_end", end, _ENDS, owner="linear")
+            raise InvalidParameter("NP_end", end, _ENDS, owner=self.rule)
+
+    def size(self, start: int, end: int, spent: int, whole: int) -> int:
+        """NP after `spent` of `whole` evaluations."""
+        return max(end, round(start + (end - start) * spent / whole))
 
     def end(self, dimension: int, members: Sequence[Member]) -> int:
         """NP_end in a dimension; a multiple of it is raised to what the pool needs."""
         least, _ = least_population(members)
         if isinstance(self.NP_end, str):
             return max(least, size_in_dimension(self.NP_end, "NP_end", _ENDS, dimension))
-        check_population(self.NP_end, members, "NP_end of linear")
+        check_population(self.NP_end, members, f"NP_end of {self.rule}")
         return self.NP_end
 
     def to_dict(self) -> dict[str, Any]:
         """The schedule as plain data."""
         return {"rule": self.rule, "NP_end": self.NP_end}
+
+
+@dataclass(frozen=True)
+class NonLinear(Linear):
+    """NP falls faster at first, to `NP_end` at the end: the worst leave.
+
+    NP(e) = round(NP_0 + (NP_end - NP_0) t^(1 - t)), t = e / budget. Stanovov, Akhmedova and
+    Semenkin (2021), NL-SHADE-RSP.
+    """
+
+    rule: ClassVar[str] = "nonlinear"
+
+    def size(self, start: int, end: int, spent: int, whole: int) -> int:
+        """NP after `spent` of `whole` evaluations."""
+        t = min(1.0, spent / whole)
+        share: float = t ** (1.0 - t)
+        return max(end, round(start + (end - start) * share))
+
+
+SCHEDULES = (Linear, NonLinear)
 
 
 @dataclass(frozen=True)
@@ -152,7 +183,13 @@ BOUNDARIES = {
 }
 _DRAWN_TOP = re.compile(r"U\(2/NP,\s*(0?\.\d+|1(?:\.0*)?)\)")
 _SIZES = f'an integer 4 to {MOST_PARENTS}, a multiple of the dimension ("18D"), or None (chosen)'
-_TOPS = 'a real number > 0 and at most 1, or "U(2/NP,0.2)"'
+_SHARE = r"(0?\.\d+|1(?:\.0*)?)"
+_CHANGING_TOP = re.compile(rf"{_SHARE} to {_SHARE}")
+_SUCCESS_TOP = re.compile(rf"{_SHARE} exp\(-(\d+(?:\.\d+)?) S\)")
+_TOPS = (
+    'a real number > 0 and at most 1, "U(2/NP,0.2)" (drawn), "0.25 to 0.125" (from the start of '
+    'the run to its end), or "0.7 exp(-7 S)" (by the success rate S)'
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,10 +198,12 @@ class Settings:
 
     `pool`: operators or strategy names; None is the pool "paper", the nine strategies of the
     framework's paper. Operators that leave F or CR open take the ones given here. `NP`: a number, a
-    multiple of the dimension such as "18D", or None (chosen from dimension and budget; "auto" in
-    TOML). `top_NP`: a number, or "U(2/NP,0.2)" to draw it for each offspring (SHADE). `boundary`:
-    see :class:`uaos.DifferentialEvolution`. What follows is written alike in Python and in the
-    section `[de]` of a TOML file, unless it says otherwise:
+    multiple of the dimension such as "18D", "6D^2" or "25sqrt(D) ln(D)", or None (chosen from
+    dimension and budget; "auto" in TOML). `top_NP`: a number; "U(2/NP,0.2)" to draw it for each
+    offspring (SHADE); "0.25 to 0.125" to change it linearly over the run (jSO); or "0.7 exp(-7 S)"
+    with S the share of the last generation's offspring that survived (L-SRTDE). `boundary`: see
+    :class:`uaos.DifferentialEvolution`. What follows is written alike in Python and in the section
+    `[de]` of a TOML file, unless it says otherwise:
 
     - `centre`: True (TOML: true) puts the middle of the box into the first population.
     - `best_rule`: who x_best is. "population": the best parent. "latest": the individual that now
@@ -172,11 +211,23 @@ class Settings:
     - `archive`: which of the parents that lost to their offspring stay in a full archive. "recent":
       the newest takes a random member's place. "history": a random sample of all that ever lost.
       `archive_size`: its size in multiples of NP, such as 2.6.
-    - `schedule`: None (TOML: "constant"), or a population that shrinks: `linear(4)` of
-      :mod:`uaos.optimizers.de.settings`, in TOML `{rule = "linear", NP_end = 4}`.
+    - `schedule`: None (TOML: "constant"), or a population that shrinks: `Linear(4)` or
+      `NonLinear(4)` of :mod:`uaos.optimizers.de.settings`, in TOML `{rule = "linear", NP_end = 4}`.
     - `restart`: None (TOML: "none"), or a fresh start when nothing improves any more: "stagnation",
       or with its numbers `stagnation(patience=100)` of :mod:`uaos.optimizers.de.settings`, in TOML
       `{rule = "stagnation", patience = 100, spread = 1e-12, growth = 2.0}`.
+    - `survival`: "parent": an offspring that is not worse takes its parent's place. "newest":
+      parents are drawn at random, an offspring that is not worse than its parent takes the place
+      that was renewed longest ago, and the archive holds the best points found (L-SRTDE).
+    - `sorted_CR`: True gives the smallest CR of a generation to the best parent, and so on.
+    - `exponential`: the chance that a generation crosses over exponentially instead of binomially.
+      `exponential_wraps`: whether that goes on with the first coordinate after the last.
+      `binomial_CR`: "rising" has CR = max(0, 2t - 1), t the share of the run, in binomial
+      generations, and the CR drawn in exponential ones (NL-SHADE-RSP).
+    - `eigen`: the chance that a generation crosses over in the coordinates of the eigenvectors of
+      the covariance matrix of the best `eigen_share` of the parents (CoBiDE).
+    - `rank_pressure`: x_rank has rank k = 0, 1, … with a chance proportional to
+      exp(-rank_pressure·k/NP).
     """
 
     pool: tuple[Member | str, ...] | str | None = None
@@ -199,6 +250,29 @@ class Settings:
     archive_size: float = field(default=1.0)
     schedule: Linear | str | None = None
     restart: Stagnation | str | None = None
+    survival: str = choice("parent", "newest", default="parent", tuned=False, doc="who is replaced")
+    sorted_CR: bool = field(default=False)
+    exponential: float = real(
+        0, 1, default=0.0, tuned=False, doc="share of generations with exponential crossover"
+    )
+    exponential_wraps: bool = field(default=True)
+    binomial_CR: str = choice(
+        "drawn", "rising", default="drawn", tuned=False, doc="CR of binomial generations"
+    )
+    eigen: float = real(
+        0, 1, default=0.0, tuned=False, doc="share of generations with eigenvector crossover"
+    )
+    eigen_share: float = real(
+        0.1, 1, default=0.5, allowed=(0.01, 1), tuned=False, doc="share of parents for its matrix"
+    )
+    rank_pressure: float = real(
+        0.5,
+        5,
+        default=1.0,
+        allowed=(0.01, 100),
+        tuned=False,
+        doc="preference of x_rank",
+    )
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -217,19 +291,22 @@ class Settings:
             except InvalidParameter:
                 raise InvalidParameter("NP", self.NP, _SIZES) from None
         put(self, "top_NP", _checked_top(self.top_NP))
-        for name in ("boundary", "best_rule", "archive"):
+        for name, parameter in declared.items():
+            if name in ("F", "CR", "NP", "top_NP"):
+                continue
             value = getattr(self, name)
-            if not isinstance(value, str):
-                raise InvalidParameter(name, value, declared[name].allowed)
-            put(self, name, declared[name].check(value, name))
-        if not isinstance(self.centre, bool):
-            raise InvalidParameter("centre", self.centre, "True or False")
+            if isinstance(parameter, Choice) and not isinstance(value, str):
+                raise InvalidParameter(name, value, parameter.allowed)
+            put(self, name, parameter.check(value, name))
+        for name in ("centre", "sorted_CR", "exponential_wraps"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidParameter(name, getattr(self, name), "True or False")
         size = self.archive_size
         if isinstance(size, bool) or not isinstance(size, numbers.Real) or not 0 <= size <= 100:
             raise InvalidParameter("archive_size", size, "a real number 0 to 100, times NP")
         put(self, "archive_size", float(size))
-        put(self, "schedule", _part(self.schedule, "schedule", "constant", Linear))
-        put(self, "restart", _part(self.restart, "restart", "none", Stagnation))
+        put(self, "schedule", _part(self.schedule, "schedule", "constant", SCHEDULES))
+        put(self, "restart", _part(self.restart, "restart", "none", (Stagnation,)))
         unique_names([m for m in self.pool or () if not isinstance(m, str)])
 
     # What the engine reads
@@ -244,6 +321,7 @@ class Settings:
                 self.F if m.F is None else m.F,
                 self.CR if m.CR is None else m.CR,
                 m.name,
+                m.top_NP,
             )
             if isinstance(m, Operator)
             else m
@@ -258,17 +336,22 @@ class Settings:
         return unique_names([m for m in pool if not isinstance(m, str)])
 
     @property
-    def top(self) -> float:
-        """top_NP, or the upper end of its distribution."""
-        if isinstance(self.top_NP, str):
-            drawn = _DRAWN_TOP.fullmatch(self.top_NP)
-            return float(drawn[1]) if drawn else 1.0
-        return self.top_NP
-
-    @property
     def top_drawn(self) -> bool:
         """Whether top_NP is drawn for each offspring."""
-        return isinstance(self.top_NP, str)
+        return isinstance(self.top_NP, str) and _DRAWN_TOP.fullmatch(self.top_NP) is not None
+
+    def top(self, progress: float = 0.0, success_rate: float = 0.5) -> float:
+        """top_NP at a share of the run and a success rate, or the upper end of its distribution."""
+        if not isinstance(self.top_NP, str):
+            return self.top_NP
+        if drawn := _DRAWN_TOP.fullmatch(self.top_NP):
+            return float(drawn[1])
+        if changing := _CHANGING_TOP.fullmatch(self.top_NP):
+            start, end = float(changing[1]), float(changing[2])
+            return start + (end - start) * min(1.0, progress)
+        found = _SUCCESS_TOP.fullmatch(self.top_NP)
+        assert found is not None  # checked on construction
+        return float(found[1]) * math.exp(-float(found[2]) * success_rate)
 
     def population_size(self, dimension: int, budget: int | None) -> int:
         """NP of a run: as given, or 10·D of at least 20, fewer for a budget below 20 generations.
@@ -301,6 +384,9 @@ class Settings:
             self.schedule.to_dict() if isinstance(self.schedule, Linear) else "constant"
         )
         data["restart"] = self.restart.to_dict() if isinstance(self.restart, Stagnation) else "none"
+        for name in _LATER:  # written only where it differs
+            if data[name] == _LATER[name]:
+                del data[name]
         if self.pool is None:
             del data["pool"]
         else:
@@ -347,44 +433,51 @@ class Settings:
         return (self.to_dict(), own)
 
 
+# The settings that the recipes of competitions brought, and their defaults.
+_LATER: dict[str, Any] = {
+    "survival": "parent", "sorted_CR": False, "exponential": 0.0, "exponential_wraps": True,
+    "binomial_CR": "drawn", "eigen": 0.0, "eigen_share": 0.5, "rank_pressure": 1.0,
+}  # fmt: skip
+
+
 def _checked_top(top: object) -> float | str:
     if isinstance(top, str):
-        if _DRAWN_TOP.fullmatch(top):
+        if any(form.fullmatch(top) for form in (_DRAWN_TOP, _CHANGING_TOP, _SUCCESS_TOP)):
             return top
     elif isinstance(top, numbers.Real) and not isinstance(top, bool) and 0 < float(top) <= 1:
         return float(top)
     raise InvalidParameter("top_NP", top, _TOPS)
 
 
-def _part(data: object, name: str, off: str, made: type[Any]) -> Any:
+def _part(data: object, name: str, off: str, kinds: tuple[type[Any], ...]) -> Any:
     """A schedule or restart from plain data: the word for "off", or a table naming the rule.
 
     The name of the rule alone will do where it has a default for everything.
     """
-    if data is None or isinstance(data, made):
+    if data is None or isinstance(data, kinds):
         return data
     if isinstance(data, str):
         if data == off:
             return None
         data = {"rule": data}
+    rules = {made.rule: made for made in kinds}
     if not isinstance(data, Mapping):
-        raise UnknownName(name, data, (off, made.rule))
+        raise UnknownName(name, data, (off, *rules))
     values = dict(data)
     rule = values.pop("rule", None)
-    if not isinstance(rule, str) or rule != made.rule:
-        raise UnknownName(name, rule, (off, made.rule))
-    known_only(values, {f.name: f for f in fields(made)}, made.rule)
-    if made is Linear and "NP_end" not in values:
+    if not isinstance(rule, str) or rule not in rules:
+        raise UnknownName(name, rule, (off, *rules))
+    made = rules[rule]
+    known_only(values, {f.name: f for f in fields(made)}, rule)
+    if issubclass(made, Linear) and "NP_end" not in values:
         raise InvalidParameter(
-            name, rule, 'with the size to end with: {rule = "linear", NP_end = 4}, in Python '
-            "linear(4)",
+            name, rule, f'with the size to end with: {{rule = "{rule}", NP_end = 4}}, in Python '
+            f"{made.__name__}(4)",
         )  # fmt: skip
     return made(**values)
 
 
 # A pool made ready to run: its operators as a table for the kernels, its rules with memory
-
-_START = 0.5
 
 
 class Pool:
@@ -397,14 +490,22 @@ class Pool:
         self.role_table = role_table()
         self.custom: dict[int, CustomOperator] = {}
         self.rules: list[Rule] = []
-        self.uses_archive = False
+        self.uses_archive = settings.survival == "newest"
+        self.uses_ranks = False
+        #: Operators whose F follows the success rate, or is uniform in the first half of the run.
+        self.moving: dict[int, Any] = {}
         for k, member in enumerate(self.members):
             if isinstance(member, Operator):
                 chosen = strategy(member.strategy)
                 self.table[k, layout.STRATEGY] = chosen.code
                 self.uses_archive |= chosen.archive
+                self.uses_ranks |= chosen.ranked
                 self._enter(k, layout.F_KIND, member.F)
                 self._enter(k, layout.CR_KIND, member.CR)
+                self.table[k, layout.TOP] = -1.0 if member.top_NP is None else member.top_NP
+                self.table[k, layout.TAKEN] = getattr(member.CR, "learns", "") == "taken"
+                if isinstance(member.F, SuccessRate) or getattr(member.F, "phases", "") == "SPA":
+                    self.moving[k] = member.F
             else:
                 # A custom operator may look at the archive, so one is kept for it.
                 self.custom[k] = member
@@ -412,15 +513,24 @@ class Pool:
 
     def _enter(self, k: int, column: int, rule: Any) -> None:
         """Write a rule's kind, two numbers and memory row to the table, from `column` on."""
-        numbers = [] if rule.adaptive else [float(v) for v in vars(rule).values()]
+        values = () if rule.adaptive else rule.numbers
         self.table[k, column] = rule.kind
-        self.table[k, column + 1 : column + 1 + len(numbers)] = numbers
+        self.table[k, column + 1 : column + 1 + len(values)] = values
         if rule.adaptive:
             rows = [row for row, known in enumerate(self.rules) if known is rule]
             if not rows:
                 self.rules.append(rule)
                 rows = [len(self.rules) - 1]
             self.table[k, column + 3] = rows[0]
+
+    def move(self, progress: float, success_rate: float) -> None:
+        """Set the F of operators whose rule depends on the stage of the run."""
+        for k, rule in self.moving.items():
+            if isinstance(rule, SuccessRate):
+                self.table[k, layout.F_A] = rule.location(success_rate)
+            else:
+                kind = layout.UNIFORM if progress <= 0.5 else layout.ADAPTIVE
+                self.table[k, layout.F_KIND : layout.F_B + 1] = kind, 0.45, 0.55
 
 
 class RuleMemory:
@@ -429,11 +539,30 @@ class RuleMemory:
     `means[row, OF_F or OF_CR, k]` is mu of `jade` (k = 0) or the k-th pair of `success_history`.
     """
 
-    def __init__(self, rules: list[Rule]) -> None:
-        self.lengths = np.array([r.H if isinstance(r, SuccessHistory) else 1 for r in rules], int)
-        self.rates = np.array([r.c if isinstance(r, Jade) else 0.0 for r in rules], float)
-        self.means = np.full((len(rules), 2, max([1, *self.lengths.tolist()])), _START)
+    def __init__(self, rules: list[Rule], dimension: int) -> None:
+        self.rules = rules
+        histories = [r if isinstance(r, SuccessHistory) else SuccessHistory(1) for r in rules]
+        self.lengths = np.array([r.length(dimension) for r in histories], int)
+        self.means = np.empty((len(rules), 2, max([1, *self.lengths.tolist()])))
+        self.numbers = np.zeros((len(rules), layout.NUMBERS))
+        for row, rule in enumerate(histories):
+            of_jade = rules[row]
+            self.means[row, layout.OF_F], self.means[row, layout.OF_CR] = rule.F, rule.CR
+            if rule.last:
+                self.means[row, :, self.lengths[row] - 1] = rule.last
+            self.numbers[row] = (
+                of_jade.c if isinstance(of_jade, Jade) else rule.rate,
+                not isinstance(of_jade, Jade), rule.CR_mean == "Lehmer", rule.idle, rule.last,
+                0.1, rule.CR_scale, *rule.limits(1.0),
+            )  # fmt: skip
         self.turns = np.zeros(len(rules), int)
+
+    def move(self, progress: float) -> None:
+        """Set the limits of F and CR at a share of the run."""
+        for row, rule in enumerate(self.rules):
+            if isinstance(rule, SuccessHistory) and rule.phases == "jSO":
+                limits = rule.limits(progress)
+                self.numbers[row, layout.F_MOST : layout.CR_LEAST + 1] = limits
 
     def state(self) -> dict[str, Array]:
         """What changes in a run."""

@@ -2,10 +2,15 @@
 
 Notation: `x_i` the parent, `x_best` the best parent, `x_pbest` one of the
 `max(2, round(top_NP·NP))` best parents drawn afresh, `x_r1` .. `x_r5` parents drawn distinct and
-different from i, `x_arch` drawn from parents ∪ archive without i.
+different from i, `x_arch` drawn from parents ∪ archive without i, `x_rank` a parent other than i
+and r1 drawn with a chance that falls with its rank, `x_stored` drawn from the archive alone (while
+that is empty, x_rank, or x_r2), `x_elite` one of the first `max(2, round(top_NP·NP))` of the
+archive, `x_centre` the middle of the box.
 
 References: Storn and Price (1997) for the rand and best families; Zhang and Sanderson (2009), JADE,
-for curr-to-pbest and its archive; the choice of nine is that of Sharma, López-Ibáñez and Kazakov.
+for curr-to-pbest and its archive; Brest et al. (2017), jSO, for the weight F_w; Stanovov et al.
+(2021, 2024) for ranks and elite; Sallam et al. (2020), IMODE, for the scaled form. The choice of
+nine is that of Sharma, López-Ibáñez and Kazakov.
 """
 
 from dataclasses import dataclass
@@ -16,8 +21,10 @@ import numpy as np
 from uaos.errors import UnknownName
 
 #: Who can stand in a formula, in the order of the kernels.
-CAST = ("i", "best", "pbest", "arch", "r1", "r2", "r3", "r4", "r5")
-# A base and at most three differences.
+CAST = (
+    "i", "best", "pbest", "arch", "r1", "r2", "r3", "r4", "r5", "rank", "stored", "elite", "centre",
+)  # fmt: skip
+# A base and at most three differences; then whether the first difference has the weight F_w.
 _TERMS = 7
 
 
@@ -31,17 +38,23 @@ class Strategy:
         What the strategy is called.
     roles : str
         Who stands in the formula, from :data:`CAST`: base, p1, m1 and further pairs.
+    weighted : bool
+        Whether p1 - m1 is multiplied by F_w instead of F: 0.7 F in the first fifth of the run,
+        0.8 F in the second, then 1.2 F (jSO).
     """
 
     name: str
     roles: str
+    weighted: bool = False
 
     @property
     def formula(self) -> str:
         """The mutant as text."""
         base, *rest = [f"x_{role}" for role in self.roles.split()]
-        terms = " + ".join(f"{p} - {m}" for p, m in zip(rest[::2], rest[1::2], strict=True))
-        return f"{base} + F ({terms})"
+        terms = [f"{p} - {m}" for p, m in zip(rest[::2], rest[1::2], strict=True)]
+        if self.weighted:
+            return f"{base} + F_w ({terms[0]}) + F ({' + '.join(terms[1:])})"
+        return f"{base} + F ({' + '.join(terms)})"
 
     @property
     def code(self) -> int:
@@ -55,8 +68,13 @@ class Strategy:
 
     @property
     def archive(self) -> bool:
-        """Whether x_arch takes part."""
-        return "arch" in self.roles.split()
+        """Whether the archive takes part."""
+        return not {"arch", "stored", "elite"}.isdisjoint(self.roles.split())
+
+    @property
+    def ranked(self) -> bool:
+        """Whether x_rank takes part, be it for want of an archive."""
+        return not {"rank", "stored"}.isdisjoint(self.roles.split())
 
     @property
     def least_population(self) -> int:
@@ -75,6 +93,11 @@ _ALL = (
     Strategy("curr-to-best/1", "i best i r1 r2"),
     Strategy("best/2", "best r1 r2 r3 r4"),
     Strategy("curr-to-best/2", "i best i r1 r2 r3 r4"),
+    Strategy("curr-to-pbest-w/1 (archived)", "i pbest i r1 arch", weighted=True),
+    Strategy("curr-to-pbest/1 (ranked)", "i pbest i r1 rank"),
+    Strategy("curr-to-pbest/1 (stored)", "i pbest i r1 stored"),
+    Strategy("r-new-to-ptop/n/t", "i elite i rank stored"),
+    Strategy("rand-to-pbest/1 (scaled)", "centre r1 centre pbest r2"),
 )
 
 #: All strategies by name.
@@ -98,9 +121,13 @@ def strategy(name: str) -> Strategy:
 
 
 def role_table() -> np.ndarray[Any, Any]:
-    """Who stands in each strategy's formula, as numbers of :data:`CAST`; -1 where nobody does."""
-    table = np.full((len(STRATEGIES), _TERMS), -1)
+    """Who stands in each strategy's formula, as numbers of :data:`CAST`; -1 where nobody does.
+
+    The last column is whether the strategy is weighted.
+    """
+    table = np.full((len(STRATEGIES), _TERMS + 1), -1)
     for row, one in enumerate(STRATEGIES.values()):
         roles = [CAST.index(role) for role in one.roles.split()]
         table[row, : len(roles)] = roles
+        table[row, _TERMS] = one.weighted
     return table
