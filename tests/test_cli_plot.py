@@ -109,7 +109,14 @@ def test_a_file_alone_lists_what_fits_it(folder: Path, tmp_path: Path) -> None:
 
 def test_without_arguments_all_figures_are_listed(tmp_path: Path) -> None:
     said = run("plot", cwd=tmp_path).stdout
-    assert re.findall(r"^uaos plot (\S+) ", said, re.MULTILINE) == [*KINDS, *TUNING_KINDS]
+    names = re.findall(r"^uaos plot (\S+) ", said, re.MULTILINE)
+    assert names == [*KINDS, *TUNING_KINDS, "literature"]
+
+
+def test_the_figure_of_the_catalogue_needs_no_file(tmp_path: Path) -> None:
+    done = run("plot", "literature", "-o", str(tmp_path / "x.svg"))
+    assert done.returncode == 0, done.stderr
+    assert "parent_improvement" in _text(tmp_path)
 
 
 def test_a_figure_of_ones_own_is_imported(

@@ -613,7 +613,17 @@ def test_every_module_of_the_package_is_a_figure() -> None:
     folder = Path(figures.__file__).parent
     names = {p.stem.replace("_", "-") for p in folder.glob("[a-z]*.py")}
     assert set(figures.figures()) == names
-    assert len(names) == 9
+    assert len(names) == 10
+
+
+def test_the_literature_figure_counts_the_components_of_27_methods() -> None:
+    counts = figures.figure("literature").data()
+    assert [len(one) for one in counts.values()] == [7, 12, 5, 3, 5]
+    assert {sum(one.values()) for one in counts.values()} == {27}
+    assert counts["reward"]["success_rate"] == 6  # PDP, ADOPP, ADOPP-ext, SaDE, MMRDE, MAENSm
+    assert counts["selection"]["greedy"] == 3  # F-AUC-MAB, F-SR-MAB, Ex-MAB
+    drawing = figures.draw("literature", None)
+    assert sum(bar.get_width() for bar in drawing.axes[0].patches) == 5 * 27
 
 
 @pytest.fixture

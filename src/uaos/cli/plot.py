@@ -78,7 +78,7 @@ def draw_figure(
     """Draw one figure for a paper: PNG (300 dpi), SVG or PDF, as wide as a column or a page."""
     # Here, because the analysis would slow down the start of every other command.
     from uaos.files import check_output
-    from uaos.reporting.figures import FORMATS, RUN, TUNING, figure, figures, save
+    from uaos.reporting.figures import CATALOGUE, FORMATS, RUN, TUNING, figure, figures, save
     from uaos.reporting.style import Style
 
     paths = stores or []
@@ -103,7 +103,9 @@ def draw_figure(
         raise Missing("Missing option -o FILE: a .png, .svg or .pdf file")
     check_output(output, inputs=paths, suffixes=FORMATS, overwrite=overwrite)
     style = Style(width, font, tuple(split_names(order or "")))
-    make = {RUN: _of_run, TUNING: _of_tuning}.get(kind.source, _of_section)
+    make = {RUN: _of_run, TUNING: _of_tuning, CATALOGUE: _of_catalogue}.get(
+        kind.source, _of_section
+    )
     drawing = make(kind, paths, options, style)
     save(drawing, output)
     inches = " × ".join(f"{side:.2g}" for side in drawing.get_size_inches())
@@ -206,10 +208,16 @@ def _of_tuning(kind: "Figure", stores: list[Path], options: dict[str, Any], styl
         return kind.draw(kind.data((store, number), **arguments), style)
 
 
+def _of_catalogue(kind: "Figure", stores: list[Path], options: dict[str, Any], style: Any) -> Any:
+    return kind.draw(kind.data(None), style)
+
+
 def _check_stores(kind: "Figure", stores: list[Path]) -> None:
     """Refuse a file that the figure cannot be drawn from, and say which can."""
-    from uaos.reporting.figures import TUNING
+    from uaos.reporting.figures import CATALOGUE, TUNING
 
+    if kind.source == CATALOGUE and not stores:
+        return
     if not stores:
         wrote = "uaos tune" if kind.source == TUNING else "uaos bench"
         raise Missing(f"uaos plot {kind.name} needs a file that `{wrote}` wrote")
@@ -227,20 +235,24 @@ def _fitting(path: Path) -> list["Figure"]:
     """Return the figures that can be drawn from a file; one that is no store is refused."""
     from uaos.experiments.store import TUNING as TUNING_STORE
     from uaos.experiments.store import kind_of
-    from uaos.reporting.figures import TUNING, figures
+    from uaos.reporting.figures import CATALOGUE, TUNING, figures
 
     is_tuning = kind_of(path) == TUNING_STORE
-    return [one for one in figures().values() if (one.source == TUNING) == is_tuning]
+    found = [one for one in figures().values() if one.source != CATALOGUE]
+    return [one for one in found if (one.source == TUNING) == is_tuning]
 
 
 def _list_of_figures(path: Path | None) -> Any:
     """Return a table of all figures, or of those that can be drawn from a file."""
     from uaos.analysis.table import TEXT, Table
-    from uaos.reporting.figures import figures
+    from uaos.reporting.figures import CATALOGUE, figures
 
     found = list(figures().values()) if path is None else _fitting(path)
     store = "STORE" if path is None else str(path)
-    rows = [[f"uaos plot {one.name} {store} -o FILE{_needed(one)}", one.help] for one in found]
+    rows = []
+    for one in found:
+        files = "" if one.source == CATALOGUE else f" {store}"
+        rows.append([f"uaos plot {one.name}{files} -o FILE{_needed(one)}", one.help])
     table = Table.of("figures", "Figures", {"command": TEXT, "shows": TEXT}, rows)
     return table.to_rich(console.width)
 

@@ -174,7 +174,8 @@ def _originals() -> list[Configuration]:
     )  # fmt: skip
     four = Settings(pool=POOLS["paper"][:4], F=0.5, CR=1.0, NP="10D", boundary="none")
     bare = {entry.name: entry.method for entry in literature()}
-    matching = bare["PM-AdapSS-AA"].replace(delta=0.6, p_min=0.0, W=50)
+    last = {"name": "success_sum", "max_gen": 1}
+    matching = bare["PM-AdapSS-AA"].replace(reward=last, delta=0.6, p_min=0.05)
     # The original has 2 log under the root: 0.5 √2 = 0.7071.
     ranking = bare["F-AUC-MAB"].replace(metric="offspring_fitness", W=50, C=0.7071)
     recursive = (
@@ -192,17 +193,22 @@ def _originals() -> list[Configuration]:
          "generations; and in curr-to-rand/1, which has a second random factor there. NP = 50 is "
          "ours: the code leaves it to the caller."),
         ("PM-AdapSS-DE", matching, four, bib.GONG_2010,
-         f"{ran}, as are δ = 0.6 and p_min = 0. It differs in the reward: that code averages the "
-         "successes of the last generation, this one of a window."),
+         f"{ran}, as is δ = 0.6. It differs in the reward, the mean over all applications in the "
+         "last generation (there: over the successes), and in p_min = 0.05 (there: 0, which loses "
+         "strategies for good). So it takes 1.00 to 1.12 times the evaluations of COCO's archive "
+         "on f1, f6, f8, f10, f12 and f14 in 20-D, two runs each."),
         ("F-AUC-MAB-DE", ranking, four, bib.FIALHO_2010,
          f"{ran}, as are W = 50, C = 0.5 (0.7071 here, for its 2 under the root) and the ranking "
-         "by fitness. It differs in the weights of the ranks; D = 0.4 is this package's default."),
+         "by fitness. It differs in the weights of the ranks (D = 0.4 is this package's default), "
+         "and selects once a generation, one strategy for all. It does not reproduce COCO's "
+         "archive: of 16 runs on eight functions in 20-D it solved 7, DE-F-AUC solves them all."),
         ("RecPM-DE", recursive, four, bib.SHARMA_2018,
          f"{ran}, as are γ = 0.6 and p_min = 0. It differs in two points: there all former rewards "
          "count, halved each generation, here only the last; and there 1 − γP has an all-ones "
          "matrix for its 1."),
         ("DE-uniform", _uniform(), four, bib.FIALHO_BBOB,
-         f"{ran}. Every strategy with the same chance; COCO's archive has its running times."),
+         f"{ran}. Every strategy with the same chance. On eight functions in 20-D, two "
+         "runs each, it takes 1.00 to 1.28 times the evaluations of COCO's archive."),
     )  # fmt: skip
     return [Configuration(name, m, s, str(by), note, "original") for name, m, s, by, note in rows]
 

@@ -27,8 +27,8 @@ from uaos.reporting.style import DEFAULT, Style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-#: What a figure shows: methods of a section, one run, or a tuning.
-SECTION, RUN, TUNING = "section", "run", "tuning"
+#: What a figure shows: methods of a section, one run, a tuning, or the catalogue (no file).
+SECTION, RUN, TUNING, CATALOGUE = "section", "run", "tuning", "catalogue"
 
 #: File formats, and what keeps dates and versions out of them.
 FORMATS: dict[str, dict[str, str | None]] = {
@@ -51,7 +51,7 @@ class Figure:
     help
         What it shows, for `uaos plot`.
     source
-        SECTION, RUN or TUNING: what `data` is called with.
+        SECTION, RUN, TUNING or CATALOGUE: what `data` is called with (the last: None).
     data
         Called with the source and options, returns what is drawn as plain data. It raises
         :class:`uaos.errors.Missing` if there is nothing to draw.
@@ -84,7 +84,7 @@ _REGISTERED: dict[str, Figure] = {}
 # The order of the package's own figures; others follow.
 _ORDER = (
     "ecdf-overall", "ecdf-groups", "ecdf-functions", "art-ratio", "ranks", "operators",
-    "tuning-frequencies", "tuning-survival", "tuning-importance",
+    "tuning-frequencies", "tuning-survival", "tuning-importance", "literature",
 )  # fmt: skip
 
 _FORMER = {"ecdf-classes": "ecdf-groups"}

@@ -1,0 +1,66 @@
+"""How often the methods of the literature use each component."""
+
+from typing import TYPE_CHECKING
+
+from uaos.reporting.canvas import axes_with_margins
+from uaos.reporting.figures import CATALOGUE, Figure
+from uaos.reporting.style import LINES, SMALL, TICK, Style, text_width
+from uaos.selection.catalogue import literature
+from uaos.selection.components import FAMILIES, components
+from uaos.selection.describe import PLURALS, describe
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+# Inches: of a row, above a family, at the edges.
+_ROW, _HEAD, _EDGE = 0.15, 0.12, 0.08
+
+Frequencies = dict[str, dict[str, int]]
+
+
+def data(source: None = None) -> Frequencies:
+    """Return, for each family, how many of the 27 methods have each component of the paper."""
+    counts: Frequencies = {}
+    for family in FAMILIES:
+        names = [getattr(entry.method, family).name for entry in literature()]
+        known = [n for n, c in components(family).items() if "this package" not in
+                 describe(c).reference]  # fmt: skip
+        counts[family] = {name: names.count(name) for name in known}
+    return counts
+
+
+def draw(of: Frequencies, style: Style) -> "Drawing":
+    """Draw a bar for each component, the most frequent of a family first."""
+    width = style.inches("column")
+    rows: list[tuple[str, int | None]] = []
+    for family, counts in of.items():
+        rows.append((PLURALS[family], None))
+        rows += [(name, counts[name]) for name in sorted(counts, key=lambda n: -counts[n])]
+    heads = sum(count is None for _, count in rows)
+    height = _ROW * len(rows) + _HEAD * heads + 2 * _EDGE
+    with style.figure(width, height) as figure:
+        left = text_width(figure, [name for name, _ in rows], SMALL) + 0.16
+        axes = axes_with_margins(figure, left, _EDGE, 0.3, _EDGE)
+        axes.set_axis_off()
+        axes.set_xlim(0, max(count or 0 for _, count in rows))
+        axes.set_ylim(height - 2 * _EDGE, 0)
+        y = 0.0
+        for name, count in rows:
+            y += _ROW / 2 + (_HEAD if count is None else 0)
+            beside = {"va": "center", "clip_on": False}
+            if count is None:
+                axes.text(-(left - _EDGE) / (width - left - 0.3) * axes.get_xlim()[1], y, name,
+                          fontsize=TICK, fontweight="bold", **beside)  # fmt: skip
+            else:
+                axes.barh(y, count, _ROW * 0.7, color=LINES[0], label=name)
+                axes.annotate(name, (0, y), (-4, 0), textcoords="offset points", ha="right",
+                              fontsize=SMALL, va="center")  # fmt: skip
+                axes.annotate(str(count), (count, y), (3, 0), textcoords="offset points",
+                              fontsize=SMALL, va="center", annotation_clip=False)  # fmt: skip
+            y += _ROW / 2
+    return figure
+
+
+FIGURE = Figure(
+    "literature", "components of the 27 methods of the literature", CATALOGUE, data, draw
+)
