@@ -5,12 +5,12 @@ A study lives in a folder: `tuning.db` and the winner `tuned.toml`, `test.db`, `
 and is skipped when it is done.
 """
 
-import contextlib
 import dataclasses
 import os
 import shlex
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,8 +30,6 @@ from uaos.problems import Suite
 from uaos.problems import suite as suite_called
 from uaos.selection.method import read_toml, write_toml
 from uaos.tuning.design import DEFAULT_PRESET, Design, design
-from uaos.tuning.evaluator import Result
-from uaos.tuning.records import Event
 from uaos.tuning.store import TuningStore
 from uaos.tuning.tune import TuningPlan, finished, initial_candidates, tune
 
@@ -93,17 +91,13 @@ class Observer:
     def stage(self, name: str, *, done: bool) -> None:
         """A stage begins, or was done before."""
 
-    @contextlib.contextmanager
-    def tuning(
-        self, plan: TuningPlan, store: Path
-    ) -> Iterator[tuple[Callable[[Event], None], Callable[[Result], None]]]:
-        """Around the tuning; what it yields hears its events and its runs."""
-        yield lambda _: None, lambda _: None
+    def tuning(self, plan: TuningPlan, store: Path) -> AbstractContextManager[Any]:
+        """Around the tuning; what it gives hears of it by `on_event` and `on_run`."""
+        return nullcontext()
 
-    @contextlib.contextmanager
-    def testing(self, plan: Plan) -> Iterator[Callable[[Progress], None]]:
-        """Around the test; what it yields hears of its progress."""
-        yield lambda _: None
+    def testing(self, plan: Plan) -> AbstractContextManager[Callable[[Progress], None]]:
+        """Around the test; what it gives hears of its progress."""
+        return nullcontext(lambda _: None)
 
     def tested(self, tallies: Mapping[str, Tally]) -> None:
         """The test is over."""
@@ -152,8 +146,9 @@ class Study:
     ----------
     training, test : Suite
         The problems to tune on and to test on.
-    tuning_store, winner, test_store, tables, report : Path
-        The files of the study.
+    card, tuning_store, winner, test_store, tables, report : Path
+        What the study is, the runs of its tuning, the configuration found, the runs of its test,
+        the folder of its tables, and the report.
 
     Examples
     --------
@@ -188,67 +183,28 @@ class Study:
         if preset not in PRESETS:
             raise UnknownName("preset", preset, PRESETS)
         size = PRESETS[preset]
-        self.preset, self.seed = preset, seed
+        self.preset, self.seed, self.rivals = preset, seed, tuple(rivals)
         self.folder = check_folder(folder)
+        self.card, self.report = self.folder / "study.toml", self.folder / "report.html"
+        self.tuning_store, self.test_store = self.folder / "tuning.db", self.folder / "test.db"
+        self.winner, self.tables = self.folder / f"{WINNER}.toml", self.folder / "tables"
         self.training, self.test = _split(suite, size, train, split_seed)
-        self.rivals = tuple(rivals)
         self.tuning_runs = size.tuning_runs if tuning_runs is None else tuning_runs
         self.tuning_budget = size.tuning_budget if tuning_budget is None else tuning_budget
         self.test_budget = size.test_budget if test_budget is None else test_budget
         numbered = any(problem.instance is not None for problem in self.test)
-        self.repetitions = (1 if numbered else _REPETITIONS) if repetitions is None else repetitions
+        self._usual_repetitions = 1 if numbered else _REPETITIONS
+        self.repetitions = self._usual_repetitions if repetitions is None else repetitions
         largest = self.training.dimensions[-1]
         self.design = space if isinstance(space, Design) else design(space, dimension=largest)
-        self._check_card()
-
-    def _check_card(self) -> None:
-        if not self.card.exists():
-            return
-        found, wanted = read_toml(self.card), self.to_dict()
-        if found != wanted:
-            different = [k for k in wanted if found.get(k) != wanted[k]]
-            told = ", ".join(f"{k} {found.get(k)}" for k in different if not _is_long(found.get(k)))
+        self._overview = self.tables / "overview.csv"  # the table that is written last
+        found = read_toml(self.card) if self.card.exists() else self.to_dict()
+        if different := {k: found.get(k) for k, v in self.to_dict().items() if found.get(k) != v}:
+            short = [f"{k} {v}" for k, v in different.items() if not isinstance(v, list | dict)]
             raise InvalidFile(
-                f"{self.folder}: holds another study ({told or ', '.join(different)}); choose "
+                f"{self.folder}: holds another study ({', '.join(short or different)}); choose "
                 "another folder, or remove this one"
             )
-
-    # Files
-
-    @property
-    def card(self) -> Path:
-        """The file that says what the study is."""
-        return self.folder / "study.toml"
-
-    @property
-    def tuning_store(self) -> Path:
-        """The runs of the tuning."""
-        return self.folder / "tuning.db"
-
-    @property
-    def winner(self) -> Path:
-        """The configuration that the tuning found."""
-        return self.folder / f"{WINNER}.toml"
-
-    @property
-    def test_store(self) -> Path:
-        """The runs on the test problems."""
-        return self.folder / "test.db"
-
-    @property
-    def tables(self) -> Path:
-        """The folder of the comparison's tables."""
-        return self.folder / "tables"
-
-    @property
-    def report(self) -> Path:
-        """The report."""
-        return self.folder / "report.html"
-
-    @property
-    def _overview(self) -> Path:
-        """The table that is written last."""
-        return self.tables / "overview.csv"
 
     def to_dict(self) -> dict[str, Any]:
         """What tells one study from another."""
@@ -311,26 +267,19 @@ class Study:
         for stage in wanted:
             done = self.is_done(stage)
             watching.stage(stage, done=done)
-            if done:
-                continue
-            if stage == "tune":
-                self._tune(jobs, dask, watching)
-            elif stage == "test":
-                self._test(jobs, dask, watching)
-            elif stage == "tables":
-                self._write_tables(watching)
-            else:
-                self._write_report(watching)
+            if not done and stage in ("tune", "test"):
+                (self._tune if stage == "tune" else self._test)(jobs, dask, watching)
+            elif not done:
+                (self._write_tables if stage == "tables" else self._write_report)(watching)
         return self.report
 
     def _tune(self, jobs: int | None, dask: str | None, watching: Observer) -> None:
         plan = self.tuning_plan()
         found = finished(plan, self.tuning_store) if self.tuning_store.exists() else None
         if found is None:
-            with watching.tuning(plan, self.tuning_store) as (on_event, on_run):
-                found = tune(
-                    plan, self.tuning_store, jobs=jobs, dask=dask, on_event=on_event, on_run=on_run
-                )
+            with watching.tuning(plan, self.tuning_store) as view:
+                heard = {} if view is None else {"on_event": view.on_event, "on_run": view.on_run}
+                found = tune(plan, self.tuning_store, jobs=jobs, dask=dask, **heard)
         found.best.to_toml(self.winner)
         watching.wrote(self.winner)
 
@@ -366,13 +315,18 @@ class Study:
         words = ["uaos", "study", "--preset", self.preset, "--folder", str(self.folder)]
         words += ["--seed", str(self.seed)]
         if self.training.file:
-            names = ",".join(self.training.names)
-            words += ["--suite", self.training.file, "--train", names]
+            words += ["--suite", self.training.file, "--train", ",".join(self.training.names)]
         size = PRESETS[self.preset]
-        for option in ("tuning_runs", "tuning_budget", "test_budget"):
-            value = getattr(self, option)
-            if value != getattr(size, option):
-                words += [f"--{option.replace('_', '-')}", str(value)]
+        usual = {
+            "space": DEFAULT_PRESET, "tuning_runs": size.tuning_runs,
+            "tuning_budget": size.tuning_budget, "test_budget": size.test_budget,
+            "repetitions": self._usual_repetitions,
+        }  # fmt: skip
+        space = self.design.options.get("space", DEFAULT_PRESET)
+        for option, value in usual.items():
+            here = space if option == "space" else getattr(self, option)
+            if here != value:
+                words += [f"--{option.replace('_', '-')}", str(here)]
         return shlex.join(words)
 
     # What the stages run
@@ -406,28 +360,19 @@ class Study:
         if self.test_store.exists() and {"test", "tables", "report"} & set(wanted):
             Store.open(self.test_store).close()
 
-    # Which stages are done
-
     def is_done(self, stage: str) -> bool:
         """Whether there is nothing to do in a stage."""
-        if stage == "tune":
-            return self._is_tuned()
-        if stage == "test":
-            return self._is_tested()
         if stage == "tables":
             return _newer(self._overview, self.test_store)
-        return _newer(self.report, self.test_store, self.tuning_store)
-
-    def _is_tuned(self) -> bool:
+        if stage == "report":
+            return _newer(self.report, self.test_store, self.tuning_store)
         try:
             found = configuration(self.winner)
         except UaosError:
             return False
-        return found.tuning.get("plan") == self.tuning_plan().key
-
-    def _is_tested(self) -> bool:
-        if not (self._is_tuned() and self.test_store.exists()):
-            return False
+        tuned = found.tuning.get("plan") == self.tuning_plan().key
+        if stage == "tune" or not tuned or not self.test_store.exists():
+            return stage == "tune" and tuned
         plan = self.test_plan()
         with Store.open(self.test_store) as store:
             return set(plan.competitors) <= set(store.methods()) and not store.missing(plan)
@@ -495,10 +440,6 @@ def _split(
     if train is None and any(p.held_out for p in problems):
         train = [p.name for p in problems if not p.held_out]
     return problems.split(0.5 if train is None else train, seed=seed)
-
-
-def _is_long(value: object) -> bool:
-    return isinstance(value, list | dict)
 
 
 def _newer(made: Path, *sources: Path) -> bool:

@@ -173,7 +173,7 @@ def test_recordings_have_the_problems_and_the_members_of_a_store(store):
 
 
 def test_members_can_be_chosen_by_name(store):
-    recordings = Recordings(store, ["mix", "CMA-ES"], caps={}, once=())
+    recordings = Recordings(store, ["mix", "CMA-ES"])
     assert [m.name for m in recordings.members] == ["mix", "CMA-ES"]
     with pytest.raises(UnknownName, match="JADE"):
         Recordings(store, ["JADE"])

@@ -156,15 +156,13 @@ def _observer() -> Iterator[Any]:
         def stage(self, name: str, *, done: bool) -> None:
             if done:
                 console.print(Text(f"{_TITLES[name]}: done before", style="dim"))
-            else:
-                console.print(Text(f"\n{_TITLES[name]}", style="bold"))
-            if name == "report" and not done:
+                return
+            console.print(Text(f"\n{_TITLES[name]}", style="bold"))
+            if name == "report":
                 spinner.start()
 
-        @contextlib.contextmanager
-        def tuning(self, plan: Any, store: Path) -> Iterator[tuple[Any, Any]]:
-            with View.of(plan, store, console) as view:
-                yield view.on_event, view.on_run
+        def tuning(self, plan: Any, store: Path) -> Any:
+            return View.of(plan, store, console)
 
         @contextlib.contextmanager
         def testing(self, plan: Any) -> Iterator[Callable[[Any], None]]:
@@ -177,8 +175,7 @@ def _observer() -> Iterator[Any]:
 
         def compared(self, comparison: Any) -> None:
             for section in comparison.sections:
-                console.print(Text(section.headline))
-                console.print(Text(section.verdict))
+                console.print(Text(f"{section.headline}\n{section.verdict}"))
                 for line in section.notes:
                     console.print(Text(line, style="yellow"))
 

@@ -27,7 +27,7 @@ What is not exact:
 
 import dataclasses
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -185,8 +185,6 @@ def simulate(
     team = tuple(map(Member.of, members))
     if len(runs) != len(team):
         raise InvalidParameter("runs", f"{len(runs)} runs", f"{len(team)}, one for each member")
-    if not 0 <= resolution < 1:
-        raise InvalidParameter("resolution", resolution, "a number from 0 to below 1")
     first = runs[0].outcome
     if len({(run.outcome.problem, run.outcome.budget) for run in runs}) > 1:
         raise InvalidParameter(
@@ -255,12 +253,8 @@ class Recordings:
         The store of a benchmark of the members.
     members : iterable of str, optional
         Names of recorded methods, in the order of the portfolio; by default all but uniform choice.
-        The first without an introductory run runs alone until its first restart.
-    caps : mapping of str to float, optional
-        Members with an introductory run, with its most evaluations per dimension. By default those
-        of the default portfolio with the same optimizer.
-    once : iterable of str, optional
-        Members that retire after their introductory run. By default as for `caps`.
+        Introductory runs are those of the default portfolio's members with the same optimizer; the
+        first member without one runs alone until its first restart.
 
     Attributes
     ----------
@@ -269,65 +263,43 @@ class Recordings:
         The problems of the store.
     """
 
-    def __init__(
-        self,
-        path: Any,
-        members: Iterable[str] | None = None,
-        caps: Mapping[str, float] | None = None,
-        once: Iterable[str] | None = None,
-    ) -> None:
+    def __init__(self, path: Any, members: Iterable[str] | None = None) -> None:
         self.path = Path(path)
         with Store.open(self.path) as store:
             recorded = store.configurations()
             self.suite: Suite = store.load_suite()
         names = [n for n in recorded if n != UNIFORM] if members is None else list(members)
-        for name in (*names, *(caps or ()), *(once or ())):
-            if name not in recorded or name not in names:
-                known = [n for n in recorded if n in names] if name in recorded else recorded
-                raise UnknownName("member", name, known, hint=f"(recorded in {self.path})")
-        made = [Configuration.from_dict(recorded[name]) for name in names]
         usual = {m.configuration.optimizer: m for m in default_members(2, None) if m.cap < np.inf}
-        limits = dict(caps or {})
-        retiring = set(once or ())
-        for configuration in made:
+        made = []
+        for name in names:
+            if name not in recorded:
+                raise UnknownName("member", name, recorded, hint=f"(recorded in {self.path})")
+            configuration = Configuration.from_dict(recorded[name])
             like = usual.get(configuration.optimizer)
-            if like is not None and caps is None:
-                limits[configuration.name] = like.cap
-            if like is not None and like.once and once is None:
-                retiring.add(configuration.name)
-        self.members = tuple(
-            Member(c, once=c.name in retiring, cap=limits.get(c.name, np.inf)) for c in made
-        )
+            made.append(Member(
+                configuration, once=like is not None and like.once, cap=like.cap if like else np.inf
+            ))  # fmt: skip
+        self.members = tuple(made)
         continuing(self.members)
         self._runs = _read(str(self.path), tuple(names))
-        self._check()
-
-    def _check(self) -> None:
-        for problem in self.suite:
-            found = {name: self._runs.get((name, problem.name), []) for name in self._names}
-            lacking = [name for name, runs in found.items() if not runs]
-            if lacking:
-                raise InvalidFile(
-                    f"{self.path}: lacks a recorded run of {lacking[0]} on {problem.name}; finish "
-                    "the benchmark, with --retry-failed for runs that failed (stores of earlier "
-                    "versions did not record what is needed)"
-                )
-
-    @property
-    def _names(self) -> list[str]:
-        return [member.name for member in self.members]
+        for name in names:
+            for problem in self.suite:
+                if (name, problem.name) not in self._runs:
+                    raise InvalidFile(
+                        f"{self.path}: lacks a recorded run of {name} on {problem.name}; finish "
+                        "the benchmark, with --retry-failed for runs that failed (stores of "
+                        "earlier versions did not record what is needed)"
+                    )
 
     @property
     def budget(self) -> int | str:
         """The evaluations of a run, or a multiple of the dimension if problems differ in it."""
         budgets = {p.dimension: self.runs(p.name)[0].outcome.budget for p in self.suite}
-        if len(set(budgets.values())) == 1 and len(budgets) > 1:
-            return next(iter(budgets.values()))
-        shares = {budget / dimension for dimension, budget in budgets.items()}
-        if len(shares) == 1 and (share := shares.pop()).is_integer():
-            return f"{int(share)}D"
-        if len(budgets) == 1:
-            return next(iter(budgets.values()))
+        dimension, budget = next(iter(budgets.items()))
+        if budget % dimension == 0 and all(b * dimension == budget * d for d, b in budgets.items()):
+            return f"{budget // dimension}D"
+        if len(set(budgets.values())) == 1:
+            return budget
         raise InvalidFile(f"{self.path}: budgets differ from problem to problem: {budgets}")
 
     @property
@@ -347,15 +319,8 @@ class Recordings:
         return digest.hexdigest()[:16]
 
     def runs(self, problem: str, repetition: int = 1) -> list[RecordedRun]:
-        """A run of each member on a problem.
-
-        Parameters
-        ----------
-        problem : str
-        repetition : int
-            From 1; beyond the recorded repetitions of a member, they begin again.
-        """
-        found = [self._runs[name, problem] for name in self._names]
+        """A run of each member on a problem; beyond the recorded repetitions they begin again."""
+        found = [self._runs[member.name, problem] for member in self.members]
         return [runs[(repetition - 1) % len(runs)] for runs in found]
 
     def simulate(
@@ -368,9 +333,7 @@ class Recordings:
         ----------
         method : Method, optional
             Chooses who evaluates next; by default as :class:`uaos.Portfolio` does.
-        seed : int
-        resolution : float
-        name : str
+        seed, resolution, name
             As for :func:`simulate`.
 
         Returns
@@ -399,10 +362,9 @@ class Recordings:
         design = settings.pop("design", self.design)
         options = {**design.options, "recordings": self.key}
         design = dataclasses.replace(design, options=options)
-        settings.setdefault("objective", "evaluations")
-        settings.setdefault("training_set", f"the runs in {self.path.name}")
-        settings.setdefault("initial", (design.values(design.base),))
-        return TuningPlan(design, self.suite, budget=self.budget, **settings)
+        usual = {"objective": "evaluations", "training_set": f"the runs in {self.path.name}",
+                 "initial": (design.values(design.base),)}  # fmt: skip
+        return TuningPlan(design, self.suite, budget=self.budget, **(usual | settings))
 
     @property
     def simulation(self) -> "Simulation":

@@ -1,5 +1,6 @@
 """Values drawn in a tuning, survival of candidates, and importance of parameters."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -112,22 +113,17 @@ def frequencies(store: "TuningStore", tuning: int) -> dict[str, Shares | Numbers
 def survival(store: "TuningStore", tuning: int) -> list[Survival]:
     """The races, in their order."""
     _entry(store, tuning)
-    gone: dict[tuple[int, int], list[int]] = {}
+    gone: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
     for one in store.eliminations(tuning):
-        gone.setdefault((one.iteration, one.step), []).append(one.candidate)
-    steps: dict[int, list[tuple[int, int]]] = {}
-    for step in store.steps(tuning):
-        steps.setdefault(step.iteration, []).append((step.step, step.alive))
+        gone[one.iteration, one.step].append(one.candidate)
+    steps = store.steps(tuning)
+    races = {j: [s for s in steps if s.iteration == j] for j in dict.fromkeys(s[0] for s in steps)}
     members = _members(store, tuning)
     return [
-        Survival(
-            iteration,
-            members[iteration],
-            tuple(alive for _, alive in race),
-            tuple(tuple(gone.get((iteration, step), ())) for step, _ in race),
-        )
-        for iteration, race in steps.items()
-    ]
+        Survival(j, members[j], tuple(s.alive for s in race),
+                 tuple(tuple(gone[j, s.step]) for s in race))
+        for j, race in races.items()
+    ]  # fmt: skip
 
 
 def importance(store: "TuningStore", tuning: int) -> list[Importance]:
@@ -154,45 +150,23 @@ def importance(store: "TuningStore", tuning: int) -> list[Importance]:
     races = _mean_ranks(store, tuning)
     found = []
     for variable in _free(entry):
-        name, total = variable["name"], _Squares()
+        name = variable["name"]
+        total = between = 0.0  # sums of squares
+        b = w = count = 0  # degrees of freedom, and candidates
         for race in races:
             having = [c for c in race if name in values[c]]
             if len(having) > 1:
+                ranks = np.array([race[c] for c in having])
                 groups = _groups([values[c][name] for c in having], "choices" in variable)
-                total.add(np.array([race[c] for c in having]), groups)
-        if total.within_freedom >= _LEAST and total.between_freedom and total.all > 0:
-            found.append(Importance(name, total.share, total.noise, total.candidates))
+                mean, kinds = ranks.mean(), np.unique(groups)
+                parts = [ranks[groups == kind] for kind in kinds]
+                between += sum(len(part) * float((part.mean() - mean) ** 2) for part in parts)
+                total += float(((ranks - mean) ** 2).sum())
+                b, w, count = b + len(kinds) - 1, w + len(ranks) - len(kinds), count + len(ranks)
+        if w >= _LEAST and b and total > 0:
+            share = max(0.0, (between - b * (total - between) / w) / total)
+            found.append(Importance(name, share, float(2 * np.sqrt(2 * b) / w), count))
     return sorted(found, key=lambda one: -one.share)
-
-
-@dataclass
-class _Squares:
-    """Sums of squares between groups and in all, over several races."""
-
-    between: float = 0.0
-    all: float = 0.0
-    between_freedom: int = 0
-    within_freedom: int = 0
-    candidates: int = 0
-
-    def add(self, ranks: Floats, groups: NDArray[np.int64]) -> None:
-        kinds = np.unique(groups)
-        mean = ranks.mean()
-        parts = [ranks[groups == kind] for kind in kinds]
-        self.between += sum(len(part) * float((part.mean() - mean) ** 2) for part in parts)
-        self.all += float(((ranks - mean) ** 2).sum())
-        self.between_freedom += len(kinds) - 1
-        self.within_freedom += len(ranks) - len(kinds)
-        self.candidates += len(ranks)
-
-    @property
-    def share(self) -> float:
-        noise = self.between_freedom * (self.all - self.between) / self.within_freedom
-        return max(0.0, (self.between - noise) / self.all)
-
-    @property
-    def noise(self) -> float:
-        return float(2 * np.sqrt(2 * self.between_freedom) / self.within_freedom)
 
 
 def _groups(values: list[Any], choice: bool) -> NDArray[np.int64]:
@@ -205,18 +179,16 @@ def _groups(values: list[Any], choice: bool) -> NDArray[np.int64]:
 
 def _mean_ranks(store: "TuningStore", tuning: int) -> list[dict[int, float]]:
     """For each race, the candidates' mean ranks in [0, 1] on what all of them were run on."""
-    costs: dict[int, dict[int, float]] = {}
+    stats = optional("scipy.stats", "importance of parameters", "SciPy", "experiments")
+    costs: defaultdict[int, dict[int, float]] = defaultdict(dict)
     for one in store.results(tuning):
-        costs.setdefault(one.candidate, {})[one.position] = one.cost
+        costs[one.candidate][one.position] = one.cost
     found = []
     for members in _members(store, tuning).values():
         known = [c for c in members if c in costs]
-        if len(known) < 2:
-            continue
-        shared = sorted(set.intersection(*(set(costs[c]) for c in known)))
-        if shared:
+        shared = sorted(set.intersection(*(set(costs[c]) for c in known))) if known else []
+        if len(known) > 1 and shared:
             table = np.array([[costs[c][p] for c in known] for p in shared])
-            stats = optional("scipy.stats", "importance of parameters", "SciPy", "experiments")
             ranks = (stats.rankdata(table, axis=1) - 1) / (len(known) - 1)
             found.append(dict(zip(known, map(float, ranks.mean(axis=0)), strict=True)))
     return found
@@ -224,23 +196,18 @@ def _mean_ranks(store: "TuningStore", tuning: int) -> list[dict[int, float]]:
 
 def _members(store: "TuningStore", tuning: int) -> dict[int, tuple[int, ...]]:
     """Who each race began with: the survivors of the one before, and those drawn for it."""
-    elites: dict[int, list[int]] = {}
-    for elite in store.elites(tuning):
-        elites.setdefault(elite.iteration, []).append(elite.candidate)
-    found: dict[int, list[int]] = {}
-    for candidate in store.candidates(tuning):
-        j = candidate.iteration
-        found.setdefault(j, list(elites.get(j - 1, ()))).append(candidate.id)
-    return {j: tuple(members) for j, members in sorted(found.items())}
+    elites, candidates = store.elites(tuning), store.candidates(tuning)
+    return {
+        j: (*(e.candidate for e in elites if e.iteration == j - 1),
+            *(c.id for c in candidates if c.iteration == j))
+        for j in sorted({c.iteration for c in candidates})
+    }  # fmt: skip
 
 
 def _winner(store: "TuningStore", tuning: int, candidates: "list[Candidate]") -> Mapping[str, Any]:
     """The values of the best survivor so far."""
-    elites = store.elites(tuning)
-    if not elites:
-        return {}
-    best = min(elites, key=lambda e: (-e.iteration, e.rank))
-    return next(c.values for c in candidates if c.id == best.candidate)
+    best = max(store.elites(tuning), key=lambda e: (e.iteration, -e.rank), default=None)
+    return next((c.values for c in candidates if best and c.id == best.candidate), {})
 
 
 def _free(entry: "Tuning") -> list[dict[str, Any]]:
