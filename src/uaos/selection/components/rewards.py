@@ -116,7 +116,7 @@ class WindowReward(Reward):
 class SuccessRate(GenerationReward):
     """The share of applications that succeeded, generation by generation.
 
-    A generation in which the operator was not applied counts with n = 1, so that its share of
+    ⚑ A generation in which the operator was not applied counts with n = 1, so that its share of
     everybody's successes keeps it alive; the noise is added once.
 
     Equation
