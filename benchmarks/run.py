@@ -19,10 +19,12 @@ from rich.console import Console
 from table import Section, as_markdown, on_terminal
 
 PARTS = (
-    "selector", "one-at-a-time", "engine", "peers", "coco", "experiments", "stores", "tuning",
-    "memory", "start",
+    "selector", "one-at-a-time", "engine", "peers", "families", "coco", "experiments", "stores",
+    "tuning", "memory", "start",
 )  # fmt: skip
-PACKAGES = ("uaos", "numpy", "numba", "scipy", "coco-experiment", "pygmo", "pymoo")
+PACKAGES = (
+    "uaos", "numpy", "numba", "scipy", "coco-experiment", "pygmo", "pymoo", "cma", "minionpy",
+)  # fmt: skip
 RESULTS = Path(__file__).parent / "results.md"
 
 

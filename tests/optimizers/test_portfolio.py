@@ -109,7 +109,8 @@ def test_a_configuration_of_a_portfolio_survives_its_file():
 @pytest.mark.parametrize(
     ("dimension", "budget", "names"),
     [
-        (10, 10_000, ["BFGS", "STEP", "CMA-ES"]),
+        (10, 4_000, ["BFGS", "STEP", "CMA-ES"]),
+        (10, 10_000, ["BFGS", "STEP", "CMA-ES", "mix"]),
         (10, 100_000, ["BFGS", "STEP", "CMA-ES", "mix"]),
         (10, None, ["BFGS", "STEP", "CMA-ES", "mix"]),
         (800, 80_000, ["BFGS", "STEP", "mix"]),
@@ -117,6 +118,24 @@ def test_a_configuration_of_a_portfolio_survives_its_file():
 )
 def test_the_default_members_depend_on_dimension_and_budget(dimension, budget, names):
     assert [member.name for member in default_members(dimension, budget)] == names
+
+
+def test_in_a_short_run_every_member_is_introduced_with_a_share_of_the_budget():
+    """Of 10,000 evaluations in 10-D: 1,500 by BFGS and CMA-ES, 2,000 by mix, then the leader's."""
+    bfgs, step, cma, mix = default_members(10, 10_000)
+    assert [10 * m.cap for m in (bfgs, cma, mix)] == pytest.approx([1500, 1500, 2000])
+    assert [m.once for m in (bfgs, step, cma, mix)] == [False, True, False, False]
+    run = uaos.Portfolio([(-5, 5)] * 10, seed=1, budget=10_000)
+    assert run.method.probability.p_min == pytest.approx(1 / (20 + 3 - 1))  # kappa = 20
+    assert (run.optimizers[2].mean == 0).all()  # from the center
+
+
+def test_in_a_long_run_the_local_search_retires_and_the_leader_gets_four_times_the_evaluations():
+    bfgs, _, cma, mix = default_members(10, 1_000_000)
+    assert (bfgs.once, bfgs.cap) == (True, 250)
+    assert [m.cap for m in (cma, mix)] == [np.inf, np.inf]
+    method = uaos.Portfolio([(-5, 5)] * 10, seed=1, budget=1_000_000).method
+    assert method.probability.p_min == pytest.approx(1 / (4 + 2 - 1))
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 17])

@@ -29,6 +29,7 @@ import numpy as np
 
 from uaos.errors import InvalidParameter
 from uaos.jit import njit
+from uaos.optimizers.arguments import true_or_false
 from uaos.optimizers.base import Array, Optimizer, register
 from uaos.optimizers.history import History
 
@@ -301,6 +302,9 @@ class CMAES(Optimizer):
     bounds, seed, budget, target, x0, history
         See :class:`Optimizer`. Each row of `x0` is the first point and the mean of one run; the
         runs after those start from a mean drawn uniformly from the middle 80 % of the box.
+    center : bool
+        Whether the first run starts from the center of the box if there is no `x0`. Over the first
+        evaluations this is better than a random mean, unless optima are known to be far out.
     restarts : {"NBIPOP", "BIPOP", "IPOP", "none"}
         With "IPOP" each run has twice the population of the one before. "BIPOP" has such runs and
         others with small populations and step sizes, and gives both regimes the same number of
@@ -367,6 +371,7 @@ class CMAES(Optimizer):
         sigma0: float = 0.2,
         popsize: int | None = None,
         boundary: str = "penalty",
+        center: bool = False,
         seed: int | np.random.Generator | None = None,
         budget: int | None = None,
         target: float | None = None,
@@ -388,6 +393,7 @@ class CMAES(Optimizer):
             raise InvalidParameter("popsize", popsize, "an integer >= 2, or None")
         self.restart_strategy = restarts
         self.boundary = boundary
+        self.center = true_or_false(center, "center")
         self.sigma0 = float(sigma0)
         self.first_popsize = int(popsize)
         self.history = (
@@ -416,6 +422,8 @@ class CMAES(Optimizer):
         self._constants = constants(D, popsize)
         if self.x0 is not None and self._runs < len(self.x0):
             self.mean = self.x0[self._runs].copy()
+        elif self.center and self._runs == 0:
+            self.mean = 0.5 * (self.low + self.high)
         else:
             self.mean = self.low + self._width * (0.1 + 0.8 * self.rng.random(D))
         self._runs += 1

@@ -20,7 +20,7 @@ from uaos.optimizers.history import History
 from uaos.params import known_only
 from uaos.selection.method import Method
 
-#: How many times the evaluations of another member the leading member gets.
+#: How many times the evaluations of another member the leading member gets, unless a run is short.
 KAPPA = 4.0
 
 # An improvement counts for convergence if it exceeds this share of the range of values seen.
@@ -29,10 +29,15 @@ _SIGNIFICANT = 1e-10
 # last significant improvement, and this many per dimension.
 _STALL, _LEAST_STALL = 3, 500
 
-# The default members: evaluations per dimension of a local search at most, and from which budget
-# per dimension on differential evolution takes part, and up to which dimension CMA-ES does.
+# The default members. A run with fewer evaluations per dimension is short: there every member is
+# introduced with a share of the budget, and the leader then gets more.
+_SHORT_RUN = 20_000
+_SHARE, _DE_SHARE, _SHORT_KAPPA = 0.15, 0.2, 20.0
+# Evaluations per dimension of the introductory runs of local and coordinate search at most, from
+# which budgets per dimension on differential evolution takes part with populations of 2·D and 5·D,
+# and up to which dimension CMA-ES takes part.
 _LOCAL_CAP, _STEP_CAP = 250.0, 800.0
-_DE_BUDGET = 2_000
+_DE_BUDGET, _LARGE_DE_BUDGET = 500, 3_000
 _CMA_DIMENSION = 500
 
 
@@ -121,8 +126,13 @@ def default_members(dimension: int, budget: int | None) -> tuple[Member, ...]:
 
     A local search comes first: on smooth functions nothing is as fast, and elsewhere it soon ends.
     Coordinate search follows where the function proves additively separable, which a handful of
-    evaluations tells. CMA-ES then searches on its own until its first restart, and from there on
-    shares the evaluations with differential evolution, unless the budget is too small for that.
+    evaluations tells. CMA-ES is next, and differential evolution the last, unless the budget is too
+    small for it.
+
+    In a long run, from 20,000·D evaluations on, the local search retires, and CMA-ES searches on
+    its own until its first restart before differential evolution joins it. A short run has no time
+    for that: there local search and CMA-ES, which starts from the center of the box, get at most
+    15 % of the budget each and differential evolution 20 %; then the selector shares out the rest.
 
     Parameters
     ----------
@@ -135,20 +145,27 @@ def default_members(dimension: int, budget: int | None) -> tuple[Member, ...]:
     -------
     tuple of Member
     """
-    mix = configuration("mix")
-    small = dataclasses.replace(mix, settings=dataclasses.replace(mix.settings, NP="5D"))
+    short, each = _is_short(dimension, budget), np.inf if budget is None else budget / dimension
+    share, de_share = (_SHARE * each, _DE_SHARE * each) if short else (np.inf, np.inf)
+    step = Configuration("STEP", optimizer="STEP", settings={"separable_only": True})
+    cma, mix = configuration("CMA-ES"), configuration("mix")
+    if short:
+        cma = dataclasses.replace(cma, settings={"center": True})
+    size = "5D" if each >= _LARGE_DE_BUDGET else "2D"
+    mix = dataclasses.replace(mix, settings=dataclasses.replace(mix.settings, NP=size))
     members = [
-        Member("BFGS", once=True, cap=_LOCAL_CAP),
-        Member(
-            Configuration("STEP", optimizer="STEP", settings={"separable_only": True}),
-            once=True, cap=_STEP_CAP,
-        ),
-    ]  # fmt: skip
+        Member("BFGS", once=not short, cap=min(share, _LOCAL_CAP)),
+        Member(step, once=True, cap=_STEP_CAP),
+    ]
     if dimension <= _CMA_DIMENSION:
-        members.append(Member("CMA-ES"))
-    if dimension > _CMA_DIMENSION or budget is None or budget >= _DE_BUDGET * dimension:
-        members.append(Member(small))
+        members.append(Member(cma, cap=share))
+    if dimension > _CMA_DIMENSION or each >= _DE_BUDGET:
+        members.append(Member(mix, cap=de_share))
     return tuple(members)
+
+
+def _is_short(dimension: int, budget: int | None) -> bool:
+    return budget is not None and budget < _SHORT_RUN * dimension
 
 
 class Searcher(Protocol):
@@ -201,7 +218,8 @@ class Turns:
         self.dimension, self.budget, self.rng = dimension, budget, rng
         self.continuing = continuing(members)
         if method is None and len(self.continuing) > 1:
-            method = leader_method(len(self.continuing))
+            kappa = _SHORT_KAPPA if _is_short(dimension, budget) else KAPPA
+            method = leader_method(len(self.continuing), kappa)
         self.method = method
         # Those that run alone before the selector starts, in order.
         capped = [k for k, m in enumerate(members) if m.once or np.isfinite(m.cap)]
@@ -414,15 +432,17 @@ class Portfolio(Optimizer):
     def converged(self) -> bool:
         """Whether further search is unlikely to pay.
 
-        True once the introduction is over and two members have found the same best value
-        independently, or the run has gone on for long without a significant improvement.
+        True once two members that continue have ended a run at the same best value, or the
+        introduction is over and two members have found that value independently, or the run has
+        gone on for long without a significant improvement.
         """
-        if not self._turns.introduced:
-            return False
         tolerance = _SIGNIFICANT * (self._worst - self.best_fitness)
-        found = [member.best_fitness - self.best_fitness <= tolerance for member in self.optimizers]
+        found = [m for m in self.optimizers if m.best_fitness - self.best_fitness <= tolerance]
+        if not self._turns.introduced:
+            continuing = [self.optimizers[k] for k in self._turns.continuing]
+            return sum(m in continuing and (m.converged or m.restarts > 0) for m in found) >= 2
         stalled = self.evaluations >= _STALL * self._last_gain + _LEAST_STALL * self.dimension
-        return stalled or sum(found) >= 2
+        return stalled or len(found) >= 2
 
     # Exact resume
 
