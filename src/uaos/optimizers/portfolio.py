@@ -440,7 +440,8 @@ class Portfolio(Optimizer):
         found = [m for m in self.optimizers if m.best_fitness - self.best_fitness <= tolerance]
         if not self._turns.introduced:
             continuing = [self.optimizers[k] for k in self._turns.continuing]
-            return sum(m in continuing and (m.converged or m.restarts > 0) for m in found) >= 2
+            found = [m for m in found if m in continuing and (m.converged or m.restarts > 0)]
+            return len(found) >= 2
         stalled = self.evaluations >= _STALL * self._last_gain + _LEAST_STALL * self.dimension
         return stalled or len(found) >= 2
 
