@@ -7,6 +7,7 @@ import ast
 import html
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from uaos.cli import load_commands
 from uaos.optimizers.de.strategies import STRATEGIES
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "docs"))
+import notebooks  # noqa: E402
 
 #: Pages of the site that are files of the repository outside docs/.
 ELSEWHERE = {
@@ -43,8 +46,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made from other files."""
     made = {page: (ROOT / source).read_text("utf-8") for page, source in ELSEWHERE.items()}
     made |= {CITATION: citation_page(), COMMANDS: commands_page(), EXAMPLES: examples_page()}
-    for page, text in made.items():
-        files.append(File.generated(config, page, content=text))
+    for page, content in [*made.items(), *notebooks.pages()]:
+        files.append(File.generated(config, page, content=content))
     return files
 
 
