@@ -50,6 +50,8 @@ def executed(path: Path) -> list[Any]:
             "COLUMNS": "100",
         }
         client = NotebookClient(notebook, timeout=_PATIENCE, resources={"metadata": {"path": place}})
+        if sys.platform != "win32":
+            client.create_kernel_manager().transport = "ipc"  # no ports
         client.execute(env=environment)
     cells: list[Any] = notebook.cells
     return cells
