@@ -49,9 +49,11 @@ def executed(path: Path) -> list[Any]:
             "TTY_COMPATIBLE": "0",  # commands show no progress
             "COLUMNS": "100",
         }
-        client = NotebookClient(notebook, timeout=_PATIENCE, resources={"metadata": {"path": place}})
-        if sys.platform != "win32":
-            client.create_kernel_manager().transport = "ipc"  # no ports
+        client = NotebookClient(
+            notebook, timeout=_PATIENCE, startup_timeout=_PATIENCE,
+            resources={"metadata": {"path": place}},
+            extra_arguments=["--IPKernelApp.log_level=40"],  # errors
+        )  # fmt: skip
         client.execute(env=environment)
     cells: list[Any] = notebook.cells
     return cells
