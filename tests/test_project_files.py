@@ -1,5 +1,6 @@
 """The files around the package agree with each other."""
 
+import json
 import re
 from pathlib import Path
 
@@ -48,3 +49,12 @@ def test_every_job_has_a_time_limit_or_only_publishes():
     for path in WORKFLOWS:
         for name, job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].items():
             assert "timeout-minutes" in job or name == "publish", f"{path.name}: {name}"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs/tutorials").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_a_notebook_is_kept_without_its_outputs(path):
+    """What a notebook prints and draws is made when the site is built, and never out of date."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert code
+    assert not any(cell["outputs"] or cell["execution_count"] for cell in code)
