@@ -11,6 +11,7 @@ import uaos
 yaml = pytest.importorskip("yaml", reason="PyYAML is not installed: the extra uaos[docs]")
 
 ROOT = Path(__file__).parent.parent
+NOTEBOOKS = sorted((ROOT / "docs/tutorials").glob("*.ipynb"))
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 
 
@@ -51,7 +52,7 @@ def test_every_job_has_a_time_limit_or_only_publishes():
             assert "timeout-minutes" in job or name == "publish", f"{path.name}: {name}"
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "docs/tutorials").glob("*.ipynb")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_is_kept_without_its_outputs(path):
     """What a notebook prints and draws is made when the site is built, and never out of date."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
