@@ -7,10 +7,11 @@ from table import Row, Section
 from timing import Contender, Sample, interleaved
 
 from uaos import DifferentialEvolution
+from uaos.optimizers.winners import recipes
 
 TITLE = "engine alone"
 AIMS = {("U-AOS-FW", 262): 0.5, ("U-AOS-FW", 50): 1.5}
-OTHERS = ("mix", "uniform", "rand/1")
+OTHERS = ("mix", "uniform", "rand/1", *recipes())
 GENERATIONS = 150
 
 
@@ -25,9 +26,10 @@ def run(quick: bool) -> Section:
         name, NP = case
         cost: Sample = found[f"{name} {NP}"].scaled(1e6)
         aim = AIMS.get(case)
+        size = f"NP {NP}{' at the start' if name in ('mix', *recipes()) else ''}"
         rows.append(
             Row(
-                f"{name}, NP {NP}{' at the start' if name == 'mix' else ''}", cost.text("µs"),
+                f"{name}, {size}", cost.text("µs"),
                 f"one BBOB f1: {bare.scaled(1e6).text('µs')}", cost.over(bare.scaled(1e6)).text(),
                 f"<= {aim:g} µs" if aim else "", cost.verdict(aim) if aim else "",
             )

@@ -4,13 +4,12 @@
     python benchmarks/winners.py table runs.csv
 
 Functions: CEC-2017 in 10-D without f2 (as in the competition), or CEC-2022 in 10-D (`--suite`);
-10,000·D evaluations. `run` appends one row a run to the CSV file and skips the runs that are in it.
+10,000·D evaluations unless `--budget` says otherwise. `run` appends one row a run to the CSV file
+and skips the runs that are in it.
 `table` counts, for each recipe and each peer, the functions on which the errors of the recipe are
 significantly lower or higher: Mann-Whitney's test, two-sided, at 5 %. Errors up to 1e-8 are 0.
 
-Peers are the C++ versions of the package minionpy, with its defaults. `--peer FOLDER` also reads
-published runs: files `L-SRTDE_F1_D10.txt` as in the authors' repository, a row for each run, whose
-thousandth column is the error after 10,000·D evaluations.
+Peers are the C++ versions of the package minionpy, with its defaults.
 """
 
 import argparse
@@ -33,7 +32,7 @@ PEERS = {"L-SHADE": "LSHADE", "jSO": "jSO", "NL-SHADE-RSP": "NLSHADE_RSP", "IMOD
          "L-SRTDE": "LSRTDE"}  # fmt: skip
 SUITES = {"cec2017": (2017, [f for f in range(1, 31) if f != 2]), "cec2022": (2022, range(1, 13))}
 DIMENSION, BUDGET, SOLVED, LEVEL = 10, 10_000, 1e-8, 0.05
-COLUMNS = ("suite", "function", "contender", "seed", "error", "evaluations", "seconds")
+COLUMNS = ("suite", "budget", "function", "contender", "seed", "error", "evaluations", "seconds")
 
 
 def _run_uaos(objective: Objective, method: str, seed: int) -> None:
@@ -52,12 +51,12 @@ def _run_minion(objective: Objective, algorithm: str, seed: int) -> None:
     ).optimize()  # fmt: skip
 
 
-def run(suite: str, recipes: list[str], seeds: int, out: Path, alone: bool) -> None:
+def run(suite: str, budget: int, recipes: list[str], seeds: int, out: Path, alone: bool) -> None:
     """Run the recipes and, unless they are run alone, their peers."""
     done = set()
     if out.exists():
         with out.open() as file:
-            done = {tuple(row[c] for c in COLUMNS[:4]) for row in csv.DictReader(file)}
+            done = {tuple(row[c] for c in COLUMNS[:5]) for row in csv.DictReader(file)}
     year, functions = SUITES[suite]
     contenders = [(name, _run_uaos, name) for name in recipes]
     if not alone:
@@ -71,17 +70,17 @@ def run(suite: str, recipes: list[str], seeds: int, out: Path, alone: bool) -> N
         for seed, (function, problem), (name, runner, argument) in product(
             range(1, seeds + 1), problems.items(), contenders
         ):
-            key = (suite, str(function), name, str(seed))
+            key = (suite, str(budget), str(function), name, str(seed))
             if key in done:
                 continue
-            objective, start = Objective(problem, BUDGET * DIMENSION), process_time()
+            objective, start = Objective(problem, budget * DIMENSION), process_time()
             runner(objective, argument, seed)
             error, seconds = objective.best - problem.optimum, process_time() - start
             write.writerow((*key, repr(error), objective.used, f"{seconds:.3f}"))
             file.flush()
 
 
-def table(paths: list[Path], peer: Path | None) -> Table:
+def table(paths: list[Path]) -> Table:
     """Return how often each recipe is better or worse than its peers."""
     from scipy.stats import mannwhitneyu
 
@@ -90,37 +89,31 @@ def table(paths: list[Path], peer: Path | None) -> Table:
     for path in paths:
         with path.open() as file:
             for row in csv.DictReader(file):
-                key = row["suite"], row["contender"]
+                key = f"{row['suite']}, {row['budget']}D", row["contender"]
                 error = float(row["error"])
                 errors[key][int(row["function"])].append(error if error > SOLVED else 0.0)
                 seconds[key].append(float(row["seconds"]))
-    if peer is not None:
-        for function in SUITES["cec2017"][1]:
-            for line in (peer / f"L-SRTDE_F{function}_D10.txt").read_text().splitlines():
-                error = float(line.split()[999])
-                key = "cec2017", "published L-SRTDE"
-                errors[key][function].append(error if error > SOLVED else 0.0)
-    made = Table("suite", "recipe", "peer", "functions", "better", "equal", "worse", "worse on",
-                 "seconds a run, both")  # fmt: skip
+    made = Table("suite", "recipe", "peer", "runs, both", "functions", "better", "equal", "worse",
+                 "worse on", "seconds a run, both")  # fmt: skip
     for (suite, name), found in errors.items():
-        peers = [f"minion {PEERS.get(name)}", f"published {name}"]
-        for other in peers:
-            theirs = errors.get((suite, other))
-            if theirs is None:
-                continue
-            better, worse = [], []
-            for function in sorted(found.keys() & theirs.keys()):
-                a, b = np.array(found[function]), np.array(theirs[function])
-                if mannwhitneyu(a, b).pvalue < LEVEL if np.unique([*a, *b]).size > 1 else False:
-                    (better if mannwhitneyu(a, b, alternative="less").pvalue < LEVEL else
-                     worse).append(function)  # fmt: skip
-            n = len(found.keys() & theirs.keys())
-            times = [np.mean(seconds[suite, c]) for c in (name, other) if seconds[suite, c]]
-            made.add_row(
-                suite, name, other, str(n), str(len(better)), str(n - len(better) - len(worse)),
-                str(len(worse)), " ".join(f"f{f}" for f in worse),
-                ", ".join(f"{t:.2f}" for t in times),
-            )  # fmt: skip
+        other = f"minion {PEERS.get(name)}"
+        theirs = errors.get((suite, other))
+        if theirs is None:
+            continue
+        better, worse = [], []
+        shared = sorted(found.keys() & theirs.keys())
+        for function in shared:
+            a, b = np.array(found[function]), np.array(theirs[function])
+            if np.unique([*a, *b]).size > 1 and mannwhitneyu(a, b).pvalue < LEVEL:
+                lower = mannwhitneyu(a, b, alternative="less").pvalue < LEVEL
+                (better if lower else worse).append(function)
+        runs = [min(len(e[f]) for f in shared) for e in (found, theirs)]
+        made.add_row(
+            suite, name, other, f"{runs[0]}, {runs[1]}", str(len(shared)), str(len(better)),
+            str(len(shared) - len(better) - len(worse)), str(len(worse)),
+            " ".join(f"f{f}" for f in worse),
+            ", ".join(f"{np.mean(seconds[suite, c]):.2f}" for c in (name, other)),
+        )  # fmt: skip
     return made
 
 
@@ -130,18 +123,20 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     runs = commands.add_parser("run")
     runs.add_argument("--suite", choices=SUITES, default="cec2017")
+    runs.add_argument("--budget", type=int, default=BUDGET, help="in multiples of the dimension")
     runs.add_argument("--recipes", default=",".join(PEERS))
     runs.add_argument("--seeds", type=int, default=15)
     runs.add_argument("--alone", action="store_true", help="without peers")
     runs.add_argument("--out", type=Path, required=True)
     shows = commands.add_parser("table")
     shows.add_argument("files", type=Path, nargs="+")
-    shows.add_argument("--peer", type=Path)
     given = parser.parse_args()
     if given.command == "run":
-        run(given.suite, given.recipes.split(","), given.seeds, given.out, given.alone)
+        run(
+            given.suite, given.budget, given.recipes.split(","), given.seeds, given.out, given.alone
+        )
     else:
-        Console(width=160).print(table(given.files, given.peer))
+        Console(width=160).print(table(given.files))
 
 
 if __name__ == "__main__":

@@ -94,6 +94,8 @@ def improvement(
     if name == "relative_improvement":
         divisor = sys.float_info.min if u == 0 else u
         return saturate((best_so_far / divisor) * (f - u))
+    if name == "parent_relative_improvement":
+        return saturate((f - u) / (sys.float_info.min if f == 0 else abs(f)))
     raise ValueError(f"unknown metric {name!r}")
 
 
@@ -378,6 +380,12 @@ def normalised_best_sum(params: Params, memory: Memory, n_operators: int) -> lis
     ]
 
 
+def improvement_sum(params: Params, memory: Memory, n_operators: int) -> list[float]:
+    """Winners, improvement_sum: sum_t S[t,op]."""
+    last = memory.generations[: params["max_gen"]]
+    return [math.fsum(t["S"][op] for t in last) for op in range(n_operators)]
+
+
 def leader(_params: Params, memory: Memory, n_operators: int) -> list[float]:
     """Additions, leader: 1 for the operator whose best is strictly below every other's."""
     rewards = []
@@ -400,6 +408,7 @@ REWARDS: dict[str, Callable[[Params, Memory, int], list[float]]] = {
     "generation_success_sum": generation_success_sum,
     "best_2_generations": best_2_generations,
     "normalised_best_sum": normalised_best_sum,
+    "improvement_sum": improvement_sum,
     "leader": leader,
 }
 
@@ -578,6 +587,11 @@ def probability(
     if name == "adaptive_pursuit":
         check_bounds(params, len(q))
         return normalised(adaptive_pursuit(params, q, p_old))
+    if name == "clipped_shares":
+        check_bounds(params, len(q))
+        if params["even"] and 0 in q:
+            return [1 / len(q)] * len(q)
+        return normalised([min(params["p_max"], max(params["p_min"], x)) for x in q])
     raise ValueError(f"unknown probability {name!r}")
 
 

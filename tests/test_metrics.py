@@ -36,6 +36,8 @@ def measure(name: str, parents, offspring, best_so_far) -> tuple[np.ndarray, np.
         ("median_improvement", [0, 0, 5, 0], [0, 0, 1, 0]),
         # 3/7 · 3 and 3/2 · 4
         ("relative_improvement", [9 / 7, 0, 6, 0], [1, 0, 1, 0]),
+        # 3/10 and 4/6
+        ("parent_relative_improvement", [0.3, 0, 2 / 3, 0], [1, 0, 1, 0]),
     ],
 )
 def test_each_metric_by_hand(name: str, expected: list[float], successes: list[int]) -> None:
@@ -45,7 +47,7 @@ def test_each_metric_by_hand(name: str, expected: list[float], successes: list[i
 
 
 def test_every_metric_has_a_case_above() -> None:
-    assert len(components("metric")) == 7
+    assert len(components("metric")) == 8
 
 
 def test_relative_improvement_divides_zero_by_the_smallest_normal_number() -> None:

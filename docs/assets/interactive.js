@@ -8,7 +8,7 @@
   const GROUPS = { method: "Methods of the literature", tuned: "Tuned in the paper",
     original: "With their own pool", baseline: "To compare with" };
   const K = data.operators, N = data.generations;
-  const state = { method: "F-AUC-PM", kind: "uniform", shown: "p", at: 0, timer: null };
+  const state = { method: "SaDE", kind: "boolean", shown: "p", at: 0, timer: null };
 
   function make(tag, attributes = {}, ...children) {
     const svg = ["svg", "path", "rect", "line", "text", "g"].includes(tag);

@@ -1,5 +1,8 @@
 """The recipes that won competitions: they run, resume exactly, and say where they come from."""
 
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -71,3 +74,14 @@ def test_a_recipe_names_its_publication_and_the_source_of_its_constants(recipe):
     assert recipe.configuration.reference
     assert f"Constants: {recipe.source}" in recipe.configuration.note
     assert all(deviation in recipe.configuration.note for deviation in recipe.deviations)
+
+
+def test_the_page_of_winners_has_the_tables_of_the_catalogue():
+    """Otherwise: python docs/make_winners.py"""
+    path = Path(__file__).parents[2] / "docs" / "make_winners.py"
+    spec = importlib.util.spec_from_file_location("made", path)
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    page = made.PAGE.read_text("utf-8")
+    assert made.filled(page) == page
+    assert {row.name for row in made.rows()} >= {"SaDE", "F-AUC-MAB", "L-SHADE", *NAMES}

@@ -151,9 +151,10 @@ def _settings(entry: Configuration) -> RenderableType:
     operators = Table.grid(padding=(0, 2))
     operators.add_row("[dim]operator", "[dim]strategy", "[dim]F", "[dim]CR")
     for name, member in zip(entry.settings.names, entry.settings.members, strict=True):
-        own = (
-            (member.strategy, str(member.F), str(member.CR)) if isinstance(member, Operator) else ()
-        )
+        own: tuple[str, ...] = ()
+        if isinstance(member, Operator):
+            top = "" if member.top_NP is None else f", top_NP {member.top_NP:g}"
+            own = (member.strategy + top, str(member.F), str(member.CR))
         operators.add_row(Text(name), *own)
     return Group(table, Text(""), operators)
 

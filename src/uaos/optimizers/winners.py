@@ -13,7 +13,7 @@ from types import MappingProxyType
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import SuccessHistory, SuccessRate
-from uaos.optimizers.de.settings import Linear, Settings
+from uaos.optimizers.de.settings import Linear, NonLinear, Settings
 from uaos.selection import bibliography as bib
 from uaos.selection.method import Method
 
@@ -64,20 +64,114 @@ def _recipe(
 
 def _jso() -> Recipe:
     memory = SuccessHistory(5, F=0.3, CR=0.8, rate=0.5, CR_mean="Lehmer", last=0.9, phases="jSO")
-    pool = (Operator("curr-to-pbest-w/1 (archived)", memory, memory),)
+    pool = (Operator("curr-to-pbest-w/1 (archived)", memory, memory, "current-to-pbest-w/1"),)
     return _recipe(
         "jSO",
         Settings(pool, NP="25sqrt(D) ln(D)", top_NP="0.25 to 0.125", schedule=Linear(4)),
         bib.BREST_2017,
         "L-SHADE with a weighted strategy and limits of F and CR that change over the run.",
-        source="the paper",
+        source="two public programs that agree, Minion's jSO and that within EA4eig",
         deviations=("x_pbest may be the parent itself in the first half of the run",),
     )
 
 
+def _shares(p_min: float = 0.1, p_max: float = 0.9) -> Method:
+    """Shares of the mean relative improvement, cut to an interval."""
+    return Method(
+        "parent_relative_improvement", {"name": "success_sum", "max_gen": 1}, "identity",
+        {"name": "clipped_shares", "p_min": p_min, "p_max": p_max}, "proportional",
+        scale_rewards=False,
+    )  # fmt: skip
+
+
+def _spacma() -> Recipe:
+    memory = SuccessHistory(5, CR_mean="Lehmer", phases="SPA")
+    pool = (
+        Operator("curr-to-pbest/1 (archived)", memory, memory, "LSHADE-SPA"),
+        Operator("CMA-ES sample", memory, memory, "CMA-ES"),
+    )
+    method = Method(
+        "parent_improvement", {"name": "improvement_sum", "max_gen": 1},
+        {"name": "weighted_normalised_sum", "delta": 0.04, "q_min": 0.0},
+        {"name": "clipped_shares", "p_min": 0.2, "p_max": 0.8, "even": False}, "proportional",
+        scale_rewards=False,
+    )  # fmt: skip
+    return _recipe(
+        "LSHADE-SPACMA",
+        Settings(pool, NP="18D", top_NP=0.11, archive_size=1.4, schedule=Linear(4)),
+        bib.MOHAMED_2017,
+        "Differential evolution and a CMA-ES that follows the same population.",
+        method=method,
+        selects="L-SHADE or CMA-ES",
+        credit="sum of improvements, smoothed",
+        source="the program of its successor mLSHADE-SPACMA, without what that adds",
+        deviations=(
+            "one share, smoothed with 0.04, where the original has five in turn with 0.2",
+            "the limits 0.2 and 0.8 cut what is used, where the original cuts what is smoothed",
+            "a generation without improvement moves the shares towards 1/2",
+            "a distribution that degenerates starts again, where the original goes on without it",
+        ),
+    )
+
+
+def _imode() -> Recipe:
+    memory = SuccessHistory("20D", F=0.2, CR=0.2, CR_mean="Lehmer", idle=0.5)
+    pool = (
+        Operator("curr-to-pbest/1 (archived)", memory, memory, "current-to-φbest, archive"),
+        Operator("curr-to-pbest/1", memory, memory, "current-to-φbest"),
+        Operator("rand-to-pbest/1 (scaled)", memory, memory, "weighted rand-to-φbest", top_NP=0.5),
+    )
+    return _recipe(
+        "IMODE",
+        Settings(
+            pool, NP="6D^2", top_NP=0.25, archive_size=2.6, schedule=Linear(4), sorted_CR=True,
+            exponential=0.6, exponential_wraps=False,
+        ),
+        bib.SALLAM_2020,
+        "Three strategies whose shares follow their mean relative improvement.",
+        method=_shares(),
+        selects="mutation strategies",
+        credit="mean relative improvement of a generation",
+        source="the authors' program for CEC 2021",
+        deviations=(
+            "no local search, which that program switches off too",
+            "bounds: always halfway to the parent, where the original draws one of three repairs",
+            "shares above or below the limits are normalized, where the original cuts off the "
+            "third",
+        ),
+    )  # fmt: skip
+
+
+def _nlshadersp() -> Recipe:
+    memory = SuccessHistory("20D", F=0.2, CR=0.2, CR_mean="Lehmer", idle=0.5)
+    pool = (
+        Operator("curr-to-pbest/1 (ranked)", memory, memory, "x_r2 from the population, by rank"),
+        Operator("curr-to-pbest/1 (stored)", memory, memory, "x_r2 from the archive"),
+    )
+    return _recipe(
+        "NL-SHADE-RSP",
+        Settings(
+            pool, NP="30D", top_NP="0.2 to 0.4", archive_size=2.1, schedule=NonLinear(4),
+            sorted_CR=True, exponential=0.5, exponential_wraps=False, binomial_CR="rising",
+            boundary="resample",
+        ),
+        bib.STANOVOV_2021,
+        "Whether a difference uses the archive is an operator, whose share follows its success.",
+        method=_shares(),
+        selects="archive or population for x_r2",
+        credit="mean relative improvement of a generation",
+        source="the program of its successor NL-SHADE-RSP-MID, without what that adds",
+        deviations=(
+            "improvements through the archive are averaged over all uses of it, where the original "
+            "averages over those that succeeded",
+            "where one of the two had no improvement, both have the same share",
+        ),
+    )  # fmt: skip
+
+
 def _lsrtde() -> Recipe:
     memory = SuccessHistory(5, CR=1.0, rate=0.5, CR_mean="Lehmer", CR_scale=0.05, learns="taken")
-    pool = (Operator("r-new-to-ptop/n/t", SuccessRate(), memory),)
+    pool = (Operator("r-new-to-ptop/n/t", SuccessRate(), memory, "r-new-to-ptop/n/t"),)
     return _recipe(
         "L-SRTDE",
         Settings(
@@ -99,5 +193,5 @@ def _lsrtde() -> Recipe:
 @cache
 def recipes() -> Mapping[str, Recipe]:
     """The recipes by name, in the order of their years."""
-    made = (_jso(), _lsrtde())
+    made = (_jso(), _spacma(), _imode(), _nlshadersp(), _lsrtde())
     return MappingProxyType({one.configuration.name: one for one in made})

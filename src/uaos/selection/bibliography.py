@@ -183,6 +183,26 @@ BREST_2017 = Publication(
     "Single objective real-parameter optimization: algorithm jSO",
     "IEEE Congress on Evolutionary Computation, 1311–1318",
 )
+MOHAMED_2017 = Publication(
+    "Mohamed, A. W.; Hadi, A. A.; Fattouh, A. M.; Jambi, K. M.",
+    2017,
+    "LSHADE with semi-parameter adaptation hybrid with CMA-ES for solving CEC 2017 benchmark "
+    "problems",
+    "IEEE Congress on Evolutionary Computation, 145–152",
+)
+SALLAM_2020 = Publication(
+    "Sallam, K. M.; Elsayed, S. M.; Chakrabortty, R. K.; Ryan, M. J.",
+    2020,
+    "Improved multi-operator differential evolution algorithm for solving unconstrained problems",
+    "IEEE Congress on Evolutionary Computation",
+)
+STANOVOV_2021 = Publication(
+    "Stanovov, V.; Akhmedova, S.; Semenkin, E.",
+    2021,
+    "NL-SHADE-RSP algorithm with adaptive archive and selective pressure for CEC 2021 numerical "
+    "optimization",
+    "IEEE Congress on Evolutionary Computation, 809–816",
+)
 STANOVOV_2024 = Publication(
     "Stanovov, V.; Semenkin, E.",
     2024,

@@ -11,8 +11,9 @@ presets:
 - `extended`, the default: the same with the ranges that the components declare (the C of
   upper_confidence_bound up to 100 on a log scale, fix_appl up to 150, q_min from 0), and with
   registered components. The configurations that the paper tuned all lie in it.
-- `wide`: also the pool of operators, the rules for F and CR, who x_best is, the archive's policy,
-  the repair of bounds, the population schedule, restarts, and the scaling of rewards.
+- `wide`: also the components that the recipes of competitions brought, the pool of operators, the
+  rules for F and CR, who x_best is, the archive's policy, the repair of bounds, the population
+  schedule, restarts, and the scaling of rewards.
 
 A user narrows a space with :func:`narrow`, by limits as they are typed or kept in a file:
 
@@ -257,7 +258,7 @@ def design(
         extra = _wide(given, free_pool=pool is None)
     names = [name for name in SETTINGS if name not in given]
     numbers = _settings_variables(names, [v.name for v in extra])
-    made = _made(base, [*extra, *numbers], constants, dimension, printed=preset == "paper")
+    made = _made(base, [*extra, *numbers], constants, dimension, preset=preset)
     return dataclasses.replace(made, options=options)
 
 
@@ -343,17 +344,17 @@ def alternatives(of: Configuration) -> int:
 
 def _made(
     base: Configuration, settings: Sequence[Variable], constants: Mapping[str, Value],
-    dimension: int, *, printed: bool = False,
+    dimension: int, *, preset: str = "wide",
 ) -> Design:  # fmt: skip
-    """The design of all components; `printed`: those of the paper, in its ranges."""
+    """The design of the components of a preset."""
     chosen = []
     for family in FAMILIES:
         used = getattr(base.method, family).name if base.method is not None else None
         members = tuple(
-            n for n, cls in _components(family, printed).items() if cls.searched or n == used
+            n for n, cls in _components(family, preset).items() if cls.searched or n == used
         )
         chosen.append(Variable(family, Choice(default=members[0], choices=members)))
-    slots, hyper = _hyper_parameters(printed)
+    slots, hyper = _hyper_parameters(preset)
     sizes = {"": alternatives(base)}
     if any(v.name == _POOL for v in settings):
         sizes = {name: len(pool) for name, pool in pools().items()}
@@ -378,23 +379,24 @@ def _made(
     return Design(space, base, slots, dimension, dict(constants))
 
 
-def _components(family: str, printed: bool) -> dict[str, Any]:
-    """The components to search; `printed`: without those that users have registered."""
+def _components(family: str, preset: str) -> dict[str, Any]:
+    """The components of a preset: those of the paper, also those of users, or all."""
     return {
         name: cls for name, cls in components(family).items()
-        if not printed or cls.__module__.startswith("uaos.")
+        if preset == "wide" or (cls.printed and cls.__module__.startswith("uaos."))
+        or (preset != "paper" and not cls.__module__.startswith("uaos."))
     }  # fmt: skip
 
 
-def _hyper_parameters(printed: bool) -> tuple[dict[tuple[str, str, str], str], list[Variable]]:
+def _hyper_parameters(preset: str) -> tuple[dict[tuple[str, str, str], str], list[Variable]]:
     """A variable for each tuned parameter; components that declare it alike share it."""
     found: dict[tuple[str, str], dict[str, tuple[Real | Integer | Choice, list[str]]]] = {}
     for family in FAMILIES:
-        for component, cls in _components(family, printed).items():
+        for component, cls in _components(family, preset).items():
             for name, parameter in parameters(cls).items():
                 if parameter.tuned:
                     domain = searched(parameter)
-                    if printed and not isinstance(domain, Choice):
+                    if preset == "paper" and not isinstance(domain, Choice):
                         domain = dataclasses.replace(domain, **_PRINTED.get((family, name), {}))
                     alike = found.setdefault((family, name), {})
                     alike.setdefault(str(plain(domain)), (domain, []))[1].append(component)

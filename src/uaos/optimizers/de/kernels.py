@@ -223,6 +223,7 @@ def learn(
 # Who can stand in a formula, by the place in `cast` that `propose` puts it in (`strategies.CAST`).
 _I, _BEST, _PBEST, _ARCH, _R1 = range(5)
 _RANK, _STORED, _ELITE, _CENTRE, _CAST = range(9, 14)
+_SAMPLE = 13
 _WEIGHTED = 7  # the column of the role table
 
 
@@ -328,6 +329,7 @@ def propose(
     role_table: Array,
     uniforms: Array,
     ranks: Array,
+    samples: Array,
     top: float,
     top_drawn: bool,
     weight: float,
@@ -346,8 +348,9 @@ def propose(
     Every strategy is  base + F (p1 - m1 [+ p2 - m2 [+ p3 - m3]]); `role_table` has them by code. A
     table and not a chain of branches, since the strategy of the next offspring cannot be predicted,
     and mispredicted branches were what this took most of its time for. Rows of operators without a
-    strategy are left as they are. `ranks` has the places in `order` of x_rank, where it is used.
-    `CR_used` becomes the share of coordinates taken where the operator's rule learns from that.
+    strategy are left as they are. `ranks` has the places in `order` of x_rank, `samples` x_sample,
+    where they are used. `CR_used` becomes the share of coordinates taken where the operator's rule
+    learns from that.
     """
     n, D = offspring.shape
     used = np.empty(6, np.int64)
@@ -399,19 +402,23 @@ def propose(
         # Mutation and binomial crossover. Few arrays to a loop and no branches, so that the
         # compiler makes vector instructions of them.
         roles = role_table[code]
-        base, p1, m1 = rows[cast[roles[0]]], rows[cast[roles[1]]], rows[cast[roles[2]]]
-        for j in range(D):
-            step[j] = p1[j] - m1[j]
-        if roles[_WEIGHTED] > 0:
+        if roles[0] == _SAMPLE:
             for j in range(D):
-                step[j] = weight * step[j]
-        for term in range(3, 7, 2):
-            if roles[term] >= 0:
-                plus, minus = rows[cast[roles[term]]], rows[cast[roles[term + 1]]]
+                step[j] = samples[m, j]
+        else:
+            base, p1, m1 = rows[cast[roles[0]]], rows[cast[roles[1]]], rows[cast[roles[2]]]
+            for j in range(D):
+                step[j] = p1[j] - m1[j]
+            if roles[_WEIGHTED] > 0:
                 for j in range(D):
-                    step[j] = step[j] + plus[j] - minus[j]
-        for j in range(D):
-            step[j] = base[j] + F * step[j]
+                    step[j] = weight * step[j]
+            for term in range(3, 7, 2):
+                if roles[term] >= 0:
+                    plus, minus = rows[cast[roles[term]]], rows[cast[roles[term + 1]]]
+                    for j in range(D):
+                        step[j] = step[j] + plus[j] - minus[j]
+            for j in range(D):
+                step[j] = base[j] + F * step[j]
         parent, child, cross = rows[i], offspring[m], row[at.CROSS : at.CROSS + D]
         rate = CR[m]
         j_rand = int(row[at.J_RAND] * D)

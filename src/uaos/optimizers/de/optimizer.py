@@ -20,6 +20,7 @@ from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de import kernels, layout
 from uaos.optimizers.de.kernels import announce
 from uaos.optimizers.de.operators import CustomOperator, Operator, as_members
+from uaos.optimizers.de.sampling import Distribution
 from uaos.optimizers.de.settings import (
     BOUNDARIES,
     MOST_PARENTS,
@@ -207,6 +208,13 @@ class DifferentialEvolution(Optimizer):
         self._asked_probabilities = np.zeros(len(self.pool.members))
         left = None if self.budget is None else max(1, self.budget - self.evaluations - NP)
         self._selector = self._new_selector(left)
+        self._distribution = self._new_distribution()
+
+    def _new_distribution(self) -> Distribution | None:
+        """What x_sample of an epoch is drawn from, where an operator has it."""
+        if not self.pool.sampled.any():
+            return None
+        return Distribution(self.low, self.high, self.NP_start, self.rng)
 
     def _new_selector(self, budget: int | None) -> Any:
         """The selector of an epoch; `budget`: evaluations after its first population."""
@@ -290,9 +298,9 @@ class DifferentialEvolution(Optimizer):
         self._repairs = kernels.propose(
             self._rows, self.NP, self.NP_start, int(self._counters[layout.ARCHIVED]), self._order,
             self.best_index, self._parents, self._operators, pool.table, pool.role_table, uniforms,
-            self._ranks(uniforms), settings.top(progress, self._success_rate), settings.top_drawn,
-            _first_weight(progress), crossover, basis, self.low, self.high, self._boundary,
-            offspring, self._F, CR, self._CR,
+            self._ranks(uniforms), self._samples(), settings.top(progress, self._success_rate),
+            settings.top_drawn, _first_weight(progress), crossover, basis, self.low, self.high,
+            self._boundary, offspring, self._F, CR, self._CR,
         )  # fmt: skip
         for k, operator in pool.custom.items():
             made = np.flatnonzero(self._operators == k)
@@ -306,6 +314,16 @@ class DifferentialEvolution(Optimizer):
                     self._boundary,
                 )  # fmt: skip
         return offspring
+
+    def _samples(self) -> Array:
+        """A point of the distribution for each offspring whose operator wants one."""
+        samples = np.zeros((0, self.dimension))
+        if self._distribution is not None:
+            samples = np.zeros((len(self._operators), self.dimension))
+            sampled = self.pool.sampled[self._operators]
+            z = self.rng.standard_normal((np.count_nonzero(sampled), self.dimension))
+            samples[sampled] = self._distribution.sample(z)
+        return samples
 
     def _crossover(self) -> tuple[int, Array]:
         """The crossover of a generation, and the axes it uses where these are not the box's."""
@@ -403,6 +421,8 @@ class DifferentialEvolution(Optimizer):
         if self._newest or self.NP > _INSERTION:
             self._order = np.argsort(self._fitness, kind="stable")
         self._success_rate = float(np.count_nonzero(successful)) / len(values)
+        if self._distribution is not None:
+            self._distribution.follow(self._rows[self._order], self.evaluations)
         return best
 
     def _keep_best(self, points: Array, values: Array) -> None:
@@ -513,6 +533,7 @@ class DifferentialEvolution(Optimizer):
         state = super().state()
         state["rules"] = self._rules.state()
         state["selector"] = self._selector.state()
+        state["distribution"] = None if self._distribution is None else self._distribution.state()
         state["custom"] = {}
         for operator in self.pool.custom.values():
             remembered = getattr(operator, "state", None)
@@ -530,6 +551,9 @@ class DifferentialEvolution(Optimizer):
             left = max(1, self.budget - self._epoch_start - self.NP_start)
         self._selector = self._new_selector(left)
         self._selector.restore(state["selector"])
+        self._distribution = self._new_distribution()
+        if self._distribution is not None:
+            self._distribution.restore(state["distribution"])
         for operator in self.pool.custom.values():
             if operator.name in state["custom"] and hasattr(operator, "restore"):
                 operator.restore(state["custom"][operator.name])

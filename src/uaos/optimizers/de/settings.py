@@ -492,6 +492,7 @@ class Pool:
         self.rules: list[Rule] = []
         self.uses_archive = settings.survival == "newest"
         self.uses_ranks = False
+        self.sampled = np.zeros(len(self.members), np.bool_)
         #: Operators whose F follows the success rate, or is uniform in the first half of the run.
         self.moving: dict[int, Any] = {}
         for k, member in enumerate(self.members):
@@ -500,6 +501,7 @@ class Pool:
                 self.table[k, layout.STRATEGY] = chosen.code
                 self.uses_archive |= chosen.archive
                 self.uses_ranks |= chosen.ranked
+                self.sampled[k] = chosen.sampled
                 self._enter(k, layout.F_KIND, member.F)
                 self._enter(k, layout.CR_KIND, member.CR)
                 self.table[k, layout.TOP] = -1.0 if member.top_NP is None else member.top_NP

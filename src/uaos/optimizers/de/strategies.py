@@ -5,7 +5,8 @@ Notation: `x_i` the parent, `x_best` the best parent, `x_pbest` one of the
 different from i, `x_arch` drawn from parents ∪ archive without i, `x_rank` a parent other than i
 and r1 drawn with a chance that falls with its rank, `x_stored` drawn from the archive alone (while
 that is empty, x_rank, or x_r2), `x_elite` one of the first `max(2, round(top_NP·NP))` of the
-archive, `x_centre` the middle of the box.
+archive, `x_centre` the middle of the box, `x_sample` a point of the normal distribution that
+follows the population (see `sampling`).
 
 References: Storn and Price (1997) for the rand and best families; Zhang and Sanderson (2009), JADE,
 for curr-to-pbest and its archive; Brest et al. (2017), jSO, for the weight F_w; Stanovov et al.
@@ -23,6 +24,7 @@ from uaos.errors import UnknownName
 #: Who can stand in a formula, in the order of the kernels.
 CAST = (
     "i", "best", "pbest", "arch", "r1", "r2", "r3", "r4", "r5", "rank", "stored", "elite", "centre",
+    "sample",
 )  # fmt: skip
 # A base and at most three differences; then whether the first difference has the weight F_w.
 _TERMS = 7
@@ -50,6 +52,8 @@ class Strategy:
     @property
     def formula(self) -> str:
         """The mutant as text."""
+        if self.sampled:
+            return f"x_{self.roles}"
         base, *rest = [f"x_{role}" for role in self.roles.split()]
         terms = [f"{p} - {m}" for p, m in zip(rest[::2], rest[1::2], strict=True)]
         if self.weighted:
@@ -70,6 +74,11 @@ class Strategy:
     def archive(self) -> bool:
         """Whether the archive takes part."""
         return not {"arch", "stored", "elite"}.isdisjoint(self.roles.split())
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the mutant is x_sample."""
+        return self.roles == "sample"
 
     @property
     def ranked(self) -> bool:
@@ -98,6 +107,7 @@ _ALL = (
     Strategy("curr-to-pbest/1 (stored)", "i pbest i r1 stored"),
     Strategy("r-new-to-ptop/n/t", "i elite i rank stored"),
     Strategy("rand-to-pbest/1 (scaled)", "centre r1 centre pbest r2"),
+    Strategy("CMA-ES sample", "sample"),
 )
 
 #: All strategies by name.

@@ -33,6 +33,8 @@ class Component:
     name: ClassVar[str] = ""
     #: Whether the search space of a tuner has it; one that is set apart is used by name only.
     searched: ClassVar[bool] = True
+    #: Whether it is one of the 32 of the framework's paper.
+    printed: ClassVar[bool] = True
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

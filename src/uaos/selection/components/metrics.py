@@ -211,3 +211,36 @@ def _relative_improvement(parents: Array, offspring: Array, best_so_far: float) 
         divisor = offspring[i] if offspring[i] != 0.0 else SMALLEST
         values[i] = best_so_far / divisor * (parents[i] - offspring[i])
     return values
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class ParentRelativeImprovement(Metric):
+    """The improvement on the parent as a share of the parent's fitness.
+
+    `f_i = 0` divides by the smallest positive normal number instead.
+
+    Equation
+    --------
+    metric(i) = (f_i − u_i) / |f_i|
+
+    References
+    ----------
+    Sallam, K. M., Elsayed, S. M., Chakrabortty, R. K. & Ryan, M. J. (2020), "Improved
+    multi-operator differential evolution algorithm for solving unconstrained problems", Congress on
+    Evolutionary Computation.
+    """
+
+    printed: ClassVar[bool] = False
+
+    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:  # noqa: D102
+        return _parent_relative_improvement(parents, offspring)
+
+
+@njit(cache=True)
+def _parent_relative_improvement(parents: Array, offspring: Array) -> Array:
+    values = np.empty(len(offspring))
+    for i in range(len(offspring)):
+        divisor = abs(parents[i]) if parents[i] != 0.0 else SMALLEST
+        values[i] = (parents[i] - offspring[i]) / divisor
+    return values

@@ -11,7 +11,7 @@ import numpy as np
 
 from uaos.errors import InvalidParameter
 from uaos.jit import njit
-from uaos.params import parameters, per_operator, real
+from uaos.params import choice, parameters, per_operator, real
 from uaos.selection.components.base import Array, Component
 from uaos.selection.components.registry import register
 
@@ -43,10 +43,10 @@ class Probability(Component):
         """The K new probabilities from the qualities (sum 1) and the old probabilities."""
 
 
-def least_parameter() -> float:
+def least_parameter(default: float = 0.05) -> float:
     """Declare `p_min`."""
     p_min: float = real(
-        0, 1, default=0.05, bound="1/K", symbol="p_min", doc="least probability of an operator"
+        0, 1, default=default, bound="1/K", symbol="p_min", doc="least probability of an operator"
     )
     return p_min
 
@@ -135,6 +135,37 @@ def _adaptive_pursuit(qualities: Array, old: Array, p_min: float, p_max: float, 
         goal = p_max if op == best else p_min
         probabilities[op] = mu * goal + (1.0 - mu) * old[op]
     return probabilities
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class ClippedShares(Probability):
+    """The quality, cut to an interval.
+
+    Equation
+    --------
+    p[op] = min(p_max, max(p_min, q[op]))
+    even = True: 1/K for all where any q is 0
+
+    References
+    ----------
+    Sallam, K. M., Elsayed, S. M., Chakrabortty, R. K. & Ryan, M. J. (2020), "Improved
+    multi-operator differential evolution algorithm for solving unconstrained problems", Congress on
+    Evolutionary Computation.
+    """
+
+    printed: ClassVar[bool] = False
+
+    p_min: float = least_parameter(0.1)
+    p_max: float = real(0, 1, default=0.9, symbol="p_max", doc="largest probability")
+    even: bool = choice(
+        True, False, default=True, doc="whether an operator without quality makes all equal"
+    )
+
+    def compute(self, qualities: Array, probabilities: Array) -> Array:  # noqa: D102
+        if self.even and (qualities == 0.0).any():
+            return np.full(len(qualities), 1.0 / len(qualities))
+        return np.minimum(np.maximum(qualities, self.p_min), self.p_max)
 
 
 @register

@@ -116,7 +116,7 @@ class WindowReward(Reward):
 class SuccessRate(GenerationReward):
     """The share of applications that succeeded, generation by generation.
 
-    ⚑ A generation in which the operator was not applied counts with n = 1, so that its share of
+    A generation in which the operator was not applied counts with n = 1, so that its share of
     everybody's successes keeps it alive; the noise is added once.
 
     Equation
@@ -227,6 +227,40 @@ def _success_sum(sums: Array, applications: Array) -> Array:
         if applied > 0.0:
             rewards[op] = total / applied
     return rewards
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class ImprovementSum(GenerationReward):
+    """The sum of the metric over the last generations, however often the operator was applied.
+
+    Equation
+    --------
+    r[op] = Σ_t S[t,op]
+
+    References
+    ----------
+    Mohamed, A. W., Hadi, A. A., Fattouh, A. M. & Jambi, K. M. (2017), "LSHADE with semi-parameter
+    adaptation hybrid with CMA-ES for solving CEC 2017 benchmark problems", Congress on Evolutionary
+    Computation.
+    """
+
+    printed: ClassVar[bool] = False
+
+    max_gen: int = generations_parameter()
+
+    def compute(self, memory: Generations) -> Array:  # noqa: D102
+        return _column_sums(memory.sums)
+
+
+@njit(cache=True)
+def _column_sums(table: Array) -> Array:
+    T, K = table.shape
+    sums = np.zeros(K)
+    for t in range(T):
+        for op in range(K):
+            sums[op] += table[t, op]
+    return sums
 
 
 @register
@@ -613,6 +647,7 @@ class Leader(Reward):
 
     memory: ClassVar[str] = "bests"
     searched: ClassVar[bool] = False
+    printed: ClassVar[bool] = False
 
     @property
     def capacity(self) -> int:  # noqa: D102

@@ -237,6 +237,7 @@ class LargestDeficit(Selection):
 
     unapplied_first: ClassVar[bool] = False
     searched: ClassVar[bool] = False
+    printed: ClassVar[bool] = False
 
     def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:  # noqa: D102
         return _by_deficit(probabilities, np.array(draws.applications), len(draws.pick))

@@ -1,0 +1,118 @@
+"""A normal distribution that follows the population: CMA-ES as an operator.
+
+Its mean is the weighted mean of the better half of the population, whoever made its members; step
+size and covariance matrix follow by the equations of CMA-ES.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from uaos.optimizers.base import Array
+
+#: The initial step size, in units of which a box is `UNITS` wide: the competition's is [-100, 100].
+SIGMA, UNITS = 0.5, 200.0
+
+
+class Distribution:
+    """The distribution of a run.
+
+    With the best μ = NP/2 parents x_1, x_2, … after survival and w_i proportional to
+    ln(NP/2 + 1/2) - ln i, mean, paths, step size and matrix change as in CMA-ES without negative
+    weights; the learning rates are those of the first NP. Mohamed et al. (2017), LSHADE-SPACMA.
+
+    Parameters
+    ----------
+    low, high : ndarray
+        The box.
+    NP : int
+        The size of the first population.
+    rng : numpy.random.Generator
+        Draws the first mean.
+    """
+
+    def __init__(self, low: Array, high: Array, NP: int, rng: np.random.Generator) -> None:
+        self._low, self._unit = (low + high) / 2.0, (high - low) / UNITS
+        D = self.dimension = len(low)
+        self._weights, mu_eff = _weights(NP)
+        self._c_c = (4 + mu_eff / D) / (D + 4 + 2 * mu_eff / D)
+        self._c_sigma = (mu_eff + 2) / (D + mu_eff + 5)
+        self._c_1 = 2 / ((D + 1.3) ** 2 + mu_eff)
+        self._c_mu = min(1 - self._c_1, 2 * (mu_eff - 2 + 1 / mu_eff) / ((D + 2) ** 2 + mu_eff))
+        self._d_sigma = 1 + 2 * max(0.0, math.sqrt((mu_eff - 1) / (D + 1)) - 1) + self._c_sigma
+        self._expected = math.sqrt(D) * (1 - 1 / (4 * D) + 1 / (21 * D * D))
+        self._reset(rng.random(D))
+
+    def _reset(self, mean: Array) -> None:
+        D = self.dimension
+        self.mean, self.sigma = mean, SIGMA
+        self.C, self.factor, self.whitening = np.eye(D), np.eye(D), np.eye(D)
+        self.path_sigma, self.path_c = np.zeros(D), np.zeros(D)
+        self.decomposed = 0  # evaluations at the last decomposition
+
+    def sample(self, z: Array) -> Array:
+        """Points from rows of standard normal numbers."""
+        points: Array = self._low + self._unit * (self.mean + self.sigma * (z @ self.factor.T))
+        return points
+
+    # A distribution that has lost its scale starts again, and needs no warnings.
+    @np.errstate(all="ignore")
+    def follow(self, population: Array, evaluations: int) -> None:
+        """Move to a population that is sorted by fitness, the best first."""
+        NP, D = len(population), self.dimension
+        weights, mu_eff = _weights(NP)
+        best = (population[: len(weights)] - self._low) / self._unit
+        old, self.mean = self.mean, weights @ best
+        step = (self.mean - old) / self.sigma
+        c_s, c_c = self._c_sigma, self._c_c
+        self.path_sigma = (1 - c_s) * self.path_sigma + math.sqrt(
+            c_s * (2 - c_s) * mu_eff
+        ) * self.whitening @ step
+        square = float(self.path_sigma @ self.path_sigma)
+        limit = (2 + 4 / (D + 1)) * D * (1 - (1 - c_s) ** (2 * evaluations / NP))
+        h = 1.0 if square < limit else 0.0
+        self.path_c = (1 - c_c) * self.path_c + h * math.sqrt(c_c * (2 - c_c) * mu_eff) * step
+        steps = (best - old) / self.sigma
+        self.C = (
+            (1 - self._c_1 - self._c_mu + (1 - h) * self._c_1 * c_c * (2 - c_c)) * self.C
+            + self._c_1 * np.outer(self.path_c, self.path_c)
+            + self._c_mu * (steps.T * weights) @ steps
+        )
+        exponent = c_s / self._d_sigma * (math.sqrt(square) / self._expected - 1)
+        self.sigma *= math.exp(min(exponent, 700.0))
+        if not (np.isfinite(self.C).all() and 0 < self.sigma < 1e100):
+            self._reset(self.mean)
+        elif evaluations - self.decomposed > NP / (self._c_1 + self._c_mu) / D / 10:
+            self.decomposed = evaluations
+            self._decompose()
+
+    def _decompose(self) -> None:
+        values, vectors = np.linalg.eigh(self.C)  # reads the lower triangle
+        if not values[0] > 0:
+            self._reset(self.mean)
+            return
+        roots = np.sqrt(values)
+        self.factor = vectors * roots
+        self.whitening = (vectors / roots) @ vectors.T
+
+    _CHANGING = (
+        "mean", "sigma", "C", "factor", "whitening", "path_sigma", "path_c", "decomposed",
+    )  # fmt: skip
+
+    def state(self) -> dict[str, Any]:
+        """What changes in a run."""
+        return {name: np.array(getattr(self, name)) for name in self._CHANGING}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue from what :meth:`state` returned."""
+        for name in self._CHANGING:
+            value = np.array(state[name])
+            setattr(self, name, value.item() if value.ndim == 0 else value)
+
+
+def _weights(NP: int) -> tuple[Array, float]:
+    raw = np.log(NP / 2 + 0.5) - np.log(np.arange(1, NP // 2 + 1))
+    weights = raw / raw.sum()
+    return weights, 1.0 / float((weights**2).sum())
