@@ -45,6 +45,12 @@ def test_the_catalogue_is_a_table_of_methods_components_and_references() -> None
         assert part in row
 
 
+def test_the_methods_of_a_group_are_listed() -> None:
+    shown = run("methods", "tuned").stdout
+    assert "U-AOS-FW-inferred" in shown
+    assert "SaDE" not in shown
+
+
 def test_a_recipe_shows_equations_and_values() -> None:
     shown = run("methods", "U-AOS-FW").stdout
     for part in ("gamma = 0.54", "r[op] = s[0,op] / NP", "solve (I − γ P) q = q'", "262"):

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from uaos.cli.app import app, console
 from uaos.optimizers.base import optimizer, settings_of
-from uaos.optimizers.catalogue import configuration, methods
+from uaos.optimizers.catalogue import GROUPS, configuration, expanded
 from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import Rule
@@ -27,7 +27,10 @@ from uaos.selection.describe import PLURALS, QUESTIONS, describe, parameter_row
 )
 def show_methods(
     name: Annotated[
-        str | None, typer.Argument(help="One method, or a configuration file (.toml).")
+        str | None,
+        typer.Argument(
+            help="One method, a configuration file (.toml), or a group: literature, tuned, all."
+        ),
     ] = None,
     components: Annotated[
         bool, typer.Option("--components", help="The five families, with parameters and ranges.")
@@ -36,8 +39,8 @@ def show_methods(
     """List the catalogue of methods, one recipe, or the components to compose your own from."""
     if components:
         console.print(_families())
-    elif name is None:
-        console.print(_catalogue())
+    elif name is None or name in GROUPS:
+        console.print(_catalogue(expanded([name or "all"])))
         console.print(
             "[dim]one recipe: uaos methods NAME · what recipes are made of: "
             "uaos methods --components[/]"
@@ -46,12 +49,12 @@ def show_methods(
         console.print(_recipe(configuration(name)))
 
 
-def _catalogue() -> RenderableType:
+def _catalogue(names: list[str]) -> RenderableType:
     table = _plain_table("method", *FAMILIES, "reference")
     alone = _plain_table("one operator", "settings", "reference")
     others = _plain_table("optimizer", "what it is")
     group = ""
-    for entry in methods().values():
+    for entry in map(configuration, names):
         cite = short(entry.reference)
         if entry.optimizer != DE:
             others.add_row(entry.name, entry.note)
@@ -65,7 +68,8 @@ def _catalogue() -> RenderableType:
         # Spaces, where names have underscores, let a narrow terminal break them between words.
         parts = [getattr(entry.method, f).name.replace("_", " ") for f in FAMILIES]
         table.add_row(entry.name, *parts, cite)
-    return Group(table, Text(""), alone, Text(""), others)
+    shown = [one for one in (table, alone, others) if one.row_count]
+    return Group(*(part for one in shown for part in (one, Text(""))))
 
 
 def _plain_table(*columns: str) -> Table:
