@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -24,12 +25,13 @@ def interrupted(
     cwd: Path | None = None,
     patience: float = 60,
     ends_within: float = 30,
+    **environment: str,
 ) -> Stopped:
     """Run the command until `when` holds of what it showed, and press Ctrl-C."""
     leader, follower = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "uaos.cli", *arguments], stdout=follower, stderr=follower, cwd=cwd,
-        env={**os.environ, "COLUMNS": "100", "TERM": "xterm"},
+        env={**os.environ, "COLUMNS": "100", "TERM": "xterm", **environment},
     )  # fmt: skip
     os.close(follower)
     shown = ""
@@ -44,3 +46,25 @@ def interrupted(
         pass
     os.close(leader)
     return Stopped(process.wait(timeout=ends_within), shown)
+
+
+def screen(shown: str, columns: int = 100) -> list[str]:
+    """The lines that a terminal has in the end, after cursor movements and erased lines."""
+    lines: dict[int, dict[int, str]] = {}
+    x = y = 0
+    for control, number, action, sign in re.findall(
+        r"(\x1b\[\??([0-9;]*)([A-Za-z]))|(.)", shown, re.S
+    ):
+        if control:
+            y -= int(number or 1) if action == "A" else 0
+            if action == "K":
+                lines[y] = {} if number == "2" else {k: c for k, c in lines[y].items() if k < x}
+        elif sign == "\r":
+            x = 0
+        elif sign == "\n":
+            y += 1
+        else:
+            x, y = (0, y + 1) if x >= columns else (x, y)
+            lines.setdefault(y, {})[x] = sign
+            x += 1
+    return ["".join(lines.get(i, {}).values()) for i in range(max(lines) + 1)]

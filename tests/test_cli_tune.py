@@ -4,6 +4,8 @@ import io
 import json
 import os
 import re
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +17,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from terminal import interrupted
+from terminal import interrupted, screen
 from test_cli import OWN, Done, run
 from test_register import _families_as_before  # noqa: F401 (tests register components)
 
@@ -24,6 +26,8 @@ from uaos.cli.tune_view import View
 from uaos.experiments import Plan, Store
 from uaos.experiments.pools import SharedPool
 from uaos.problems import BBOB, suite
+from uaos.reporting.report.reproduce import tune_command
+from uaos.reporting.sources import Sources
 from uaos.tuning import TuningPlan, TuningStore, design_for, evaluator, narrow
 from uaos.tuning.records import Candidate, IterationStarted, Step
 
@@ -219,6 +223,54 @@ def test_a_tuning_is_drawn(first: tuple[Path, Done]) -> None:
     done = run("tune", "--status", "a.db", "--plot", "a.png", cwd=folder)
     assert "drawn: a.png" in done.stdout
     assert (folder / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_plot_suggests_for_a_store_of_tunings_works(
+    first: tuple[Path, Done], tmp_path: Path
+) -> None:
+    """Also where there are several: an option then says which."""
+    shutil.copy(first[0] / "a.db", tmp_path)
+    for seed in (1, 2):
+        done = run("tune", "a.db", *SMALL, "--seed", str(seed), "-o", f"{seed}.toml", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        commands = re.findall(r"^uaos (plot tuning.*\.pdf(?: --\S+ \d+)?)",
+                              run("plot", "a.db", cwd=tmp_path).stdout, re.M)  # fmt: skip
+        assert len(commands) >= 2
+        for command in commands:
+            drawn = run(*command.split(), "--overwrite", cwd=tmp_path)
+            assert drawn.returncode == 0, drawn.stderr
+
+
+def test_the_command_that_a_report_prints_is_the_same_tuning(tmp_path: Path) -> None:
+    """Limits, pool and test included: nothing is left to run."""
+    given = [*FRAGILE, *PROBLEMS, "--fix=max_gen=5", "--range=F=0.4..0.6", "--runs=60"]
+    given = [o.replace("fragile", "success_sum") for o in given if not o.startswith("--fix=F=")]
+    given += ["--pool=rand/1,best/1,rand/2", "--test=t-test"]
+    given.remove("--initial=none")  # what a search starts from is no option of the report's
+    done = run("tune", "a.db", *given, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = uaos.configuration(tmp_path / "a.toml").tuning
+    assert told["pool"] == "rand/1,best/1,rand/2"
+    assert told["range"] == {"F": "0.4..0.6"}
+    assert told["fix"]["max_gen"] == "5"
+    with Sources([tmp_path / "a.db"]) as sources:
+        command, rest = tune_command(sources.tunings[0])
+    assert rest == ""
+    again = run(*shlex.split(command)[1:], cwd=tmp_path)
+    assert "This tuning is finished" in again.stdout
+
+
+def test_a_cluster_that_does_not_answer_leaves_no_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise uaos.errors.InvalidParameter("dask", "tcp://x", "a scheduler that answers")
+
+    monkeypatch.setattr(evaluator, "pool_for", refuse)
+    done = run("tune", "a.db", *SMALL, "--dask", "tcp://x", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "a scheduler that answers" in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_of_something_else_is_replaced_only_if_told(
@@ -505,6 +557,20 @@ def test_a_terminal_sees_the_race_live_and_ctrl_c_says_how_to_continue(tmp_path:
     assert "are in a.db; the same command continues" in done.shown
     assert "Traceback" not in done.shown
     assert [p.name for p in tmp_path.iterdir()] == ["a.db"]
+
+
+def test_ctrl_c_leaves_no_border_though_kernels_are_compiled(tmp_path: Path) -> None:
+    """What a worker printed itself would move the panel away from where it is erased."""
+    long = [*SADE, "--dim", "10", "--budget", "2000D", "--instances", "16-18", "--jobs", "2"]
+    cache = tmp_path / "cache"
+    done = interrupted(
+        "tune", "a.db", *long, "--runs", "5000", cwd=tmp_path, patience=240, ends_within=60,
+        when=lambda shown: "compiling" in shown and shown.count("tuning ─") > 12,
+        NUMBA_CACHE_DIR=str(cache),
+    )  # fmt: skip
+    left = screen(done.shown)
+    assert sum("compiling its kernels, once" in line for line in left) == 1
+    assert not [line for line in left if set("╭╰│") & set(line)], left
 
 
 def test_help_has_an_example_and_explains_every_option() -> None:

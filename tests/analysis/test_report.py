@@ -208,7 +208,7 @@ def test_commands_make_the_stores_again(stores: list[Path]) -> None:
         command, more = tune_command(sources.tunings[0])
         assert command == (
             "uaos tune tuning.db --dim 2 --functions 1-2,8 --instances 16 --runs 96 --budget 40D "
-            "--objective error --seed 3"
+            "--objective error --seed 3 --method SaDE --free F"
         )
         assert more == "and the options that shaped its search space"
         drawn = figure_commands(sources, ())

@@ -245,17 +245,33 @@ def _fitting(path: Path) -> list["Figure"]:
 def _list_of_figures(path: Path | None) -> Any:
     """Return a table of all figures, or of those that can be drawn from a file."""
     from uaos.analysis.table import TEXT, Table
-    from uaos.reporting.figures import CATALOGUE, figures
+    from uaos.reporting.figures import CATALOGUE, TUNING, figures
 
     found = list(figures().values()) if path is None else _fitting(path)
     store = "STORE" if path is None else str(path)
     rows = []
     for one in found:
         files = "" if one.source == CATALOGUE else f" {store}"
-        rows.append([f"uaos plot {one.name}{files} -o FILE{_needed(one)}", one.help])
+        output = "FILE" if path is None else f"{one.name}.pdf"
+        needed = " --method NAME --function NAME" if "method" in one.options else ""
+        if path is not None and one.source == TUNING:
+            tuning = _drawable_tuning(one, path)
+            if tuning is None:
+                continue
+            needed = tuning
+        rows.append([f"uaos plot {one.name}{files} -o {output}{needed}", one.help])
     table = Table.of("figures", "Figures", {"command": TEXT, "shows": TEXT}, rows)
     return table.to_rich(console.width)
 
 
-def _needed(one: "Figure") -> str:
-    return " --method NAME --function NAME" if "method" in one.options else ""
+def _drawable_tuning(one: "Figure", path: Path) -> str | None:
+    """Return the option that chooses the last tuning; None if it has too little to draw yet."""
+    from uaos.tuning.store import TuningStore
+
+    with TuningStore.open(path) as store:
+        numbers = [tuning.id for tuning in store.tunings()]
+        try:
+            one.data((store, numbers[-1])) if numbers else None
+        except Missing:
+            return None
+    return f" --tuning {numbers[-1]}" if len(numbers) > 1 else ""

@@ -68,7 +68,7 @@ class View:
 
     def __enter__(self) -> "View":
         if self._live is not None:
-            self._live.start()
+            self._live.start(refresh=True)  # before anything is printed above it
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -150,17 +150,19 @@ class View:
         self._leader = best.candidate
 
     def drawn(self) -> RenderableType:
-        """The race under way."""
+        """The race under way, always in as many rows: rich may draw while a line is printed."""
         race, step, runs = self._race, self._step, self._plan.runs
-        rows = {"race": f"{race.iteration} of {race.planned or '…'}"}
+        problem = mean = "…"
+        if step is not None:
+            mean = f"{step.mean_cost:.3g}"
         if step is not None and step.iteration == race.iteration:
             tested = "" if step.pvalue != step.pvalue else f", last test p = {step.pvalue:.2g}"
-            rows["problem"] = f"{step.instance} (step {step.step}{tested})"
-        rows["alive"] = f"{self._alive} of {len(race.candidates)} candidates"
-        if step is not None:
-            rows["best"] = self._words(step.best)
-            if self._plan.comparable:
-                rows["mean cost"] = f"{step.mean_cost:.3g}"
+            problem = f"{step.instance} (step {step.step}{tested})"
+        rows = {
+            "race": f"{race.iteration} of {race.planned or '…'}", "problem": problem,
+            "alive": f"{self._alive} of {len(race.candidates)} candidates",
+            "best": self._words(step.best) if step else "…",
+        } | ({"mean cost": mean} if self._plan.comparable else {})  # fmt: skip
         failed = f", {self._failed} failed" if self._failed else ""
         rows |= {"runs": f"{self.used:,} of {runs:,}{failed}", "time": self._time()}
         bar = ProgressBar(total=runs, completed=self.used, width=48)

@@ -594,6 +594,32 @@ def narrow(
     return dataclasses.replace(made, options=options)
 
 
+def design_of(options: Mapping[str, Any], *, dimension: int = 20) -> Design:
+    """The design that options such as :attr:`Design.options` shape; not that of a portfolio."""
+    if "method" in options:
+        made = design_for(options["method"], options.get("free", ()), dimension=dimension)
+    else:
+        made = design(options["space"], dimension=dimension, pool=options.get("pool"))
+    fix, ranges = (
+        [f"{name}={value}" for name, value in options.get(kind, {}).items()]
+        for kind in ("fix", "range")
+    )
+    return narrow(made, fix, ranges)
+
+
+def option_words(options: Mapping[str, Any]) -> list[str]:
+    """The options of `uaos tune` that shaped a space, from :attr:`Design.options`."""
+    words = []
+    for name in ("space", "method", "free", "pool", "members"):
+        value = options.get(name, DEFAULT_PRESET if name == "space" else "")
+        if value and value != DEFAULT_PRESET:
+            words += [f"--{name}", value if isinstance(value, str) else ",".join(value)]
+    for kind in ("fix", "range"):
+        for name, value in options.get(kind, {}).items():
+            words += [f"--{kind}", f"{name}={value}"]
+    return words
+
+
 def _from_file(space: Space, file: str | os.PathLike[str]) -> dict[str, Limit]:
     data = read_toml(file)
     try:

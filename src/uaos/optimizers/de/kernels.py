@@ -601,10 +601,10 @@ def compiled_before() -> bool:
         return True
 
 
-def announce() -> None:
-    """Say on stderr, once in a process, that the first run takes longer."""
+def announce(*, told: bool = False) -> None:
+    """Say on stderr, once in a process, that the first run takes longer; not if `told` before."""
     global _announced
     if not _announced:
         _announced = True
-        if not compiled_before():
+        if not (told or compiled_before()):
             print("uaos: compiling its kernels, once; later runs find them cached", file=sys.stderr)

@@ -6,6 +6,7 @@ from typing import Any
 
 from uaos.analysis.table import TEXT, Table
 from uaos.analysis.text import ranges
+from uaos.errors import UaosError
 from uaos.experiments.plan import UNIFORM, competitor
 from uaos.experiments.store import ProblemRecord, differing, plain
 from uaos.problems import suite
@@ -103,7 +104,7 @@ def _named(method: str, stored: Mapping[str, Any]) -> str:
 
 def tune_command(entry: TuningEntry) -> tuple[str, str]:
     """Return the command of a tuning, and what it does not say."""
-    from uaos.tuning.design import design
+    from uaos.tuning.design import design_of, option_words
 
     setup = entry.tuning.setup
     records = {p.name: p for p in entry.store.problems()}
@@ -117,14 +118,22 @@ def tune_command(entry: TuningEntry) -> tuple[str, str]:
         words += ["--instances", str(setup["training_set"])]
     else:
         words += ["--suite", f"{entry.store.suite}.py"]
+        if len(problems) < len(records):
+            words += ["--train", ",".join(p.name for p in problems)]
     for option in ("runs", "budget", "objective", "seed"):
         words += [f"--{option}", str(setup[option])]
     if setup["tuner"] != "racer":
         words += ["--tuner", str(setup["tuner"])]
-    for name in ("paper", "wide"):
-        if plain(design(name, dimension=dimension).space.to_dict()) == setup["space"]:
-            return shlex.join([*words, "--space", name]), ""
-    return shlex.join(words), "and the options that shaped its search space"
+    if setup["rules"]["test"] != "friedman":
+        words += ["--test", str(setup["rules"]["test"])]
+    options = setup.get("options", {})
+    try:
+        largest = max(p.dimension for p in problems)
+        told = plain(design_of(options, dimension=largest).space.to_dict()) == setup["space"]
+    except (UaosError, ValueError):
+        told = False
+    rest = "" if told else "and the options that shaped its search space"
+    return shlex.join([*words, *option_words(options)]), rest
 
 
 def figure_commands(sources: Sources, runs: Sequence[Course]) -> list[str]:
