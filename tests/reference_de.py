@@ -472,11 +472,15 @@ class ReferenceDE:
             p = self.rank_pressure
             k = int(-math.log1p(u_ranks[m] * math.expm1(-p)) * (NP / p))
             k = min(k, NP - 1)
-            while NP > 2 and order[k] in (i, drawn[0]):
+            while strategy != "r-new-to-ptop/n/t" and order[k] in (i, drawn[0]):
                 k = (k + 1) % NP
             x_rank = self.X[order[k]]
-            x_stored = pick(u_arch, self.archive) if self.archive else x_rank
-            x_elite = pick(u_pbest, self.archive[:few]) if self.archive else x_pbest
+            x_stored, x_elite, others = x_rank, x_pbest, list(self.archive)
+            if len(self.archive) > 1:
+                x_elite = pick(u_pbest, self.archive[:few])
+                if strategy == "r-new-to-ptop/n/t":
+                    del others[pick(u_pbest, range(len(self.archive[:few])))]
+                x_stored = pick(u_arch, others)
             v = mutant(
                 strategy, F, x_i, x_best, x_pbest, x_arch, r, x_rank, x_stored, x_elite, x_centre,
                 progress,

@@ -165,6 +165,8 @@ def _nlshadersp() -> Recipe:
             "improvements through the archive are averaged over all uses of it, where the original "
             "averages over those that succeeded",
             "where one of the two had no improvement, both have the same share",
+            "the memory learns each offspring's own F, as the successor corrected it; the original "
+            "program takes the last F drawn for all",
         ),
     )  # fmt: skip
 

@@ -224,7 +224,7 @@ def learn(
 _I, _BEST, _PBEST, _ARCH, _R1 = range(5)
 _RANK, _STORED, _ELITE, _CENTRE, _CAST = range(9, 14)
 _SAMPLE = 13
-_WEIGHTED = 7  # the column of the role table
+_WEIGHTED, _HAS_R1, _HAS_ELITE = 7, 8, 9  # columns of the role table
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -390,14 +390,17 @@ def propose(
         cast[_ARCH] = a + int(a >= NP) * (offset - NP)
         if len(ranks) > 0:
             k = ranks[m]
-            while NP > 2 and (order[k] == i or order[k] == cast[_R1]):
+            while role_table[code, _HAS_R1] > 0 and (order[k] == i or order[k] == cast[_R1]):
                 k = (k + 1) % NP
             cast[_RANK] = order[k]
             cast[_STORED] = cast[_RANK]
             cast[_ELITE] = cast[_PBEST]
-            if archived > 0:
-                cast[_STORED] = offset + int(row[at.ARCHIVE] * archived)
-                cast[_ELITE] = offset + int(row[at.PBEST] * min(best_few, archived))
+            if archived > 1:
+                elite = int(row[at.PBEST] * min(best_few, archived))
+                apart = role_table[code, _HAS_ELITE] > 0
+                stored = int(row[at.ARCHIVE] * (archived - int(apart)))
+                cast[_STORED] = offset + stored + int(apart and stored >= elite)
+                cast[_ELITE] = offset + elite
 
         # Mutation and binomial crossover. Few arrays to a loop and no branches, so that the
         # compiler makes vector instructions of them.

@@ -2,11 +2,11 @@
 
 Notation: `x_i` the parent, `x_best` the best parent, `x_pbest` one of the
 `max(2, round(top_NP·NP))` best parents drawn afresh, `x_r1` .. `x_r5` parents drawn distinct and
-different from i, `x_arch` drawn from parents ∪ archive without i, `x_rank` a parent other than i
-and r1 drawn with a chance that falls with its rank, `x_stored` drawn from the archive alone (while
-that is empty, x_rank, or x_r2), `x_elite` one of the first `max(2, round(top_NP·NP))` of the
-archive, `x_centre` the middle of the box, `x_sample` a point of the normal distribution that
-follows the population (see `sampling`).
+different from i, `x_arch` drawn from parents ∪ archive without i, `x_rank` a parent drawn with a
+chance that falls with its rank (not i or r1 where r1 takes part), `x_stored` drawn from the archive
+alone (x_rank while that is empty; not x_elite where that takes part), `x_elite` one of the first
+`max(2, round(top_NP·NP))` of the archive, `x_centre` the middle of the box, `x_sample` a point of
+the normal distribution that follows the population (see `sampling`).
 
 References: Storn and Price (1997) for the rand and best families; Zhang and Sanderson (2009), JADE,
 for curr-to-pbest and its archive; Brest et al. (2017), jSO, for the weight F_w; Stanovov et al.
@@ -26,7 +26,8 @@ CAST = (
     "i", "best", "pbest", "arch", "r1", "r2", "r3", "r4", "r5", "rank", "stored", "elite", "centre",
     "sample",
 )  # fmt: skip
-# A base and at most three differences; then whether the first difference has the weight F_w.
+# A base and at most three differences; then whether the first difference has the weight F_w, and
+# whether x_r1 and x_elite take part.
 _TERMS = 7
 
 
@@ -88,7 +89,8 @@ class Strategy:
     @property
     def least_population(self) -> int:
         """The smallest NP at which i and the drawn indices can be distinct."""
-        return 1 + len({role for role in self.roles.split() if role[0] == "r"})
+        drawn = {role for role in self.roles.split() if role[0] == "r"}
+        return 1 + len(drawn | ({"rank"} if self.ranked else set()))
 
 
 _ALL = (
@@ -133,11 +135,12 @@ def strategy(name: str) -> Strategy:
 def role_table() -> np.ndarray[Any, Any]:
     """Who stands in each strategy's formula, as numbers of :data:`CAST`; -1 where nobody does.
 
-    The last column is whether the strategy is weighted.
+    The last three columns say whether the strategy is weighted, has x_r1, and has x_elite.
     """
-    table = np.full((len(STRATEGIES), _TERMS + 1), -1)
+    table = np.full((len(STRATEGIES), _TERMS + 3), -1)
     for row, one in enumerate(STRATEGIES.values()):
         roles = [CAST.index(role) for role in one.roles.split()]
         table[row, : len(roles)] = roles
-        table[row, _TERMS] = one.weighted
+        taking_part = one.roles.split()
+        table[row, _TERMS:] = one.weighted, "r1" in taking_part, "elite" in taking_part
     return table
