@@ -98,8 +98,8 @@ OWN_VALUES = {
     "Dyn-GEPv1": {"c2": 0.9},
     "Dyn-GEPv2": {"c2": 0.9},
     "Compass": {"fix_appl": 100, "theta": 45},
-    "Ex-PM": {"delta": 0.1, "p_min": 0.0},
-    "Ex-AP": {"delta": 0.1, "p_min": 0.0, "mu": 0.1},
+    "Ex-PM": {"delta": 0.1},
+    "Ex-AP": {"delta": 0.1, "mu": 0.1},
     "Ex-MAB": {"C": 0.5},
 }
 
@@ -171,8 +171,8 @@ def test_the_least_probability_of_a_recipe_follows_the_number_of_operators(
 def test_the_catalogue_says_where_hyper_parameters_come_from() -> None:
     notes = {name: entry.note for name, entry in uaos.methods().items()}
     assert notes["SaDE"].endswith("From Qin et al. (2009): max_gen = 50, noise = 0.01.")
-    assert "From López-Ibáñez & Sharma (2021): delta = 0.1, p_min = 0.0." in notes["Ex-PM"]
-    assert "Left open, so defaults of this package: max_gen = 10, error = 0" in notes["Ex-PM"]
+    assert "From López-Ibáñez & Sharma (2021): delta = 0.1." in notes["Ex-PM"]
+    assert "Left open, so defaults of this package: max_gen = 10, p_min = 0.05" in notes["Ex-PM"]
     assert "leaves 1 % of the probability to adapt" in notes["RecPM"]
     assert notes["MMRDE"] == "Left open, so defaults of this package: p_min = 0.05."
 

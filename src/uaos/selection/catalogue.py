@@ -76,9 +76,9 @@ _ROWS: tuple[_Row, ...] = (
     ("PM-AdapSS-N", "relative_improvement", "window_success_sum", _WS, _PM, _DRAW,
      {"normalise": 1, "error": 0.0}, {}, bib.GONG_2010),
     ("Ex-PM", _BETTER, _BESTS, _WS, _PM, _DRAW, {"rho": 1, "alpha": 0},
-     {"delta": 0.1, "p_min": 0.0}, bib.FIALHO_2008),
+     {"delta": 0.1}, bib.FIALHO_2008),
     ("Ex-AP", _BETTER, _BESTS, _WS, _AP, _DRAW, {"rho": 1, "alpha": 0},
-     {"delta": 0.1, "p_min": 0.0, "mu": 0.1}, bib.FIALHO_2008),
+     {"delta": 0.1, "mu": 0.1}, bib.FIALHO_2008),
     ("Ex-MAB", _BETTER, _BESTS, _UCB, _PM, _GREEDY,
      {"rho": 1, "alpha": 0, "error": 0.0, "p_min": 0.0}, {"C": 0.5}, bib.FIALHO_2008),
 )  # fmt: skip
@@ -87,6 +87,8 @@ _ROWS: tuple[_Row, ...] = (
 _SOURCES = {"SaDE": bib.QIN_2009}
 
 # What the framework's form of a method leaves out of its publication, and other remarks.
+# (That code also has p_min = 0 for Ex-PM and Ex-AP, with which its own adaptive pursuit cannot run;
+# it is not taken over.)
 _EXTREME = "The original takes the best of an operator's last 50 applications, not of generations."
 _NOTES = {
     "RecPM": "With nine operators p_min = 0.11 leaves 1 % of the probability to adapt.",
