@@ -109,10 +109,13 @@ def test_a_configuration_of_a_portfolio_survives_its_file():
 @pytest.mark.parametrize(
     ("dimension", "budget", "names"),
     [
+        (10, 39, ["CMA-ES"]),
+        (10, 40, ["BFGS", "STEP", "CMA-ES"]),
         (10, 4_000, ["BFGS", "STEP", "CMA-ES"]),
         (10, 10_000, ["BFGS", "STEP", "CMA-ES", "mix"]),
         (10, 100_000, ["BFGS", "STEP", "CMA-ES", "mix"]),
         (10, None, ["BFGS", "STEP", "CMA-ES", "mix"]),
+        (800, 800, ["mix"]),
         (800, 80_000, ["BFGS", "STEP", "mix"]),
     ],
 )

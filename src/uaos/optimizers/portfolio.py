@@ -33,10 +33,12 @@ _STALL, _LEAST_STALL = 3, 500
 # introduced with a share of the budget, and the leader then gets more.
 _SHORT_RUN = 20_000
 _SHARE, _DE_SHARE, _SHORT_KAPPA = 0.15, 0.2, 20.0
-# Evaluations per dimension of the introductory runs of local and coordinate search at most, from
-# which budgets per dimension on differential evolution takes part with populations of 2·D and 5·D,
-# and up to which dimension CMA-ES takes part.
+# Evaluations per dimension of the introductory runs of local and coordinate search at most; from
+# which budgets per dimension on they take part, as one gradient takes 2·D evaluations, and on the
+# local search gets a share only; from which on differential evolution takes part, with populations
+# of 2·D and 5·D; and up to which dimension CMA-ES does.
 _LOCAL_CAP, _STEP_CAP = 250.0, 800.0
+_LOCAL_BUDGET, _LOCAL_SHARE_BUDGET = 4, 50
 _DE_BUDGET, _LARGE_DE_BUDGET = 500, 3_000
 _CMA_DIMENSION = 500
 
@@ -133,6 +135,8 @@ def default_members(dimension: int, budget: int | None) -> tuple[Member, ...]:
     its own until its first restart before differential evolution joins it. A short run has no time
     for that: there local search and CMA-ES, which starts from the center of the box, get at most
     15 % of the budget each and differential evolution 20 %; then the selector shares out the rest.
+    Below 50·D evaluations the local search may use all of them, and below 4·D, too few for it,
+    CMA-ES is alone.
 
     Parameters
     ----------
@@ -153,10 +157,13 @@ def default_members(dimension: int, budget: int | None) -> tuple[Member, ...]:
         cma = dataclasses.replace(cma, settings={"center": True})
     size = "5D" if each >= _LARGE_DE_BUDGET else "2D"
     mix = dataclasses.replace(mix, settings=dataclasses.replace(mix.settings, NP=size))
-    members = [
-        Member("BFGS", once=not short, cap=min(share, _LOCAL_CAP)),
-        Member(step, once=True, cap=_STEP_CAP),
-    ]
+    members = []
+    if each >= _LOCAL_BUDGET:
+        cap = _LOCAL_CAP if each < _LOCAL_SHARE_BUDGET else min(share, _LOCAL_CAP)
+        members = [
+            Member("BFGS", once=not short, cap=cap),
+            Member(step, once=True, cap=_STEP_CAP),
+        ]
     if dimension <= _CMA_DIMENSION:
         members.append(Member(cma, cap=share))
     if dimension > _CMA_DIMENSION or each >= _DE_BUDGET:
