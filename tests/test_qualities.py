@@ -120,7 +120,7 @@ def test_clipped_shares_cut_the_qualities_and_are_even_where_one_is_zero() -> No
     # 0.95 -> 0.9, 0.05 -> 0.1
     assert probability("clipped_shares", [0.95, 0.05]) == pytest.approx([0.9, 0.1])
     assert probability("clipped_shares", [1.0, 0.0]) == [0.5, 0.5]
-    assert probability("clipped_shares", [1.0, 0.0], even=False) == pytest.approx([0.9, 0.1])
+    assert probability("clipped_shares", [1.0, 0.0], even=0) == pytest.approx([0.9, 0.1])
 
 
 def test_identity_takes_the_qualities() -> None:

@@ -93,7 +93,7 @@ def _spacma() -> Recipe:
     method = Method(
         "parent_improvement", {"name": "improvement_sum", "max_gen": 1},
         {"name": "weighted_normalised_sum", "delta": 0.04, "q_min": 0.0},
-        {"name": "clipped_shares", "p_min": 0.2, "p_max": 0.8, "even": False}, "proportional",
+        {"name": "clipped_shares", "p_min": 0.2, "p_max": 0.8, "even": 0}, "proportional",
         scale_rewards=False,
     )  # fmt: skip
     return _recipe(

@@ -12,8 +12,8 @@ presets:
   upper_confidence_bound up to 100 on a log scale, fix_appl up to 150, q_min from 0), and with
   registered components. The configurations that the paper tuned all lie in it.
 - `wide`: also the components that the recipes of competitions brought, the pool of operators, the
-  rules for F and CR, who x_best is, the archive's policy, the repair of bounds, the population
-  schedule, restarts, and the scaling of rewards.
+  rules for F and CR, who x_best is, the archive's policy, the repair of bounds, survival,
+  crossover, the population schedule, restarts, and the scaling of rewards.
 
 A user narrows a space with :func:`narrow`, by limits as they are typed or kept in a file:
 
@@ -38,7 +38,7 @@ from uaos.optimizers.catalogue import configuration, methods
 from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, Rule, SuccessHistory
-from uaos.optimizers.de.settings import Linear, Settings, Stagnation
+from uaos.optimizers.de.settings import SCHEDULES, Linear, Settings, Stagnation
 from uaos.optimizers.de.strategies import POOLS, STRATEGIES
 from uaos.optimizers.portfolio import Member, continuing, leader_method
 from uaos.params import Choice, Integer, Real, Value, known_only, parameters, per_operator
@@ -77,7 +77,7 @@ INITIAL = tuple(
 _POOL, _SCALE = "pool", "scale_rewards"
 _RULES = {"F_rule": ("constant", "cauchy", "jade", "success_history"),
           "CR_rule": ("constant", "normal", "jade", "success_history")}  # fmt: skip
-_POLICIES = ("best_rule", "archive", "boundary")
+_POLICIES = ("best_rule", "archive", "boundary", "survival", "exponential", "eigen")
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,8 @@ class Design:
             if f"{role}_rule" in values:
                 changes[role] = _rule(role, values, memories)
         if "schedule" in values:
-            linear = values["schedule"] == "linear"
-            changes["schedule"] = Linear(int(values["NP_end"])) if linear else None
+            found = [one for one in SCHEDULES if one.rule == values["schedule"]]
+            changes["schedule"] = found[0](int(values["NP_end"])) if found else None
         if "restart" in values:
             restart = values["restart"] == "stagnation"
             changes["restart"] = Stagnation(int(values["patience"])) if restart else None
@@ -201,7 +201,7 @@ class Design:
         given |= {"schedule": "constant", "restart": "none"}
         if isinstance(settings.schedule, Linear):
             end = settings.schedule.end(self.dimension, settings.members)
-            given |= {"schedule": "linear", "NP_end": end}
+            given |= {"schedule": settings.schedule.rule, "NP_end": end}
         if isinstance(settings.restart, Stagnation):
             given |= {"restart": "stagnation", "patience": settings.restart.patience}
         given[_SCALE] = int(of.method.scale_rewards) if of.method else 1
@@ -463,10 +463,11 @@ def _wide(given: Sequence[str], *, free_pool: bool) -> list[Variable]:
         added.append(Variable("H", searched(parameters(SuccessHistory)["H"]), tuple(learnt)))
     for name in _POLICIES:
         added.append(Variable(name, searched(parameters(Settings)[name])))
-    added.append(choose("schedule", ("constant", "linear")))
+    schedules = tuple(one.rule for one in SCHEDULES)
+    added.append(choose("schedule", ("constant", *schedules)))
     # A strategy that takes five others needs six parents.
     ends = Integer(default=6, low=6, high=40, hard_low=6, hard_high=50, doc="NP at the end")
-    added.append(Variable("NP_end", ends, (Condition("schedule", ("linear",)),)))
+    added.append(Variable("NP_end", ends, (Condition("schedule", schedules),)))
     added.append(choose("restart", ("none", "stagnation")))
     patience = searched(parameters(Stagnation)["patience"])
     added.append(Variable("patience", patience, (Condition("restart", ("stagnation",)),)))

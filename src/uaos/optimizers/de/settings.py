@@ -32,7 +32,7 @@ from uaos.optimizers.de.rules import (
     share_labels,
 )
 from uaos.optimizers.de.strategies import role_table, strategy
-from uaos.params import Choice, check_fields, choice, integer, known_only, parameters, real
+from uaos.params import check_fields, choice, integer, known_only, parameters, real
 
 # How large the population is, and when a run starts afresh
 
@@ -251,11 +251,13 @@ class Settings:
     schedule: Linear | str | None = None
     restart: Stagnation | str | None = None
     survival: str = choice("parent", "newest", default="parent", tuned=False, doc="who is replaced")
-    sorted_CR: bool = field(default=False)
+    sorted_CR: bool = choice(False, True, default=False, tuned=False, doc="CR by rank")
     exponential: float = real(
         0, 1, default=0.0, tuned=False, doc="share of generations with exponential crossover"
     )
-    exponential_wraps: bool = field(default=True)
+    exponential_wraps: bool = choice(
+        True, False, default=True, tuned=False, doc="whether it goes on after the last coordinate"
+    )
     binomial_CR: str = choice(
         "drawn", "rising", default="drawn", tuned=False, doc="CR of binomial generations"
     )
@@ -294,13 +296,9 @@ class Settings:
         for name, parameter in declared.items():
             if name in ("F", "CR", "NP", "top_NP"):
                 continue
-            value = getattr(self, name)
-            if isinstance(parameter, Choice) and not isinstance(value, str):
-                raise InvalidParameter(name, value, parameter.allowed)
-            put(self, name, parameter.check(value, name))
-        for name in ("centre", "sorted_CR", "exponential_wraps"):
-            if not isinstance(getattr(self, name), bool):
-                raise InvalidParameter(name, getattr(self, name), "True or False")
+            put(self, name, parameter.check(getattr(self, name), name))
+        if not isinstance(self.centre, bool):
+            raise InvalidParameter("centre", self.centre, "True or False")
         size = self.archive_size
         if isinstance(size, bool) or not isinstance(size, numbers.Real) or not 0 <= size <= 100:
             raise InvalidParameter("archive_size", size, "a real number 0 to 100, times NP")

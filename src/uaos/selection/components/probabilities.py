@@ -145,7 +145,7 @@ class ClippedShares(Probability):
     Equation
     --------
     p[op] = min(p_max, max(p_min, q[op]))
-    even = True: 1/K for all where any q is 0
+    even = 1: 1/K for all where any q is 0
 
     References
     ----------
@@ -158,9 +158,7 @@ class ClippedShares(Probability):
 
     p_min: float = least_parameter(0.1)
     p_max: float = real(0, 1, default=0.9, symbol="p_max", doc="largest probability")
-    even: bool = choice(
-        True, False, default=True, doc="whether an operator without quality makes all equal"
-    )
+    even: int = choice(1, 0, default=1, doc="1: all are equal where an operator has no quality")
 
     def compute(self, qualities: Array, probabilities: Array) -> Array:  # noqa: D102
         if self.even and (qualities == 0.0).any():
