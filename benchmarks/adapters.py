@@ -1,176 +1,163 @@
-"""Does adapting pay inside other libraries? The table of docs/adapters.md.
+"""Does adapting pay inside other libraries? The tables of docs/adapters.md.
 
-    python benchmarks/adapters.py               # the table: about seven minutes of one core
-    python benchmarks/adapters.py --choose      # how the default method was chosen
+    python benchmarks/adapters.py                    # all runs and the tables: half an hour
+    python benchmarks/adapters.py --host "pymoo DE"  # some of the runs
+    python benchmarks/adapters.py --choose PDP,SaDE  # compare methods on the development problems
 
-Every problem is run with 30 seeds by the default method, by uniform choice from the same operators,
-and with each operator (or pair of operators) alone. Reported is the median of the best objective
-found. "Better" and "worse" are those of Mann and Whitney's test, two-sided, α = 0.05, corrected
-after Holm for the problems of the table. The problems and seeds of --choose are others.
+Each library's own examples are run with 30 seeds in four ways: by this package's default method, as
+the library has it, with a random choice of operators, and with the best single operator (or pair of
+operators), which was found with other seeds: one run of each, then three more of the four best.
+Runs are kept in a file, and runs that it has are not repeated.
 """
 
 import argparse
+import json
 import sys
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from adapter_cases import DEVELOPMENT, REPORTED, Case
-from rich.console import Console
-from rich.progress import track
-from scipy.stats import mannwhitneyu
+from adapter_cases import Case, Choice, development, reported
+from scipy.stats import mannwhitneyu, rankdata
 
 from uaos.adapters.credit import DEFAULT
 from uaos.analysis.statistics import ALPHA, holm
 
 PAGE = Path(__file__).parents[1] / "docs" / "adapters.md"
-BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
-CHANCE = "uniform"
-SEEDS, OTHER_SEEDS = range(1, 31), range(1001, 1031)
-CANDIDATES = ("PDP", "SaDE", "Op-adapt", "Adapt-NN", "mix", "Ex-PM", "U-AOS-FW", "RecPM")
+BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"
+SEEDS, OTHER_SEEDS = range(1, 31), range(1001, 1005)
+OURS, RIVALS = "adaptive", ("default", "random", "best alone")
+SHOWN = {"default": "library's default", "random": "random choice", "best alone": "best alone"}
 
-Choice = str | int
-Run = tuple[str, int, Choice, int]
+Outcome = Callable[[Case, Choice, int], float]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--choose", action="store_true", help="rank candidates for the default")
-    parser.add_argument("--seeds", type=int, help="fewer seeds; the page is left as it is")
-    parser.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
+    parser.add_argument("--runs", type=Path, default=Path("adapter-runs.jsonl"), help="the file")
+    parser.add_argument("--host", help="run this host's problems only, and print no tables")
+    parser.add_argument("--choose", help="methods, separated by commas, to rank on other problems")
     given = parser.parse_args()
-    console = Console()
+    outcome = _kept(given.runs)
     if given.choose:
-        seeds = list(OTHER_SEEDS)[: given.seeds]
-        found = _outcomes("DEVELOPMENT", (CHANCE, *CANDIDATES), seeds, given.jobs, console)
-        console.print(_ranking(found), highlight=False, soft_wrap=True)
+        cases = [c for c in development() if given.host in (None, c.host)]
+        print(_ranking(cases, given.choose.split(","), outcome))
         return 0
-    seeds = list(SEEDS)[: given.seeds]
-    found = _outcomes("REPORTED", (DEFAULT, CHANCE), seeds, given.jobs, console)
-    page = "\n".join([*_header(len(seeds)), "", *_table(found), "", *_alone(found)])
-    console.print(page, highlight=False, markup=False, soft_wrap=True)
-    if given.seeds is None:
+    cases = [c for c in reported() if given.host in (None, c.host)]
+    best = {}
+    for case in cases:
+        best[case] = _best_alone(case, outcome)
+        for choice in _choices(case):
+            for seed in SEEDS:
+                outcome(case, best[case] if choice == "best alone" else choice, seed)
+        print(f"{case.host}: {case.problem}", flush=True)
+    if given.host is None:
         before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
-        after = rest.split(END)[1]
-        PAGE.write_text(f"{before}{BEGIN}\n{page}\n{END}{after}", encoding="utf-8")
+        tables = "\n".join(_tables(cases, best, outcome))
+        PAGE.write_text(f"{before}{BEGIN}\n{tables}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+        print(tables)
     return 0
 
 
-def _cases(which: str) -> Sequence[Case]:
-    return {"REPORTED": REPORTED, "DEVELOPMENT": DEVELOPMENT}[which]
+def _kept(path: Path) -> Outcome:
+    """Return a function that runs what the file does not have."""
+    found: dict[tuple[str, str, str, int], float] = {}
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            host, problem, choice, seed, value = json.loads(line)
+            found[host, problem, choice, seed] = value
+
+    def outcome(case: Case, choice: Choice, seed: int) -> float:
+        key = case.host, case.problem, str(choice), seed
+        if key not in found:
+            found[key] = case.run(choice, seed)
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps([*key, found[key]], ensure_ascii=False) + "\n")
+        return found[key]
+
+    return outcome
 
 
-def _outcome(run: Run) -> float:
-    which, case, choice, seed = run
-    return _cases(which)[case].run(choice, seed)
+def _choices(case: Case) -> tuple[str, ...]:
+    """Return the ways to run a case; for several objectives FRRMAB is one more."""
+    more = ("FRRMAB",) if case.host in ("pymoo NSGA-II", "pymoo MOEA/D") else ()
+    return (OURS, *more, *RIVALS)
 
 
-def _outcomes(
-    which: str, methods: Sequence[str], seeds: Sequence[int], jobs: int, console: Console
-) -> dict[tuple[int, Choice], np.ndarray]:
-    """The best objectives of every problem and choice, one for each seed."""
-    runs: list[Run] = []
-    for number, case in enumerate(_cases(which)):
-        alone = range(len(case.operators)) if which == "REPORTED" else ()
-        runs += [(which, number, c, s) for c in (*methods, *alone) for s in seeds]
-    with ProcessPoolExecutor(jobs) as pool:
-        values = track(
-            pool.map(_outcome, runs, chunksize=10), f"{len(runs)} runs", len(runs), console=console
-        )
-        found: dict[tuple[int, Choice], list[float]] = {}
-        for (_, case, choice, _), value in zip(runs, values, strict=True):
-            found.setdefault((case, choice), []).append(value)
-    return {key: np.array(values) for key, values in found.items()}
+def _best_alone(case: Case, outcome: Outcome) -> int:
+    """Return the best single operator: one run of each, then three more of the four best."""
+    left = sorted(
+        range(len(case.operators)), key=lambda o: outcome(case, o, OTHER_SEEDS[0])
+    )[:4]  # fmt: skip
+    return min(left, key=lambda o: np.median([outcome(case, o, s) for s in OTHER_SEEDS]))
 
 
-def _header(seeds: int) -> list[str]:
+def _tables(cases: Sequence[Case], best: dict[Case, int], outcome: Outcome) -> list[str]:
+    def runs(case: Case, choice: str) -> np.ndarray:
+        which = best[case] if choice == "best alone" else choice
+        return np.array([outcome(case, which, seed) for seed in SEEDS])
+
     packages = ", ".join(f"{name} {version(name)}" for name in ("pymoo", "alns", "deap"))
-    return [f"{packages}; {seeds} seeds; default method `{DEFAULT}`."]
-
-
-def _table(found: dict[tuple[int, Choice], np.ndarray]) -> list[str]:
-    columns = [
-        "host", "problem", "adaptive", "uniform", "adaptive against uniform", "best alone",
-        "adaptive against best alone",
-    ]  # fmt: skip
-    rows, as_good, verdicts = [], 0, []
-    numbers = range(len(REPORTED))
-    best = [_best_alone(found, case) for case in numbers]
-    against_chance = _verdicts([(found[c, DEFAULT], found[c, CHANCE]) for c in numbers])
-    against_best = _verdicts([(found[c, DEFAULT], found[c, best[c]]) for c in numbers])
-    for case in numbers:
-        ours, chance = np.median(found[case, DEFAULT]), np.median(found[case, CHANCE])
-        as_good += ours <= chance
-        verdicts.append(against_chance[case])
-        shown = REPORTED[case]
-        least = f"{shown.operators[best[case]]}: {_shown(found, case, best[case])}"
-        rows.append([
-            shown.host, shown.problem, _shown(found, case, DEFAULT), _shown(found, case, CHANCE),
-            against_chance[case], least, against_best[case],
-        ])  # fmt: skip
-    better = sum(v.startswith("better") for v in verdicts)
-    worse = sum(v.startswith("worse") for v in verdicts)
-    lines = [
-        f"Adaptive is at least as good as uniform choice in the median on {as_good} of {len(rows)} "
-        f"problems; by the test it is better on {better} and worse on {worse}.",
-        "",
-        "| " + " | ".join(columns) + " |",
-        "|" + "---|" * len(columns),
-    ]
-    return lines + ["| " + " | ".join(row) + " |" for row in rows]
-
-
-def _best_alone(found: dict[tuple[int, Choice], np.ndarray], case: int) -> int:
-    return min(range(len(REPORTED[case].operators)), key=lambda o: np.median(found[case, o]))
-
-
-def _shown(found: dict[tuple[int, Choice], np.ndarray], case: int, choice: Choice) -> str:
-    return f"{REPORTED[case].sign * np.median(found[case, choice]):.5g}"
-
-
-def _verdicts(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> list[str]:
-    """Whether the first of each pair is smaller, in a word and Holm's p."""
-    raw = [mannwhitneyu(ours, theirs).pvalue if not _same(ours, theirs) else 1.0
-           for ours, theirs in pairs]  # fmt: skip
-    said = []
-    for (ours, theirs), p in zip(pairs, holm(raw), strict=True):
-        ahead = (ours[:, None] < theirs).mean() - (ours[:, None] > theirs).mean()
-        word = "no significant difference" if p >= ALPHA else "better" if ahead > 0 else "worse"
-        said.append(f"{word} (p = {p:.2g})" if p < ALPHA else word)
-    return said
-
-
-def _same(ours: np.ndarray, theirs: np.ndarray) -> bool:
-    return len({*ours.tolist(), *theirs.tolist()}) == 1
-
-
-def _alone(found: dict[tuple[int, Choice], np.ndarray]) -> list[str]:
-    lines = ["Each operator, or pair of operators, alone (medians, best first):", ""]
-    for number, case in enumerate(REPORTED):
-        order = sorted(range(len(case.operators)), key=lambda o: np.median(found[number, o]))
-        shown = ", ".join(f"{case.operators[o]} {_shown(found, number, o)}" for o in order)
-        lines.append(f"- {case.host}, {case.problem}: {shown}")
+    lines = [f"{packages}; {len(SEEDS)} seeds; default method `{DEFAULT}`.", ""]
+    hosts = list(dict.fromkeys(case.host for case in cases))
+    lines += ["| mean rank | " + " | ".join([OURS, "FRRMAB", *SHOWN.values()]) + " |"]
+    lines += ["|---" * 6 + "|"]
+    for host in hosts:
+        own = [case for case in cases if case.host == host]
+        choices = _choices(own[0])
+        ranks = np.concatenate(
+            [rankdata([runs(case, c) for c in choices], axis=0).T for case in own]
+        )
+        mean = dict(zip(choices, ranks.mean(axis=0), strict=True))
+        shown = [f"{mean[c]:.2f}" if c in mean else "" for c in (OURS, "FRRMAB", *RIVALS)]
+        lines.append(f"| {host} | " + " | ".join(shown) + " |")
+    columns = ["problem", OURS, *SHOWN.values()]
+    for host in hosts:
+        own = [case for case in cases if case.host == host]
+        pairs = [(runs(case, OURS), runs(case, rival)) for case in own for rival in RIVALS]
+        verdicts = iter(_verdicts(pairs))
+        lines += ["", f"{host}:", "", "| " + " | ".join(columns) + " |", "|---" * 5 + "|"]
+        for case in own:
+            cells = [case.problem, f"{case.sign * np.median(runs(case, OURS)):.4g}"]
+            for rival in RIVALS:
+                name = f" ({case.operators[best[case]]})" if rival == "best alone" else ""
+                value = case.sign * np.median(runs(case, rival))
+                cells.append(f"{value:.4g}{name}; {next(verdicts)}")
+            lines.append("| " + " | ".join(cells) + " |")
     return lines
 
 
-def _ranking(found: dict[tuple[int, Choice], np.ndarray]) -> str:
-    """For each candidate, how often it beats uniform choice: 0.5 is no difference, 1 always."""
-    cases = range(len(DEVELOPMENT))
-    rows = []
-    for candidate in CANDIDATES:
-        wins = []
-        for case in cases:
-            ours, chance = found[case, candidate][:, None], found[case, CHANCE]
-            wins.append(float(((ours < chance) + 0.5 * (ours == chance)).mean()))
-        rows.append((float(np.mean(wins)), min(wins), candidate, wins))
-    lines = ["mean  least  method         " + " ".join(f"{c:4d}" for c in cases)]
-    for mean, least, candidate, wins in sorted(rows, reverse=True):
-        lines.append(
-            f"{mean:.3f} {least:.3f}  {candidate:14s} " + " ".join(f"{w:.2f}" for w in wins)
-        )
-    lines += ["", *(f"{c}: {DEVELOPMENT[c].host}, {DEVELOPMENT[c].problem}" for c in cases)]
+def _verdicts(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> list[str]:
+    """Describe how the first of each pair compares: effect size and Holm's p.
+
+    A12 is the chance that a run of the first is smaller, ties counting half (Vargha and Delaney).
+    """
+    raw = [
+        1.0 if len({*ours, *theirs}) == 1 else float(mannwhitneyu(ours, theirs).pvalue)
+        for ours, theirs in pairs
+    ]
+    said = []
+    for (ours, theirs), p in zip(pairs, holm(raw), strict=True):
+        a12 = ((ours[:, None] < theirs) + 0.5 * (ours[:, None] == theirs)).mean()
+        word = "" if p >= ALPHA else "**better**, " if a12 > 0.5 else "**worse**, "
+        said.append(f"{word}A12 {a12:.2f}, p {p:.1g}")
+    return said
+
+
+def _ranking(cases: Sequence[Case], methods: Sequence[str], outcome: Outcome) -> str:
+    """Return each method's mean rank, host by host."""
+    names = ["default", "random", *methods]
+    lines = []
+    for host in dict.fromkeys(case.host for case in cases):
+        own = [case for case in cases if case.host == host]
+        ranks = [
+            rankdata([[outcome(c, name, s) for s in OTHER_SEEDS] for name in names], axis=0).T
+            for c in own
+        ]
+        mean = np.concatenate(ranks).mean(axis=0)
+        order = sorted(zip(mean, names, strict=True))
+        lines.append(f"{host}: " + ", ".join(f"{name} {rank:.2f}" for rank, name in order))
     return "\n".join(lines)
 
 

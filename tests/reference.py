@@ -395,6 +395,15 @@ def leader(_params: Params, memory: Memory, n_operators: int) -> list[float]:
     return rewards
 
 
+def fitness_rate_rank(params: Params, memory: Memory, n_operators: int) -> list[float]:
+    """Additions, fitness_rate_rank: shares of the sums of the metric, decayed by their ranks."""
+    last = memory.generations[: params["max_gen"]]
+    gained = [math.fsum(t["S"][op] for t in last) for op in range(n_operators)]
+    ranks = [sum(other > mine for other in gained) for mine in gained]
+    decayed = [power(params["D"], k) * mine for k, mine in zip(ranks, gained, strict=True)]
+    return [quotient(mine, math.fsum(decayed)) for mine in decayed]
+
+
 REWARDS: dict[str, Callable[[Params, Memory, int], list[float]]] = {
     "pareto_dominance": pareto_dominance,
     "pareto_rank": pareto_rank,
@@ -410,6 +419,7 @@ REWARDS: dict[str, Callable[[Params, Memory, int], list[float]]] = {
     "normalised_best_sum": normalised_best_sum,
     "improvement_sum": improvement_sum,
     "leader": leader,
+    "fitness_rate_rank": fitness_rate_rank,
 }
 
 
@@ -442,7 +452,8 @@ def looked_at(reward_name: str, params: Params, memory: Memory, n_operators: int
     if reward_name == "leader":
         return [1] * n_operators
     last = memory.generations[: depth(reward_name, params)]
-    return [sum(t["s"][op] for t in last) for op in range(n_operators)]
+    counted = "n" if reward_name == "fitness_rate_rank" else "s"
+    return [sum(t[counted][op] for t in last) for op in range(n_operators)]
 
 
 # 4. Quality

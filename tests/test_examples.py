@@ -50,6 +50,11 @@ def test_a_genetic_algorithm_of_pymoo_learns_which_crossover_to_use() -> None:
     assert counts["crossover"]["PCX"] < counts["crossover"]["SBX"]
 
 
+def test_adaptive_operators_bring_nsga2_nearer_to_the_front() -> None:
+    found = run("pymoo_nsga2")
+    assert found["adaptive operators"] < found["pymoo's operators"]
+
+
 def test_destroy_and_repair_operators_are_selected_for_a_knapsack() -> None:
     profit, counts = run("alns_knapsack")
     assert profit > 3500

@@ -107,7 +107,13 @@ def test_a_reward_has_the_memory_it_reads_and_its_size_is_fixed(name: str) -> No
 
 
 #: Rewards that look at successes.
-COUNTING = [name for name in components("reward") if name != "leader"]
+COUNTING = [n for n in components("reward") if n not in ("leader", "fitness_rate_rank")]
+
+
+def test_the_fitness_rate_rank_counts_failures_too() -> None:
+    memory = memory_for(components("reward")["fitness_rate_rank"](), 3)
+    record(memory, [(2, 1, True), (1, 5, False), (2, 4, True)])
+    assert memory.observations().tolist() == [0, 1, 2]
 
 
 def test_the_leader_looks_at_one_value_of_each_operator() -> None:

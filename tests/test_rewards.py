@@ -167,6 +167,13 @@ def test_window_success_sum_is_the_mean_metric_in_the_window() -> None:
     assert reward("window_success_sum", 3, entries, normalise=1) == pytest.approx([1, 1 / 3, 0])
 
 
+def test_fitness_rate_rank_decays_the_shares_of_what_was_gained_by_rank() -> None:
+    gained = [(0, 1, True), (1, 3, True), (1, 3, True), (2, 2, True), (2, 9, False)]  # 1, 6 and 2
+    assert reward("fitness_rate_rank", 3, gained) == [1 / 9, 6 / 9, 2 / 9]
+    # ranks 2, 0 and 1: 1/4, 6 and 2/2 of 7.25
+    assert reward("fitness_rate_rank", 3, gained, D=0.5) == [0.25 / 7.25, 6 / 7.25, 1 / 7.25]
+
+
 def test_leader_is_the_operator_with_the_single_lowest_best() -> None:
     # fitness is −metric: the bests are −4, −5 and none
     assert reward("leader", 3, [(0, 4, True), (1, 5, True), (1, 2, False)]) == [0, 1, 0]

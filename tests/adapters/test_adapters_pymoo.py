@@ -7,7 +7,9 @@ from typing import Any
 import dill
 import numpy as np
 import pytest
+from pymoo.algorithms.moo.moead import MOEAD
 from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.algorithms.moo.nsga3 import NSGA3
 from pymoo.algorithms.soo.nonconvex.de import DE, Variant
 from pymoo.algorithms.soo.nonconvex.ga import GA
 from pymoo.algorithms.soo.nonconvex.pso import PSO
@@ -29,9 +31,10 @@ from pymoo.problems import get_problem
 from test_adapters_credit import METHODS
 
 import uaos
-from uaos.adapters.pymoo import AdaptiveMating, AdaptiveVariant, adaptive
+from uaos.adapters.pymoo import AdaptiveMating, AdaptiveVariant, adaptive, real_operators
 from uaos.errors import InvalidParameter, UnknownName
 
+DIRECTIONS = np.column_stack([np.linspace(0, 1, 10), np.linspace(1, 0, 10)])
 VARIANTS = ["DE/rand/1/bin", "DE/best/1/bin", "DE/target-to-best/1/exp"]
 
 
@@ -103,7 +106,8 @@ def test_the_parts_are_what_pymoo_expects(algorithm: type, made: Any) -> None:
 def test_with_one_operator_each_it_is_pymoos_own_run_to_the_last_bit(
     plain: type, size: int
 ) -> None:
-    theirs, ours = solved(plain(pop_size=size)), solved(adaptive(plain(pop_size=size)))
+    one = {"variant": "DE/best/1/bin"} if plain is DE else {}
+    theirs, ours = solved(plain(pop_size=size)), solved(adaptive(plain(pop_size=size), **one))
     np.testing.assert_array_equal(theirs.pop.get("X"), ours.pop.get("X"))
 
 
@@ -248,7 +252,7 @@ def test_offspring_in_excess_of_a_generation_are_not_counted(
 ) -> None:
     heard = Heard(monkeypatch)
     crossovers = [SBX(), SBX(eta=3), SBX(eta=30)]
-    found = solved(ga(crossover=crossovers, n_offsprings=7), generations=4)
+    found = solved(ga(crossover=crossovers, n_offsprings=7, segment=7), generations=4)
     assert found.algorithm.mating.credit is not None
     finite = [row for row in heard.rows if np.isfinite(row[2])]
     assert len(finite) == found.algorithm.evaluator.n_eval - 10 == 3 * 7
@@ -346,7 +350,13 @@ def test_variants_in_words_take_their_settings_from_the_algorithm() -> None:
         "rand", 2, "exp",
     ]  # fmt: skip
     assert (words.CR.get(), words.F.get(), own.CR.get()) == (0.77, 0.66, 0.1)
-    assert list(algorithm.mating.credit.counts["variant"]) == ["DE/rand/2/exp", "DE/best/1/bin"]
+    names = ["DE/rand/2/exp CR 0.77", "DE/best/1/bin CR 0.1"]
+    assert list(algorithm.mating.credit.counts["variant"]) == names
+
+
+def test_by_default_differential_evolution_chooses_its_crossover_rate() -> None:
+    own, other = adaptive(DE(F=0.66)).mating.variants
+    assert (own.CR.get(), other.CR.get(), own.F.get(), other.F.get()) == (0.2, 0.9, 0.66, 0.66)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -371,6 +381,7 @@ class OwnMating(Mating):
         (lambda: adaptive(DE(), variant=["DE/rnd/1/bin"]), "selection of variant .* is 'rnd'"),
         (lambda: ga(crossover=[]), "one or more"),
         (lambda: de(variant=[]), "one or more"),
+        (lambda: de(segment=0), "segment is 0"),
     ],
 )
 def test_what_does_not_fit_is_refused_at_once(wrong: Any, says: str) -> None:
@@ -378,8 +389,66 @@ def test_what_does_not_fit_is_refused_at_once(wrong: Any, says: str) -> None:
         wrong()
 
 
-def test_several_objectives_are_refused() -> None:
-    with pytest.raises(InvalidParameter, match="n_obj of the problem is 2"):
-        minimize(
-            get_problem("zdt1"), adaptive(NSGA2(10), crossover=[SBX(), UX()]), ("n_gen", 3), seed=1
-        )
+class TwoSpheres(Problem):
+    """Σ x² and Σ (x - 1)², feasible from x₀ = 0 on."""
+
+    def __init__(self) -> None:
+        super().__init__(n_var=4, n_obj=2, n_ieq_constr=1, xl=-5, xu=5)
+
+    def _evaluate(self, x: Any, out: Any, *args: Any, **kwargs: Any) -> None:
+        out["F"] = np.column_stack([(x**2).sum(axis=1), ((x - 1) ** 2).sum(axis=1)])
+        out["G"] = -x[:, 0]
+
+
+def test_with_several_objectives_the_credit_is_the_share_of_parents_dominated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Copying(Crossover):
+        """Both offspring are near the first parent, one closer to 0.5 and one further away."""
+
+        def __init__(self) -> None:
+            super().__init__(2, 2, prob=1.0)
+
+        def _do(self, problem: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+            return np.array([0.5 + 0.99 * (X[0] - 0.5), 0.5 + 1.01 * (X[0] - 0.5)])
+
+    heard = Heard(monkeypatch)
+    made = adaptive(
+        NSGA2(10, eliminate_duplicates=False), mutation=NoMutation(),
+        crossover=[Copying(), Copying(), Copying()],
+    )  # fmt: skip
+    algorithm = solved(made, problem=TwoSpheres(), generations=8).algorithm
+    assert algorithm.mating.credit.pending == []
+    assert [parent for _, parent, _ in heard.rows] == [0.0] * 70
+    # What moves towards 0.5 from where 0 and 1 are both in the same direction improves on both;
+    # the other parent may be dominated as well. Infeasible offspring fail.
+    outcomes = {float(offspring) for *_, offspring in heard.rows}
+    assert {-0.5, -1.0} <= outcomes <= {0.0, -0.5, -1.0, inf}
+
+
+def test_offspring_are_learned_from_a_population_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard = Heard(monkeypatch)
+    solved(ga(n_offsprings=4, eliminate_duplicates=False), generations=4)  # 3 times 4 offspring
+    assert len(heard.rows) == 0  # pending when the last 4 were made: 8 of a population of 10
+    solved(ga(n_offsprings=4, eliminate_duplicates=False, segment=4), generations=4)
+    assert len(heard.rows) == 8
+
+
+@pytest.mark.parametrize("made", [NSGA2(10), NSGA3(DIRECTIONS), MOEAD(DIRECTIONS, n_neighbors=4)])
+def test_algorithms_for_several_objectives_adapt(made: Algorithm) -> None:
+    found = solved(
+        adaptive(made, **real_operators()), problem=get_problem("zdt1", n_var=5), generations=8
+    )
+    credit = found.algorithm.mating.credit
+    assert applications(credit)[0] >= 70
+    assert list(credit.counts["crossover"]) == ["SBX", "wide SBX", "UX", "DEM"]
+    assert any(p != 0.25 for p in credit.probabilities["crossover"].values())
+
+
+def test_moead_with_one_operator_each_is_pymoos_own_run_to_the_last_bit() -> None:
+    problem = get_problem("zdt1", n_var=5)
+    runs = [
+        solved(made, problem=problem)
+        for made in (MOEAD(DIRECTIONS, n_neighbors=4), adaptive(MOEAD(DIRECTIONS, n_neighbors=4)))
+    ]
+    np.testing.assert_array_equal(*(run.pop.get("X") for run in runs))

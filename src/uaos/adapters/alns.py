@@ -64,7 +64,7 @@ class AdaptiveSelect(OperatorSelectionScheme):
         *,
         method: MethodLike | Mapping[str, MethodLike] = DEFAULT,
         independent: bool = False,
-        segment: int = 10,
+        segment: int = 100,
         budget: int | None = None,
     ) -> None:
         super().__init__(num_destroy, num_repair, op_coupling)

@@ -19,7 +19,7 @@ from uaos.selection.method import Method
 from uaos.selection.selector import Selector
 
 #: The default method; docs/adapters.md says why.
-DEFAULT = "SaDE"
+DEFAULT = "PDP"
 
 #: A method, its name in the catalogue, or a TOML file.
 MethodLike = Method | str | os.PathLike[str]

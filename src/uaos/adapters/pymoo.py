@@ -1,14 +1,17 @@
 """pymoo: adaptive crossovers and mutations in genetic algorithms, adaptive variants in DE.
 
-    algorithm = GA(pop_size=100, crossover=SBX(), mutation=PM())
+    algorithm = NSGA2(pop_size=100)
 
 becomes
 
-    from uaos.adapters.pymoo import adaptive
-    algorithm = adaptive(GA(pop_size=100), crossover=[SBX(), UX(), PCX()], mutation=[PM(), BFM()])
+    from uaos.adapters.pymoo import adaptive, real_operators
+    algorithm = adaptive(NSGA2(pop_size=100), **real_operators())
 
 and runs with `minimize` or ask and tell, with seeds, callbacks, history and checkpoints as before:
 the selectors use the algorithm's random state and are copied and pickled with it.
+
+An offspring succeeds if it is better than the best of its parents; with several objectives, if it
+dominates one of them, and its credit is the share of its parents that it dominates.
 """
 
 import math
@@ -28,7 +31,11 @@ try:
     from pymoo.core.infill import InfillCriterion
     from pymoo.core.mating import Mating
     from pymoo.core.population import Population
+    from pymoo.operators.crossover.dex import DEM
     from pymoo.operators.crossover.nox import NoCrossover
+    from pymoo.operators.crossover.sbx import SBX
+    from pymoo.operators.crossover.ux import UX
+    from pymoo.operators.mutation.pm import PM
 except ImportError as error:
     raise MissingExtra("uaos.adapters.pymoo", "pymoo", "pymoo") from error
 
@@ -43,6 +50,7 @@ def adaptive(
     mutation: Any = None,
     variant: Any = None,
     method: Methods = DEFAULT,
+    segment: int | None = None,
     budget: int | None = None,
 ) -> Algorithm:
     """Make an algorithm choose its operators adaptively.
@@ -50,15 +58,21 @@ def adaptive(
     Parameters
     ----------
     algorithm
-        An algorithm with pymoo's Mating (such as GA) or Variant (such as DE).
+        An algorithm with pymoo's Mating (such as GA, NSGA2, NSGA3 or MOEAD) or Variant (such as
+        DE).
     crossover, mutation : list of operators, optional
         For genetic algorithms: operators to choose from. What is not given stays as it is.
+        :func:`real_operators` suggests some for real variables.
     variant : list of Variant or str, optional
         For differential evolution: variants to choose from. Strings such as "DE/rand/1/bin" take F,
-        CR and the other settings from the algorithm's variant.
+        CR and the other settings from the algorithm's variant. By default the algorithm's variant,
+        and the same with CR = 0.9.
     method : Method, str, path, or mapping
         One method for all slots, or a mapping such as
         ``{"crossover": "SaDE", "mutation": "RecPM"}``.
+    segment : int, optional
+        Offspring that make one generation of the method; by default as many as the population has
+        members.
     budget : int, optional
         Number of offspring, for methods that change towards the end of a run.
 
@@ -66,12 +80,15 @@ def adaptive(
     -------
     The same algorithm.
     """
+    if segment is not None and (not isinstance(segment, int) or segment < 1):
+        raise InvalidParameter("segment", segment, "a number of offspring, 1 or more")
     mating = getattr(algorithm, "mating", None)
+    made: Any
     if isinstance(mating, Variant | AdaptiveVariant):
         _refuse(crossover=crossover, mutation=mutation, instead="variant=")
-        own = mating.variants if isinstance(mating, AdaptiveVariant) else [mating]
+        own = mating.variants if isinstance(mating, AdaptiveVariant) else _two_rates(mating)
         variants = [_variant(v, own[0]) for v in _listed(own if variant is None else variant)]
-        made: Any = AdaptiveVariant(variants, method=method, budget=budget)
+        made = AdaptiveVariant(variants, method=method, segment=segment, budget=budget)
     elif isinstance(mating, Mating) and type(mating)._do in (Mating._do, AdaptiveMating._do):
         _refuse(variant=variant, instead="crossover= and mutation=")
         made = AdaptiveMating(
@@ -79,6 +96,7 @@ def adaptive(
             mating.crossover if crossover is None else crossover,
             mating.mutation if mutation is None else mutation,
             method=method,
+            segment=segment,
             budget=budget,
             repair=mating.repair,
             eliminate_duplicates=mating.eliminate_duplicates,
@@ -91,7 +109,55 @@ def adaptive(
     return algorithm
 
 
-class AdaptiveMating(Mating):
+def real_operators() -> dict[str, list[Any]]:
+    """Return crossovers and mutations for real variables that differ in what they are good for.
+
+    Simulated binary crossover with children near their parents (pymoo's default) and far from them,
+    uniform crossover, a scaled difference of parents; polynomial mutation with steps of pymoo's
+    default size, larger and smaller ones.
+    """
+    return {
+        "crossover": [SBX(), SBX(eta=3, name="wide SBX"), UX(), DEM()],
+        "mutation": [PM(), PM(eta=5, name="coarse PM"), PM(eta=100, name="fine PM")],
+    }
+
+
+class _Learning:
+    """What the two kinds of adaptive mating share: when they learn."""
+
+    segment: int | None
+    _credit: Credit
+    _due: int = 0
+
+    @property
+    def credit(self) -> Credit:
+        """What was learned; up to date once a segment of offspring is evaluated."""
+        pending = self._credit.pending
+        if len(pending) >= self._due and all(map(self._credit.known, pending)):
+            self._credit.settle()
+        return self._credit
+
+    def _begin(self, pop: Any, random_state: Any) -> np.random.Generator:
+        """Learn from a segment of offspring, or start anew: a new run has a new random state."""
+        credit = self._credit
+        rng = random_state if random_state is not None else credit.rng or np.random.default_rng()
+        self._due = self.segment or len(pop)
+        if credit.rng is not rng:
+            credit.start(rng)
+        elif len(credit.pending) >= self._due:
+            credit.settle()
+        return rng
+
+    def _note(self, individual: Any, parents: Any, *operators: tuple[str, int]) -> None:
+        """Remember how an individual was made, and what it is to be compared with."""
+        known = [_objectives(parent) for parent in parents]
+        if len(known[0]) > 1:
+            individual.set("parents", np.array(known))
+        reference = best([float(values[0]) for values in known]) if len(known[0]) == 1 else 0.0
+        self._credit.note(individual, reference, *operators)
+
+
+class AdaptiveMating(_Learning, Mating):
     """pymoo's mating with a crossover chosen for each mating and a mutation for each offspring.
 
     Parents are selected as usual; a crossover that needs fewer of them than another takes the
@@ -105,25 +171,22 @@ class AdaptiveMating(Mating):
         mutation: Any,
         *,
         method: Methods = DEFAULT,
+        segment: int | None = None,
         budget: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(selection, _listed(crossover), _listed(mutation), **kwargs)
+        super().__init__(selection, _Crossovers(_listed(crossover)), _listed(mutation), **kwargs)
         self.eliminate_duplicates: Any = _Failing.of(self.eliminate_duplicates)
+        self.segment = segment
         slots = {"crossover": self.crossover, "mutation": self.mutation}
         names = {slot: [o.name for o in operators] for slot, operators in slots.items()}
         self._credit = Credit(names, method, _fitness, budget)
 
-    @property
-    def credit(self) -> Credit:
-        """What was learned; up to date once the offspring are evaluated."""
-        return _up_to_date(self._credit)
-
     def do(
         self, problem: Any, pop: Any, n_offsprings: int, random_state: Any = None, **kwargs: Any
     ) -> Any:
-        """Learn from the last offspring, and make the next ones."""
-        rng = _begin(self._credit, problem, random_state)
+        """Learn from earlier offspring, and make the next ones."""
+        rng = self._begin(pop, random_state)
         off = super().do(problem, pop, n_offsprings, random_state=rng, **kwargs)
         kept = {id(individual) for individual in off}
         # What is in excess of a full generation was made, but will never be evaluated.
@@ -141,15 +204,16 @@ class AdaptiveMating(Mating):
         random_state: Any = None,
         **kwargs: Any,
     ) -> Any:
-        sizes = np.array([c.n_offsprings for c in self.crossover])
-        chosen = self._credit.choose("crossover", math.ceil(n_offsprings / sizes.min()))
-        enough = np.searchsorted(np.cumsum(sizes[chosen]), n_offsprings) + 1
-        chosen = chosen[:enough]
         if parents is None:
-            most = max(c.n_parents for c in self.crossover)
+            sizes = np.array([c.n_offsprings for c in self.crossover])
+            chosen = self._credit.choose("crossover", math.ceil(n_offsprings / sizes.min()))
+            chosen = chosen[: np.searchsorted(np.cumsum(sizes[chosen]), n_offsprings) + 1]
             parents = self.selection(
-                problem, pop, len(chosen), n_parents=most, random_state=random_state, **kwargs
-            )
+                problem, pop, len(chosen), n_parents=self.crossover.n_parents,
+                random_state=random_state, **kwargs,
+            )  # fmt: skip
+        else:
+            chosen = self._credit.choose("crossover", len(parents))
         families, made, copies = [], [], []
         for operator in np.unique(chosen):
             crossover = self.crossover[operator]
@@ -171,52 +235,55 @@ class AdaptiveMating(Mating):
             mutation = self.mutation[operator]
             off[rows] = mutation(problem, off[rows], random_state=random_state, **kwargs)
         for individual, mating, mutator in zip(off, family, mutated_by, strict=True):
-            crossover = self.crossover[chosen[mating]]
-            parent = best([_fitness(p) for p in parents[mating, : crossover.n_parents]])
-            self._credit.note(
-                individual,
-                parent,
-                ("crossover", int(chosen[mating])),
-                ("mutation", int(mutator)),
-            )
+            crossed_by = int(chosen[mating])
+            mates = parents[mating, : self.crossover[crossed_by].n_parents]
+            self._note(individual, mates, ("crossover", crossed_by), ("mutation", int(mutator)))
         return off
 
 
-class AdaptiveVariant(InfillCriterion):
-    """Differential evolution's mating with a variant chosen for each target vector.
-
-    The parent of an offspring is its target. pymoo's variants make whole generations, so each
-    selected variant makes offspring for every target, and those assigned to it are used.
-    """
+class AdaptiveVariant(_Learning, InfillCriterion):
+    """Differential evolution's mating with a variant chosen for each target vector."""
 
     def __init__(
-        self, variants: Sequence[Any], *, method: Methods = DEFAULT, budget: int | None = None
+        self,
+        variants: Sequence[Any],
+        *,
+        method: Methods = DEFAULT,
+        segment: int | None = None,
+        budget: int | None = None,
     ) -> None:
         super().__init__()
         self.variants = list(variants)
+        self.segment = segment
         names = [_variant_name(v) for v in self.variants]
         self._credit = Credit({"variant": names}, method, _fitness, budget)
-
-    @property
-    def credit(self) -> Credit:
-        """What was learned; up to date once the offspring are evaluated."""
-        return _up_to_date(self._credit)
 
     def do(
         self, problem: Any, pop: Any, n_offsprings: int, random_state: Any = None, **kwargs: Any
     ) -> Any:
-        """Learn from the last offspring, and make the next ones."""
-        rng = _begin(self._credit, problem, random_state)
+        """Learn from earlier offspring, and make the next ones."""
+        rng = self._begin(pop, random_state)
         chosen = self._credit.choose("variant", n_offsprings)
         off = Population.empty(n_offsprings)
         for operator in np.unique(chosen):
-            variant = self.variants[operator]
-            made = variant.do(problem, pop, n_offsprings, random_state=rng, **kwargs)
             rows = np.flatnonzero(chosen == operator)
-            off[rows] = made[rows]
+            # A variant makes offspring for the first members: those that chose it.
+            others = np.setdiff1d(np.arange(len(pop)), rows)
+            reordered = pop[np.concatenate([rows, others])]
+            off[rows] = self.variants[operator].do(
+                problem, reordered, len(rows), random_state=rng, **kwargs
+            )
         for individual, target, operator in zip(off, pop, chosen, strict=False):
-            self._credit.note(individual, best([_fitness(target)]), ("variant", int(operator)))
+            self._note(individual, [target], ("variant", int(operator)))
         return off
+
+
+class _Crossovers(list[Any]):
+    """The crossovers to choose from; MOEA/D asks its crossover how many parents it needs."""
+
+    @property
+    def n_parents(self) -> int:
+        return max(int(crossover.n_parents) for crossover in self)
 
 
 class _Failing(DuplicateElimination):
@@ -235,36 +302,31 @@ class _Failing(DuplicateElimination):
         ids = {id(individual) for individual in kept}
         for individual in pop:
             if id(individual) not in ids:
+                individual.set("parents", None)
                 individual.F = np.array([np.inf])
         return kept
 
 
+def _objectives(individual: Any) -> Any:
+    """Return the objectives; inf where the individual is infeasible."""
+    return individual.F if individual.feas else np.full(len(individual.F), np.inf)
+
+
 def _fitness(individual: Any) -> float | None:
-    """Return the objective, inf if infeasible, None before evaluation."""
+    """Return the objective, inf if infeasible, None before evaluation.
+
+    With several objectives: minus the share of the parents that it dominates.
+    """
     if individual.F is None or len(individual.F) == 0:
         return None
-    return float(individual.F[0]) if individual.feas else math.inf
-
-
-def _begin(credit: Credit, problem: Any, random_state: Any) -> np.random.Generator:
-    """Learn from the last generation, or start anew in a new run, which has a new random state."""
-    if problem.n_obj != 1:
-        raise InvalidParameter(
-            "n_obj", problem.n_obj, "1: operators are credited with a single objective",
-            owner="the problem",
-        )  # fmt: skip
-    rng = random_state if random_state is not None else credit.rng or np.random.default_rng()
-    if credit.rng is rng:
-        credit.settle()
-    else:
-        credit.start(rng)
-    return rng
-
-
-def _up_to_date(credit: Credit) -> Credit:
-    if all(credit.known(application) for application in credit.pending):
-        credit.settle()
-    return credit
+    if not individual.feas:
+        return math.inf
+    parents = individual.get("parents")
+    if parents is None:
+        return float(individual.F[0])
+    gain = parents - individual.F  # inf where a parent is infeasible
+    dominated = (gain >= 0).all(axis=1) & (gain > 0).any(axis=1)
+    return -float(dominated.mean())
 
 
 def _as_others(parents: Any, matings: int) -> Any:
@@ -286,6 +348,13 @@ def _refuse(*, instead: str, **given: Any) -> None:
             raise InvalidParameter(name, value, f"no value for this algorithm; use {instead}")
 
 
+def _two_rates(variant: Any) -> list[Any]:
+    """Return the variant, and a copy that takes nearly all coordinates from the mutant."""
+    copy = deepcopy(variant)
+    copy.CR.set(0.9)
+    return [variant, copy]
+
+
 def _variant(given: Any, own: Any) -> Any:
     if not isinstance(given, str):
         return given
@@ -303,8 +372,9 @@ def _variant(given: Any, own: Any) -> Any:
 
 
 def _variant_name(variant: Any) -> str:
-    """Return a name such as "DE/rand/1/bin", or the class name of a custom variant."""
+    """Return a name such as "DE/rand/1/bin CR 0.9", or the class name of a custom variant."""
     if not isinstance(variant, Variant):
         return type(variant).__name__
     parts = (variant.selection, variant.n_diffs, variant.crossover)
-    return "/".join(["DE", *(str(part.get()) for part in parts)])
+    name = "/".join(["DE", *(str(part.get()) for part in parts)])
+    return f"{name} CR {variant.CR.get()}"

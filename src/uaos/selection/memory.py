@@ -37,7 +37,7 @@ class Memory(ABC):
 
     @abstractmethod
     def observations(self) -> NDArray[Any]:
-        """How many successes of each operator the reward looks at."""
+        """How many successes (or applications) of each operator the reward looks at."""
 
     @abstractmethod
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -60,8 +60,9 @@ class Memory(ABC):
 
 def memory_for(reward: Reward, n_operators: int) -> Memory:
     """The memory that a reward reads, empty."""
+    if reward.memory == "generations":
+        return GenerationMemory(n_operators, reward.capacity, reward.counts_failures)
     kinds: dict[str, Callable[[int, int], Memory]] = {
-        "generations": GenerationMemory,
         "successes": SuccessMemory,
         "window": WindowMemory,
         "bests": BestMemory,
@@ -72,7 +73,8 @@ def memory_for(reward: Reward, n_operators: int) -> Memory:
 class GenerationMemory(Memory):
     """Successes, applications, sum and best of the metric in the last `max_gen` generations."""
 
-    def __init__(self, n_operators: int, max_gen: int) -> None:
+    def __init__(self, n_operators: int, max_gen: int, counts_failures: bool = False) -> None:
+        self._counts_failures = counts_failures
         # One block: successes, applications, sums, bests, each (max_gen, K), newest row first.
         self._table = np.zeros((4, max_gen, n_operators))
         self._count = np.zeros(())
@@ -92,7 +94,8 @@ class GenerationMemory(Memory):
         self.__dict__.update(state, _view=_rows(state["_table"], state["_count"]))
 
     def observations(self) -> NDArray[Any]:  # noqa: D102
-        counts: Floats = _column_sums(self._view.successes)
+        seen = self._view.applications if self._counts_failures else self._view.successes
+        counts: Floats = _column_sums(seen)
         return counts
 
     def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102

@@ -88,7 +88,7 @@ class UpperConfidenceBound(Quality):
     """The reward plus a bonus for what has been seen little.
 
     N counts what the reward looked at: window entries, the last fix_appl successes, or the
-    successes of the last max_gen generations; 0 counts as 1.
+    successes (fitness_rate_rank: applications) of the last max_gen generations; 0 counts as 1.
 
     Equation
     --------

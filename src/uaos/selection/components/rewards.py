@@ -55,6 +55,8 @@ class Reward(Component):
     family: ClassVar[str] = "reward"
     #: Which memory the reward reads: "generations", "successes", "window" or "bests".
     memory: ClassVar[str] = ""
+    #: Whether N of the upper confidence bound counts failed applications too.
+    counts_failures: ClassVar[bool] = False
 
     @property
     def capacity(self) -> int:
@@ -282,6 +284,40 @@ class GenerationSuccessSum(GenerationReward):
 
     def compute(self, memory: Generations) -> Array:  # noqa: D102
         return ratio(memory.sums, memory.applications).sum(axis=0)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class FitnessRateRank(GenerationReward):
+    """The operator's share of what was gained lately, less the lower it ranks.
+
+    With one application in a generation, max_gen is the size of the sliding window of FRRMAB. N of
+    the upper confidence bound counts applications, as there. Equal gains share the best rank.
+
+    Equation
+    --------
+    R[op] = Σ_t S[t,op]
+    r[op] = D^rank(op) R[op] / Σ_j D^rank(j) R[j], rank 0 being that of the largest R
+
+    References
+    ----------
+    Li, K., Fialho, Á., Kwong, S. & Zhang, Q. (2014), "Adaptive operator selection with bandits for
+    a multiobjective evolutionary algorithm based on decomposition", IEEE Transactions on
+    Evolutionary Computation 18(1).
+    """
+
+    searched: ClassVar[bool] = False
+    printed: ClassVar[bool] = False
+    counts_failures: ClassVar[bool] = True
+
+    max_gen: int = generations_parameter(default=50)
+    D: float = real(0, 1, default=1.0, symbol="D", doc="decay factor of the ranks")
+
+    def compute(self, memory: Generations) -> Array:  # noqa: D102
+        gained = memory.sums.sum(axis=0)
+        rank = (gained[:, None] < gained).sum(axis=1)
+        decayed = self.D**rank * gained
+        return ratio(decayed, decayed.sum())
 
 
 @register
