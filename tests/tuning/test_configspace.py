@@ -43,7 +43,7 @@ def test_what_configspace_draws_is_a_candidate_in_our_types(space: Space) -> Non
         values = from_configspace(space, drawn)
         assert space.check(values) == values
         assert set(values) == set(drawn)  # the same variables are active
-        assert {type(value) for value in values.values()} <= {int, float, str}
+        assert {type(value) for value in values.values()} <= {bool, int, float, str}
 
 
 def test_a_candidate_is_a_configuration_and_comes_back_as_it_was(space: Space) -> None:

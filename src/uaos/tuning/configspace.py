@@ -23,15 +23,9 @@ from uaos.tuning.space import Clause, Space, Variable, uniform_candidates
 if TYPE_CHECKING:
     from ConfigSpace import ConfigurationSpace
 
-_CLAUSES = {
-    "<": "ForbiddenLessThanClause", "<=": "ForbiddenLessThanEqualsClause",
-    ">": "ForbiddenGreaterThanClause", ">=": "ForbiddenGreaterThanEqualsClause",
-    "==": "ForbiddenEqualsClause",
-}  # fmt: skip
-_RELATIONS = {
-    "<": "ForbiddenLessThanRelation", "<=": "ForbiddenLessThanEqualsRelation",
-    ">": "ForbiddenGreaterThanRelation", ">=": "ForbiddenGreaterThanEqualsRelation",
-    "==": "ForbiddenEqualsRelation",
+_NAMES = {
+    "<": "LessThan", "<=": "LessThanEquals", ">": "GreaterThan", ">=": "GreaterThanEquals",
+    "==": "Equals",
 }  # fmt: skip
 
 
@@ -44,7 +38,7 @@ def to_configspace(space: Space, *, seed: int | None = None) -> "ConfigurationSp
 
     `seed` is that of its sampling.
     """
-    library = _library()
+    library = optional("ConfigSpace", "the export to ConfigSpace", "ConfigSpace", "configspace")
     defaults = _defaults(space)
     made = {v.name: _hyperparameter(library, v, defaults) for v in space}
     configspace: ConfigurationSpace = library.ConfigurationSpace(name=MARK, seed=seed)
@@ -71,12 +65,13 @@ def to_configspace(space: Space, *, seed: int | None = None) -> "ConfigurationSp
 
 def from_configspace(space: Space, configuration: Mapping[str, Any]) -> dict[str, Value]:
     """The candidate that a configuration of :func:`to_configspace` is, rounded as declared."""
-    values = {name: _value(space[name], value) for name, value in dict(configuration).items()}
+    values: dict[str, Any] = {}
+    for name, value in dict(configuration).items():
+        plain, domain = value.item() if isinstance(value, np.generic) else value, space[name].domain
+        if isinstance(domain, Real):
+            plain = float(min(max(round(float(plain), domain.digits), domain.low), domain.high))
+        values[name] = plain
     return space.check(values, "the configuration")
-
-
-def _library() -> Any:
-    return optional("ConfigSpace", "the export to ConfigSpace", "ConfigSpace", "configspace")
 
 
 def _hyperparameter(library: Any, variable: Variable, defaults: Mapping[str, Value]) -> Any:
@@ -112,7 +107,9 @@ def _defaults(space: Space) -> dict[str, Value]:
 
 def _clause(library: Any, space: Space, made: Mapping[str, Any], one: Clause) -> Any:
     if one.variable:
-        return getattr(library, _RELATIONS[one.relation])(made[one.name], made[str(one.other)])
+        return getattr(library, f"Forbidden{_NAMES[one.relation]}Relation")(
+            made[one.name], made[str(one.other)]
+        )
     domain = space[one.name].domain
     if isinstance(domain, Choice) or domain.low == domain.high:
         choices = domain.choices if isinstance(domain, Choice) else (domain.low,)
@@ -121,7 +118,7 @@ def _clause(library: Any, space: Space, made: Mapping[str, Any], one: Clause) ->
             raise _Never
         return library.ForbiddenInClause(made[one.name], values)
     relation, value = _within(domain, one.relation, float(one.other))
-    return getattr(library, _CLAUSES[relation])(made[one.name], value)
+    return getattr(library, f"Forbidden{_NAMES[relation]}Clause")(made[one.name], value)
 
 
 def _within(domain: Real | Integer, relation: str, number: float) -> tuple[str, float]:
@@ -136,12 +133,3 @@ def _within(domain: Real | Integer, relation: str, number: float) -> tuple[str, 
             raise _Never
         relation, number = (">=", domain.low) if upwards else ("<=", domain.high)
     return relation, int(number) if isinstance(domain, Integer) else float(number)
-
-
-def _value(variable: Variable, value: Any) -> Value:
-    """A value as Python's own type, a real number with the declared digits."""
-    plain: Value = value.item() if isinstance(value, np.generic) else value
-    domain = variable.domain
-    if isinstance(domain, Real):
-        return float(min(max(round(float(plain), domain.digits), domain.low), domain.high))
-    return plain

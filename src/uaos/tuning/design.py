@@ -640,8 +640,6 @@ def _from_file(space: Space, file: str | os.PathLike[str]) -> dict[str, Limit]:
 
 
 def _as_typed(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(int(value))
     if not isinstance(value, list):
         return str(value)
     numbers = all(isinstance(one, int | float) for one in value)
@@ -707,6 +705,8 @@ def _value(name: str, domain: Real | Integer | Choice, text: str) -> Value:
     text = text.strip()
     if isinstance(domain, Choice):
         known = {str(one): one for one in domain.choices}
+        if text not in known and text in ("True", "False"):  # of a file, for a switch 0 or 1
+            text = str(int(text == "True"))
         if text not in known:
             raise UnknownName(f"value of {name}", text, known)
         return known[text]

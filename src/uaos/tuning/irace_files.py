@@ -12,7 +12,6 @@ rounds each number that irace draws to the digits its own declaration has.
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import Decimal
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from uaos.errors import InvalidParameter, UaosError
 from uaos.files import whole_file
 from uaos.params import Choice, Integer, Real, Value
 from uaos.tuning.racer import Rules
-from uaos.tuning.space import Clause, Condition, Forbidden, Space, Values, Variable
+from uaos.tuning.space import Clause, Space, Values, Variable, decimals
 
 PARAMETERS, FORBIDDEN, CONFIGURATIONS = "parameters.txt", "forbidden.txt", "configurations.txt"
 INSTANCES, SCENARIO, RUNNER = "instances.txt", "scenario.txt", "runner.R"
@@ -57,12 +56,9 @@ class Dialect:
         """A variable's value as irace has it; "NA" where the variable is not active."""
         if value is None:
             return "NA"
-        levels = self._levels[name]
-        if levels:
+        if levels := self._levels[name]:
             return next(text for text, one in levels.items() if one == value)
-        domain = self.space[name].domain
-        assert isinstance(domain, Real | Integer)
-        low, high = self._ends(domain)
+        low, high = self._ends(self.space[name])
         return repr(min(max(value, low), high))
 
     def row(self, values: Values) -> list[str]:
@@ -77,35 +73,35 @@ class Dialect:
         return {v.name: self._value(v, text) for v, text in given if text != "NA"}
 
     def _value(self, variable: Variable, text: str) -> Value:
-        domain, levels = variable.domain, self._levels[variable.name]
-        if levels:
+        domain = variable.domain
+        if levels := self._levels[variable.name]:
             if text not in levels:
                 raise InvalidParameter(variable.name, text, "one of " + ", ".join(levels))
             return levels[text]
         assert isinstance(domain, Real | Integer)
-        if isinstance(domain, Integer):
-            return int(min(max(round(float(text)), domain.low), domain.high))
-        return float(min(max(round(float(text), domain.digits), domain.low), domain.high))
+        digits = domain.digits if isinstance(domain, Real) else None
+        return min(max(round(float(text), digits), domain.low), domain.high)
 
     # The lines of the files
 
     def parameters(self) -> list[str]:
         """A line for each variable: name, switch, type, range, condition."""
-        columns = [
-            (self.names[v.name], f'"--{self.names[v.name]}="', self._type(v), self._range(v))
-            for v in self.space
-        ]
+        columns = [(self.names[v.name], f'"--{self.names[v.name]}="', *self._type(v))
+                   for v in self.space]  # fmt: skip
         widths = [max(len(row[i]) for row in columns) for i in range(3)]
         lines = []
         for variable, (*first, values) in zip(self.space, columns, strict=True):
             padded = " ".join(text.ljust(width) for text, width in zip(first, widths, strict=True))
-            when = " | ".join(self._condition(c) for c in variable.when)
+            when = " | ".join(self._one_of(c.name, c.values) for c in variable.when)
             lines.append(f"{padded} {values}" + (f" | {when}" if when else ""))
         return lines
 
     def forbidden(self) -> list[str]:
         """An R expression for each forbidden combination; an inactive variable makes it NA."""
-        return [self._rule(one) for one in self.space.forbidden]
+        return [
+            " & ".join(f"({self._comparison(clause)})" for clause in one.clauses)
+            for one in self.space.forbidden
+        ]
 
     def configurations(self, initial: Iterable[Values]) -> list[str]:
         """The table of initial candidates."""
@@ -124,55 +120,41 @@ class Dialect:
             and v.domain.digits < self.digits
         }  # fmt: skip
 
-    def _type(self, variable: Variable) -> str:
+    def _type(self, variable: Variable) -> tuple[str, str]:
+        """Type and range."""
         domain = variable.domain
-        if self._levels[variable.name] or isinstance(domain, Choice):
-            return "c"
-        return ("i" if isinstance(domain, Integer) else "r") + (",log" if domain.log else "")
+        if levels := self._levels[variable.name]:
+            return "c", "(" + ",".join(f'"{text}"' for text in levels) + ")"
+        assert isinstance(domain, Real | Integer)
+        kind = ("i" if isinstance(domain, Integer) else "r") + (",log" if domain.log else "")
+        return kind, "({!r},{!r})".format(*self._ends(variable))
 
-    def _range(self, variable: Variable) -> str:
-        levels = self._levels[variable.name]
-        if levels:
-            return "(" + ",".join(map(_quoted, levels)) + ")"
-        assert isinstance(variable.domain, Real | Integer)
-        return "({!r},{!r})".format(*self._ends(variable.domain))
-
-    def _ends(self, domain: Real | Integer) -> tuple[float, float]:
-        if isinstance(domain, Integer):
-            return domain.low, domain.high
-        return round(domain.low, self.digits), round(domain.high, self.digits)
-
-    def _condition(self, condition: Condition) -> str:
-        return self._one_of(condition.name, condition.values)
+    def _ends(self, variable: Variable) -> tuple[float, float]:
+        domain = variable.domain
+        if isinstance(domain, Real):
+            return round(domain.low, self.digits), round(domain.high, self.digits)
+        assert isinstance(domain, Integer)
+        return domain.low, domain.high
 
     def _one_of(self, name: str, values: Iterable[Value]) -> str:
         """An expression that is FALSE where the variable is not active."""
-        known = self._levels[name]
-        texts = (
-            _quoted(self.text(name, v)) if known else repr(v)
-            for v in values
-            if not known or v in known.values()
-        )
+        known = self._levels[name].values()
+        texts = (f'"{self.text(name, v)}"' for v in values if v in known)
         return f"{self.names[name]} %in% c({', '.join(texts)})"
 
-    def _rule(self, one: Forbidden) -> str:
-        return " & ".join(f"({self._comparison(c)})" for c in one.clauses)
-
-    def _comparison(self, comparison: Clause) -> str:
-        name, relation, other = comparison.name, comparison.relation, comparison.other
-        if comparison.variable:
+    def _comparison(self, clause: Clause) -> str:
+        name, relation, other = clause.name, clause.relation, clause.other
+        if clause.variable:
             return f"{self._number(name)} {relation} {self._number(str(other))}"
-        levels = self._levels[name]
-        if levels:
-            return self._one_of(name, [v for v in levels.values() if comparison.holds({name: v})])
+        if levels := self._levels[name].values():
+            return self._one_of(name, [v for v in levels if clause.holds({name: v})])
         return f"{self.names[name]} {relation} {other!r}"
 
     def _number(self, name: str) -> str:
         """A variable in a comparison with another; choices among numbers are texts in irace."""
         levels = self._levels[name].values()
-        if levels and all(isinstance(v, int | float) for v in levels):
-            return f"as.numeric({self.names[name]})"
-        return self.names[name]
+        numbers = levels and all(isinstance(v, int | float) for v in levels)
+        return f"as.numeric({self.names[name]})" if numbers else self.names[name]
 
 
 def write_files(
@@ -192,10 +174,12 @@ def write_files(
     same.
     """
     dialect, rules = Dialect(space), rules or Rules()
-    check_rules(rules)
+    if rules.first_test % rules.each_test:
+        allowed = f"a multiple of each_test, {rules.each_test}"
+        raise InvalidParameter("first_test", rules.first_test, allowed)
     parameters = ["# name, switch, type, range | condition", *dialect.parameters()]
     forbidden = [
-        f"{line}  # {_one_line(one.why)}"
+        f"{line}  # {one.why.encode('ascii', 'replace').decode()}"
         for line, one in zip(dialect.forbidden(), space.forbidden, strict=True)
     ]
     if version >= 4:
@@ -205,7 +189,10 @@ def write_files(
         PARAMETERS: parameters,
         FORBIDDEN: ["# What cannot work, and why.", *forbidden],
         CONFIGURATIONS: dialect.configurations(initial),
-        INSTANCES: [_instance(n, text) for n, text in enumerate(instances, start=1)],
+        INSTANCES: [
+            quote(" ".join(str(one).split()), safe=" +/:*=,()") or f"instance {number}"
+            for number, one in enumerate(instances, start=1)
+        ],
         SCENARIO: _scenario(dialect, runs, seed, rules, bool(initial), version),
     }
     texts = {name: "\n".join(lines) + "\n" for name, lines in files.items()}
@@ -218,14 +205,6 @@ def write_files(
     except OSError as error:
         raise UaosError(f"{folder}: cannot be written ({error.strerror})") from error
     return dialect
-
-
-def check_rules(rules: Rules) -> None:
-    """Refuse what irace refuses."""
-    if rules.first_test % rules.each_test:
-        raise InvalidParameter(
-            "first_test", rules.first_test, f"a multiple of each_test, {rules.each_test}"
-        )
 
 
 def _scenario(
@@ -260,7 +239,7 @@ def _scenario(
         settings["digits"] = dialect.digits
         if dialect.space.forbidden:
             settings["forbiddenFile"] = f"./{FORBIDDEN}"
-    lines = [f"{k} <- {_quoted(v) if isinstance(v, str) else v}" for k, v in settings.items()]
+    lines = [f'{k} <- "{v}"' if isinstance(v, str) else f"{k} <- {v}" for k, v in settings.items()]
     lines += [
         "# uaos does the runs. To do them otherwise, set targetRunner in place of these lines.",
         ".runner <- new.env()",
@@ -305,7 +284,7 @@ def _digits(variable: Variable) -> int:
     domain = variable.domain
     if not isinstance(domain, Real) or domain.low == domain.high:
         return 0
-    wanted = max(domain.digits, _decimals(domain.low), _decimals(domain.high))
+    wanted = max(domain.digits, decimals(float(domain.low)), decimals(float(domain.high)))
     size = max(abs(domain.low), abs(domain.high))
     most = _MOST_DIGITS - max(0, math.ceil(math.log10(size)))
     if wanted > most and domain.log and domain.low < 10.0**-most:
@@ -315,22 +294,3 @@ def _digits(variable: Variable) -> int:
             "together (irace rounds to fewer)",
         )  # fmt: skip
     return max(1, min(wanted, most))
-
-
-def _decimals(number: float) -> int:
-    exponent = Decimal(repr(float(number))).normalize().as_tuple().exponent
-    assert isinstance(exponent, int)
-    return max(0, -exponent)
-
-
-def _quoted(text: str) -> str:
-    return f'"{text}"'
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.encode("ascii", "replace").decode("ascii").split())
-
-
-def _instance(number: int, instance: object) -> str:
-    text = quote(" ".join(str(instance).split()), safe=" +/:*=,()")
-    return text or f"instance {number}"
