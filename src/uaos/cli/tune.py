@@ -1,15 +1,13 @@
 """`uaos tune`: find the best configuration for a set of problems."""
 
-import dataclasses
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
-from uaos.cli.app import INTERRUPTED, app, console
+from uaos.cli.app import app, console
 from uaos.cli.options import (
     BbobDimension,
     BbobFunctions,
@@ -23,16 +21,12 @@ from uaos.cli.options import (
     split_names,
 )
 from uaos.errors import InvalidParameter, Missing, UaosError
-from uaos.files import check_folder, check_output, whole_file
-from uaos.optimizers.catalogue import RECOMMENDED
-from uaos.optimizers.configuration import Configuration
+from uaos.files import check_output
 from uaos.params import Value
-from uaos.problems import Suite
 
 if TYPE_CHECKING:
     from uaos.tuning.design import Design
     from uaos.tuning.simulation import Recordings
-    from uaos.tuning.tune import Tuned, TuningPlan
 
 _PICTURES = (".png", ".svg", ".pdf")
 
@@ -135,6 +129,7 @@ def tune_command(
     are drawn around the survivors. Stopped or killed, the same command continues.
     """
     # Here, because a tuner would slow down the start of every other command.
+    from uaos.cli import tune_view as view
     from uaos.tuning.design import narrow
     from uaos.tuning.evaluator import run_one
     from uaos.tuning.racer import Rules
@@ -144,7 +139,7 @@ def tune_command(
         inputs = [] if store is None else [store]
         check_output(plot, inputs=inputs, suffixes=_PICTURES, overwrite=overwrite)
     if status:
-        _show_status(_needed(store), plot)
+        view.show_status(_needed(store), plot)
         return
     recordings, rest = None, None
     if simulate is not None:
@@ -166,9 +161,7 @@ def tune_command(
     check_training(training, force=force)
     design = narrow(design, fix or (), limit or (), space_file)
     if show_space:
-        from uaos.cli.tune_view import space_table
-
-        console.print(space_table(design, console.width))
+        console.print(view.space_table(design, console.width))
         return
     settings: dict[str, Any] = {
         "training_set": which, "runs": runs, "seed": seed, "tuner": tuner,
@@ -181,20 +174,18 @@ def tune_command(
         start, starts = _wanted_start(design, initial, method)
         plan = TuningPlan(design, training, budget=budget, initial=tuple(start), **settings)
     if irace_folder is not None or configspace_file is not None:
-        _export(plan, irace_folder, configspace_file, overwrite)
+        view.export(plan, irace_folder, configspace_file, overwrite)
         return
     place = _needed(store)
     result = place.with_suffix(".toml") if output is None else output
-    _check(plan, place, jobs, result, overwrite)
-    from uaos.cli.tune_view import plan_table
-
-    console.print(plan_table(plan, starts, result))
+    view.check(plan, place, jobs, result, overwrite)
+    console.print(view.plan_table(plan, starts, result))
     work = run_one if recordings is None else recordings.simulation
-    tuned = _run_shown(plan, place, retry_failed, jobs=jobs, dask=dask, work=work)
-    _check_winner(result, place, plan, overwrite)  # it may have appeared meanwhile
-    _report(plan, place, tuned, result)
+    tuned = view.run_shown(plan, place, retry_failed, jobs=jobs, dask=dask, work=work)
+    view.check_winner(result, place, plan, overwrite)  # it may have appeared meanwhile
+    view.report(plan, place, tuned, result)
     imported = context.parent.params.get("imported") if context.parent else None
-    command = shlex.join(_next_command(plan, result, imported, suite, rest))
+    command = shlex.join(view.next_command(plan, result, imported, suite, rest))
     console.print(Text.assemble("next: ", (command, "bold")), soft_wrap=True)
     if any(problem.held_out for problem in plan.suite):
         console.print(Text(
@@ -202,7 +193,7 @@ def tune_command(
             style="yellow",
         ))  # fmt: skip
     if plot is not None:
-        _draw(place, tuned.tuning, plot)
+        view.draw(place, tuned.tuning, plot)
 
 
 def _needed(store: Path | None) -> Path:
@@ -266,186 +257,3 @@ def _wanted_start(
     out = [name for name in INITIAL if any(r.startswith(f"{name} is not") for r in remarks)]
     first = ", ".join(name for name in names or INITIAL if name not in out)
     return made, "; ".join([f"{first} and {random}" if first else random, *remarks])
-
-
-# Checking it, before anything is written
-
-
-def _check(
-    plan: "TuningPlan", store: Path, jobs: int | None, output: Path, overwrite: bool
-) -> None:
-    """Refuse what cannot be done."""
-    from uaos.experiments.pools import check_pool
-    from uaos.experiments.storefile import check_folder as check_parent
-    from uaos.tuning.store import TuningStore
-
-    plan.check()
-    check_pool(None, jobs)
-    check_parent(store)
-    if store.exists():
-        TuningStore.open(store).close()
-    _check_winner(output, store, plan, overwrite)
-
-
-def _check_winner(output: Path, store: Path, plan: "TuningPlan", overwrite: bool) -> None:
-    """Refuse to replace what is not an earlier result of the same plan."""
-    check_output(output, inputs=[store], suffixes=[".toml"], overwrite=True)
-    if not output.exists() or overwrite:
-        return
-    try:
-        earlier = Configuration.from_toml(output).tuning.get("plan")
-    except UaosError:
-        earlier = None
-    if earlier != plan.key:
-        raise InvalidParameter(
-            "output", str(output), "a new file (-o FILE.toml): this one exists and is not an "
-            "earlier result of this tuning; --overwrite replaces it",
-        )  # fmt: skip
-
-
-# Doing it, and showing what was found
-
-
-def _run_shown(plan: "TuningPlan", store: Path, retry: bool, **settings: Any) -> "Tuned":
-    """Tune and show progress; a tuning that is finished is read from its store."""
-    from uaos.cli.tune_view import View, clock
-    from uaos.experiments import Stopped
-    from uaos.tuning.racer import NobodyLeft
-    from uaos.tuning.store import TuningStore
-    from uaos.tuning.tune import finished, tune
-
-    if store.exists():
-        found = None if retry else finished(plan, store)
-        if found is not None:
-            console.print(Text(
-                f"This tuning is finished: {found.used:,} runs in {clock(found.seconds)}. Its "
-                f"result, from {store}:"
-            ))  # fmt: skip
-            return found
-        with TuningStore.open(store) as record:
-            count = len(record.cached())
-        if count:
-            console.print(Text(f"{count:,} runs found in the store; they are not run again"))
-    try:
-        with View.of(plan, store, console) as view:
-            return tune(
-                plan, store, retry_failed=retry, on_event=view.on_event, on_run=view.on_run,
-                **settings,
-            )  # fmt: skip
-    except Stopped as stop:
-        console.print(Text(str(stop)))
-        sys.exit(INTERRUPTED)
-    except NobodyLeft as error:
-        with TuningStore.open(store) as record:
-            raise NobodyLeft(f"{error}. {_failures(plan, record)}") from None
-
-
-def _report(plan: "TuningPlan", store: Path, tuned: "Tuned", output: Path) -> None:
-    """Show who survived and what mattered, and write the winner."""
-    from uaos.cli.tune_view import elites_table, recipe
-    from uaos.tuning.store import TuningStore
-    from uaos.tuning.summaries import importance
-
-    with TuningStore.open(store) as record:
-        tested = [s for s in record.steps(tuned.tuning) if s.pvalue == s.pvalue]
-        mattered = [one for one in importance(record, tuned.tuning) if one.share > one.noise][:5]
-        failures = _failures(plan, record)
-    test = "no test was made"
-    if tested:
-        test = (
-            f"last test ({plan.rules.test}), of race {tested[-1].iteration} after "
-            f"{tested[-1].step} runs each: p = {tested[-1].pvalue:.2g}; ranks are among those "
-            "alive at the end"
-        )
-    console.print()
-    console.print(elites_table(tuned, plan, test, console.width))
-    # Called as its file, to distinguish several tuned methods.
-    best = dataclasses.replace(tuned.best, name=output.stem)
-    console.print(recipe(best))
-    if mattered:
-        shares = ", ".join(f"{one.name} {one.share:.0%}" for one in mattered)
-        console.print(Text(
-            f"What mattered most, as a share of the variance of the candidates' ranks: {shares}"
-        ))  # fmt: skip
-    if failures:
-        console.print(Text(failures, style="yellow"))
-    best.to_toml(output)
-    console.print(Text(f"written: {output}, the winner"))
-
-
-def _failures(plan: "TuningPlan", record: Any) -> str:
-    """How many runs of the tuning failed, the first reason, and what to do; "" if none did."""
-    from uaos.tuning.tune import entry_of
-
-    entry = entry_of(plan, record)
-    keys = {c.configuration for c in record.candidates(entry.id)} if entry else set()
-    failed = [o for o in record.outcomes() if o.status == "failed" and o.method in keys]
-    if not failed:
-        return ""
-    runs = "1 run" if len(failed) == 1 else f"{len(failed)} runs"
-    return (
-        f"{runs} failed: {failed[0].reason} (the first, on {failed[0].problem}); "
-        "--retry-failed runs what failed again"
-    )
-
-
-def _next_command(
-    plan: "TuningPlan", output: Path, imported: Path | None, suite: str, rest: Suite | None
-) -> list[str]:
-    """The command that compares the winner with another method."""
-    words = ["uaos", *(["--import", str(imported)] if imported else []), "bench", "test.db"]
-    portfolio = "portfolio" if plan.design.base.optimizer == "portfolio" else None
-    if plan.suite.name == "bbob":
-        dimension, rival = str(plan.suite.dimensions[-1]), portfolio or "U-AOS-FW"
-        words += ["--methods", f"{output},{rival}", "--dim", dimension, "--instances", "test"]
-    else:
-        words += ["--suite", plan.suite.file or suite]
-        words += ["--methods", f"{output},{portfolio or RECOMMENDED}"]
-        words += [] if rest is None else ["--problems", ",".join(rest.names)]
-    return [*words, "--budget", str(plan.budget)]
-
-
-def _show_status(store: Path, plot: Path | None) -> None:
-    """Show the tunings of a store; draw the last one if that is wanted."""
-    from uaos.cli.tune_view import status_table
-    from uaos.tuning.store import TuningStore
-
-    with TuningStore.open(store) as record:
-        tunings = record.tunings()
-        if not tunings:
-            console.print(Text(f"{store}: no tuning was begun"))
-            return
-        console.print(status_table(record, tunings, console.width))
-    if plot is not None:
-        _draw(store, tunings[-1].id, plot)
-
-
-def _draw(store: Path, tuning: int, path: Path) -> None:
-    from uaos.reporting import figures
-    from uaos.tuning.store import TuningStore
-
-    with TuningStore.open(store) as record:
-        figures.save(figures.draw("tuning-frequencies", (record, tuning)), path)
-    console.print(Text(f"drawn: {path}"))
-
-
-def _export(
-    plan: "TuningPlan", irace_folder: Path | None, configspace_file: Path | None, overwrite: bool
-) -> None:
-    """Write the search space for other tuners."""
-    if irace_folder is not None:
-        from uaos.tuning.irace_files import write_files
-
-        check_folder(irace_folder)
-        write_files(
-            irace_folder, plan.design.space, plan.suite, runs=plan.runs, seed=plan.seed,
-            rules=plan.rules, initial=plan.initial,
-        )  # fmt: skip
-        console.print(Text(f"written: {irace_folder}"))
-    if configspace_file is not None:
-        from uaos.tuning.configspace import to_configspace
-
-        check_output(configspace_file, suffixes=[".json"], overwrite=overwrite)
-        with whole_file(configspace_file) as part:
-            to_configspace(plan.design.space, seed=plan.seed).to_json(part)
-        console.print(Text(f"written: {configspace_file}"))

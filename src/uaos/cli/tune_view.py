@@ -1,5 +1,7 @@
-"""What `uaos tune` shows: its plan, the race as it happens, survivors, search space, status."""
+"""What `uaos tune` does and shows: plan, race, survivors, search space, status, exports."""
 
+import dataclasses
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,17 +16,25 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from uaos.analysis.table import NUMBER, TEXT, Cell, Row, Table
+from uaos.cli.app import INTERRUPTED, console
+from uaos.errors import InvalidParameter, UaosError
+from uaos.experiments import Stopped
+from uaos.experiments.pools import check_pool
+from uaos.experiments.storefile import check_folder as check_parent
+from uaos.files import check_folder, check_output, whole_file
+from uaos.optimizers.catalogue import RECOMMENDED
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.portfolio import Member
 from uaos.params import Choice
 from uaos.problems import Suite
 from uaos.tuning.design import Design
 from uaos.tuning.evaluator import Result
-from uaos.tuning.racer import least_budget, races_planned
+from uaos.tuning.racer import NobodyLeft, least_budget, races_planned
 from uaos.tuning.records import Candidate, Event, Iteration, IterationStarted, Step, Tuning
 from uaos.tuning.space import Space, Values
 from uaos.tuning.store import TuningStore
-from uaos.tuning.tune import Tuned, TuningPlan, candidate_words, entry_of
+from uaos.tuning.summaries import importance
+from uaos.tuning.tune import Tuned, TuningPlan, candidate_words, entry_of, finished, tune
 
 # The race as it happens
 
@@ -323,3 +333,165 @@ def status_table(store: TuningStore, tunings: Sequence[Tuning], width: int) -> R
                "time", "state")  # fmt: skip
     table = Table.of("tunings", "", dict.fromkeys(columns, TEXT), rows)
     return Group(table.to_rich(width), *best)
+
+
+# Checking it, before anything is written
+
+
+def check(plan: TuningPlan, store: Path, jobs: int | None, output: Path, overwrite: bool) -> None:
+    """Refuse what cannot be done."""
+    plan.check()
+    check_pool(None, jobs)
+    check_parent(store)
+    if store.exists():
+        TuningStore.open(store).close()
+    check_winner(output, store, plan, overwrite)
+
+
+def check_winner(output: Path, store: Path, plan: TuningPlan, overwrite: bool) -> None:
+    """Refuse to replace what is not an earlier result of the same plan."""
+    check_output(output, inputs=[store], suffixes=[".toml"], overwrite=True)
+    if not output.exists() or overwrite:
+        return
+    try:
+        earlier = Configuration.from_toml(output).tuning.get("plan")
+    except UaosError:
+        earlier = None
+    if earlier != plan.key:
+        raise InvalidParameter(
+            "output", str(output), "a new file (-o FILE.toml): this one exists and is not an "
+            "earlier result of this tuning; --overwrite replaces it",
+        )  # fmt: skip
+
+
+# Doing it, and showing what was found
+
+
+def run_shown(plan: TuningPlan, store: Path, retry: bool, **settings: Any) -> Tuned:
+    """Tune and show progress; a tuning that is finished is read from its store."""
+    if store.exists():
+        found = None if retry else finished(plan, store)
+        if found is not None:
+            console.print(Text(
+                f"This tuning is finished: {found.used:,} runs in {clock(found.seconds)}. Its "
+                f"result, from {store}:"
+            ))  # fmt: skip
+            return found
+        with TuningStore.open(store) as record:
+            count = len(record.cached())
+        if count:
+            console.print(Text(f"{count:,} runs found in the store; they are not run again"))
+    try:
+        with View.of(plan, store, console) as view:
+            return tune(
+                plan, store, retry_failed=retry, on_event=view.on_event, on_run=view.on_run,
+                **settings,
+            )  # fmt: skip
+    except Stopped as stop:
+        console.print(Text(str(stop)))
+        sys.exit(INTERRUPTED)
+    except NobodyLeft as error:
+        with TuningStore.open(store) as record:
+            raise NobodyLeft(f"{error}. {_failures(plan, record)}") from None
+
+
+def report(plan: TuningPlan, store: Path, tuned: Tuned, output: Path) -> None:
+    """Show who survived and what mattered, and write the winner."""
+    with TuningStore.open(store) as record:
+        tested = [s for s in record.steps(tuned.tuning) if s.pvalue == s.pvalue]
+        mattered = [one for one in importance(record, tuned.tuning) if one.share > one.noise][:5]
+        failures = _failures(plan, record)
+    test = "no test was made"
+    if tested:
+        test = (
+            f"last test ({plan.rules.test}), of race {tested[-1].iteration} after "
+            f"{tested[-1].step} runs each: p = {tested[-1].pvalue:.2g}; ranks are among those "
+            "alive at the end"
+        )
+    console.print()
+    console.print(elites_table(tuned, plan, test, console.width))
+    # Called as its file, to distinguish several tuned methods.
+    best = dataclasses.replace(tuned.best, name=output.stem)
+    console.print(recipe(best))
+    if mattered:
+        shares = ", ".join(f"{one.name} {one.share:.0%}" for one in mattered)
+        console.print(Text(
+            f"What mattered most, as a share of the variance of the candidates' ranks: {shares}"
+        ))  # fmt: skip
+    if failures:
+        console.print(Text(failures, style="yellow"))
+    best.to_toml(output)
+    console.print(Text(f"written: {output}, the winner"))
+
+
+def _failures(plan: TuningPlan, record: TuningStore) -> str:
+    """How many runs of the tuning failed, the first reason, and what to do; "" if none did."""
+    entry = entry_of(plan, record)
+    keys = {c.configuration for c in record.candidates(entry.id)} if entry else set()
+    failed = [o for o in record.outcomes() if o.status == "failed" and o.method in keys]
+    if not failed:
+        return ""
+    runs = "1 run" if len(failed) == 1 else f"{len(failed)} runs"
+    return (
+        f"{runs} failed: {failed[0].reason} (the first, on {failed[0].problem}); "
+        "--retry-failed runs what failed again"
+    )
+
+
+def next_command(
+    plan: TuningPlan, output: Path, imported: Path | None, suite: str, rest: Suite | None
+) -> list[str]:
+    """The command that compares the winner with another method."""
+    words = ["uaos", *(["--import", str(imported)] if imported else []), "bench", "test.db"]
+    portfolio = "portfolio" if plan.design.base.optimizer == "portfolio" else None
+    if plan.suite.name == "bbob":
+        dimension, rival = str(plan.suite.dimensions[-1]), portfolio or "U-AOS-FW"
+        words += ["--methods", f"{output},{rival}", "--dim", dimension, "--instances", "test"]
+    else:
+        words += ["--suite", plan.suite.file or suite]
+        words += ["--methods", f"{output},{portfolio or RECOMMENDED}"]
+        words += [] if rest is None else ["--problems", ",".join(rest.names)]
+    return [*words, "--budget", str(plan.budget)]
+
+
+def show_status(store: Path, plot: Path | None) -> None:
+    """Show the tunings of a store; draw the last one if that is wanted."""
+    with TuningStore.open(store) as record:
+        tunings = record.tunings()
+        if not tunings:
+            console.print(Text(f"{store}: no tuning was begun"))
+            return
+        console.print(status_table(record, tunings, console.width))
+    if plot is not None:
+        draw(store, tunings[-1].id, plot)
+
+
+def draw(store: Path, tuning: int, path: Path) -> None:
+    """Draw how the parameters of a tuning evolved."""
+    from uaos.reporting import figures
+
+    with TuningStore.open(store) as record:
+        figures.save(figures.draw("tuning-frequencies", (record, tuning)), path)
+    console.print(Text(f"drawn: {path}"))
+
+
+def export(
+    plan: TuningPlan, irace_folder: Path | None, configspace_file: Path | None, overwrite: bool
+) -> None:
+    """Write the search space for other tuners."""
+    if irace_folder is not None:
+        from uaos.tuning.irace_files import write_files
+
+        check_folder(irace_folder)
+        write_files(
+            irace_folder, plan.design.space, plan.suite, runs=plan.runs, seed=plan.seed,
+            rules=plan.rules, initial=plan.initial,
+        )  # fmt: skip
+        console.print(Text(f"written: {irace_folder}"))
+    if configspace_file is not None:
+        from uaos.tuning.configspace import to_configspace
+
+        check_output(configspace_file, suffixes=[".json"], overwrite=overwrite)
+        with whole_file(configspace_file) as part:
+            to_configspace(plan.design.space, seed=plan.seed).to_json(part)
+        console.print(Text(f"written: {configspace_file}"))

@@ -69,16 +69,6 @@ class Variable:
         low, high = bounds(self.domain) if self.domain.log else (self.domain.low, self.domain.high)
         return float(high - low)
 
-    def check(self, value: object) -> Value:
-        """The value in its declared type, if the space has it."""
-        domain = self.domain
-        checked = domain.check(value, self.name)
-        if not isinstance(domain, Choice) and not (
-            isinstance(checked, int | float) and domain.low <= checked <= domain.high
-        ):
-            raise InvalidParameter(self.name, value, domain.range)
-        return checked
-
     def uniform(self, rng: np.random.Generator) -> Value:
         """A value drawn uniformly: in log space for a log scale, rounded as declared."""
         domain = self.domain
@@ -220,13 +210,17 @@ class Space:
                 raise UnknownName(f"parameter of {owner or 'the candidate'}", name, self.names)
 
         def given(variable: Variable) -> Value:
-            if variable.name not in values:
-                raise InvalidParameter(variable.name, None, variable.domain.range, owner=owner)
+            name, domain = variable.name, variable.domain
+            allowed = f"{domain.range} (in this search space)" if name in values else domain.range
             try:
-                return variable.check(values[variable.name])
-            except InvalidParameter as error:
-                allowed = f"{variable.domain.range} (in this search space)"
-                raise InvalidParameter(error.name, error.value, allowed, owner=owner) from None
+                checked = domain.check(values.get(name), name)
+            except InvalidParameter:
+                raise InvalidParameter(name, values.get(name), allowed, owner=owner) from None
+            if isinstance(domain, Choice) or (
+                not isinstance(checked, str) and domain.low <= checked <= domain.high
+            ):
+                return checked
+            raise InvalidParameter(name, values[name], allowed, owner=owner)
 
         made = self.fill(given)
         why = self.why_forbidden(made)
