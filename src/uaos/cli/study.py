@@ -24,6 +24,7 @@ _TITLES = {
 }
 
 
+# fmt: off
 @app.command(
     "study",
     epilog="Example: [bold]uaos study --preset smoke --folder first[/]   ·   on your problems: "
@@ -31,40 +32,31 @@ _TITLES = {
 )
 def study_command(
     suite: SuiteName = "bbob",
-    preset: Annotated[
-        str,
-        typer.Option(
-            help="Set the size: smoke (a minute), quick (about ten minutes) or paper (hours)."
-        ),
-    ] = "quick",
+    preset: Annotated[str, typer.Option(
+        help="Set the size: smoke (a minute), quick (about ten minutes) or paper (hours)."
+        )] = "quick",
     folder: Annotated[Path, typer.Option(help="Put everything into this folder.")] = Path("study"),
     train: Train = None,
     split_seed: SplitSeed = 1,
-    space: Annotated[
-        str, typer.Option(help="Search this space: extended, paper or wide (see uaos tune).")
-    ] = "extended",
-    tuning_runs: Annotated[
-        int | None, typer.Option(min=1, help="Make this many runs in the tuning.")
-    ] = None,
-    tuning_budget: Annotated[
-        str | None, typer.Option(help="Limit the evaluations of a tuning run, such as 200D.")
-    ] = None,
-    test_budget: Annotated[
-        str | None, typer.Option(help="Limit the evaluations of a test run, such as 1000D.")
-    ] = None,
-    repetitions: Annotated[
-        int | None, typer.Option(min=1, help="Run each method so often on each test problem.")
-    ] = None,
-    only: Annotated[
-        str | None, typer.Option(help="Run only this stage: tune, test, tables or report.")
-    ] = None,
-    start: Annotated[
-        str | None, typer.Option("--from", help="Run this stage and those after it.")
-    ] = None,
+    space: Annotated[str, typer.Option(
+        help="Search this space: extended, paper or wide (see uaos tune).")] = "extended",
+    tuning_runs: Annotated[int | None, typer.Option(
+        min=1, help="Make this many runs in the tuning.")] = None,
+    tuning_budget: Annotated[str | None, typer.Option(
+        help="Limit the evaluations of a tuning run, such as 200D.")] = None,
+    test_budget: Annotated[str | None, typer.Option(
+        help="Limit the evaluations of a test run, such as 1000D.")] = None,
+    repetitions: Annotated[int | None, typer.Option(
+        min=1, help="Run each method so often on each test problem.")] = None,
+    only: Annotated[str | None, typer.Option(
+        help="Run only this stage: tune, test, tables or report.")] = None,
+    start: Annotated[str | None, typer.Option(
+        "--from", help="Run this stage and those after it.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Make the study repeatable.")] = 1,
     jobs: Jobs = None,
     dask: Dask = None,
 ) -> None:
+    # fmt: on
     """Tune a method, test it against published ones, and write a report to read in a browser.
 
     Stopped or killed, the same command continues; what is done is not done again. A suite of your
