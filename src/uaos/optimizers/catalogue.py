@@ -19,7 +19,7 @@ from uaos.errors import InvalidParameter, UnknownName
 from uaos.optimizers.base import optimizers
 from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.de.operators import Operator
-from uaos.optimizers.de.rules import Cauchy, Jade, SuccessHistory, Uniform
+from uaos.optimizers.de.rules import Cauchy, Jade, Normal, SuccessHistory
 from uaos.optimizers.de.settings import Linear, Settings, Stagnation
 from uaos.optimizers.de.strategies import POOLS
 from uaos.optimizers.winners import recipes
@@ -162,8 +162,7 @@ def _originals() -> list[Configuration]:
     SaDE: the MATLAB code that its authors gave away. The other three: the code of Sharma et al.
     (2018), which ran them on BBOB with the settings of the BBOB-2010 experiments by Fialho et al.
     """
-    # normal(0.5, 0.3) has about the same mean and deviation, but may be negative or above 1.
-    wide = Uniform(0.0, 1.0)
+    wide = Normal(0.5, 0.3)
     sade = Settings(
         pool=(Operator("rand/1", wide, Jade(), "rand/1"),
               Operator("curr-to-best/2", wide, Jade(), "curr-to-best/2"),
@@ -187,7 +186,7 @@ def _originals() -> list[Configuration]:
     rows = (
         ("SaDE-DE", bare["SaDE"], sade, bib.QIN_2009,
          "The four strategies, learning period 50 and ε = 0.01 are those of the authors' code. It "
-         "differs in F, drawn from U(0, 1) instead of N(0.5, 0.3); in CR, whose mean moves by a "
+         "differs in F ~ N(0.5, 0.3), which is cut to [0, 1] here; in CR, whose mean moves by a "
          "tenth towards that of the offspring that improved instead of to the median of 50 "
          "generations; and in curr-to-rand/1, which has a second random factor there. NP = 50 is "
          "ours: the code leaves it to the caller."),

@@ -101,7 +101,6 @@ def test_a_label_stands_for_one_rule():
         ({"F": math.nan}, "F of rand/1 is nan"),
         ({"CR": 1.1}, "CR of rand/1 is 1.1; allowed: a real number 0 to 1"),
         ({"CR": "much"}, "CR of rand/1 is 'much'; allowed: a real number 0 to 1, or a rule"),
-        ({"F": Normal(0.5, 0.1)}, "one of constant, uniform, cauchy, jade, success_history"),
         ({"CR": Cauchy(0.5, 0.1)}, "one of constant, uniform, normal, jade, success_history"),
         ({"CR": Uniform(0.5, 1.5)}, r"uniform\(a, b\) with b <= 1"),
         ({"name": ""}, "name of rand/1 is ''; allowed: a non-empty text"),
@@ -110,6 +109,10 @@ def test_a_label_stands_for_one_rule():
 def test_settings_outside_their_range_are_refused(given, message):
     with pytest.raises(InvalidParameter, match=message):
         Operator("rand/1", **given)
+
+
+def test_a_normal_rule_serves_for_F_too():
+    assert str(Operator("rand/1", F=Normal(0.5, 0.3)).F) == "normal(0.5, 0.3)"
 
 
 def test_rules_refuse_what_makes_no_sense():

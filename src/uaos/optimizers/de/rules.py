@@ -85,11 +85,10 @@ class Cauchy(Rule):
 
 @dataclass(frozen=True)
 class Normal(Rule):
-    """CR drawn for each offspring from a normal distribution, cut to [0, 1]."""
+    """Drawn for each offspring from a normal distribution, cut to [0, 1]."""
 
     rule: ClassVar[str] = "normal"
     kind: ClassVar[int] = layout.NORMAL
-    serves: ClassVar[tuple[str, ...]] = ("CR",)
 
     loc: float = real(0, 1, default=0.5, doc="mean")
     scale: float = real(0.01, 1, default=0.1, allowed=(1e-6, 10), doc="standard deviation")
