@@ -111,7 +111,7 @@ def test_settings_outside_their_range_are_refused(given, message):
         Operator("rand/1", **given)
 
 
-def test_a_normal_rule_serves_for_F_too():
+def test_a_normal_rule_serves_for_both_settings():
     assert str(Operator("rand/1", F=Normal(0.5, 0.3)).F) == "normal(0.5, 0.3)"
 
 
