@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from outcome_results import results_of
 
 from uaos.analysis import Results
 from uaos.experiments import course
@@ -38,7 +39,7 @@ def run(method: str, function: int, instance: int, skill: float, dimension: int 
 
 def results(*methods: str, functions: Any = FUNCTIONS) -> Results:
     """Methods on two instances of each function, the first one the fastest."""
-    return Results.from_outcomes(
+    return results_of(
         run(name, f, i, 1 + 0.4 * k) for k, name in enumerate(methods) for f in functions
         for i in (1, 2)
     )  # fmt: skip

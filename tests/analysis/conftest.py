@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from outcome_results import results_of
 
 from uaos.analysis import Results, Runs
 from uaos.experiments.plan import Plan
@@ -62,7 +63,7 @@ def three_methods() -> Results:
         "uniform": {"method": {}, "de": {"NP": 1}},
         "bad": {"de": {"NP": 1}},
     }
-    return Results.from_outcomes(outcomes, configurations)
+    return results_of(outcomes, configurations)
 
 
 def runs_with(hits: Any, evaluations: Any, *, target: float = 1e-8, dimension: int = 20) -> Runs:

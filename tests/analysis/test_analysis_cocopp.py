@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import cocoex
 import numpy as np
 import pytest
+from outcome_results import results_of
 from scipy import stats
 
 import uaos
@@ -64,7 +65,7 @@ def both(cocopp: Any, tmp_path_factory: pytest.TempPathFactory) -> Both:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         data = cocopp.load(observer.result_folder)
-    return Both(Results.from_outcomes(outcomes), data, observer.result_folder)
+    return Both(results_of(outcomes), data, observer.result_folder)
 
 
 def _observed(problem: Any) -> Outcome:

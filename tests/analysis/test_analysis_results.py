@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from outcome_results import results_of
 
 import uaos
 from uaos.analysis import Results, sections
@@ -36,7 +37,7 @@ def test_a_store_and_its_outcomes_give_the_same(
     outcomes = [made("mix", f, i, solved_at=60 + i) for f in (8, 1) for i in (2, 1)]
     path = make_store(outcomes)
     with Store.open(path) as store:
-        other = Results.from_outcomes(store.outcomes())
+        other = results_of(store.outcomes())
     for key, runs in Results.read(path).runs.items():
         assert runs.problems.tolist() == other.runs[key].problems.tolist()
         assert (runs.hits == other.runs[key].hits).all()
@@ -53,13 +54,13 @@ def test_the_same_run_in_two_stores_counts_once(
 
 
 def test_runs_with_another_seed_are_further_repetitions(made: Callable[..., Outcome]) -> None:
-    results = Results.from_outcomes([made(seed=1), made(seed=2)])
+    results = results_of([made(seed=1), made(seed=2)])
     assert len(results.runs["A", "f1", 20]) == 2
 
 
 def test_the_same_run_with_two_budgets_is_refused(made: Callable[..., Outcome]) -> None:
     with pytest.raises(InvalidParameter, match="A on f1 i1 20-D is '1,000 and 2,000'"):
-        Results.from_outcomes([made(), made(budget=2000)])
+        results_of([made(), made(budget=2000)])
 
 
 def test_two_configurations_of_one_name_are_refused(
@@ -78,11 +79,11 @@ def test_two_configurations_of_one_name_are_refused(
 
 def test_failed_runs_are_counted_and_in_no_number(made: Callable[..., Outcome]) -> None:
     failed = made("B", 1, 2, status="failed", error=np.inf, evaluations=0, reason="died")
-    results = Results.from_outcomes([made("B", 1, 1), failed])
+    results = results_of([made("B", 1, 1), failed])
     assert results.failed == {"B": 1}
     assert len(results.runs["B", "f1", 20]) == 1
     # Done elsewhere, it has not failed.
-    assert not Results.from_outcomes([failed, made("B", 1, 2)]).failed
+    assert not results_of([failed, made("B", 1, 2)]).failed
 
 
 def test_uniform_choice_stays_in_every_selection(three_methods: Results) -> None:
@@ -108,10 +109,10 @@ def test_sections_are_by_dimension_only_where_a_function_has_several(
     made: Callable[..., Outcome],
 ) -> None:
     several = [made(function=f, dimension=d) for f in (1, 8) for d in (2, 5)]
-    found = sections(Results.from_outcomes(several))
+    found = sections(results_of(several))
     assert [(s.title, s.key, s.dimension) for s in found] == [("2-D", "2", 2), ("5-D", "5", 5)]
     apart = [made(function=1, dimension=2), made(function=8, dimension=5)]
-    (one,) = sections(Results.from_outcomes(apart))
+    (one,) = sections(results_of(apart))
     assert (one.title, one.key, one.dimension) == ("2-D to 5-D", "all", None)
     with pytest.raises(Missing, match="there are no finished runs"):
         sections(Results({}))
@@ -133,7 +134,7 @@ def test_targets_are_relative_to_the_best_value_of_any_run() -> None:
 
     The unit is a hundredth of the distance, 1: the error of a value f is f - 50.
     """
-    results = Results.from_outcomes([
+    results = results_of([
         traced("A", [1, 20, 40], [130, 60, 50]), traced("B", [1, 30], [170, 51]),
     ], suite="mine")  # fmt: skip
     assert results.relative == ("mine",)
@@ -152,9 +153,7 @@ def test_relative_targets_do_not_depend_on_the_units_of_the_objective(
     shift: float, scale: float
 ) -> None:
     def hits(values: list[list[float]]) -> list[list[int]]:
-        results = Results.from_outcomes(
-            traced(m, [1, 20, 40], v) for m, v in zip("AB", values, strict=True)
-        )
+        results = results_of(traced(m, [1, 20, 40], v) for m, v in zip("AB", values, strict=True))
         return [results.runs[m, "mine", 4].hits.ravel().tolist() for m in "AB"]
 
     plain = [[130, 60, 50], [170, 80, 51.0]]

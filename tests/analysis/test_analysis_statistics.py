@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from outcome_results import results_of
 from scipy import stats
 
 from uaos.analysis import Results, Scores, friedman, headline, holm, pairwise, section, verdict
@@ -23,7 +24,7 @@ from uaos.experiments.store import Outcome
 
 def test_the_earlier_hit_is_better_then_the_smaller_error(made: Callable[..., Outcome]) -> None:
     order = [{"solved_at": 100}, {"solved_at": 1000}, {"error": 2e-8}, {"error": 5.0}]
-    results = Results.from_outcomes(made(instance=i, **how) for i, how in enumerate(order, 1))
+    results = results_of(made(instance=i, **how) for i, how in enumerate(order, 1))
     score = score_runs(results.runs["A", "f1", 20], limit=50)
     # in evaluations / D, of 20-D; the longest run has 1000 / 20 = 50
     assert 10 ** score[:2] == pytest.approx([5, 50])
@@ -31,13 +32,13 @@ def test_the_earlier_hit_is_better_then_the_smaller_error(made: Callable[..., Ou
 
 
 def test_a_run_without_a_finite_error_is_the_worst(made: Callable[..., Outcome]) -> None:
-    results = Results.from_outcomes([made(error=np.inf), made(instance=2, error=1e300)])
+    results = results_of([made(error=np.inf), made(instance=2, error=1e300)])
     assert np.isfinite(score_runs(results.runs["A", "f1", 20], 50)).all()
 
 
 def test_problems_that_a_method_lacks_are_left_out(made: Callable[..., Outcome]) -> None:
     outcomes = [made("A", 1, 1), made("A", 1, 2), made("B", 1, 1), made("B", 2, 1)]
-    table = section(Results.from_outcomes(outcomes)).scores
+    table = section(results_of(outcomes)).scores
     assert table.methods == ("A", "B")
     assert table.problems == (("f1", 20, "f1 i1 20-D"),)
     assert table.omitted == 2
@@ -47,7 +48,7 @@ def test_repetitions_count_by_their_median(made: Callable[..., Outcome]) -> None
     outcomes = [
         made("A", solved_at=at, repetition=i, seed=i) for i, at in enumerate((10, 100, 1000), 1)
     ]
-    values = section(Results.from_outcomes(outcomes)).scores.values
+    values = section(results_of(outcomes)).scores.values
     assert 10**values == pytest.approx(np.array([[5.0]]))  # 100 / 20
 
 
@@ -150,7 +151,7 @@ def two(made: Callable[..., Outcome], count: int) -> Section:
     for i in range(1, count + 1):
         outcomes.append(made("A", 1, i, solved_at=200 + i))
         outcomes.append(made("B", 1, i, solved_at=400 + i))
-    return section(Results.from_outcomes(outcomes))
+    return section(results_of(outcomes))
 
 
 def test_stars_say_how_significantly_a_method_beats_all_others(
@@ -170,7 +171,7 @@ def test_a_run_that_missed_the_target_is_worse_than_any_that_did_not(
 ) -> None:
     outcomes = [made("A", 1, i, solved_at=900) for i in range(1, 9)]
     outcomes += [made("B", 1, i, error=0.5) for i in range(1, 9)]
-    runs = list(Results.from_outcomes(outcomes).runs.values())
+    runs = list(results_of(outcomes).runs.values())
     assert better_than_all(runs, "A", 1e-7, 1) == 3  # p = 2 / C(16, 8) = 1.6e-4
 
 
@@ -215,7 +216,7 @@ def test_a_difference_that_rests_on_similar_instances_is_noted(
         for i in range(1, 6):
             outcomes.append(made("A", f, i, solved_at=100 if f <= 3 else 401))
             outcomes.append(made(UNIFORM, f, i, solved_at=400))
-    found = verdict(section(Results.from_outcomes(outcomes)))
+    found = verdict(section(results_of(outcomes)))
     assert "Yes: A is better than uniform choice" in found.headline
     # over six functions the ranks are 5 + 5 + 5 against 2 + 2 + 2: not even p = 0.1
     assert found.note.startswith(
@@ -226,7 +227,7 @@ def test_a_difference_that_rests_on_similar_instances_is_noted(
 
 def test_no_significant_difference_is_not_called_a_no(made: Callable[..., Outcome]) -> None:
     outcomes = [made(m, 1, i, solved_at=100 + i) for m in ("A", UNIFORM) for i in range(1, 5)]
-    found = verdict(section(Results.from_outcomes(outcomes)))
+    found = verdict(section(results_of(outcomes)))
     assert "Not shown: no significant difference between A and uniform choice" in found.headline
 
 
@@ -245,7 +246,7 @@ def test_without_uniform_choice_there_is_no_verdict(three_methods: Results) -> N
 
 def timed(made: Callable[..., Outcome], times: dict[str, list[int | None]]) -> Section:
     """A run a number: solved after so many evaluations, or not."""
-    return section(Results.from_outcomes(
+    return section(results_of(
         made(method, 1, i, solved_at=at, error=0.1 * i)
         for method, each in times.items() for i, at in enumerate(each, 1)
     ))  # fmt: skip
@@ -280,5 +281,5 @@ def test_the_headline_says_who_did_best(
 
 
 def test_methods_without_a_common_problem_are_not_ranked(made: Callable[..., Outcome]) -> None:
-    results = Results.from_outcomes([made("A", 1), made("B", 8)])
+    results = results_of([made("A", 1), made("B", 8)])
     assert "cannot be ranked" in headline(section(results))

@@ -22,6 +22,7 @@ from figure_cases import (
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_hex
+from outcome_results import results_of
 
 from uaos.analysis import Results, combined, ecdf, section
 from uaos.errors import InvalidFile, InvalidParameter, Missing, NameClash, UnknownName
@@ -145,7 +146,7 @@ def test_the_cross_stands_where_the_budget_ends(three_methods: Results) -> None:
 
 def test_without_restarts_a_shorter_run_is_led_to_its_name_by_dots(made: Any) -> None:
     outcomes = [made("A", budget=1000), made("B", budget=400)]
-    axes = ecdf_overall(Results.from_outcomes(outcomes), 20, restarts=False).axes[0]
+    axes = ecdf_overall(results_of(outcomes), 20, restarts=False).axes[0]
     beyond = line(axes, "_beyond")
     assert list(beyond.get_xdata()) == [20, 50]  # from 400 / 20 to 1000 / 20
     assert line(axes, "B").get_xdata()[-1] == 20
@@ -173,7 +174,7 @@ def test_a_suite_without_reference_has_none(three_methods: Results) -> None:
 
 def test_only_functions_that_all_methods_have_are_averaged(made: Any) -> None:
     outcomes = [made("A", 1), made("A", 2), made("B", 2, solved_at=100)]
-    figure = ecdf_overall(Results.from_outcomes(outcomes), 20)
+    figure = ecdf_overall(results_of(outcomes), 20)
     assert any(text.startswith("f2, 20-D") for text in shown(figure))
 
 
@@ -217,7 +218,7 @@ def test_a_point_is_the_ratio_of_running_times(three_methods: Results) -> None:
 
 def test_where_best2009_failed_a_success_stands_at_the_bottom(made: Any) -> None:
     outcomes = [made("A", 20, dimension=40, solved_at=500), made("B", 20, dimension=40)]
-    axes = art_ratio(Results.from_outcomes(outcomes), 40).axes[0]
+    axes = art_ratio(results_of(outcomes), 40).axes[0]
     assert line(axes, "A f20").get_ydata()[0] == axes.get_ylim()[0]
     assert line(axes, "B f20").get_ydata()[0] > max(axes.get_yticks())
 
@@ -254,7 +255,7 @@ def test_bars_join_methods_that_do_not_differ(made: Any) -> None:
     for i in range(1, 11):
         outcomes += [made("A", 1, i, solved_at=200 + i % 2), made("B", 1, i, solved_at=201 - i % 2),
                      made("C", 1, i, solved_at=800)]  # fmt: skip
-    axes = ranks(Results.from_outcomes(outcomes)).axes[0]
+    axes = ranks(results_of(outcomes)).axes[0]
     (bar,) = (d for d in axes.lines if d.get_label() == "_bar")
     (members,) = (d for d in axes.lines if d.get_label() == "_members")
     assert list(members.get_xdata()) == [1.5, 1.5]
@@ -262,7 +263,7 @@ def test_bars_join_methods_that_do_not_differ(made: Any) -> None:
 
 
 def test_ranks_need_two_methods_and_a_common_problem(made: Any) -> None:
-    apart = Results.from_outcomes([made("A", 1), made("B", 2)])
+    apart = results_of([made("A", 1), made("B", 2)])
     with pytest.raises(Missing, match="ranks need a problem that all of A, B were run on"):
         ranks(apart, 20)
     with pytest.raises(Missing, match="ranks need two methods or more; there is only A"):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from outcome_results import results_of
 
 from uaos.analysis import Results, against_paper, archive_names, archive_tables
 from uaos.analysis.published import PAPER, PaperCell, paper_summary, paper_table
@@ -51,7 +52,7 @@ def _as_published(made: Callable[..., Outcome], method: str, function: int) -> l
 
 def test_the_published_numbers_agree_with_themselves(made: Callable[..., Outcome]) -> None:
     outcomes = [o for f in (1, 2, 8) for o in _as_published(made, "U-AOS-FW", f)]
-    (found,) = against_paper(Results.from_outcomes(outcomes))
+    (found,) = against_paper(results_of(outcomes))
     assert (found.within, found.finite) == (21, 21)
     assert found.solved["f8"] == (13, 13, 13, 13)  # of 15 instances the 13 of the paper
     table = paper_table(found)
@@ -64,7 +65,7 @@ def test_what_is_far_off_is_marked_and_counted(made: Callable[..., Outcome]) -> 
     """f1 as published, f2 never solved: 7 of 14 finite cells."""
     outcomes = _as_published(made, "JADE", 1)
     outcomes += [made("JADE", 2, i, error=20.0) for i in range(1, 16)]
-    (found,) = against_paper(Results.from_outcomes(outcomes))
+    (found,) = against_paper(results_of(outcomes))
     assert (found.within, found.finite) == (7, 14)
     assert paper_table(found).texts()[1][1] == "∞ · 28 !"
     assert paper_summary([found]).texts() == [
@@ -75,7 +76,7 @@ def test_what_is_far_off_is_marked_and_counted(made: Callable[..., Outcome]) -> 
 def test_our_runs_count_up_to_the_published_budget(made: Callable[..., Outcome]) -> None:
     """JADE had a million evaluations: a hit after 1.5 million does not count."""
     outcomes = [made("JADE", 3, 2, solved_at=1_500_000, budget=2_000_000)]
-    (found,) = against_paper(Results.from_outcomes(outcomes))
+    (found,) = against_paper(results_of(outcomes))
     assert found.solved["f3"][:2] == (0, 1)
     assert np.isinf(found.cells[-1].ours)
 
@@ -91,7 +92,7 @@ def test_the_archive_has_fifteen_algorithms() -> None:
 
 
 def test_archived_algorithms_stand_beside_ours(made: Callable[..., Outcome]) -> None:
-    results = Results.from_outcomes(made("A", 1, i, solved_at=100 + i) for i in (1, 2))
+    results = results_of(made("A", 1, i, solved_at=100 + i) for i in (1, 2))
     profile, art = archive_tables(results, ["HCMA", "MOS"])
     assert [row[:2] for row in art.texts()] == [
         ("f1", "A"), ("f1", "HCMA (archive)"), ("f1", "MOS (archive)"),
@@ -104,7 +105,7 @@ def test_archived_algorithms_stand_beside_ours(made: Callable[..., Outcome]) -> 
 def test_gaps_of_the_archive_show_as_such(made: Callable[..., Outcome]) -> None:
     """HCMA has no runs in 40-D, and the archive none in 3-D."""
     for dimension in (40, 3):
-        results = Results.from_outcomes([made("A", dimension=dimension, solved_at=90)])
+        results = results_of([made("A", dimension=dimension, solved_at=90)])
         profile, art = archive_tables(results, ["HCMA"])
         assert art.texts()[1][2:] == ("–",) * 7
         assert profile.texts()[1][1:] == ("–",) * 7 + ("7",)
@@ -112,7 +113,7 @@ def test_gaps_of_the_archive_show_as_such(made: Callable[..., Outcome]) -> None:
 
 def test_unknown_names_of_the_archive_have_near_misses(made: Callable[..., Outcome]) -> None:
     with pytest.raises(UnknownName, match="'HCAM'; did you mean 'HCMA'"):
-        archive_tables(Results.from_outcomes([made()]), ["HCAM"])
-    other = Results(Results.from_outcomes([made()]).runs, suite="mine")
+        archive_tables(results_of([made()]), ["HCAM"])
+    other = Results(results_of([made()]).runs, suite="mine")
     with pytest.raises(Missing, match="the archive has no runs on the suite mine"):
         archive_tables(other, ["HCMA"])

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from outcome_results import results_of
 from rich.console import Console
 
 from uaos.analysis import Results, compare, section, write_csv
@@ -207,7 +208,7 @@ def test_files_hold_the_numbers_themselves(three_methods: Results, tmp_path: Pat
 def test_two_dimensions_are_two_sections_and_one_file(
     made: Callable[..., Outcome], tmp_path: Path
 ) -> None:
-    results = Results.from_outcomes([made(dimension=d, instance=i) for d in (2, 5) for i in (1, 2)])
+    results = results_of([made(dimension=d, instance=i) for d in (2, 5) for i in (1, 2)])
     comparison = compare(results)
     assert [s.section.dimension for s in comparison.sections] == [2, 5]
     paths = write_csv(comparison.tables, tmp_path)
@@ -218,7 +219,7 @@ def test_two_dimensions_are_two_sections_and_one_file(
 def test_what_has_to_be_known_about_the_data_is_noted(made: Callable[..., Outcome]) -> None:
     outcomes = [made("A", 1, 1), made("A", 1, 2), made("B", 1, 1, budget=500)]
     outcomes.append(made("B", 1, 2, status="failed"))
-    (one,) = compare(Results.from_outcomes(outcomes)).sections
+    (one,) = compare(results_of(outcomes)).sections
     assert one.notes == (
         "Tests and ranks use the 1 of 2 problems that every method was run on.",
         "The budgets differ: 1,000 for A; 500 for B.",

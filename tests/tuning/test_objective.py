@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from outcome_results import results_of
 
 from uaos.analysis.ecdf import ecdf
-from uaos.analysis.results import Results
 from uaos.errors import UnknownName
 from uaos.experiments.records import Outcome, Unit, failed
 from uaos.experiments.records import outcome as made_outcome
@@ -74,7 +74,7 @@ def test_the_area_has_its_ends() -> None:
 )
 def test_the_area_is_that_of_the_analysis(hits: list[int], budget: int) -> None:
     run = outcome(sorted(hits), budget=budget)
-    (runs,) = Results.from_outcomes([run]).of("m")
+    (runs,) = results_of([run]).of("m")
     area = ecdf(runs).area(budget / 2)
     assert objective("anytime")(run) == pytest.approx(1 - area, abs=1e-12)
 

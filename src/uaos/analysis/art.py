@@ -96,21 +96,23 @@ def running_times(
     """
     times = runs.evaluations_to(targets)
     arts = average_running_time(times, runs.evaluations)
-    cells = []
-    for target, row, art in zip(targets, times, arts, strict=True):
-        low = high = np.inf
-        successes = int(np.isfinite(row).sum())
-        if successes:
-            rng = np.random.default_rng(stream(runs, seed, target_index(target)))
-            drawn = simulated_restarts(row, runs.evaluations, sample_size(len(row)), rng)
-            low, high = np.percentile(drawn, [10, 90], method="hazen")
-        cells.append(
-            AverageRunningTime(
-                runs.method, runs.function, runs.dimension, float(target), float(art), successes,
-                len(runs), float(low), float(high), reference_time(reference, target),
-            )
-        )  # fmt: skip
-    return cells
+    successes = np.isfinite(times).sum(axis=1)
+    ends = np.full((2, len(arts)), np.inf)
+    drawn = [
+        simulated_restarts(row, runs.evaluations, sample_size(len(runs)),
+                           np.random.default_rng(stream(runs, seed, target_index(target))))
+        for target, row, reached in zip(targets, times, successes, strict=True) if reached
+    ]  # fmt: skip
+    if drawn:
+        ends[:, successes > 0] = np.percentile(drawn, [10, 90], axis=1, method="hazen")
+    return [
+        AverageRunningTime(
+            runs.method, runs.function, runs.dimension, float(target), float(arts[i]),
+            int(successes[i]), len(runs), float(ends[0, i]), float(ends[1, i]),
+            reference_time(reference, target),
+        )
+        for i, target in enumerate(targets)
+    ]  # fmt: skip
 
 
 def reference_time(reference: NDArray[np.float64] | None, target: float) -> float:

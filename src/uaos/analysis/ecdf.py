@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -79,8 +80,7 @@ def ecdf(
     wanted = tuple(map(float, ECDF_TARGETS if targets is None else targets))
     key = (ecdf, wanted, seed if restarts else None)
     if key not in runs.cache:
-        times = _times(runs, wanted, restarts, seed)
-        runs.cache[key] = _curve(times, np.ones(times.size), times.size)
+        runs.cache[key] = _curve(*_times(runs, wanted, restarts, seed))
     curve: Ecdf = runs.cache[key]
     return curve
 
@@ -92,9 +92,8 @@ def area(runs: Runs, limit: float, *, restarts: bool = False, seed: int = 1) -> 
     """
     key = (area, limit, seed if restarts else None)
     if key not in runs.cache:
-        times = _times(runs, tuple(map(float, ECDF_TARGETS)), restarts, seed)
-        reached = np.where(np.isnan(times), np.inf, times)
-        runs.cache[key] = float(_left(reached, limit).mean())
+        times, counts, total = _times(runs, tuple(ECDF_TARGETS.tolist()), restarts, seed)
+        runs.cache[key] = float(counts @ _left(times, limit)) / total
     found: float = runs.cache[key]
     return found
 
@@ -110,14 +109,23 @@ def _left(times: NDArray[np.float64], limit: float) -> NDArray[np.float64]:
 
 def _times(
     runs: Runs, targets: tuple[float, ...], restarts: bool, seed: int
-) -> NDArray[np.float64]:
-    """Return evaluations / D to all targets, in runs or in simulated algorithms that restart."""
+) -> tuple[NDArray[np.float64], NDArray[np.int64], int]:
+    """Return evaluations / D to all targets, how often each counts, and the total of all counts.
+
+    They are those of the runs, or of simulated algorithms that restart.
+    """
     times = runs.evaluations_to(targets)
+    total = times.size
     if restarts:
         rng = np.random.default_rng(stream(runs, seed))
         size = sample_size(len(runs))
-        times = np.array([simulated_restarts(row, runs.evaluations, size, rng) for row in times])
-    return times.ravel() / runs.dimension
+        parts = [_restarted(row, runs.evaluations, size, rng) for row in times]
+        times, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
+        total = len(targets) * size
+    else:
+        times, counts = times.ravel(), np.ones(times.size, np.int64)
+    reached = np.isfinite(times)
+    return times[reached] / runs.dimension, counts[reached], total
 
 
 def stream(runs: Runs, *parts: int) -> list[int]:
@@ -136,13 +144,13 @@ def combined(curves: Sequence[Ecdf]) -> Ecdf:
 
 def of_times(times: NDArray[np.float64], dimension: int) -> Ecdf:
     """Return the profile of given running times, infinite where a target was not reached."""
-    return _curve(times / dimension, np.ones(len(times)), len(times))
+    reached = times[np.isfinite(times)]
+    return _curve(reached / dimension, np.ones(len(reached)), len(times))
 
 
-def _curve(times: NDArray[np.float64], weights: NDArray[np.float64], total: int) -> Ecdf:
-    reached = np.isfinite(times)
-    values, where = np.unique(times[reached], return_inverse=True)
-    steps = np.bincount(where, weights[reached], minlength=len(values))
+def _curve(times: NDArray[np.float64], weights: NDArray[Any], total: int) -> Ecdf:
+    values, where = np.unique(times, return_inverse=True)
+    steps = np.bincount(where, weights, minlength=len(values))
     return Ecdf(values, np.cumsum(steps) / total)
 
 
@@ -184,26 +192,40 @@ def simulated_restarts(
     ndarray
         Infinite if no run succeeded.
     """
-    missed = np.isnan(evaluations)
-    if missed.all():
-        return np.full(size, np.inf)
-    n = len(evaluations)
-    lengths = np.where(missed, totals, evaluations)
-    drawn = np.concatenate([np.tile(np.arange(n), size // n), rng.permutation(n)[: size % n]])
-    sums: NDArray[np.float64] = lengths[drawn]
-    pending = np.flatnonzero(missed[drawn])
-    if pending.size and missed.sum() > _RARE * n:
+    return np.sort(np.repeat(*_restarted(evaluations, totals, size, rng)))
+
+
+def _restarted(
+    evaluations: NDArray[np.float64],
+    totals: NDArray[np.int64],
+    size: int,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the run lengths of :func:`simulated_restarts`, and how often each of them occurs."""
+    n, missed = len(evaluations), np.isnan(evaluations)
+    failures = int(np.count_nonzero(missed))
+    if failures == n:
+        return np.array([np.inf]), np.array([size])
+    more = rng.permutation(n)[: size % n]
+    counts = np.full(n, size // n)
+    counts[more] += 1
+    if not failures:
+        return evaluations, counts
+    lengths, reached = np.where(missed, totals, evaluations), ~missed
+    # Samples that begin with a failed run.
+    sums = np.concatenate([np.tile(lengths[missed], size // n), lengths[more][missed[more]]])
+    if failures > _RARE * n:
         # How many runs fail before one succeeds is geometric: all of them are drawn at once.
-        failed, succeeded = lengths[missed], lengths[~missed]
-        failures = rng.geometric(len(succeeded) / n, pending.size) - 1
-        sums[pending] += _sums(failed, failures, rng) + rng.choice(succeeded, pending.size)
-        pending = pending[:0]
-    while pending.size:
-        drawn = rng.integers(0, n, pending.size)
-        sums[pending] += lengths[drawn]
-        pending = pending[missed[drawn]]
-    sums.sort()
-    return sums
+        again = rng.geometric((n - failures) / n, sums.size) - 1
+        sums += _sums(lengths[missed], again, rng) + rng.choice(lengths[reached], sums.size)
+    else:
+        pending = np.arange(sums.size)
+        while pending.size:
+            drawn = rng.integers(0, n, pending.size)
+            sums[pending] += lengths[drawn]
+            pending = pending[missed[drawn]]
+    each = np.concatenate([counts[reached], np.ones(sums.size, np.int64)])
+    return np.concatenate([lengths[reached], sums]), each
 
 
 def _sums(

@@ -1,8 +1,10 @@
 """The runs of experiments, arranged for analysis: those of one method on one function."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from os import PathLike
 from typing import Any
@@ -13,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from uaos.errors import InvalidParameter, UnknownName
 from uaos.experiments.plan import UNIFORM
 from uaos.experiments.recorder import Trace
-from uaos.experiments.store import Outcome, ProblemRecord, Store, differing
+from uaos.experiments.store import ProblemRecord, RunTable, Store, differing
 from uaos.experiments.targets import FINAL, TARGETS
 from uaos.problems import natural_key
 
@@ -47,7 +49,7 @@ class Runs:
     problems: NDArray[np.object_]
     evaluations: NDArray[np.int64]
     errors: NDArray[np.float64]
-    hits: NDArray[np.int64]
+    hits: NDArray[np.int32] | NDArray[np.int64]
     budgets: NDArray[np.int64]
     #: What was computed from the runs, for those who ask again.
     cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -194,17 +196,6 @@ class Results:
         return found
 
     @classmethod
-    def from_outcomes(
-        cls,
-        outcomes: Iterable[Outcome],
-        configurations: Mapping[str, Mapping[str, Any]] | None = None,
-        suite: str = "bbob",
-    ) -> "Results":
-        """Arrange outcomes; the same run met twice counts once."""
-        found = list(outcomes)
-        return _arranged(_Columns.of_outcomes(found), configurations or {}, suite)
-
-    @classmethod
     def read(cls, *paths: str | PathLike[str]) -> "Results":
         """Read the results of one or several stores.
 
@@ -217,204 +208,115 @@ class Results:
             If a name means different things in the stores: a method with two configurations, a
             problem with two definitions, or stores of different suites.
         """
-        parts: list[_Columns] = []
         configurations: dict[str, Mapping[str, Any]] = {}
-        suite = ""
-        for path in paths:
-            with Store.open(path) as store:
-                if suite and store.suite != suite:
+        with ExitStack() as opened:
+            stores = [opened.enter_context(Store.open(path)) for path in paths]
+            if not stores:
+                return cls({})
+            suite = stores[0].suite
+            for store in stores:
+                if store.suite != suite:
                     raise InvalidParameter("suite", store.suite, f"{suite}, as in the other stores",
-                                           owner=str(path))  # fmt: skip
-                suite = store.suite
+                                           owner=str(store.path))  # fmt: skip
                 for name, made in store.configurations().items():
                     if found := differing(name, configurations.setdefault(name, made), made):
                         allowed = "the same configuration in all stores"
-                        raise InvalidParameter("; ".join(found[:4]), name, allowed, owner=str(path))
-                parts.append(_Columns.of_store(store))
-        return _arranged(_Columns.joined(parts), configurations, suite) if parts else cls({})
+                        raise InvalidParameter("; ".join(found[:4]), name, allowed,
+                                               owner=str(store.path))  # fmt: skip
+            tables = [store.table() for store in stores]
+            ends = np.cumsum([len(table) for table in tables])
+            table = tables[0] if len(tables) == 1 else _joined(tables)
+            del tables
+
+            def traces(rows: NDArray[np.int64]) -> list[Trace | None]:
+                owner, ids = np.searchsorted(ends, rows, side="right"), table.id[rows]
+                found = [s.traces(ids[owner == i].tolist()) for i, s in enumerate(stores)]
+                return [found[o].get(int(i)) for o, i in zip(owner, ids, strict=True)]
+
+            return arranged(table, traces, configurations, suite)
 
 
-@dataclass(frozen=True)
-class _Columns:
-    """Runs in columns; `method` and `problem` are positions in `methods` and `problems`.
-
-    `traces` has the improvements of runs on problems whose optimum is not known, by row.
-    """
-
-    methods: tuple[str, ...]
-    problems: tuple[ProblemRecord, ...]
-    method: NDArray[np.int64]
-    problem: NDArray[np.int64]
-    repetition: NDArray[np.int64]
-    seed: NDArray[np.int64]
-    budget: NDArray[np.int64]
-    evaluations: NDArray[np.int64]
-    best: NDArray[np.float64]
-    error: NDArray[np.float64]
-    failed: NDArray[np.bool_]
-    hits: NDArray[np.int64]
-    traces: dict[int, Trace]
-
-    @classmethod
-    def of_store(cls, store: Store) -> "_Columns":
-        table = store.table()
-        unknown = np.isnan([p.optimum for p in table.problems])
-        rows = np.flatnonzero(unknown[table.problem] & ~table.failed)
-        by_id = store.traces(table.id[rows].tolist()) if len(rows) else {}
-        return cls(
-            table.methods, table.problems, table.method.astype(np.int64),
-            table.problem.astype(np.int64), table.repetition, table.seed, table.budget,
-            table.evaluations, table.best, table.error, table.failed, table.hits,
-            {int(row): by_id[int(table.id[row])] for row in rows},
-        )  # fmt: skip
-
-    @classmethod
-    def of_outcomes(cls, outcomes: Sequence[Outcome]) -> "_Columns":
-        methods = tuple(dict.fromkeys(o.method for o in outcomes))
-        problems: dict[str, ProblemRecord] = {}
-        for o in outcomes:
-            known = np.nan if np.isnan(o.error) else o.best - o.error
-            record = ProblemRecord(o.problem, o.function, o.group, o.dimension, o.instance, known)
-            problems.setdefault(o.problem, record)
-        places = {name: i for i, name in enumerate(problems)}
-
-        def column(kind: Any, values: Iterable[Any]) -> Any:
-            return np.array(list(values), kind)
-
-        return cls(
-            methods, tuple(problems.values()),
-            column(np.int64, (methods.index(o.method) for o in outcomes)),
-            column(np.int64, (places[o.problem] for o in outcomes)),
-            column(np.int64, (o.repetition for o in outcomes)),
-            column(np.int64, (o.seed for o in outcomes)),
-            column(np.int64, (o.budget for o in outcomes)),
-            column(np.int64, (o.evaluations for o in outcomes)),
-            column(np.float64, (o.best for o in outcomes)),
-            column(np.float64, (o.error for o in outcomes)),
-            column(np.bool_, (o.status != "done" for o in outcomes)),
-            column(np.int64, (o.hits for o in outcomes)).reshape(len(outcomes), len(TARGETS)),
-            {i: o.trace for i, o in enumerate(outcomes) if np.isnan(o.error)},
-        )  # fmt: skip
-
-    @classmethod
-    def joined(cls, parts: "Sequence[_Columns]") -> "_Columns":
-        """Return the runs of several stores as one."""
-        if len(parts) == 1:
-            return parts[0]
-        methods = tuple(dict.fromkeys(name for part in parts for name in part.methods))
-        problems: dict[str, ProblemRecord] = {}
-        for part in parts:
-            for record in part.problems:
-                other = problems.setdefault(record.name, record)
-                if other[:4] != record[:4] or not _same(other.optimum, record.optimum):
-                    raise InvalidParameter("problem", record.name, "the same in all stores")
-        places = {name: i for i, name in enumerate(problems)}
-        traces: dict[int, Trace] = {}
-        rows = 0
-        for part in parts:
-            traces |= {rows + row: trace for row, trace in part.traces.items()}
-            rows += len(part.method)
-        columns: dict[str, Any] = {
-            name: np.concatenate([getattr(part, name) for part in parts])
-            for name in ("repetition", "seed", "budget", "evaluations", "best", "error", "failed",
-                         "hits")
-        }  # fmt: skip
-        columns["method"] = np.concatenate(
-            [np.array([methods.index(m) for m in p.methods], np.int64)[p.method] for p in parts]
-        )
-        columns["problem"] = np.concatenate(
-            [np.array([places[q.name] for q in p.problems], np.int64)[p.problem] for p in parts]
-        )
-        return cls(methods, tuple(problems.values()), traces=traces, **columns)
+def _joined(tables: Sequence[RunTable]) -> RunTable:
+    """Return the runs of several stores as one table."""
+    methods = tuple(dict.fromkeys(name for table in tables for name in table.methods))
+    problems: dict[str, ProblemRecord] = {}
+    for record in (record for table in tables for record in table.problems):
+        other = problems.setdefault(record.name, record)
+        if other[:4] != record[:4] or not np.array_equal(other[5], record[5], equal_nan=True):
+            raise InvalidParameter("problem", record.name, "the same in all stores")
+    columns = {
+        column.name: np.concatenate([getattr(table, column.name) for table in tables])
+        for column in fields(RunTable)[2:]
+    }
+    columns["method"] = _positions(methods, [(t.methods, t.method) for t in tables])
+    columns["problem"] = _positions(
+        tuple(problems), [([p.name for p in t.problems], t.problem) for t in tables]
+    )
+    return RunTable(methods, tuple(problems.values()), **columns)
 
 
-def _same(first: float, second: float) -> bool:
-    return first == second or (np.isnan(first) and np.isnan(second))
+def _positions(
+    names: Sequence[str], parts: Iterable[tuple[Sequence[str], NDArray[np.int32]]]
+) -> NDArray[np.int32]:
+    """Return positions in lists of names as positions in the list of all names."""
+    at = {name: i for i, name in enumerate(names)}
+    return np.concatenate([np.array([at[n] for n in of], np.int32)[where] for of, where in parts])
 
 
-def _arranged(
-    columns: _Columns, configurations: Mapping[str, Mapping[str, Any]], suite: str
+def arranged(
+    table: RunTable,
+    traces: Callable[[NDArray[np.int64]], list[Trace | None]],
+    configurations: Mapping[str, Mapping[str, Any]],
+    suite: str,
 ) -> Results:
-    rows = _unique(columns)
-    if not len(rows):
-        return Results({}, _failures(columns, rows), configurations, suite)
-    kinds = list(dict.fromkeys((p.function, p.dimension) for p in columns.problems))
-    kind = np.array([kinds.index((p.function, p.dimension)) for p in columns.problems], np.int64)
-    names = np.array([p.name for p in columns.problems], object)
-    method, problem = columns.method[rows], columns.problem[rows]
-    order = np.lexsort((problem, kind[problem], method))
-    rows = rows[order]
-    # Rows that are in order already are not copied.
-    in_order = len(rows) == len(columns.method) and bool((np.diff(rows) == 1).all())
-    every = columns if in_order else _taken(columns, rows)
-    hits, errors, relative = _with_references(every)
-    method, problem = every.method, every.problem
-    code = method * len(kinds) + kind[problem]
-    starts = np.flatnonzero(np.diff(code, prepend=-1))
+    """Arrange runs; `traces` returns the improvements of given rows, None where they are lost."""
+    rows, failed = _finished(table)
+    rows, relative = _with_relative_errors(table, rows, traces)
+    kinds: dict[tuple[str, int], int] = {}
+    each = [kinds.setdefault((p.function, p.dimension), len(kinds)) for p in table.problems]
+    kind = np.array(each, np.int64)
+    names = np.array([p.name for p in table.problems], object)
+    rows = rows[np.lexsort((table.problem[rows], kind[table.problem[rows]], table.method[rows]))]
+    code = table.method[rows].astype(np.int64) * len(kind) + kind[table.problem[rows]]
     runs = {}
-    for start, end in zip(starts, [*starts[1:], len(code)], strict=True):
-        part, record = slice(start, end), every.problems[int(problem[start])]
-        key = (every.methods[int(method[start])], record.function, record.dimension)
+    for of in np.split(rows, np.flatnonzero(np.diff(code)) + 1) if len(rows) else ():
+        record = table.problems[table.problem[of[0]]]
+        key = (table.methods[table.method[of[0]]], record.function, record.dimension)
         runs[key] = Runs(
-            *key, record.group, problems=names[problem[part]],
-            evaluations=every.evaluations[part], errors=errors[part], hits=hits[part],
-            budgets=every.budget[part],
+            *key, record.group, problems=names[table.problem[of]],
+            evaluations=table.evaluations[of], errors=table.error[of], hits=table.hits[of],
+            budgets=table.budget[of],
         )  # fmt: skip
-    return Results(runs, _failures(columns, rows), configurations, suite, relative)
+    return Results(runs, failed, configurations, suite, relative)
 
 
-def _unique(columns: _Columns) -> NDArray[np.int64]:
-    """Return the rows of finished runs, each run once."""
-    done = np.flatnonzero(~columns.failed)
-    keys = np.column_stack([getattr(columns, c)[done] for c in _IDENTITY])
-    _, first, where = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    if len(first) == len(done):
-        return done
-    budgets = columns.budget[done]
-    off = np.flatnonzero(budgets != budgets[first][where.ravel()])
+def _finished(table: RunTable) -> tuple[NDArray[np.int64], dict[str, int]]:
+    """Return the rows of finished runs, each run once, and how many of each method only failed."""
+    identity = (table.seed, table.repetition, table.problem, table.method)
+    order = np.lexsort((table.failed, *identity))
+    is_new = np.ones(len(order), bool)
+    is_new[1:] = np.any([np.diff(column[order]) != 0 for column in identity], axis=0)
+    first = order[is_new]
+    budgets = table.budget[first][np.cumsum(is_new) - 1]
+    off = np.flatnonzero((table.budget[order] != budgets) & ~table.failed[order])
     if len(off):
-        row = done[off[0]]
-        owner = (
-            f"{columns.methods[columns.method[row]]} on "
-            + columns.problems[columns.problem[row]].name
-        )
-        both = f"{budgets[first][where.ravel()][off[0]]:,} and {budgets[off[0]]:,}"
-        allowed = "one for the same run in all stores"
-        raise InvalidParameter("budget", both, allowed, owner=owner)
-    return done[np.sort(first)]
+        row = order[off[0]]
+        name = table.problems[table.problem[row]].name
+        raise InvalidParameter(
+            "budget", f"{budgets[off[0]]:,} and {table.budget[row]:,}",
+            "one for the same run in all stores",
+            owner=f"{table.methods[table.method[row]]} on {name}",
+        )  # fmt: skip
+    failed = Counter(table.methods[m] for m in table.method[first[table.failed[first]]])
+    return np.sort(first[~table.failed[first]]), dict(sorted(failed.items()))
 
 
-_IDENTITY = ("method", "problem", "repetition", "seed")
-
-
-def _taken(columns: _Columns, rows: NDArray[np.int64]) -> _Columns:
-    """Return these rows only."""
-    found = {int(row): i for i, row in enumerate(rows)} if columns.traces else {}
-    traces = {found[row]: t for row, t in columns.traces.items() if row in found}
-    names = (*_IDENTITY, "budget", "evaluations", "best", "error", "failed", "hits")
-    return replace(columns, traces=traces, **{n: getattr(columns, n)[rows] for n in names})
-
-
-def _failures(columns: _Columns, done: NDArray[np.int64]) -> dict[str, int]:
-    """Return how many runs of each method failed and were not done elsewhere."""
-
-    def keys(rows: NDArray[np.int64]) -> list[tuple[Any, ...]]:
-        return list(zip(*(getattr(columns, c)[rows].tolist() for c in _IDENTITY), strict=True))
-
-    failed = set(keys(np.flatnonzero(columns.failed)))
-    if not failed:
-        return {}
-    counts: dict[str, int] = {}
-    for key in failed - set(keys(done)):
-        name = columns.methods[key[0]]
-        counts[name] = counts.get(name, 0) + 1
-    return dict(sorted(counts.items()))
-
-
-def _with_references(
-    columns: _Columns,
-) -> tuple[NDArray[np.int64], NDArray[np.float64], tuple[str, ...]]:
-    """Return hits and errors, with those of problems whose optimum is not known filled in.
+def _with_relative_errors(
+    table: RunTable,
+    rows: NDArray[np.int64],
+    traces: Callable[[NDArray[np.int64]], list[Trace | None]],
+) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Fill in the hits and errors of problems whose optimum is not known.
 
     With f* the best value of any run on the problem, and f₁ the median of the runs' first values,
     the error of a value f is
@@ -422,30 +324,30 @@ def _with_references(
         100 (f - f*) / (f₁ - f*)
 
     so that 1e2 is where runs begin. It does not change if the objective is shifted or scaled.
+    Returns the rows without those whose trace is lost, and the names of the problems.
     """
-    hits, errors = columns.hits, columns.error
-    if not columns.traces:
-        return hits, errors, ()
-    hits, errors = hits.copy(), errors.copy()
+    lost: list[int] = []
     relative = []
-    for place, record in enumerate(columns.problems):
-        rows = np.flatnonzero(columns.problem == place)
-        rows = rows[[int(row) in columns.traces for row in rows]] if len(rows) else rows
-        if not len(rows):
+    for place in np.flatnonzero(np.isnan([p.optimum for p in table.problems])):
+        of = rows[table.problem[rows] == place]
+        found = {int(row): t for row, t in zip(of, traces(of), strict=True) if t is not None}
+        lost += [int(row) for row in of if int(row) not in found]
+        if not found:
             continue
-        relative.append(record.name)
-        finite = columns.best[rows][np.isfinite(columns.best[rows])]
-        reference = float(finite.min()) if len(finite) else 0.0
-        firsts = [float(columns.traces[int(r)].values[0]) for r in rows
-                  if len(columns.traces[int(r)].values)]  # fmt: skip
+        relative.append(table.problems[place].name)
+        of = np.array(list(found))
+        best = table.best[of]
+        reference = float(np.min(best, where=np.isfinite(best), initial=np.inf))
+        reference = reference if np.isfinite(reference) else 0.0
+        firsts = [trace.values[0] for trace in found.values() if len(trace.values)]
         distance = float(np.median(firsts)) - reference if firsts else 0.0
         unit = distance / 100 if distance > 0 else 1.0
-        errors[rows] = (columns.best[rows] - reference) / unit
+        table.error[of] = (best - reference) / unit
         levels = reference + TARGETS * unit
-        for row in rows:
-            at, values = columns.traces[int(row)]
+        for row, (at, values) in found.items():
             index = np.searchsorted(-values, -levels, side="left")
             reached = index < len(values)
-            hits[row] = -1
-            hits[row, reached] = at[index[reached]]
-    return hits, errors, tuple(sorted(relative, key=natural_key))
+            table.hits[row] = -1
+            table.hits[row, reached] = at[index[reached]]
+    names = tuple(sorted(relative, key=natural_key))
+    return (rows[~np.isin(rows, lost)] if lost else rows), names

@@ -8,7 +8,8 @@ based on mean-ranks?", Journal of Machine Learning Research 17.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from functools import cached_property
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,10 @@ ALPHA = 0.05
 
 #: With fewer problems Wilcoxon's test cannot find a significant difference: 2 / 2^5 > 0.05.
 MIN_PROBLEMS = 6
+
+# Samples up to these sizes are tested exactly: by Wilcoxon's test with ties and without, and by the
+# rank-sum test.
+_EXACT_WITH_TIES, _EXACT, _EXACT_RANK_SUM = 13, 50, 8
 
 #: Function, dimension and name of a problem.
 ProblemKey = tuple[str, int, str]
@@ -139,16 +144,14 @@ class Pair:
 class Pairs(tuple[Pair, ...]):
     """The tests of all pairs of methods."""
 
-    __slots__ = ()
+    @cached_property
+    def _by_names(self) -> dict[tuple[str, str], Pair]:
+        return {(p.first, p.second): p for p in self}
 
     def pair(self, first: str, second: str) -> Pair:
         """Return the test of two methods, `first` first."""
-        for p in self:
-            if (p.first, p.second) == (first, second):
-                return p
-            if (p.second, p.first) == (first, second):
-                return p.swapped()
-        raise LookupError(f"{first} and {second} were not compared")
+        found = self._by_names.get((first, second))
+        return found or self._by_names[second, first].swapped()
 
     def compared_with(
         self, method: str, others: Sequence[str]
@@ -173,29 +176,67 @@ def pairwise(scores: Scores) -> Pairs:
     ----------
     Wilcoxon, F. (1945), "Individual comparisons by ranking methods", Biometrics Bulletin 1.
     """
-    raw = []
-    for a, b in combinations(range(len(scores.methods)), 2):
-        difference = scores.values[:, a] - scores.values[:, b]
-        p, lean = wilcoxon(difference)
-        raw.append((a, b, difference, p, lean))
-    corrected = holm([p for *_, p, _ in raw])
+    methods = scores.methods
+    if len(methods) < 2:
+        return Pairs()
+    first, second = np.triu_indices(len(methods), 1)
+    differences = (scores.values[:, first] - scores.values[:, second]).T
+    p, signed_ranks = wilcoxon(differences)
+    medians = np.median(differences, axis=1)
+    counts = [part.sum(axis=1) for part in (differences < 0, differences == 0, differences > 0)]
+    columns = (*counts, medians, p, holm(p), signed_ranks)
     return Pairs(
-        Pair(
-            scores.methods[a], scores.methods[b], int((d < 0).sum()), int((d == 0).sum()),
-            int((d > 0).sum()), float(np.median(d)) if d.size else 0.0, p, float(adjusted), lean,
-        )
-        for (a, b, d, p, lean), adjusted in zip(raw, corrected, strict=True)
-    )  # fmt: skip
+        Pair(methods[a], methods[b], *values)
+        for a, b, *values in zip(first, second, *(c.tolist() for c in columns), strict=True)
+    )
 
 
-def wilcoxon(difference: NDArray[np.float64]) -> tuple[float, float]:
-    """Return Wilcoxon's p and the sum of signed ranks (negative: mostly below zero)."""
-    if not difference.any():
-        return 1.0, 0.0
-    stats = _stats()
-    p = float(stats.wilcoxon(difference, zero_method="zsplit").pvalue)
-    ranks = stats.rankdata(np.abs(difference))
-    return p, float(np.sign(difference) @ ranks)
+def wilcoxon(differences: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Test by Wilcoxon's signed-rank test whether differences, one sample a row, lean to a side.
+
+    The test is two-sided and exact for at most 13 differences, or 50 without ties and zeros;
+    otherwise the normal approximation. The ranks of zeros are split between the sides.
+
+    Returns
+    -------
+    p, signed_ranks : ndarray
+        The sum of signed ranks is negative if most differences are below zero.
+    """
+    d = np.atleast_2d(np.asarray(differences, dtype=np.float64))
+    n = d.shape[1]
+    ranks, ties = _ranks(np.abs(d))
+    signed = np.sum(np.sign(d) * ranks, axis=1)
+    # The variance is 0 where all differences are.
+    deviation = np.sqrt(np.maximum((n * (n + 1) * (2 * n + 1) - ties / 2) / 6, 1e-9))
+    p: NDArray[np.float64] = 2 * _special().ndtr(-np.abs(signed) / deviation)
+    is_exact = (n <= _EXACT_WITH_TIES) | ((ties == 0) & (d != 0).all(axis=1) & (n <= _EXACT))
+    for row in np.flatnonzero(is_exact):
+        unequal = d[row] != 0
+        # Twice the ranks are integers; ways[s] counts the choices of signs with the sum s.
+        doubled = np.rint(2 * ranks[row, unequal]).astype(np.int64)
+        ways = np.zeros(doubled.sum() + 1)
+        ways[0] = 1
+        for rank in doubled:
+            ways[rank:] += ways[:-rank]
+        at = doubled[d[row, unequal] > 0].sum()
+        tail = min(ways[: at + 1].sum(), ways[at:].sum())
+        p[row] = min(1.0, 2 * tail / ways.sum())
+    p[~d.any(axis=1)] = 1.0
+    return p, signed
+
+
+def _ranks(values: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return ranks in each row, equal values sharing their mean, and Σ t³ - t over ties of t."""
+    n = values.shape[-1]
+    order = np.argsort(values, axis=-1)
+    ordered = np.take_along_axis(values, order, -1)
+    is_first, is_last = np.ones((2, *values.shape), bool)
+    is_first[..., 1:] = is_last[..., :-1] = ordered[..., 1:] != ordered[..., :-1]
+    start = np.maximum.accumulate(np.where(is_first, np.arange(n), 0), axis=-1)
+    end = np.minimum.accumulate(np.where(is_last, np.arange(n), n)[..., ::-1], axis=-1)[..., ::-1]
+    ranks = np.empty(values.shape)
+    np.put_along_axis(ranks, order, (start + end) / 2 + 1, -1)
+    return ranks, np.sum((end - start + 1) ** 2 - 1, axis=-1)
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
@@ -252,13 +293,14 @@ def friedman(scores: Scores) -> Ranking:
     n, k = scores.values.shape
     if not n or not k:
         return Ranking(scores.methods, np.full(k, np.nan), n, np.nan, np.nan)
-    stats = _stats()
-    ranks = stats.rankdata(scores.values, axis=1)
+    ranks, ties = _ranks(scores.values)
     statistic, p = np.nan, np.nan
     if k > 2 and n > 1:
+        spread = 12 / (k * n * (k + 1)) * np.sum(ranks.sum(axis=0) ** 2) - 3 * n * (k + 1)
         # If all methods are equal everywhere there is nothing to divide by.
-        equal = bool((ranks == ranks[:, :1]).all())
-        statistic, p = (0.0, 1.0) if equal else stats.friedmanchisquare(*scores.values.T)
+        correction = 1 - ties.sum() / (k * (k * k - 1) * n)
+        statistic = spread / correction if correction > 1e-12 else 0.0
+        p = _special().chdtrc(k - 1, statistic)
     return Ranking(scores.methods, ranks.mean(axis=0), n, float(statistic), float(p))
 
 
@@ -275,7 +317,9 @@ def indistinct_groups(ranking: Ranking, pairs: Pairs) -> list[tuple[str, ...]]:
     def extend(clique: set[str], candidates: set[str], excluded: set[str]) -> None:
         if not candidates and not excluded and len(clique) > 1:
             found.append(tuple(m for m in order if m in clique))
-        for method in [m for m in order if m in candidates]:
+        # Whatever is level with the pivot is found through the pivot.
+        pivot = max(candidates | excluded, key=lambda m: len(level[m] & candidates), default="")
+        for method in [m for m in order if m in candidates - level.get(pivot, set())]:
             extend(clique | {method}, candidates & level[method], excluded & level[method])
             candidates = candidates - {method}
             excluded = excluded | {method}
@@ -296,17 +340,48 @@ def better_than_all(runs: Sequence[Runs], leader: str, target: float, tests: int
     int
         0 if not significant, k if p < 10^-k, 1 if p < 0.05.
     """
-    ranks = _ranks(runs, target)
-    first = ranks.pop(leader)
-    worst = 0.0 if ranks else 1.0
-    for other in ranks.values():
+    order = _run_order(runs, target)
+    first = order.pop(leader)
+    worst = 0.0 if order else 1.0
+    for other in order.values():
         if np.array_equal(first, other):
             return 0
-        found = _stats().mannwhitneyu(first, other, alternative="two-sided")
-        worst = max(worst, float(found.pvalue))
+        worst = max(worst, rank_sum(first, other))
         if worst * tests >= ALPHA:
             return 0
     return stars(worst * tests)
+
+
+def rank_sum(first: NDArray[Any], second: NDArray[Any]) -> float:
+    """Return the p-value of the two-sided rank-sum test.
+
+    Exact if one sample has at most 8 values and there are no ties, otherwise the normal
+    approximation with a continuity correction.
+
+    References
+    ----------
+    Mann, H. B. & Whitney, D. R. (1947), "On a test of whether one of two random variables is
+    stochastically larger than the other", Annals of Mathematical Statistics 18.
+    """
+    n, m = sorted((len(first), len(second)))
+    ranks, ties = _ranks(np.concatenate([first, second]))
+    u = ranks[: len(first)].sum() - len(first) * (len(first) + 1) / 2
+    least = min(u, n * m - u)
+    if n <= _EXACT_RANK_SUM and not ties:
+        # ways[u] counts the orders with the statistic u: Π (1 - q^(m + i)) / (1 - q^i).
+        ways = np.zeros(int(least) + 1)
+        ways[0] = 1
+        for i in range(1, n + 1):
+            ways[m + i :] -= ways[: -m - i]
+            for start in range(i):
+                ways[start::i] = np.cumsum(ways[start::i])
+        return min(1.0, 2 * float(ways.sum()) / comb(n + m, n))
+    total = n + m
+    variance = n * m / 12 * (total + 1 - ties / (total * (total - 1)))
+    if variance <= 0:
+        return 1.0
+    z = (n * m / 2 - least - 0.5) / np.sqrt(variance)
+    return min(1.0, 2 * float(_special().ndtr(-z)))
 
 
 def better_than_reference(runs: Runs, target: float, reference: float, tests: int) -> int:
@@ -325,8 +400,8 @@ def better_than_reference(runs: Runs, target: float, reference: float, tests: in
     if not np.isfinite(reference):
         return 0
     difference = np.log(np.where(np.isnan(times), 1e300, times) / reference)
-    p, lean = wilcoxon(difference)
-    return stars(p * tests) if lean < 0 else 0
+    (p,), (signed_ranks,) = wilcoxon(difference)
+    return stars(p * tests) if signed_ranks < 0 else 0
 
 
 def stars(p: float) -> int:
@@ -334,7 +409,7 @@ def stars(p: float) -> int:
     return 0 if not p < ALPHA else max(1, int(np.floor(-np.log10(max(p, 1e-99)))))
 
 
-def _ranks(runs: Sequence[Runs], target: float) -> dict[str, NDArray[np.int64]]:
+def _run_order(runs: Sequence[Runs], target: float) -> dict[str, NDArray[np.int64]]:
     """Return each method's runs in an order: evaluations to the target, then errors of the rest."""
     hits = np.concatenate([r.hits[:, target_index(target)] for r in runs])
     errors = np.concatenate([np.nan_to_num(r.errors, nan=np.inf) for r in runs])
@@ -344,5 +419,5 @@ def _ranks(runs: Sequence[Runs], target: float) -> dict[str, NDArray[np.int64]]:
     return {r.method: part for r, part in zip(runs, np.split(order, ends), strict=True)}
 
 
-def _stats() -> Any:
-    return optional("scipy.stats", "a statistical test", "SciPy", "experiments")
+def _special() -> Any:
+    return optional("scipy.special", "a statistical test", "SciPy", "experiments")

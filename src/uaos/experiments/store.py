@@ -127,7 +127,7 @@ class RunTable:
     error: NDArray[np.float64]
     seconds: NDArray[np.float64]
     failed: NDArray[np.bool_]
-    hits: NDArray[np.int64]
+    hits: NDArray[np.int32] | NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.id)
@@ -297,11 +297,13 @@ class Store(OpenStore):
         with contextlib.closing(self._connection.cursor()) as cursor:
             cursor.execute("BEGIN") if not self._connection.in_transaction else None
             try:
-                rows = run("SELECT COUNT(*) FROM runs").fetchone()[0]
+                rows, most = run("SELECT COUNT(*), MAX(evaluations) FROM runs").fetchone()
                 integers = np.zeros((len(_INTEGERS), rows), np.int64)
                 reals = np.zeros((len(_REALS), rows))
                 failed = np.zeros(rows, bool)
-                hits = np.zeros((rows, len(TARGETS)), np.int64)
+                # Most of the memory: half of it suffices for runs of fewer than 2^31 evaluations.
+                kind = np.int32 if (most or 0) < 2**31 else np.int64
+                hits = np.zeros((rows, len(TARGETS)), kind)
                 end = 0
                 # The order is that of an index: nothing has to be sorted.
                 cursor.execute(
