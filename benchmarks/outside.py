@@ -343,7 +343,7 @@ def _ranks(names: list[str], errors: Array, title: str, of: str) -> Table:
     p_values = {}
     if of in names:
         own = names.index(of)
-        raw = [wilcoxon(scores[:, own] - scores[:, j])[0] for j in rivals]
+        raw, _ = wilcoxon((scores[:, [own]] - scores[:, rivals]).T)
         p_values = dict(zip(rivals, holm(raw), strict=True))
     for j in np.argsort(ranks.mean(axis=0), kind="stable"):
         best, solved = errors[:, j] == errors.min(axis=1), errors[:, j] == 0

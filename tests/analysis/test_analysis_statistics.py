@@ -1,6 +1,7 @@
 """Tests of significance, against textbook values and by hand."""
 
 from collections.abc import Callable
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -16,7 +17,9 @@ from uaos.analysis.statistics import (
     better_than_all,
     better_than_reference,
     indistinct_groups,
+    rank_sum,
     score_runs,
+    wilcoxon,
 )
 from uaos.experiments.plan import UNIFORM
 from uaos.experiments.store import Outcome
@@ -91,6 +94,28 @@ def test_wilcoxon_by_hand() -> None:
     assert (pair.wins, pair.ties, pair.losses) == (6, 0, 0)
     assert pair.difference == pytest.approx(-0.35)
     assert pair.better == "A"
+
+
+@pytest.mark.parametrize("size", [1, 6, 13, 14, 50, 51, 120])
+def test_tests_agree_with_scipy(size: int) -> None:
+    """Exact for small samples, approximate for large ones, with ties and zeros or without."""
+    rng = np.random.default_rng(size)
+    rounded = rng.integers(-4, 6, (4, size)).astype(float)
+    for sample in (*rounded, *rng.normal(0.3, 1, (4, size))):
+        if sample.any():
+            expected = stats.wilcoxon(sample, zero_method="zsplit").pvalue
+            assert wilcoxon(sample)[0] == pytest.approx([expected], rel=1e-12)
+        other = sample[::-1][:9] + 0.5
+        expected = stats.mannwhitneyu(sample, other).pvalue
+        assert rank_sum(sample, other) == pytest.approx(expected, rel=1e-12)
+
+
+def test_many_methods_without_differences_are_one_set() -> None:
+    """Sets are found without trying all 2^30 of them."""
+    names = [f"m{i}" for i in range(30)]
+    ranking = Ranking(tuple(names), np.arange(30.0), 9, np.nan, np.nan)
+    pairs = Pairs(Pair(a, b, 1, 0, 0, 0.0, 1.0, 1.0, 0.0) for a, b in combinations(names, 2))
+    assert indistinct_groups(ranking, pairs) == [tuple(names)]
 
 
 def test_equal_methods_do_not_differ() -> None:
