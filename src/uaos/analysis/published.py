@@ -15,6 +15,7 @@ from uaos.analysis.results import Results
 from uaos.analysis.section import Section, sections
 from uaos.analysis.table import BLOCK, METHOD, NUMBER, TEXT, Cell, Row, Table
 from uaos.analysis.tables import coco_number, target_name
+from uaos.analysis.text import number
 from uaos.errors import Missing, UnknownName
 from uaos.problems import Published, reference, suite
 
@@ -36,7 +37,8 @@ _NOTES = {
     "U-AOS-FW": "The printed configuration of U-AOS-FW does not reproduce its published table on "
     "the ill-conditioned functions f10 to f14; the authors' own program does not solve f10 either."
 }
-_TITLES = {"paper": "The framework's paper", "archive": "COCO's archive"}
+# Budgets of the archive's profile, in evaluations / D.
+_BUDGETS = (10, 100, 1000, 10_000, 100_000, 1_000_000)
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,8 @@ class PaperCell:
     @property
     def factor(self) -> float:
         """Ours divided by the published one; 1 if both are infinite."""
-        if np.isinf(self.ours) and np.isinf(self.published):
-            return 1.0
-        return self.ours / self.published
+        both = np.isinf(self.ours) and np.isinf(self.published)
+        return 1.0 if both else self.ours / self.published
 
     @property
     def is_off(self) -> bool:
@@ -85,9 +86,10 @@ class PaperComparison:
         """How many of those of ours lie within the factor."""
         return sum(np.isfinite(c.published) and not c.is_off for c in self.cells)
 
-    def total(self, column: int) -> int:
-        """Return a column of `solved`, summed over the functions."""
-        return sum(row[column] for row in self.solved.values())
+    @property
+    def totals(self) -> tuple[int, ...]:
+        """The columns of `solved`, summed over the functions."""
+        return tuple(map(sum, zip(*self.solved.values(), strict=True)))
 
 
 def against_paper(results: Results, *, seed: int = 1) -> list[PaperComparison]:
@@ -96,38 +98,29 @@ def against_paper(results: Results, *, seed: int = 1) -> list[PaperComparison]:
     Our runs are read as if they had stopped at the published budget, so that a longer one of ours
     does not look better for its length.
     """
-    if reference(results.suite) is None:
-        return []
-    return [c for method in PAPER if (c := _compared(results, method, seed)).cells]
-
-
-def _compared(results: Results, method: str, seed: int) -> PaperComparison:
-    theirs, budget = PAPER[method]
     known = reference(results.suite)
-    assert known is not None
-    table = {(c.function, c.target): c for c in known.published("paper") if c.algorithm == theirs}
-    cells: list[PaperCell] = []
-    solved: dict[str, tuple[int, int, int, int]] = {}
-    longest = 0
-    for all_runs in results.of(method):
-        if all_runs.dimension != DIMENSION:
-            continue
-        runs = all_runs.on(_test_problems()).cut(budget)
-        if not len(runs):
-            continue
-        longest = max(longest, int(all_runs.budgets.max()))
-        times = known.running_times(runs.function, DIMENSION)
-        for cell in running_times(runs, reference=times, seed=seed):
-            published = table[runs.function, cell.target]
-            cells.append(PaperCell(runs.function, cell.target, cell.ratio, published.ratio))
-            solved[runs.function] = (
-                runs.solved, len(runs), published.successes, published.trials
-            )  # fmt: skip
-    return PaperComparison(method, tuple(cells), solved, budget, longest)
-
-
-def _test_problems() -> tuple[str, ...]:
-    return suite("bbob", dimension=DIMENSION, instances="test").names
+    if known is None:
+        return []
+    table = {(c.algorithm, c.function, c.target): c for c in known.published("paper")}
+    test_problems = suite("bbob", dimension=DIMENSION, instances="test").names
+    found = []
+    for method, (theirs, budget) in PAPER.items():
+        cells: list[PaperCell] = []
+        solved: dict[str, tuple[int, int, int, int]] = {}
+        longest = 0
+        for all_runs in results.of(method):
+            runs = all_runs.on(test_problems).cut(budget)
+            if not len(runs):
+                continue
+            longest = max(longest, int(all_runs.budgets.max()))
+            times = known.running_times(runs.function, DIMENSION)
+            for cell in running_times(runs, reference=times, seed=seed):
+                other = table[theirs, runs.function, cell.target]
+                cells.append(PaperCell(runs.function, cell.target, cell.ratio, other.ratio))
+                solved[runs.function] = runs.solved, len(runs), other.successes, other.trials
+        if cells:
+            found.append(PaperComparison(method, tuple(cells), solved, budget, longest))
+    return found
 
 
 def paper_tables(results: Results, *, seed: int = 1) -> list[Table]:
@@ -143,27 +136,26 @@ def paper_tables(results: Results, *, seed: int = 1) -> list[Table]:
 
 def paper_summary(comparisons: Sequence[PaperComparison]) -> Table:
     """How close each method is to its published table."""
-    rows, records = [], []
-    for c in comparisons:
-        share = c.within / c.finite if c.finite else np.nan
-        rows.append([
-            Cell(c.method, c.method), PAPER[c.method][0],
-            Cell(f"{c.total(0)}/{c.total(1)}", float(c.total(0))),
-            Cell(f"{c.total(2)}/{c.total(3)}", float(c.total(2))),
-            Cell(f"{c.within} of {c.finite}", float(c.within)),
-            Cell("–" if np.isnan(share) else f"{share:.0%}", share),
-            Cell(f"{c.budget:,}", float(c.budget)),
-        ])  # fmt: skip
-        records.append({
-            "method": c.method, "published_as": PAPER[c.method][0], "finite_cells": c.finite,
-            "within": c.within, "share": share, "solved": c.total(0), "runs": c.total(1),
-            "published_solved": c.total(2), "published_runs": c.total(3), "budget": c.budget,
-        })  # fmt: skip
-    columns = {"method": METHOD, "published as": TEXT, "solved": NUMBER, "published": NUMBER,
-               f"within a factor of {FACTOR:g}": NUMBER, "share": NUMBER,
-               "budget": NUMBER}  # fmt: skip
-    return Table.of(
-        "paper", f"Against the published table, {DIMENSION}-D, its test instances", columns, rows,
+    records = [
+        {"method": c.method, "published_as": PAPER[c.method][0], "finite_cells": c.finite,
+         "within": c.within, "share": c.within / c.finite if c.finite else np.nan,
+         **dict(zip(("solved", "runs", "published_solved", "published_runs"), c.totals,
+                    strict=True)),
+         "budget": c.budget}
+        for c in comparisons
+    ]  # fmt: skip
+    columns = {
+        "method": (METHOD, "method"), "published as": (TEXT, "published_as"),
+        "solved": (NUMBER, lambda r: Cell(f"{r['solved']}/{r['runs']}", r["solved"])),
+        "published": (NUMBER, lambda r: Cell(f"{r['published_solved']}/{r['published_runs']}",
+                                             r["published_solved"])),
+        f"within a factor of {FACTOR:g}": (
+            NUMBER, lambda r: Cell(f"{r['within']} of {r['finite_cells']}", r["within"])),
+        "share": (NUMBER, "share", lambda share: number(share, ".0%")),
+        "budget": (NUMBER, "budget", "{:,}".format),
+    }  # fmt: skip
+    return Table.from_records(
+        "paper", f"Against the published table, {DIMENSION}-D, its test instances", columns,
         records,
         note="Solved: error at most 1e-8. The share is of the finite published cells. Our runs "
         "count as if stopped at the published budget.",
@@ -172,19 +164,15 @@ def paper_summary(comparisons: Sequence[PaperComparison]) -> Table:
 
 def paper_table(compared: PaperComparison) -> Table:
     """One method, function by function: ours, then the published number."""
-    by_function: dict[str, list[PaperCell]] = {}
-    for cell in compared.cells:
-        by_function.setdefault(cell.function, []).append(cell)
-    rows = []
-    for function, cells in by_function.items():
-        ours, trials, theirs, of = compared.solved[function]
-        rows.append([
-            function,
-            *(Cell(f"{coco_number(c.ours)} · {coco_number(c.published)}", c.factor,
-                   warning=c.is_off) for c in cells),
-            Cell(f"{ours}/{trials} · {theirs}/{of}", float(ours)),
-        ])  # fmt: skip
     name = PAPER[compared.method][0]
+    rows = []
+    for function, (ours, trials, theirs, of) in compared.solved.items():
+        cells = [
+            Cell(f"{coco_number(c.ours)} · {coco_number(c.published)}", c.factor, warning=c.is_off)
+            for c in compared.cells
+            if c.function == function
+        ]
+        rows.append([function, *cells, Cell(f"{ours}/{trials} · {theirs}/{of}", float(ours))])
     records = [
         {"method": compared.method, "published_as": name, "dimension": DIMENSION,
          "function": c.function, "target": c.target, "ratio": c.ours,
@@ -195,8 +183,9 @@ def paper_table(compared: PaperComparison) -> Table:
     if compared.longest < compared.budget:
         notes.append(f"Our runs had {compared.longest:,} evaluations, the published ones "
                      f"{compared.budget:,}.")  # fmt: skip
-    if compared.total(1) != compared.total(3):
-        notes.append(f"We have {compared.total(1)} runs, the published table {compared.total(3)}.")
+    _, runs, _, published_runs = compared.totals
+    if runs != published_runs:
+        notes.append(f"We have {runs} runs, the published table {published_runs}.")
     notes += [_NOTES[compared.method]] if compared.method in _NOTES else []
     columns = {"function": TEXT, **{target_name(t): NUMBER for t in TABLE_TARGETS},
                "solved": NUMBER}  # fmt: skip
@@ -205,9 +194,6 @@ def paper_table(compared: PaperComparison) -> Table:
         f"{compared.method}: our aRT ratio · the published one ({name}), {DIMENSION}-D",
         columns, rows, records, " ".join(notes),
     )  # fmt: skip
-
-
-# COCO's archive
 
 
 def archive_names() -> tuple[str, ...]:
@@ -237,40 +223,39 @@ def archive_tables(results: Results, names: Iterable[str], *, seed: int = 1) -> 
         if name not in archive_names():
             raise UnknownName("algorithm of the archive", name, archive_names())
     table = {(c.algorithm, c.function, c.dimension, c.target): c
-             for c in known.published("archive") if c.algorithm in wanted}  # fmt: skip
+             for c in known.published("archive")}  # fmt: skip
     tables = []
     for part in sections(results, seed=seed):
         if part.dimension is not None:
-            tables += [_archive_profile(part, wanted, table), _archive_art(part, wanted, table)]
+            arts = {f: _arts(part, part.dimension, wanted, table, f) for f in part.functions}
+            tables += [_archive_profile(part, part.dimension, arts), _archive_art(part, arts)]
     return tables
 
 
-_Table = dict[tuple[str, str, int, float], Published]
+#: The aRT to the seven targets, by function and algorithm.
+_Arts = dict[str, dict[str, list[float]]]
 
 
-def _arts(section: Section, names: Sequence[str], table: _Table, function: str
-          ) -> dict[str, list[float]]:  # fmt: skip
-    """The aRT to the seven targets of our methods and of the archive's; NaN if not there."""
-    D = section.dimension
-    assert D is not None
+def _arts(
+    section: Section, dimension: int, names: Sequence[str],
+    table: dict[tuple[str, str, int, float], Published], function: str,
+) -> dict[str, list[float]]:  # fmt: skip
+    """Return the aRT of our methods and of the archive's; NaN where it is not there."""
     found = {m: [c.art for c in section.running_times[m, function]]
              for m in section.methods if (m, function) in section.runs}  # fmt: skip
     for name in names:
-        cells = [table.get((name, function, D, t)) for t in TABLE_TARGETS]
+        cells = [table.get((name, function, dimension, t)) for t in TABLE_TARGETS]
         found[f"{name} (archive)"] = [np.nan if c is None else c.art for c in cells]
     return found
 
 
-def _archive_art(section: Section, names: Sequence[str], table: _Table) -> Table:
+def _archive_art(section: Section, of: _Arts) -> Table:
     rows, records = [], []
-    for function in section.functions:
-        every = _arts(section, names, table, function)
+    for function, every in of.items():
         least = np.nanmin(np.array(list(every.values())), axis=0)
         for name, arts in every.items():
-            cells = [
-                Cell(coco_number(a), a, bold=bool(np.isfinite(a) and a == least[i]))
-                for i, a in enumerate(arts)
-            ]
+            cells = [Cell(coco_number(a), a, bold=bool(np.isfinite(a) and a == low))
+                     for a, low in zip(arts, least, strict=True)]  # fmt: skip
             kind = "" if name in section.methods else "reference"
             rows.append(Row((Cell(function), Cell(name, name), *cells), kind))
             records += [
@@ -287,32 +272,22 @@ def _archive_art(section: Section, names: Sequence[str], table: _Table) -> Table
     )  # fmt: skip
 
 
-def _archive_profile(section: Section, names: Sequence[str], table: _Table) -> Table:
+def _archive_profile(section: Section, dimension: int, of: _Arts) -> Table:
     """The share of (function, target) pairs whose aRT is within a budget."""
-    D = section.dimension
-    assert D is not None
-    budgets = (10, 100, 1000, 10_000, 100_000, 1_000_000)
-    times: dict[str, list[float]] = {}
-    for function in section.shared:
-        for name, arts in _arts(section, names, table, function).items():
-            times.setdefault(name, []).extend(arts)
     rows, records = [], []
-    for name, arts in times.items():
-        values = np.array(arts) / D
-        if np.isnan(values).all():
-            shares = [np.nan] * (len(budgets) + 1)
-        else:
-            shares = [float((values <= b).mean()) for b in budgets]
-            shares.append(float(np.isfinite(values).mean()))
+    for name in dict.fromkeys(name for f in section.shared for name in of[f]):
+        values = np.array([of[f][name] for f in section.shared]) / dimension
         missing = int(np.isnan(values).sum())
-        cells = [Cell("–" if np.isnan(s) else f"{s:.1%}", s) for s in shares]
+        shares = [float((values <= b).mean()) for b in (*_BUDGETS, np.finfo(float).max)]
+        shares = [np.nan] * len(shares) if missing == values.size else shares
+        cells = [Cell(number(share, ".1%"), share) for share in shares]
         rows.append(Row((Cell(name, name), *cells, Cell(str(missing or ""), float(missing))),
                         "" if name in section.methods else "reference"))  # fmt: skip
         records.append(
-            {"algorithm": name, "dimension": D, "missing": missing, "ever": shares[-1]}
-            | {f"within_{b}D": s for b, s in zip(budgets, shares, strict=False)}
+            {"algorithm": name, "dimension": dimension, "missing": missing, "ever": shares[-1]}
+            | {f"within_{b}D": s for b, s in zip(_BUDGETS, shares, strict=False)}
         )
-    columns = {"algorithm": METHOD, **{f"{b:,}·D": NUMBER for b in budgets}, "ever": NUMBER,
+    columns = {"algorithm": METHOD, **{f"{b:,}·D": NUMBER for b in _BUDGETS}, "ever": NUMBER,
                "missing": NUMBER}  # fmt: skip
     return Table.of(
         "archive-profile", f"(Function, target) pairs with aRT within a budget, {section.title}",

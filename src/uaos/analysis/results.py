@@ -118,6 +118,8 @@ class Results:
     relative
         Problems whose optimum is not known: their errors are relative to the best value of any
         of the runs.
+    seconds
+        Processor time of the runs.
     """
 
     runs: Mapping[Key, Runs]
@@ -125,6 +127,7 @@ class Results:
     configurations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     suite: str = "bbob"
     relative: tuple[str, ...] = ()
+    seconds: float = 0.0
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -287,7 +290,8 @@ def arranged(
             evaluations=table.evaluations[of], errors=table.error[of], hits=table.hits[of],
             budgets=table.budget[of],
         )  # fmt: skip
-    return Results(runs, failed, configurations, suite, relative)
+    seconds = float(table.seconds[rows].sum())
+    return Results(runs, failed, configurations, suite, relative, seconds)
 
 
 def _finished(table: RunTable) -> tuple[NDArray[np.int64], dict[str, int]]:

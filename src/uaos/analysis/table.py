@@ -130,6 +130,24 @@ class Table:
             ]
         return cls(name, title, tuple(columns.items()), made, tuple(records), note)
 
+    @classmethod
+    def from_records(
+        cls,
+        name: str,
+        title: str,
+        columns: Mapping[str, tuple[Any, ...]],
+        records: Iterable[Mapping[str, Any]],
+        note: str = "",
+    ) -> "Table":
+        """Make a table with a row for each record.
+
+        `columns` has, by title, the kind of the column, then the key of what it shows and how that
+        is formatted, or a function that makes a cell of the record.
+        """
+        made = tuple(records)
+        rows = [[_shown(record, *column) for column in columns.values()] for record in made]
+        return cls.of(name, title, {t: c[0] for t, c in columns.items()}, rows, made, note)
+
     @property
     def titles(self) -> tuple[str, ...]:
         """The titles of the columns."""
@@ -282,6 +300,13 @@ def _row(given: Sequence[object] | Row) -> Row:
     if isinstance(given, Row):
         return given
     return Row(tuple(c if isinstance(c, Cell) else Cell(str(c)) for c in given))
+
+
+def _shown(record: Mapping[str, Any], kind: str, of: Any, form: Callable[..., str] = str) -> Cell:
+    if callable(of):
+        cell: Cell = of(record)
+        return cell
+    return Cell(form(record[of]), None if kind == TEXT else record[of])
 
 
 def _value(cell: Cell) -> float | str:

@@ -11,7 +11,7 @@ from uaos.analysis.section import Section, relative_note
 from uaos.analysis.statistics import ALPHA, Pair, better_than_all, better_than_reference
 from uaos.analysis.table import BLOCK, METHOD, NUMBER, TEXT, Cell, Row, Table
 from uaos.analysis.text import number, p_value
-from uaos.analysis.verdict import SAME, outcome, verdict
+from uaos.analysis.verdict import outcome, verdict
 
 
 def section_tables(section: Section) -> list[Table]:
@@ -21,8 +21,11 @@ def section_tables(section: Section) -> list[Table]:
         if len(section.groups) > 1:
             tables.append(group_table(section))
         tables += [pair_table(section), rank_table(section)]
-    tests = verdict(section).tests
-    return [*tables, adapting_table(section)] if tests else tables
+    found = verdict(section)
+    if found.tests:
+        title = f"Against uniform choice, {section.title}"
+        tables.append(against_table(section, "adapting", title, found.tests, found.note))
+    return tables
 
 
 def overview_table(section: Section) -> Table:
@@ -74,17 +77,12 @@ def _relative(section: Section) -> str:
 
 def art_table(section: Section) -> Table:
     """The average running time to each target, for each function and method."""
-    reference = section.reference
-    rows: list[Row] = []
-    for function in section.functions:
-        rows += _function_rows(section, function)
+    rows = [row for function in section.functions for row in _function_rows(section, function)]
     columns = {"function": BLOCK, "method": METHOD}
     columns |= {target_name(t): NUMBER for t in TABLE_TARGETS} | {"solved": NUMBER}
-    what = "Average running time (aRT) to each target"
-    if reference is not None:
-        title = f"{what}, divided by that of {reference.name}, {section.title}"
-    else:
-        title = f"{what}, in evaluations, {section.title}"
+    known = section.reference
+    unit = "in evaluations" if known is None else f"divided by that of {known.name}"
+    title = f"Average running time (aRT) to each target, {unit}, {section.title}"
     records = [_record(cell, section) for of in section.running_times.values() for cell in of]
     return Table.of("art", title, columns, rows, records, note=_art_note(section))
 
@@ -175,26 +173,26 @@ def _record(cell: AverageRunningTime, section: Section) -> dict[str, Any]:
 
 def group_table(section: Section) -> Table:
     """Best and second mean rank in each group of functions."""
-    rows, records = [], []
-    for group in section.groups:
-        if group.problems:
-            leaders = group.leaders
-            first = group.standing(leaders[0])
-            second = next((s for s in group.standings if s.method not in leaders), None)
-            test = None
-            if second is not None and len(leaders) == 1:
-                test = group.pairs.pair(first.method, second.method).p_holm
-            rows.append([
-                Cell(group.name), Cell(", ".join(leaders)),
-                Cell(second.method, second.method) if second else Cell("–"),
-                Cell(str(group.problems), float(group.problems)),
-                Cell(f"{first.solved}/{first.runs}", first.share),
-                Cell(f"{second.solved}/{second.runs}", second.share) if second else Cell("–"),
-                Cell("–") if test is None else Cell(p_value(test), test),
-            ])  # fmt: skip
+    rows = []
+    for group in (g for g in section.groups if g.problems):
+        leaders = group.leaders
+        first = group.standing(leaders[0])
+        second = next((s for s in group.standings if s.method not in leaders), None)
+        test = Cell("–")
+        if second is not None and len(leaders) == 1:
+            tested = group.pairs.pair(first.method, second.method).p_holm
+            test = Cell(p_value(tested), tested)
+        rows.append([
+            Cell(group.name), Cell(", ".join(leaders)),
+            Cell(second.method, second.method) if second else Cell("–"),
+            Cell(str(group.problems), float(group.problems)),
+            *(Cell(f"{s.solved}/{s.runs}", s.share) if s else Cell("–") for s in (first, second)),
+            test,
+        ])  # fmt: skip
+    records = []
     for group in (*section.groups, section.overall):
+        best = group.standings[0].method
         for s in group.standings:
-            best = group.standings[0].method
             p = group.pairs.pair(best, s.method).p_holm if group.pairs and s.method != best else ""
             records.append({
                 "dimension": section.dimension or "", "functions": group.name, "method": s.method,
@@ -213,29 +211,27 @@ def group_table(section: Section) -> Table:
 
 def pair_table(section: Section) -> Table:
     """Every pair of methods: wins, median difference, Wilcoxon's p before and after Holm."""
-    rows, records = [], []
-    for pair in section.pairs:
-        coarse = section.function_pairs.pair(pair.first, pair.second)
-        rows.append([
-            Cell(pair.first, pair.first), Cell(pair.second, pair.second),
-            Cell(f"{pair.wins}/{pair.ties}/{pair.losses}", float(pair.wins)),
-            Cell(f"{pair.difference:+.3f}", pair.difference), Cell(p_value(pair.p), pair.p),
-            Cell(p_value(pair.p_holm), pair.p_holm), Cell(p_value(coarse.p_holm), coarse.p_holm),
-            Cell(pair.better, pair.better) if pair.better else Cell("–"),
-        ])  # fmt: skip
-        records.append({
-            "first": pair.first, "second": pair.second, "dimension": section.dimension or "",
-            "wins": pair.wins, "ties": pair.ties, "losses": pair.losses,
-            "difference": pair.difference, "p": pair.p, "p_holm": pair.p_holm,
-            "p_holm_functions": coarse.p_holm, "better": pair.better or "",
-        })  # fmt: skip
-    columns = {"first": METHOD, "second": METHOD, "win/tie/loss": NUMBER, "difference": NUMBER,
-               "p": NUMBER, "p (Holm)": NUMBER, "p (functions)": NUMBER,
-               "better": METHOD}  # fmt: skip
-    return Table.of(
+    records = [
+        {"first": p.first, "second": p.second, "dimension": section.dimension or "",
+         "wins": p.wins, "ties": p.ties, "losses": p.losses, "difference": p.difference,
+         "p": p.p, "p_holm": p.p_holm,
+         "p_holm_functions": section.function_pairs.pair(p.first, p.second).p_holm,
+         "better": p.better or ""}
+        for p in section.pairs
+    ]  # fmt: skip
+    columns = {
+        "first": (METHOD, "first"), "second": (METHOD, "second"),
+        "win/tie/loss": (NUMBER, lambda r: Cell(f"{r['wins']}/{r['ties']}/{r['losses']}",
+                                                r["wins"])),
+        "difference": (NUMBER, "difference", "{:+.3f}".format), "p": (NUMBER, "p", p_value),
+        "p (Holm)": (NUMBER, "p_holm", p_value),
+        "p (functions)": (NUMBER, "p_holm_functions", p_value),
+        "better": (METHOD, "better", lambda name: name or "–"),
+    }  # fmt: skip
+    return Table.from_records(
         "pairs",
         f"Pairwise Wilcoxon tests over {len(section.scores.problems)} problems, {section.title}",
-        columns, rows, records,
+        columns, records,
         note="On a problem, the earlier hit of 1e-8 is better, otherwise the smaller error. "
         "Difference: median over the problems of the difference in log10 of evaluations (of error "
         "where unsolved), negative if the first is better. Instances of a function are similar, so "
@@ -245,64 +241,47 @@ def pair_table(section: Section) -> Table:
 
 def rank_table(section: Section) -> Table:
     """Mean ranks, and which methods differ significantly from the best."""
-    ranking = section.ranking
-    best = ranking.order[0]
-    rows, records = [], []
-    for method in ranking.order:
-        rank = ranking.rank(method)
-        pair = None if method == best else section.pairs.pair(method, best)
-        rows.append([
-            Cell(method, method), Cell(number(rank), rank), "" if pair is None else outcome(pair),
-        ])  # fmt: skip
-        records.append({
-            "method": method, "dimension": section.dimension or "", "mean_rank": rank,
-            "against_best": "" if pair is None else outcome(pair),
-        })  # fmt: skip
+    ranking, best = section.ranking, section.ranking.order[0]
+    records = [
+        {"method": method, "dimension": section.dimension or "", "mean_rank": ranking.rank(method),
+         "against_best": "" if method == best else outcome(section.pairs.pair(method, best))}
+        for method in ranking.order
+    ]  # fmt: skip
     note = f"Against the best: Wilcoxon’s test, corrected after Holm, α = {ALPHA:g}."
     if np.isfinite(ranking.p):
         note = (
             f"Friedman’s test: χ² = {ranking.statistic:.1f}, p = {p_value(ranking.p)} over "
             f"{ranking.problems} problems. {note}"
         )
-    columns = {"method": METHOD, "mean rank": NUMBER, "against the best": TEXT}
-    return Table.of("ranks", f"Mean ranks, {section.title}", columns, rows, records, note)
-
-
-def adapting_table(section: Section) -> Table:
-    """Every adaptive method against uniform choice."""
-    found = verdict(section)
-    return against_table(
-        section, "adapting", f"Against uniform choice, {section.title}", found.tests, found.note
-    )
+    columns = {"method": (METHOD, "method"), "mean rank": (NUMBER, "mean_rank", number),
+               "against the best": (TEXT, "against_best")}  # fmt: skip
+    return Table.from_records("ranks", f"Mean ranks, {section.title}", columns, records, note)
 
 
 def against_table(
     section: Section, name: str, title: str, tests: Sequence[tuple[Pair, Pair]], note: str = ""
 ) -> Table:
     """Methods against others: each test over the problems, and over the functions."""
-    rows, records = [], []
-    for over, coarse in tests:
-        effort = 10**over.difference
-        rows.append([
-            Cell(over.first, over.first), Cell(over.second, over.second), outcome(over),
-            Cell(f"{over.wins}/{over.problems}", float(over.wins)),
-            Cell(f"{effort:.2g}", effort), Cell(p_value(over.p_holm), over.p_holm),
-            Cell(p_value(coarse.p_holm), coarse.p_holm),
-        ])  # fmt: skip
-        records.append({
-            "dimension": section.dimension or "", "method": over.first, "against": over.second,
-            "outcome": outcome(over), "wins": over.wins, "ties": over.ties,
-            "losses": over.losses, "difference": over.difference, "p_holm": over.p_holm,
-            "p_holm_functions": coarse.p_holm,
-        })  # fmt: skip
-    columns = {"method": METHOD, "against": METHOD, "outcome": TEXT, "problems won": NUMBER,
-               "effort": NUMBER, "p": NUMBER, "p (functions)": NUMBER}  # fmt: skip
+    records = [
+        {"dimension": section.dimension or "", "method": over.first, "against": over.second,
+         "outcome": outcome(over), "wins": over.wins, "ties": over.ties, "losses": over.losses,
+         "difference": over.difference, "p_holm": over.p_holm, "p_holm_functions": coarse.p_holm}
+        for over, coarse in tests
+    ]  # fmt: skip
+    problems = tests[0][0].problems if tests else 0
+    columns = {
+        "method": (METHOD, "method"), "against": (METHOD, "against"), "outcome": (TEXT, "outcome"),
+        "problems won": (NUMBER, "wins", lambda wins: f"{wins}/{problems}"),
+        "effort": (NUMBER, lambda r: Cell(f"{10 ** r['difference']:.2g}", 10 ** r["difference"])),
+        "p": (NUMBER, "p_holm", p_value), "p (functions)": (NUMBER, "p_holm_functions", p_value),
+    }  # fmt: skip
     effort_note = (
         "Effort: median over the problems of the ratio of evaluations, or of final errors where "
         "unsolved; below 1 is better. p: Wilcoxon’s test, corrected after Holm; p (functions): "
         "each function counts once."
     )
-    return Table.of(name, title, columns, rows, records, f"{effort_note} {note}".strip())
+    note = f"{effort_note} {note}".strip()
+    return Table.from_records(name, title, columns, records, note)
 
 
 def target_name(target: float) -> str:
@@ -335,9 +314,3 @@ def _evaluations(value: float) -> str:
     if not np.isfinite(value) or value >= 1e7:
         return coco_number(value)
     return f"{value:,.0f}"
-
-
-__all__ = [
-    "SAME", "adapting_table", "against_table", "art_table", "coco_number", "dispersion",
-    "group_table", "overview_table", "pair_table", "rank_table", "section_tables", "target_name",
-]  # fmt: skip

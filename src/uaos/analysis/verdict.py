@@ -9,6 +9,7 @@ from uaos.analysis.statistics import ALPHA, MIN_PROBLEMS, Pair
 from uaos.analysis.text import count, join_names
 from uaos.experiments.plan import UNIFORM
 
+_Configurations = Mapping[str, Mapping[str, Any]]
 #: How much a set of methods differs from another, in the words of every table.
 SAME = "no significant difference"
 
@@ -28,11 +29,11 @@ class Verdict:
 def verdict(section: Section) -> Verdict:
     """Say whether the methods that adapt beat uniform choice over the problems.
 
-    A method counts as adaptive if its configuration selects operators (or is not known) and is not
-    uniform choice itself; a single strategy or another library's algorithm does not. It is compared
-    with uniform choice in the same optimizer if the results have one (`mix` with `mix-uniform`),
-    otherwise with `uniform`. "Better" means significantly so: Wilcoxon's test over the problems,
-    corrected after Holm for all pairs of the comparison.
+    A method counts as adaptive if its configuration selects operators or optimizers (or is not
+    known) and is not uniform choice itself; a single strategy or another library's algorithm does
+    not. It is compared with uniform choice in the same optimizer if the results have one (`mix`
+    with `mix-uniform`), otherwise with `uniform`. "Better" means significantly so: Wilcoxon's test
+    over the problems, corrected after Holm for all pairs of the comparison.
     """
     methods, configurations = section.methods, section.results.configurations
     if UNIFORM not in methods:
@@ -40,7 +41,10 @@ def verdict(section: Section) -> Verdict:
             "Does adapting pay? Unknown: there are no runs of uniform choice to compare with. Run "
             f"it on the same problems: uaos bench --methods {UNIFORM} …"
         )
-    by_chance = _by_chance(methods, configurations)
+    # Uniform choice in some pool: the methods with the recipe of uniform.
+    recipe = configurations.get(UNIFORM, {}).get("method", "unknown")
+    by_chance = [m for m in methods
+                 if m == UNIFORM or configurations.get(m, {}).get("method") == recipe]  # fmt: skip
     adaptive = [m for m in methods if m not in by_chance and is_adaptive(configurations.get(m))]
     if not adaptive:
         return Verdict("Does adapting pay? Unknown: no method here adapts.")
@@ -64,7 +68,7 @@ def verdict(section: Section) -> Verdict:
     if other := [m for m in adaptive if not _same_optimizer(m, baseline[m], configurations)]:
         notes.append(
             f"{join_names(other)} {'differs' if len(other) == 1 else 'differ'} from {UNIFORM} in "
-            "more than the choice of operators (pool, F, CR, population size …)."
+            "more than the choice of operators (optimizer, pool, F, CR, population size …)."
         )
     return Verdict(_answer(better, worse, level), tests, " ".join(notes))
 
@@ -106,8 +110,10 @@ def _solved(overall: Group, leader: str) -> str:
 
 
 def is_adaptive(configuration: Mapping[str, Any] | None) -> bool:
-    """Return whether a configuration selects operators by a method."""
-    return configuration is None or configuration.get("method") is not None
+    """Return whether a configuration selects operators or, as a portfolio does, optimizers."""
+    if configuration is None or configuration.get("method") is not None:
+        return True
+    return bool((configuration.get("optimizer") or {}).get("name") == "portfolio")
 
 
 def outcome(pair: Pair) -> str:
@@ -115,22 +121,7 @@ def outcome(pair: Pair) -> str:
     return {pair.first: "better", pair.second: "worse", None: SAME}[pair.better]
 
 
-def _by_chance(
-    methods: Sequence[str], configurations: Mapping[str, Mapping[str, Any]]
-) -> list[str]:
-    """Return the methods that are uniform choice in some pool: those with the recipe of uniform."""
-    recipe = (configurations.get(UNIFORM) or {}).get("method")
-    return [
-        m
-        for m in methods
-        if m == UNIFORM
-        or (recipe is not None and (configurations.get(m) or {}).get("method") == recipe)
-    ]
-
-
-def _baseline(
-    method: str, by_chance: Sequence[str], configurations: Mapping[str, Mapping[str, Any]]
-) -> str:
+def _baseline(method: str, by_chance: Sequence[str], configurations: _Configurations) -> str:
     same = [m for m in by_chance if _same_optimizer(method, m, configurations)]
     return same[0] if same and UNIFORM not in same else UNIFORM
 
@@ -150,15 +141,11 @@ def _answer(better: list[str], worse: list[str], level: list[str]) -> str:
     return f"Does adapting pay? {answer}: {'; '.join(parts)} (α = {ALPHA:g})."
 
 
-def _same_optimizer(
-    method: str, other: str, configurations: Mapping[str, Mapping[str, Any]]
-) -> bool:
+def _same_optimizer(method: str, other: str, configurations: _Configurations) -> bool:
     """Return whether both run in the same optimizer, as far as is known."""
-    ours, theirs = configurations.get(method), configurations.get(other)
-    if ours is None or theirs is None:
+    if method not in configurations or other not in configurations:
         return True
-    rest = [
-        {k: v for k, v in one.items() if k not in ("name", "method", "note", "reference", "tuning")}
-        for one in (ours, theirs)
-    ]
-    return rest[0] == rest[1]
+    besides = ("name", "method", "note", "reference", "tuning")
+    ours, theirs = ({k: v for k, v in configurations[m].items() if k not in besides}
+                    for m in (method, other))  # fmt: skip
+    return ours == theirs

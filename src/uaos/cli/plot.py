@@ -1,5 +1,6 @@
 """`uaos plot`: one figure for a paper."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,12 +8,11 @@ import typer
 from rich.text import Text
 
 from uaos.cli.app import app, console
-from uaos.cli.options import split_methods, split_names
+from uaos.cli.options import split_names
 from uaos.errors import InvalidFile, InvalidParameter, Missing, UaosError, UnknownName
 
 if TYPE_CHECKING:
     from uaos.reporting.figures import Figure
-    from uaos.reporting.sources import Course
 
 
 @app.command(
@@ -78,7 +78,7 @@ def draw_figure(
     """Draw one figure for a paper: PNG (300 dpi), SVG or PDF, as wide as a column or a page."""
     # Here, because the analysis would slow down the start of every other command.
     from uaos.files import check_output
-    from uaos.reporting.figures import CATALOGUE, FORMATS, RUN, TUNING, figure, figures, save
+    from uaos.reporting.figures import FORMATS, RUN, SECTION, TUNING, figure, figures, save
     from uaos.reporting.style import Style
 
     paths = stores or []
@@ -92,7 +92,7 @@ def draw_figure(
         "no-restarts": no_restarts or None, "tuning": tuning, "parameters": parameters,
         "order": order,
     }  # fmt: skip
-    options = {option: value for option, value in given.items() if value is not None}
+    options: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     for option, value in options.items():
         if option not in kind.options:
             fits = ", ".join(k for k, one in figures().items() if option in one.options)
@@ -103,40 +103,34 @@ def draw_figure(
         raise Missing("Missing option -o FILE: a .png, .svg or .pdf file")
     check_output(output, inputs=paths, suffixes=FORMATS, overwrite=overwrite)
     style = Style(width, font, tuple(split_names(order or "")))
-    make = {RUN: _of_run, TUNING: _of_tuning, CATALOGUE: _of_catalogue}.get(
-        kind.source, _of_section
-    )
-    drawing = make(kind, paths, options, style)
+    arguments: dict[str, Any] = {
+        key: split_names(options[key]) for key in ("methods", "parameters") if key in options
+    }
+    arguments |= {} if target is None else {"target": target}
+    arguments |= {"restarts": False} if no_restarts else {}
+    find = {RUN: _run, TUNING: _tuning, SECTION: _section}.get(kind.source)
+    with ExitStack() as opened:
+        source = find and find(opened, paths, options, style.order)
+        drawing = kind.draw(kind.data(source, **arguments), style)
     save(drawing, output)
     inches = " × ".join(f"{side:.2g}" for side in drawing.get_size_inches())
     console.print(Text(f"drawn: {output} ({kind.name}, {inches} inches)"))
 
 
-def _of_section(kind: "Figure", stores: list[Path], options: dict[str, Any], style: Any) -> Any:
+def _section(_: ExitStack, stores: list[Path], options: dict[str, Any], order: Any) -> Any:
     from uaos.analysis import Results, section
 
     results = Results.read(*stores)
-    for name in style.order:
+    for name in order:
         if name not in results.configurations:
             console.print(Text(f"{name}: in none of these files; its color is kept", style="dim"))
     part = section(results, options.get("dim"))
-    arguments: dict[str, Any] = {}
-    if "methods" in options:
-        arguments["methods"] = split_methods(options["methods"], results.methods)
-    if "target" in options:
-        arguments["target"] = options["target"]
-    if "no-restarts" in options:
-        arguments["restarts"] = False
     for note in part.notes[: bool(results.relative)]:
         console.print(Text(note, style="dim"))
-    return kind.draw(kind.data(part, **arguments), style)
+    return part
 
 
-def _of_run(kind: "Figure", stores: list[Path], options: dict[str, Any], style: Any) -> Any:
-    return kind.draw(kind.data(_course(stores, options)), style)
-
-
-def _course(stores: list[Path], options: dict[str, Any]) -> "Course":
+def _run(opened: ExitStack, stores: list[Path], options: dict[str, Any], _: Any) -> Any:
     """Return the run that was asked for, or the first that matches."""
     from uaos.experiments import Store
     from uaos.reporting.sources import course_of
@@ -151,65 +145,58 @@ def _course(stores: list[Path], options: dict[str, Any]) -> "Course":
     known: list[str] = []
     finished: list[dict[str, Any]] = []
     for path in stores:
-        with Store.open(path) as store:
-            table = store.table()
-            known += table.methods
-            for row in range(len(table)):
-                if table.failed[row] or table.methods[table.method[row]] != options["method"]:
-                    continue
-                p = table.problems[table.problem[row]]
-                run = {"dim": p.dimension, "function": p.function, "instance": p.instance,
-                       "problem": p.name, "repetition": int(table.repetition[row])}  # fmt: skip
-                finished.append(run)
-                if all(run[option] == value for option, value in wanted.items()):
-                    found = course_of(store, row, table)
-                    if found is not None:
-                        return found
+        store = opened.enter_context(Store.open(path))
+        table = store.table()
+        known += table.methods
+        if options["method"] not in table.methods:
+            continue
+        is_of = (table.method == table.methods.index(options["method"])) & ~table.failed
+        for row in is_of.nonzero()[0].tolist():
+            p = table.problems[table.problem[row]]
+            run = {"dim": p.dimension, "function": p.function, "problem": p.name,
+                   "instance": p.instance, "repetition": int(table.repetition[row])}  # fmt: skip
+            finished.append(run)
+            if all(run[option] == value for option, value in wanted.items()):
+                found = course_of(store, row, table)
+                if found is not None:
+                    return found
     if options["method"] not in known:
         raise UnknownName("method", options["method"], dict.fromkeys(known), hint="(in the files)")
     raise _no_run(options["method"], wanted, finished)
 
 
-def _no_run(method: str, wanted: dict[str, Any], finished: list[dict[str, Any]]) -> UaosError:
+def _no_run(method: str, wanted: dict[str, Any], left: list[dict[str, Any]]) -> UaosError:
     """Return an error for the first option that leaves no run, with the values there are."""
     from uaos.problems import natural_key
 
-    left, of = finished, f"finished runs of {method}"
+    of = f"finished runs of {method}"
     for option in ("dim", "function", "problem", "instance", "repetition"):
-        there = sorted({str(run[option]) for run in left}, key=natural_key)
-        if option in wanted and there and str(wanted[option]) not in there:
-            return InvalidParameter(
-                f"--{option}", wanted[option], f"one of {', '.join(there)} ({of})"
-            )
-        if option in wanted:
+        if option in wanted and left:
+            there = sorted({str(run[option]) for run in left}, key=natural_key)
             left = [run for run in left if run[option] == wanted[option]]
+            if not left:
+                allowed = f"one of {', '.join(there)} ({of})"
+                return InvalidParameter(f"--{option}", wanted[option], allowed)
             of += f", {option} {wanted[option]}"
     return Missing(f"none of the {of} kept its history" if left else f"there are no {of}")
 
 
-def _of_tuning(kind: "Figure", stores: list[Path], options: dict[str, Any], style: Any) -> Any:
+def _tuning(opened: ExitStack, stores: list[Path], options: dict[str, Any], _: Any) -> Any:
     from uaos.tuning.store import TuningStore
 
     if len(stores) > 1:
-        raise InvalidParameter("files", len(stores), f"one for {kind.name}")
-    with TuningStore.open(stores[0]) as store:
-        numbers = [one.id for one in store.tunings()]
-        number = options.get("tuning", numbers[0] if len(numbers) == 1 else None)
-        if not numbers:
-            raise Missing(f"{stores[0]}: holds no tuning yet")
-        there = f"one of those in {stores[0]}: {', '.join(map(str, numbers))}"
-        if number is None:
-            raise Missing(f"Missing option --tuning NUMBER, {there}")
-        if number not in numbers:
-            raise InvalidParameter("--tuning", number, there)
-        arguments = {}
-        if "parameters" in options:
-            arguments["parameters"] = split_names(options["parameters"])
-        return kind.draw(kind.data((store, number), **arguments), style)
-
-
-def _of_catalogue(kind: "Figure", stores: list[Path], options: dict[str, Any], style: Any) -> Any:
-    return kind.draw(kind.data(None), style)
+        raise InvalidParameter("files", len(stores), "one for a figure of a tuning")
+    store = opened.enter_context(TuningStore.open(stores[0]))
+    numbers = [one.id for one in store.tunings()]
+    number = options.get("tuning", numbers[0] if len(numbers) == 1 else None)
+    if not numbers:
+        raise Missing(f"{stores[0]}: holds no tuning yet")
+    there = f"one of those in {stores[0]}: {', '.join(map(str, numbers))}"
+    if number is None:
+        raise Missing(f"Missing option --tuning NUMBER, {there}")
+    if number not in numbers:
+        raise InvalidParameter("--tuning", number, there)
+    return store, number
 
 
 def _check_stores(kind: "Figure", stores: list[Path]) -> None:
@@ -247,11 +234,9 @@ def _list_of_figures(path: Path | None) -> Any:
     from uaos.analysis.table import TEXT, Table
     from uaos.reporting.figures import CATALOGUE, TUNING, figures
 
-    found = list(figures().values()) if path is None else _fitting(path)
-    store = "STORE" if path is None else str(path)
     rows = []
-    for one in found:
-        files = "" if one.source == CATALOGUE else f" {store}"
+    for one in figures().values() if path is None else _fitting(path):
+        files = "" if one.source == CATALOGUE else f" {path or 'STORE'}"
         output = "FILE" if path is None else f"{one.name}.pdf"
         needed = " --method NAME --function NAME" if "method" in one.options else ""
         if path is not None and one.source == TUNING:

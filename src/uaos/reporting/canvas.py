@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from uaos.reporting.style import GREY, SMALL, TEXT, TICK, LineStyle, Style, text_width
+from uaos.reporting.style import GRAY, SMALL, TEXT, TICK, LineStyle, Style, text_width
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -126,7 +126,7 @@ def name_ends(axes: Any, ends: Sequence[LineEnd], size: float = TEXT) -> None:
     # The topmost stays below a title that may reach over it.
     places = spread(wanted, gap, 0.0, 1 - gap / 4)
     for end, name, at, place in zip(ends, names, wanted, places, strict=True):
-        color = GREY if end.style is None else end.style.color
+        color = GRAY if end.style is None else end.style.color
         x = 1 + _LEAD / width
         common: dict[str, Any] = {"color": color, "transform": axes.transAxes, "clip_on": False}
         axes.plot([1, x], [at, place], linewidth=0.6, linestyle=":", **common)
@@ -142,7 +142,7 @@ def name_ends(axes: Any, ends: Sequence[LineEnd], size: float = TEXT) -> None:
             axes.plot([x], [place], end.style.marker, markersize=72 * _SQUARE, mew=0, **common)
         axes.text(
             x + _NAME_GAP / width, place, name, transform=axes.transAxes, va="center_baseline",
-            ha="left", fontsize=size, color=GREY if end.style is None else None,
+            ha="left", fontsize=size, color=GRAY if end.style is None else None,
             fontweight="bold" if end.bold else "normal",
         )  # fmt: skip
 
@@ -229,12 +229,12 @@ def small_multiples(
         for axes in grid[max(0, len(titles) - columns) : len(titles)]:
             axes.tick_params(labelbottom=True)
         decades(grid[0].xaxis, min(4, max(2, int(panel / 0.19))))
-        centre = (_LEFT + (width - _LEFT - _RIGHT) / 2, bottom + (height - _TOP - bottom) / 2)
-        most = 2 * min(centre[1], height - centre[1])
+        middle = (_LEFT + (width - _LEFT - _RIGHT) / 2, bottom + (height - _TOP - bottom) / 2)
+        most = 2 * min(middle[1], height - middle[1])
         beside = labels[1] if text_width(figure, [labels[1]]) <= most else labels[2]
-        figure.text(0.05 / width, centre[1] / height, beside, rotation=90, va="center",
+        figure.text(0.05 / width, middle[1] / height, beside, rotation=90, va="center",
                     ha="left", fontsize=TEXT)  # fmt: skip
-        figure.text(centre[0] / width, (bottom - _BELOW) / height, labels[0], ha="center",
+        figure.text(middle[0] / width, (bottom - _BELOW) / height, labels[0], ha="center",
                     va="top", fontsize=TEXT)  # fmt: skip
         if inside:
             legend(figure, handles, width - _RIGHT - hole / 2, bottom + (tall + high) / 2, hole)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uaos.analysis.results import Results
+from uaos.analysis.verdict import is_adaptive
 from uaos.errors import InvalidFile, InvalidParameter
 from uaos.experiments.store import TUNING, RunTable, Span, Store, Tally, kind_of
 from uaos.optimizers.history import History
@@ -91,33 +92,16 @@ class Sources:
                 for tuning in store.tunings()
                 if store.steps(tuning.id)
             )
-            self._check(places)
+            if not self.results.runs and not self.tunings:
+                failed = sum(self.results.failed.values())
+                more = f" ({failed} failed; uaos bench {places[0]} --status says why)"
+                raise InvalidFile(
+                    f"{', '.join(map(str, places))}: nothing is finished yet"
+                    f"{more if failed else ''}; a report needs finished runs"
+                )
         except BaseException:
             self._open.close()
             raise
-
-    @cached_property
-    def seconds(self) -> float:
-        """Processor time of the runs; one that is in two stores counts once."""
-        each: dict[tuple[Any, ...], float] = {}
-        total = 0.0
-        for e in self.experiments:
-            if len(self.experiments) == 1:
-                return float(e.table.seconds.sum())
-            t = e.table
-            names = [p.name for p in t.problems]
-            for row in range(len(t)):
-                key = (t.methods[t.method[row]], names[t.problem[row]], int(t.repetition[row]))
-                each[key] = float(t.seconds[row])
-        return total + sum(each.values())
-
-    def _check(self, places: list[Path]) -> None:
-        if self.results.runs or self.tunings:
-            return
-        failed = sum(self.results.failed.values())
-        more = f" ({failed} failed; uaos bench {places[0]} --status says why)" if failed else ""
-        files = ", ".join(map(str, places))
-        raise InvalidFile(f"{files}: nothing is finished yet{more}; a report needs finished runs")
 
     def __enter__(self) -> Self:
         return self
@@ -174,28 +158,23 @@ class Course:
 
     @cached_property
     def change(self) -> float:
-        """How much operator use changes, from 0 to 1; see :func:`change`."""
-        return change(self.history)
+        """How much operator use changes, from 0 to 1.
 
-
-def change(history: History) -> float:
-    """Measure how much operator use changes in a run.
-
-    The run is cut into six parts with equally many rows; the result is the mean over every two
-    parts of the total variation distance of their shares, less what chance alone would make of it
-    if the shares were equal; at least 0.
-    """
-    parts = [p for p in np.array_split(history.counts, min(_PARTS, len(history))) if p.sum()]
-    if len(parts) < 2:
-        return 0.0
-    sizes = np.array([p.sum() for p in parts], dtype=np.float64)
-    shares = np.array([p.sum(axis=0) for p in parts]) / sizes[:, None]
-    common = sizes @ shares / sizes.sum()
-    # The mean distance of two normal draws of variance v is √(2 v / π).
-    variance = common * (1 - common) * (1 / sizes[:, None, None] + 1 / sizes[None, :, None])
-    apart = np.abs(shares[:, None] - shares[None]) - np.sqrt(2 * variance / np.pi)
-    off = ~np.eye(len(parts), dtype=bool)
-    return max(0.0, float(apart.sum(axis=2)[off].mean()) / 2)
+        The run is cut into six parts with equally many rows; the result is the mean over every two
+        parts of the total variation distance of their shares, less what chance alone would make of
+        it if the shares were equal; at least 0.
+        """
+        rows = np.array_split(self.history.counts, min(_PARTS, len(self.history)))
+        parts = np.array([p.sum(axis=0) for p in rows if p.sum()], dtype=np.float64)
+        if len(parts) < 2:
+            return 0.0
+        sizes = parts.sum(axis=1)
+        shares, common = parts / sizes[:, None], parts.sum(axis=0) / sizes.sum()
+        # The mean distance of two normal draws of variance v is √(2 v / π).
+        variance = common * (1 - common) * (1 / sizes[:, None, None] + 1 / sizes[None, :, None])
+        apart = np.abs(shares[:, None] - shares[None]) - np.sqrt(2 * variance / np.pi)
+        off = ~np.eye(len(parts), dtype=bool)
+        return max(0.0, float(apart.sum(axis=2)[off].mean()) / 2)
 
 
 def alternate(courses: Iterable[Course], order: Sequence[str]) -> list[Course]:
@@ -267,11 +246,9 @@ def chosen_courses(experiments: Sequence[Experiment], chosen: Sequence[ChosenRun
     """Return the runs that were asked for."""
     found = []
     for one in chosen:
-        made = []
-        for e in experiments:
-            for row in _rows(e.table, one):
-                if (course := course_of(e.store, row, e.table)) is not None:
-                    made.append(course)
+        each = (course_of(e.store, row, e.table) for e in experiments
+                for row in _rows(e.table, one))  # fmt: skip
+        made = [course for course in each if course is not None]
         if not made:
             text = ":".join(str(part) for part in one if part is not None)
             allowed = "finished runs of a method of uaos in the stores"
@@ -285,8 +262,7 @@ def _rows(table: RunTable, one: ChosenRun) -> list[int]:
         return []
     problems = [
         i for i, p in enumerate(table.problems)
-        if (one.instance is None and one.function == p.name)
-        or (one.instance is not None and (p.function, p.instance) == (one.function, one.instance))
+        if one[1:] == ((p.name, None) if one.instance is None else (p.function, p.instance))
     ]  # fmt: skip
     at = (table.method == table.methods.index(one.method)) & np.isin(table.problem, problems)
     return [int(row) for row in np.flatnonzero(at & ~table.failed)]
@@ -302,7 +278,7 @@ def representative_courses(experiments: Sequence[Experiment], order: Sequence[st
     for e in experiments:
         configurations = e.store.configurations()
         for m, method in enumerate(e.table.methods):
-            if configurations.get(method, {}).get("method") is None:
+            if not is_adaptive(configurations.get(method)):
                 continue
             for key, row in _medians(e.table, m):
                 if (method, *key) not in found:
@@ -313,14 +289,13 @@ def representative_courses(experiments: Sequence[Experiment], order: Sequence[st
 
 
 def _medians(table: RunTable, method: int) -> Iterable[tuple[tuple[str, int], int]]:
+    """Return, by function and dimension, the row of the median run."""
     rows = np.flatnonzero((table.method == method) & ~table.failed)
     kinds = [(p.function, p.dimension) for p in table.problems]
-    by_kind: dict[tuple[str, int], list[int]] = {}
-    for row in rows:
-        by_kind.setdefault(kinds[table.problem[row]], []).append(int(row))
-    for kind, members in by_kind.items():
-        at = np.array(members)
+    of = np.array([kinds.index(kind) for kind in kinds])[table.problem[rows]] if len(rows) else rows
+    for kind in dict.fromkeys(of.tolist()):
+        at = rows[of == kind]
         solved = at[table.hits[at, -1] > 0]
         by = table.evaluations[solved] if len(solved) else table.best[at]
         chosen = solved if len(solved) else at
-        yield kind, int(chosen[np.argsort(by, kind="stable")][(len(chosen) - 1) // 2])
+        yield kinds[kind], int(chosen[np.argsort(by, kind="stable")][(len(chosen) - 1) // 2])

@@ -1,8 +1,9 @@
-"""Widths, fonts and colours of all figures."""
+"""Widths, fonts and colors of all figures."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from uaos.errors import InvalidParameter, UnknownName
@@ -23,26 +24,28 @@ FONTS = {
 }
 _MATHEMATICS = {"sans": "dejavusans", "serif": "stix"}
 
+_LOOK = str(files("uaos") / "data" / "figures.mplstyle")
+
 #: Sizes in points: of axis labels and method names, of numbers at ticks, of small multiples.
 TEXT, TICK, SMALL = 8.0, 7.5, 6.5
 
-#: Colours of lines and texts, of references, and of what stands in the background.
-INK, GREY, FAINT = "#222222", "#6b6b6b", "#dddddd"
+#: Colors of lines and texts, of references, and of what stands in the background.
+INK, GRAY, FAINT = "#222222", "#6b6b6b", "#dddddd"
 
-#: Colours of methods, distinguishable with any colour vision: Okabe and Ito's without yellow and
+#: Colors of methods, distinguishable with any color vision: Okabe and Ito's without yellow and
 #: black, then four of Tol's. Operators have others (`uaos.optimizers.picture.PALETTE`).
 LINES = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9",
     "#D55E00", "#882255", "#999933", "#332288", "#661100",
 )  # fmt: skip
-# Seven, so that a combination of colour and marker repeats only after 70 methods.
+# Seven, so that a combination of color and marker repeats only after 70 methods.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
 
 
 @dataclass(frozen=True)
 class LineStyle:
-    """How a method is drawn in every figure: a colour, and a marker for print without colour.
+    """How a method is drawn in every figure: a color, and a marker for print without color.
 
     The hatch is that of areas, whose marker is a square.
     """
@@ -64,7 +67,7 @@ class Style:
     font
         "sans" or "serif".
     order
-        Methods that take the first colours, so that figures of several stores agree on them; the
+        Methods that take the first colors, so that figures of several stores agree on them; the
         others follow in the order of the results.
     """
 
@@ -117,20 +120,8 @@ class Style:
         # matplotlib types its settings by their names.
         settings: Any = {
             "font.family": FONTS[self.font], "mathtext.fontset": _MATHEMATICS[self.font],
-            "font.size": TEXT, "axes.labelsize": TEXT, "axes.titlesize": TEXT,
-            "xtick.labelsize": TICK, "ytick.labelsize": TICK, "legend.fontsize": TICK,
-            "axes.linewidth": 0.6, "axes.edgecolor": INK, "axes.labelcolor": INK,
-            "text.color": INK, "xtick.color": INK, "ytick.color": INK,
-            "axes.labelpad": 3.0, "axes.titlepad": 4.0, "axes.titlelocation": "left",
-            "xtick.major.width": 0.6, "ytick.major.width": 0.6, "xtick.major.size": 2.5,
-            "ytick.major.size": 2.5, "xtick.minor.size": 1.5, "ytick.minor.size": 1.5,
-            "xtick.minor.width": 0.4, "ytick.minor.width": 0.4, "xtick.major.pad": 2.5,
-            "ytick.major.pad": 2.5, "axes.spines.top": False, "axes.spines.right": False,
-            "grid.color": FAINT, "grid.linewidth": 0.4, "axes.axisbelow": True,
-            "lines.linewidth": 1.2, "hatch.linewidth": 0.4, "legend.frameon": False,
-            "axes.unicode_minus": True,
         }  # fmt: skip
-        with matplotlib.rc_context(settings):
+        with matplotlib.rc_context(settings, fname=_LOOK):
             made = Figure(figsize=(width, height), dpi=100)
             yield made
             made.draw_without_rendering()
@@ -157,7 +148,7 @@ _CONTRAST = 3.0
 
 
 def visible_on(color: str, background: str) -> str:
-    """Return the colour, moved away from the background as far as it must be to be seen."""
+    """Return the color, moved away from the background as far as it must be to be seen."""
     parts, behind = _channels(color), _channels(background)
     end = 0.0 if _luminance(behind) > 0.5 else 255.0
     shifted = parts
@@ -169,7 +160,7 @@ def visible_on(color: str, background: str) -> str:
 
 
 def contrast(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return the contrast of two colours, 1 to 21, by WCAG 2."""
+    """Return the contrast of two colors, 1 to 21, by WCAG 2."""
     high, low = sorted((_luminance(first), _luminance(second)), reverse=True)
     return (high + 0.05) / (low + 0.05)
 

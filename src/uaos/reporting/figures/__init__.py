@@ -1,6 +1,6 @@
-"""Figures for a paper and for the report. Each module of this package is one figure.
+"""Figures for a paper and for the report, found in the modules of this package.
 
-A figure is a :class:`Figure` named ``FIGURE``: its name, help, options, a function that
+A figure is a :class:`Figure` in a module's variable: its name, help, options, a function that
 returns what is drawn as plain data, and a function that draws it. `uaos plot` and the report find
 figures here; those of other packages join by :func:`register`.
 
@@ -10,12 +10,12 @@ figures here; those of other packages join by :func:`register`.
     save(draw("ecdf-overall", section(Results.read("mine.db"))), "ecdf.pdf")
 """
 
-import importlib
 import os
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +81,7 @@ class Figure:
 
 
 _REGISTERED: dict[str, Figure] = {}
-# The order of the package's own figures; others follow.
+# The order of these figures; others follow.
 _ORDER = (
     "ecdf-overall", "ecdf-groups", "ecdf-functions", "art-ratio", "ranks", "operators",
     "tuning-frequencies", "tuning-survival", "tuning-importance", "literature",
@@ -91,7 +91,7 @@ _FORMER = {"ecdf-classes": "ecdf-groups"}
 
 
 def register(figure: Figure) -> Figure:
-    """Add a figure of your own to those of `uaos plot` and the report.
+    """Add a custom figure to those of `uaos plot` and the report.
 
     Raises
     ------
@@ -120,11 +120,10 @@ def figure(name: str) -> Figure:
 
 @cache
 def _own() -> dict[str, Figure]:
-    names = [m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")]
-    found = [importlib.import_module(f"{__name__}.{name}").FIGURE for name in names]
-    rank = {name: i for i, name in enumerate(_ORDER)}
-    found.sort(key=lambda one: rank.get(one.name, len(rank)))
-    return {one.name: one for one in found}
+    modules = [import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__)]
+    found = {one.name: one for module in modules for one in vars(module).values()
+             if isinstance(one, Figure)}  # fmt: skip
+    return {name: found[name] for name in dict.fromkeys((*_ORDER, *found)) if name in found}
 
 
 def draw(name: str, source: Any, *, style: Style = DEFAULT, **options: Any) -> "Drawing":

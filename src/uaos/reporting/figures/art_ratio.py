@@ -14,8 +14,8 @@ from uaos.errors import InvalidParameter
 from uaos.experiments.targets import ECDF_TARGETS, TARGETS
 from uaos.reporting.canvas import axes_with_margins, decades, handle, legend, legend_size
 from uaos.reporting.figures import SECTION, Figure
-from uaos.reporting.figures._profiles import chosen_methods
-from uaos.reporting.style import FAINT, GREY, SMALL, TICK, Style, text_width
+from uaos.reporting.figures.profiles import chosen_methods
+from uaos.reporting.style import FAINT, GRAY, SMALL, TICK, Style, text_width
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -144,7 +144,7 @@ def _background(axes: Any, of: Ratios) -> tuple[float, float, tuple[float, float
     axes.set_xlim(-0.5, len(of.functions) - 0.5)
     axes.grid(True, axis="y")
     if of.label != "aRT / dimension":
-        axes.axhline(1, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
+        axes.axhline(1, color=GRAY, linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
     axes.axhspan(high, high * strip, color=FAINT, alpha=0.5, linewidth=0, zorder=0)
     # Alternately higher and lower, because many methods may stand there.
     missed = (float(high * strip**0.68), float(high * strip**0.32))
@@ -153,7 +153,7 @@ def _background(axes: Any, of: Ratios) -> tuple[float, float, tuple[float, float
     # A line between functions, a stronger one between groups.
     for i, (one, other) in enumerate(pairwise(of.functions)):
         apart = of.groups[one] != of.groups[other]
-        axes.axvline(i + 0.5, color=GREY if apart else FAINT, linewidth=0.5 if apart else 0.4,
+        axes.axvline(i + 0.5, color=GRAY if apart else FAINT, linewidth=0.5 if apart else 0.4,
                      zorder=0)  # fmt: skip
     return float(low), float(high), missed
 

@@ -70,7 +70,7 @@ def draw(of: OperatorUse, style: Style) -> "Drawing":
     with style.figure(width, 1.0) as figure:
         names = of.operators
         needed = names_width(figure, names)
-        # Names beside their bands need no colour to be understood; a column is too narrow.
+        # Names beside their bands need no color to be understood; a column is too narrow.
         beside = needed < _NAMES * width
         left, right, top = 0.52, needed if beside else 0.20, 0.24
         below = 0.02 if beside else 0.02 + legend_size(figure, names, width)[2]

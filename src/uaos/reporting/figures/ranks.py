@@ -11,7 +11,7 @@ from uaos.analysis.statistics import ALPHA, Ranking, friedman, indistinct_groups
 from uaos.errors import Missing
 from uaos.reporting.canvas import axes_with_margins, fitted
 from uaos.reporting.figures import SECTION, Figure
-from uaos.reporting.figures._profiles import chosen_methods
+from uaos.reporting.figures.profiles import chosen_methods
 from uaos.reporting.style import INK, TEXT, TICK, Style, text_width
 
 if TYPE_CHECKING:

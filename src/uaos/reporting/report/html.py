@@ -1,4 +1,4 @@
-"""HTML from Python: elements whose text is escaped, places for figures, colours of methods."""
+"""HTML from Python: elements whose text is escaped, places for figures, colors of methods."""
 
 import base64
 import html
@@ -13,7 +13,7 @@ from uaos.reporting.style import DEFAULT, visible_on
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-# Images: pixels across at most, pixels per inch at most, and colours: lines on white need few.
+# Images: pixels across at most, pixels per inch at most, and colors: lines on white need few.
 _WIDEST, _DPI, _COLORS = 1500, 200, 128
 
 
@@ -90,7 +90,7 @@ def picture(img: Markup, caption: str) -> Markup:
     return tag("figure", img, tag("figcaption", caption) if caption else "", class_="picture")
 
 
-# Colours
+# Colors
 
 # What matplotlib's markers and dashes are called in Plotly.
 _SYMBOLS = {
@@ -109,7 +109,7 @@ class Colors:
     """How methods and operators are drawn."""
 
     def __init__(self, methods: Sequence[str]) -> None:
-        #: For figures of some of the methods, so that they have the same colours.
+        #: For figures of some of the methods, so that they have the same colors.
         self.order = tuple(methods)
         self._styles = DEFAULT.line_styles(methods)
         dashes = list(dict.fromkeys(str(style.dash) for style in self._styles.values()))
@@ -119,7 +119,7 @@ class Colors:
         self._names = re.compile(rf"(?<![\w-])({'|'.join(longest_first)})(?![\w-])")
 
     def name(self, method: str) -> Markup:
-        """Return a method's name with a dot in its colour before it."""
+        """Return a method's name with a dot in its color before it."""
         look = "method" if len(method) <= _LONG else "method long"
         return tag("span", method, class_=look, style=self.color(method) or None)
 
@@ -131,12 +131,12 @@ class Colors:
         return joined(self.name(part) if i % 2 else part for i, part in enumerate(parts))
 
     def color(self, method: str) -> str:
-        """Return the method's colour as a declaration of the variable --c."""
+        """Return the method's color as a declaration of the variable --c."""
         place = self._places.get(method)
         return "" if place is None else f"--c:var(--m{place})"
 
     def data(self) -> list[dict[str, Any]]:
-        """Return names, markers and dashes for the script; colours are the style sheet's."""
+        """Return names, markers and dashes for the script; colors are the style sheet's."""
         return [
             {"name": name, "symbol": _SYMBOLS[style.marker],
              "dash": self._dashes[str(style.dash)]}
@@ -144,7 +144,7 @@ class Colors:
         ]  # fmt: skip
 
     def style(self) -> str:
-        """Return the style sheet's colours: of methods (m), operators (o) and their lines (l)."""
+        """Return the style sheet's colors: of methods (m), operators (o) and their lines (l)."""
         plain = {f"m{i}": style.color for i, style in enumerate(self._styles.values())}
         plain |= {f"o{i}": color for i, color in enumerate(PALETTE)}
         lines = {f"l{i}": color for i, color in enumerate(PALETTE)}

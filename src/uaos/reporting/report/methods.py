@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from uaos.analysis.table import TEXT, Table
 from uaos.errors import UaosError
 from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.de.operators import Operator
@@ -90,26 +91,20 @@ def _steps(entry: Configuration) -> list[Markup]:
 
 def _operators(entry: Configuration) -> Markup:
     rows = []
-    settings = entry.settings
-    for name, member in zip(settings.names, settings.members, strict=True):
-        cells = (
-            (member.strategy, member.F, member.CR) if isinstance(member, Operator) else ("",) * 3
-        )
-        rows.append(tag("tr", tag("th", name, scope="row", class_="words"),
-                        *(tag("td", c, class_="words") for c in cells)))  # fmt: skip
-    head = tag("tr", *(tag("th", c, scope="col", class_="words")
-                       for c in ("operator", "strategy", "F", "CR")))  # fmt: skip
-    table = tag("table", tag("thead", head), tag("tbody", *rows), class_="plain")
-    return tag("div", table, class_="scroll", tabindex="0", role="region",
-               aria_label=f"operators of {entry.name}")  # fmt: skip
+    for name, member in zip(entry.settings.names, entry.settings.members, strict=True):
+        custom = isinstance(member, Operator)
+        rows.append([name, *((member.strategy, member.F, member.CR) if custom else ("",) * 3)])
+    table = Table.of("operators", f"operators of {entry.name}",
+                     dict.fromkeys(("operator", "strategy", "F", "CR"), TEXT), rows)  # fmt: skip
+    return Markup(table.to_html(show_title=False, download=False))
 
 
 def _settings(entry: Configuration) -> Markup:
-    own = [m for m in entry.settings.pool or () if isinstance(m, Operator)]
+    custom = [m for m in entry.settings.pool or () if isinstance(m, Operator)]
     parts = []
     for key, value in entry.settings.to_dict().items():
-        # An F or CR that every operator replaces by its own is not part of the recipe.
-        unused = key in ("F", "CR") and own and all(getattr(m, key) is not None for m in own)
+        # An F or CR that every operator replaces is not part of the recipe.
+        unused = key in ("F", "CR") and custom and all(getattr(m, key) is not None for m in custom)
         if key != "pool" and not unused:
             is_rule = isinstance(value, Mapping)
             text = ", ".join(f"{k} {v}" for k, v in value.items()) if is_rule else value

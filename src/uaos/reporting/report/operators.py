@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from uaos.analysis.table import METHOD, NUMBER, TEXT, Cell, Table
+from uaos.analysis.table import METHOD, NUMBER, TEXT, Table
 from uaos.analysis.text import count
 from uaos.reporting.figures import figure
 from uaos.reporting.report.html import Colors, Markup, image, joined, plot, tag
@@ -31,7 +31,7 @@ def operator_section(
     if not found:
         return tag("p", "No run in these stores has a history of several operators.")
     kind = figure("operators")
-    still = [image(kind.draw(kind.data(c), DEFAULT), _in_words(c)) for c in printed_runs(found)]
+    still = [image(kind.draw(kind.data(c), DEFAULT), c.title) for c in printed_runs(found)]
     several = len({c.dimension for c in found}) > 1
     buttons = []
     for c in found if chosen else changing_runs(found):
@@ -65,43 +65,43 @@ def course_data(course: Course) -> dict[str, Any]:
 
 def use_table(found: Sequence[Course]) -> Table:
     """Return how unevenly each method uses its operators, and how much that changes."""
-    rows: list[list[object]] = []
     records: list[dict[str, Any]] = []
-    for method in dict.fromkeys(c.method for c in found):
-        of = [c for c in found if c.method == method]
+    for method, of in _by_method(found).items():
         names = of[0].history.operators
         shares = np.array([c.shares for c in of if c.history.operators == names])
         mean = shares.mean(axis=0)
-        most, share = names[int(mean.argmax())], float(mean.max())
-        uneven = float(np.abs(shares - 1 / len(names)).sum(axis=1).mean() / 2)
-        changes = float(np.mean([c.change for c in of]))
-        rows.append([
-            Cell(method, method), most, Cell(f"{share:.0%}", share),
-            Cell(str(len(names)), float(len(names))), Cell(f"{uneven:.3f}", uneven),
-            Cell(f"{changes:.3f}", changes), Cell(str(len(of)), float(len(of))),
-        ])  # fmt: skip
-        records.append({"method": method, "most_used": most, "share": share,
-                        "operators": len(names), "from_uniform": uneven, "change": changes,
-                        "runs": len(of)})  # fmt: skip
-    order = sorted(range(len(rows)), key=lambda i: -records[i]["change"])
-    columns = {"method": METHOD, "most used operator": TEXT, "its share": NUMBER,
-               "operators": NUMBER, "from uniform use": NUMBER, "change in a run": NUMBER,
-               "runs": NUMBER}  # fmt: skip
-    return Table.of(
+        records.append({
+            "method": method, "most_used": names[int(mean.argmax())], "share": float(mean.max()),
+            "operators": len(names),
+            "from_uniform": float(np.abs(shares - 1 / len(names)).sum(axis=1).mean() / 2),
+            "change": float(np.mean([c.change for c in of])), "runs": len(of),
+        })  # fmt: skip
+    records.sort(key=lambda record: -record["change"])
+    columns = {
+        "method": (METHOD, "method"), "most used operator": (TEXT, "most_used"),
+        "its share": (NUMBER, "share", "{:.0%}".format), "operators": (NUMBER, "operators"),
+        "from uniform use": (NUMBER, "from_uniform", "{:.3f}".format),
+        "change in a run": (NUMBER, "change", "{:.3f}".format), "runs": (NUMBER, "runs"),
+    }  # fmt: skip
+    return Table.from_records(
         "operators", "How unevenly operators are used, and how much that changes", columns,
-        [rows[i] for i in order], [records[i] for i in order],
+        records,
         note="Means over the runs. From uniform use: total variation distance of a run’s shares "
         "from equal shares. Change: that of the sixths of a run from each other, less what chance "
         "makes of it. 0: none, 1: complete.",
     )  # fmt: skip
 
 
+def _by_method(found: Sequence[Course]) -> dict[str, list[Course]]:
+    of: dict[str, list[Course]] = {}
+    for course in found:
+        of.setdefault(course.method, []).append(course)
+    return of
+
+
 def printed_runs(found: Sequence[Course]) -> list[Course]:
     """Return one run of each method, then more, to be printed."""
-    each: dict[str, Course] = {}
-    for course in found:
-        each.setdefault(course.method, course)
-    first = list(each.values())
+    first = [runs[0] for runs in _by_method(found).values()]
     return [*first, *(c for c in found if c not in first)][:_PRINTED]
 
 
@@ -110,14 +110,12 @@ def changing_runs(found: Sequence[Course]) -> list[Course]:
 
     Methods whose operator use does not change are omitted, unless there is no other.
     """
-    of: dict[str, list[Course]] = {}
-    for course in found:
-        of.setdefault(course.method, []).append(course)
-    changing = {m: runs for m, runs in of.items() if any(c.change >= _CONSTANT for c in runs)}
+    of = _by_method(found)
+    changing = [runs for runs in of.values() if any(c.change >= _CONSTANT for c in runs)]
     if not changing:
         return [runs[0] for runs in of.values()]
     few = min(_EACH, max(1, _ALL // len(changing)))
-    return [course for runs in changing.values() for course in runs[:few]]
+    return [course for runs in changing for course in runs[:few]]
 
 
 def _introduction(found: Sequence[Course], chosen: bool, omitted: int) -> str:
@@ -130,10 +128,3 @@ def _introduction(found: Sequence[Course], chosen: bool, omitted: int) -> str:
         f"{runs} of {count(methods, 'method')} that {'selects' if methods == 1 else 'select'} "
         f"among operators: on each function the median run, of the solved ones if any.{more}"
     )
-
-
-def _in_words(course: Course) -> str:
-    most = sorted(zip(course.shares, course.history.operators, strict=True), reverse=True)[:3]
-    used = ", ".join(f"{name} {share:.0%}" for share, name in most)
-    end = "solved" if course.solved else f"error {course.error:.2g}"
-    return f"{course.title}: most used {used}; {end} after {course.evaluations:,} evaluations."

@@ -159,8 +159,8 @@ def data_summary(sources: Sources, sections: Sequence[Section]) -> str:
             f"{section.dimensions}), each of at most {section.budget_text()} evaluations: "
             f"{large(sum(float(r.evaluations.sum()) for r in runs))} evaluations in total."
         )
-    if said and sources.seconds >= 1:
-        said.append(f"They took {duration(sources.seconds)} of processor time.")
+    if said and sources.results.seconds >= 1:
+        said.append(f"They took {duration(sources.results.seconds)} of processor time.")
     return typeset(" ".join(said))
 
 

@@ -6,7 +6,7 @@ from uaos.analysis.section import Section
 from uaos.analysis.table import Table
 from uaos.analysis.text import typeset
 from uaos.reporting.figures import figure, figures
-from uaos.reporting.figures._profiles import DECADE, UNIT, X_LABEL, Y_LABEL, Panel, Profiles
+from uaos.reporting.figures.profiles import DECADE, UNIT, X_LABEL, Y_LABEL, Profiles
 from uaos.reporting.report.html import Colors, Markup, image, joined, picture, plot, tag
 from uaos.reporting.report.overview import shown
 from uaos.reporting.style import Style
@@ -57,7 +57,7 @@ def profile_section(section: Section, colors: Colors) -> Markup:
         kind = figure(name)
         of = kind.data(section)
         if name == "ecdf-overall":
-            text = f"Runtime profiles, {section.title}. {_in_words(section)}"
+            text = f"Runtime profiles, {section.title}"
             still = image(kind.draw(of, Style(_WIDE, order=colors.order)), text)
             parts += [plot("profile", static=still, section=section.key, panel="all", label=text),
                       tag("p", _caption(section), class_="note")]  # fmt: skip
@@ -106,11 +106,13 @@ def _controls(key: str) -> Markup:
 def _multiples(of: Profiles, section: Section, still: Markup) -> Markup:
     """Return small multiples: buttons that open the profile in full size."""
     starts = {members[0] for members in section.results.groups.values()}
+    # The first function of a group begins a row.
+    new_row = starts if len(starts) > 1 else ()
     drawn = [
         tag("button", tag("span", panel.title, class_="title"),
             tag("div", class_="live", data_plot="profile", data_section=section.key,
                 data_panel=panel.key, data_small="1"),
-            type="button", class_="multiple first" if _starts_row(panel, starts) else "multiple",
+            type="button", class_="multiple first" if panel.key in new_row else "multiple",
             data_enlarge=panel.key, data_section=section.key, aria_haspopup="dialog")
         for panel in of.panels
     ]  # fmt: skip
@@ -118,32 +120,13 @@ def _multiples(of: Profiles, section: Section, still: Markup) -> Markup:
     return joined([grid, tag("div", still, class_="static")])
 
 
-def _starts_row(panel: Panel, starts: set[str]) -> bool:
-    """Return whether a panel is the first function of a group, which begins a row."""
-    return panel.functions == (panel.key,) and panel.key in starts and len(starts) > 1
-
-
-def _in_words(section: Section) -> str:
-    """Return what the figure shows, for those who do not see it."""
-    reached = []
-    for method in section.methods:
-        curve = section.profile(method, section.shared, restarts=False)
-        if curve is not None:
-            reached.append(f"{method} reaches {curve.reached:.0%} of the pairs")
-    return f"Within the budget {', '.join(reached)}."
-
-
 def _caption(section: Section) -> str:
-    dashed = ""
-    if section.reference is not None:
-        dashed = (
-            f" The dashed line is {section.reference.name}: for each target, its average running "
-            "time."
-        )
+    name = section.reference.name if section.reference else ""
+    dashed = f" The dashed line is {name}: for each target, its average running time."
     return typeset(
         "Share of (function, target) pairs reached, over evaluations divided by the dimension; 51 "
         "targets from 1e2 to 1e-8. Higher and further left is better. A cross marks the budget; "
-        f"beyond it, failed runs are continued by simulated restarts.{dashed}"
+        f"beyond it, failed runs are continued by simulated restarts.{dashed if name else ''}"
     )
 
 

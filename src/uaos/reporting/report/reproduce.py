@@ -4,6 +4,8 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from uaos.analysis.table import TEXT, Table
 from uaos.analysis.text import ranges
 from uaos.errors import UaosError
@@ -26,15 +28,13 @@ def bench_commands(experiment: Experiment) -> list[str]:
         rows = table.method == m
         if not rows.any():
             continue
-        present = [table.problems[p] for p in sorted(set(table.problem[rows].tolist()))]
-        if experiment.waiting:
-            present = list(table.problems)
+        used = np.unique(np.column_stack([table.budget[rows], table.problem[rows]]), axis=0)
+        budgets = [(budget, table.problems[p]) for budget, p in used.tolist()]
+        present = table.problems if experiment.waiting else [problem for _, problem in budgets]
         times = int(table.repetition[rows].max())
         for where, members in _by_dimension(experiment, present):
-            used = zip(table.budget[rows].tolist(), table.problem[rows].tolist(), strict=True)
-            budgets = {(b, table.problems[p].dimension) for b, p in used
-                       if table.problems[p].name in members}  # fmt: skip
-            of.setdefault((where, _budget(budgets), times), []).append(method)
+            each = {(b, p.dimension) for b, p in budgets if p.name in members}
+            of.setdefault((where, _budget(each), times), []).append(method)
     commands = []
     for (where, budget, times), methods in of.items():
         names = [_named(m, stored[m]) for m in stored if m in methods]
@@ -52,23 +52,16 @@ def _by_dimension(
 ) -> Iterable[tuple[tuple[str, ...], set[str]]]:
     """Return the options that choose the problems, for each command that it takes."""
     if experiment.span.suite != "bbob":
-        yield ("--suite", suite_file(experiment)), {p.name for p in problems}
+        yield ("--suite", f"{experiment.span.suite}.py"), {p.name for p in problems}
         return
     for dimension in sorted({p.dimension for p in problems}):
         of = [p for p in problems if p.dimension == dimension]
         yield ("--dim", str(dimension), *_bbob_options(of, dimension)), {p.name for p in of}
 
 
-def suite_file(experiment: Experiment) -> str:
-    """Return the name of the suite's file."""
-    found = getattr(experiment.store, "suite_file", "")
-    return str(found) or f"{experiment.span.suite}.py"
-
-
 def _bbob_options(problems: Sequence[ProblemRecord], dimension: int) -> tuple[str, ...]:
     functions = sorted({int(p.function[1:]) for p in problems})
-    short = spans(functions)
-    every = () if short == "1-24" else ("--functions", short)
+    every = () if len(functions) == 24 else ("--functions", spans(functions))
     names = {p.name for p in problems}
     for chosen in _SETS:
         try:

@@ -10,7 +10,7 @@ from uaos.analysis.table import NUMBER, TEXT, Cell, Row, Table
 from uaos.analysis.text import count, duration, number
 from uaos.errors import InvalidFile, UaosError
 from uaos.reporting.figures import figure
-from uaos.reporting.figures.tuning_frequencies import family_index
+from uaos.reporting.figures.tuning import in_order
 from uaos.reporting.report.html import Colors, Markup, image, joined, plot, tag
 from uaos.reporting.report.methods import recipe
 from uaos.reporting.report.overview import shown
@@ -90,12 +90,11 @@ class TuningView:
         rows, records = [], []
         for elite in self.elites:
             values = self.candidates[elite.candidate].values
-            main = " · ".join(str(values[f]).replace("_", " ") for f in FAMILIES if f in values)
             rest = ", ".join(f"{k} {values[k]}" for k in self.frequencies
                              if k in values and k not in FAMILIES)  # fmt: skip
-            text = "; ".join(filter(None, (main, rest)))
             rows.append(Row((
-                Cell(str(elite.rank), float(elite.rank)), Cell(text),
+                Cell(str(elite.rank), float(elite.rank)),
+                Cell("; ".join(filter(None, (_components(values), rest)))),
                 Cell(number(elite.mean_cost, ".3g"), elite.mean_cost),
                 Cell(str(elite.instances), float(elite.instances)),
                 Cell(str(elite.candidate), float(elite.candidate)),
@@ -119,15 +118,16 @@ class TuningView:
 
     def _importance(self) -> Table:
         top = max(one.share for one in self.importance) or 1.0
-        rows = [
-            [one.name, Cell(f"{one.share:.0%}", one.share, share=one.share / top),
-             Cell(f"{one.noise:.0%}", one.noise), "yes" if one.share > one.noise else "no"]
-            for one in self.importance
-        ]  # fmt: skip
-        columns = {"parameter": TEXT, "share": NUMBER, "noise": NUMBER, "more than noise": TEXT}
-        return Table.of(
+        columns = {
+            "parameter": (TEXT, "name"),
+            "share": (NUMBER, lambda r: Cell(f"{r['share']:.0%}", r["share"],
+                                             share=r["share"] / top)),
+            "noise": (NUMBER, "noise", "{:.0%}".format),
+            "more than noise": (TEXT, lambda r: Cell("yes" if r["share"] > r["noise"] else "no")),
+        }  # fmt: skip
+        return Table.from_records(
             f"{self.key}-importance",
-            "Variance of the candidates’ ranks explained by each parameter", columns, rows,
+            "Variance of the candidates’ ranks explained by each parameter", columns,
             [one._asdict() for one in self.importance],
             note="One parameter at a time, less what chance would explain (ε²). Parameters that "
             "were inherited together share the credit, so shares need not add up to 1. Noise: "
@@ -144,14 +144,17 @@ class TuningView:
             parts.insert(0, tag("h3", f"Tuning {tuning} of {self.entry.name}"))
         parts += [tag("p", line) for line in self._summary()]
         if "survivors" in tables:
-            parts += [shown(tables["survivors"], colors), self._winner(colors)]
+            parts.append(shown(tables["survivors"], colors))
+        if self.best is not None:
+            name = "the winner" if self.entry.tuning.finished else "the leader"
+            parts.append(recipe(name, self.best, colors))
         if "importance" in tables:
             parts += [tag("h4", "Which parameters mattered"), shown(tables["importance"], colors)]
-        words = self._survival_in_words()
+        title = "Candidates left in each race"
         parts += [
-            tag("h4", "Candidates left in each race"),
-            plot("survival", static=image(survival.draw(self.races, DEFAULT), words),
-                 tuning=self.number, label=words, caption=survival.caption),
+            tag("h4", title),
+            plot("survival", static=image(survival.draw(self.races, DEFAULT), title),
+                 tuning=self.number, label=title, caption=survival.caption),
             tag("h4", "Values drawn"),
             tag("p", "The share of each choice among the candidates drawn for a race, and the "
                 "values of each number with their median, race by race. A star marks the "
@@ -162,7 +165,7 @@ class TuningView:
                 class_="under"),
         ]  # fmt: skip
         if self.elites:
-            still = image(drawn.draw(drawn.data((store, tuning)), DEFAULT), self._drawn_in_words())
+            still = image(drawn.draw(drawn.data((store, tuning)), DEFAULT), drawn.help)
             parts.append(tag("div", still, class_="static"))
         return tag("section", *parts, id=self.key)
 
@@ -170,8 +173,7 @@ class TuningView:
         if not self.elites:
             return "The first race is not over yet."
         best = self.elites[0]
-        values = self.candidates[best.candidate].values
-        made = " · ".join(str(values[f]).replace("_", " ") for f in FAMILIES if f in values)
+        made = _components(self.candidates[best.candidate].values)
         state = "won" if self.entry.tuning.finished else "leads so far"
         return f"{made or f'Candidate {best.candidate}'} {state}."
 
@@ -191,31 +193,19 @@ class TuningView:
             lines.append("The tuning is not finished; the same uaos tune command continues it.")
         return lines
 
-    def _winner(self, colors: Colors) -> Markup:
-        if self.best is None:
-            return Markup("")
-        name = "the winner" if self.entry.tuning.finished else "the leader"
-        return recipe(name, self.best, colors)
-
     def _panels(self) -> Markup:
-        every = sorted(self.frequencies.values(),
-                       key=lambda o: (isinstance(o, Numbers), family_index(o.name)))  # fmt: skip
-        own = [one for one in every if one.winner is not None]
+        every = in_order(self.frequencies.values())
+        used = [one for one in every if one.winner is not None]
         rest = [one for one in every if one.winner is None]
-        if not own:
+        if not used:
             return _multiples(rest, self.number)
         folded = tag("details", tag("summary", f"{count(len(rest), 'parameter')} that the winner "
                      "does not have"), _multiples(rest, self.number), class_="screen")  # fmt: skip
-        return joined([_multiples(own, self.number), folded if rest else ""])
+        return joined([_multiples(used, self.number), folded if rest else ""])
 
-    def _drawn_in_words(self) -> str:
-        each = " ".join(_panel_in_words(one) for one in self.frequencies.values())
-        return f"Values drawn in each race: {each}"
 
-    def _survival_in_words(self) -> str:
-        each = [f"race {s.iteration} from {len(s.candidates)} to {s.alive[-1]}"
-                for s in self.races if s.alive]  # fmt: skip
-        return f"Candidates left: {', '.join(each)}."
+def _components(values: Mapping[str, Any]) -> str:
+    return " · ".join(str(values[f]).replace("_", " ") for f in FAMILIES if f in values)
 
 
 def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -227,20 +217,8 @@ def _multiples(panels: list[Shares | Numbers], tuning: int) -> Markup:
     plots = [
         tag("figure", tag("figcaption", one.name, class_="title"),
             tag("div", class_="live", data_plot="choice" if isinstance(one, Shares) else "number",
-                data_tuning=tuning, data_name=one.name, data_label=_panel_in_words(one)),
+                data_tuning=tuning, data_name=one.name, data_label=one.name),
             class_="multiple")
         for one in panels
     ]  # fmt: skip
     return tag("div", *plots, class_="multiples screen tuning")
-
-
-def _panel_in_words(one: Shares | Numbers) -> str:
-    """Return what a panel shows, for those who do not see it."""
-    if one.winner is None:
-        return f"{one.name}: the winner does not have it."
-    if isinstance(one, Shares):
-        at = [str(v) for v in one.values].index(str(one.winner))
-        first, last = one.shares[0, at], one.shares[-1, at]
-        return (f"{one.name}: {one.winner} won, drawn by {first:.0%} in the first race and "
-                f"{last:.0%} in the last.")  # fmt: skip
-    return f"{one.name}: the winner has {one.winner:g}, of {one.low:g} to {one.high:g}."

@@ -1,17 +1,36 @@
-"""The values that a tuning drew: shares of choices and points of numbers, race by race."""
+"""A tuning: the values that it drew, the candidates left, the parameters that mattered."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from uaos.errors import Missing, UnknownName
 from uaos.optimizers.picture import HATCHES, PALETTE
-from uaos.reporting.canvas import LineEnd, name_ends, names_width
+from uaos.reporting.canvas import LineEnd, axes_with_margins, name_ends, names_width
 from uaos.reporting.figures import TUNING, Figure
-from uaos.reporting.style import INK, LINES, SMALL, TICK, LineStyle, Style, text_width
+from uaos.reporting.style import (
+    FAINT,
+    GRAY,
+    INK,
+    LINES,
+    SMALL,
+    TICK,
+    LineStyle,
+    Style,
+    text_width,
+)
 from uaos.selection.components import FAMILIES
-from uaos.tuning.summaries import Numbers, Shares, TuningSource, frequencies
+from uaos.tuning.summaries import (
+    Importance,
+    Numbers,
+    Shares,
+    Survival,
+    TuningSource,
+    frequencies,
+    importance,
+    survival,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -32,7 +51,7 @@ _PAGE, _COLUMN = (2, 0.24, 0.75, 0.62), (1, 0.21, 0.5, 0.42)
 Drawn = tuple[Shares | Numbers, ...]
 
 
-def data(source: TuningSource, parameters: Sequence[str] | None = None) -> Drawn:
+def frequency_data(source: TuningSource, parameters: Sequence[str] | None = None) -> Drawn:
     """Return the values drawn for each race; of `parameters`, or of those that the winner has."""
     found = frequencies(*source)
     for name in parameters or ():
@@ -41,17 +60,12 @@ def data(source: TuningSource, parameters: Sequence[str] | None = None) -> Drawn
     chosen = [found[name] for name in dict.fromkeys(parameters or found)]
     if parameters is None and any(one.winner is not None for one in chosen):
         chosen = [one for one in chosen if one.winner is not None]
-    if not chosen or not one_races(chosen[0]):
+    if not chosen or not any(len(o.shares if isinstance(o, Shares) else o.values) for o in chosen):
         raise Missing("the tuning has drawn no candidate with a free parameter yet")
-    return tuple(sorted(chosen, key=lambda one: (isinstance(one, Numbers), family_index(one.name))))
+    return in_order(chosen)
 
 
-def one_races(one: Shares | Numbers) -> int:
-    """Return how many races there were."""
-    return len(one.shares if isinstance(one, Shares) else one.values)
-
-
-def draw(of: Drawn, style: Style) -> "Drawing":
+def draw_frequencies(of: Drawn, style: Style) -> "Drawing":
     """Draw a panel for each parameter, with the winner's value marked.
 
     Above, the shares of the values of choices among the candidates new in the race; below, a point
@@ -100,9 +114,10 @@ def _legend(figure: Any, width: float) -> str:
     return one if text_width(figure, [one], TICK) <= width else f"{parts[0]}\n{parts[1]} {parts[2]}"
 
 
-def family_index(name: str) -> int:
-    """Return the place of a component in the loop; other parameters follow."""
-    return FAMILIES.index(name) if name in FAMILIES else len(FAMILIES)
+def in_order(chosen: Iterable[Shares | Numbers]) -> Drawn:
+    """Return choices before numbers, the components in the order of the loop first."""
+    order = {name: i for i, name in enumerate(FAMILIES)}
+    return tuple(sorted(chosen, key=lambda o: (isinstance(o, Numbers), order.get(o.name, 9))))
 
 
 def _panel(figure: Any, columns: int, i: int, bottom: float, high: float, beside: float) -> Any:
@@ -169,7 +184,7 @@ def _points(axes: Any, one: Numbers) -> None:
         axes.set_ylim(one.low - more, one.high + more)
 
 
-def interactive(of: Drawn) -> dict[str, Any]:
+def frequency_interactive(of: Drawn) -> dict[str, Any]:
     """Return the values as the report's script reads them."""
     return {
         "choices": {c.name: {
@@ -183,7 +198,123 @@ def interactive(of: Drawn) -> dict[str, Any]:
     }  # fmt: skip
 
 
-FIGURE = Figure(
-    "tuning-frequencies", "values drawn in each race of a tuning", TUNING, data, draw,
-    options=("tuning", "parameters"), in_report="tuning", interactive=interactive,
+FREQUENCIES = Figure(
+    "tuning-frequencies", "values drawn in each race of a tuning", TUNING, frequency_data,
+    draw_frequencies,
+    options=("tuning", "parameters"), in_report="tuning", interactive=frequency_interactive,
+)  # fmt: skip
+
+
+# Inches between numbers side by side, at least: closer, two of them read as one.
+_BETWEEN = 0.04
+
+
+def survival_data(source: TuningSource) -> tuple[Survival, ...]:
+    """Return the races of a tuning."""
+    races = survival(*source)
+    if not races:
+        raise Missing("the tuning has finished no step of a race yet")
+    return tuple(races)
+
+
+def draw_survival(races: tuple[Survival, ...], style: Style) -> "Drawing":
+    """Draw how many candidates were left after each problem, race by race.
+
+    A step is as high as the candidates before its problem; one more shows those left at the end.
+    """
+    width = style.inches("column")
+    with style.figure(width, max(2.1, min(0.55 * width, 3.4))) as figure:
+        axes = axes_with_margins(figure, 0.45, 0.40, 0.10, 0.24)
+        start, middles = 0, []
+        for i, race in enumerate(races):
+            wide = len(race.alive) + 1
+            steps = np.arange(wide + 1)
+            left = [len(race.candidates), *race.alive, race.alive[-1]]
+            axes.fill_between(start + steps, left, step="post", color=LINES[0], alpha=0.2, lw=0)
+            axes.step(start + steps, left, where="post", color=LINES[0], solid_capstyle="butt")
+            middles.append(start + wide / 2)
+            start += wide
+            if i + 1 < len(races):
+                axes.axvline(start, color="0.8", linewidth=0.4, zorder=0)
+        axes.set_xlim(0, start)
+        axes.set_ylim(0, None)
+        axes.grid(True, axis="y")
+        axes.set_xticks(middles, _spaced(figure, axes, middles, [str(r.iteration) for r in races]))
+        axes.tick_params(axis="x", length=0)
+        axes.set_xlabel("race (as wide as it has problems)")
+        axes.set_ylabel("candidates left")
+        axes.set_title(f"{len(races)} races, {start - len(races)} steps", fontsize=TICK)
+    return figure
+
+
+def _spaced(figure: "Drawing", axes: Any, at: Sequence[float], names: Sequence[str]) -> list[str]:
+    """Return the names at these places, without those too close to the one before."""
+    inch = axes.get_window_extent().width / figure.dpi / np.ptp(axes.get_xlim())
+    kept, end = [], -np.inf
+    for x, name in zip(at, names, strict=True):
+        half = text_width(figure, [name], TICK) / 2
+        fits = x * inch - half >= end + _BETWEEN
+        end = x * inch + half if fits else end
+        kept.append(name if fits else "")
+    return kept
+
+
+def survival_interactive(races: tuple[Survival, ...]) -> list[dict[str, Any]]:
+    """Return the races as the report's script reads them."""
+    return [{"race": s.iteration, "alive": [len(s.candidates), *s.alive]} for s in races]
+
+
+SURVIVAL = Figure(
+    "tuning-survival", "candidates left in each race of a tuning", TUNING, survival_data,
+    draw_survival,
+    options=("tuning",), in_report="tuning", interactive=survival_interactive,
+    caption="Candidates left after each problem of a race. New ones are drawn around the survivors "
+    "of the race before.",
+)  # fmt: skip
+
+
+def importance_data(source: TuningSource, most: int = 20) -> tuple[Importance, ...]:
+    """Return the share of the ranks' variance that each parameter explains, largest first."""
+    found = importance(*source)[:most]
+    if not found:
+        raise Missing("the importance of parameters is not known: it takes more candidates")
+    return tuple(found)
+
+
+def draw_importance(found: tuple[Importance, ...], style: Style) -> "Drawing":
+    """Draw a bar for each parameter.
+
+    A stroke marks the noise, and the bar of a share within it is gray. The numbers stand in a
+    separate column, where no stroke crosses them.
+    """
+    width, height = style.inches("column"), 0.68 + 0.17 * len(found)
+    with style.figure(width, height) as figure:
+        names = [one.name for one in found]
+        left, right, top = text_width(figure, names) + 0.14, 0.44, 0.22
+        axes = axes_with_margins(figure, left, 0.40, right, top)
+        places, shares = np.arange(len(found)), [one.share for one in found]
+        sure = [one.share > one.noise for one in found]
+        axes.barh(places, shares, 0.66, color=[LINES[0] if yes else FAINT for yes in sure])
+        edge = max(0.05, *shares, *(one.noise for one in found))
+        for place, one in zip(places, found, strict=True):
+            axes.text(1 + (right - 0.06) / (width - left - right), place, f"{one.share:.0%}",
+                      transform=axes.get_yaxis_transform(), va="center_baseline", ha="right",
+                      fontsize=TICK)  # fmt: skip
+        axes.plot([one.noise for one in found], places, "|", color=GRAY, markersize=8,
+                  markeredgewidth=0.8, clip_on=False, label="_noise")  # fmt: skip
+        axes.set_yticks(places, names)
+        axes.set_ylim(len(found) - 0.4, -0.6)
+        axes.tick_params(axis="y", length=0)
+        axes.set_xlim(0, edge)
+        axes.xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")
+        axes.set_xlabel("variance of ranks explained (ε²)")
+        figure.text(0.05 / width, 1 - 0.05 / height, "| marks the noise; gray bars lie within it",
+                    ha="left", va="top", fontsize=TICK)  # fmt: skip
+    return figure
+
+
+IMPORTANCE = Figure(
+    "tuning-importance", "parameters that mattered in a tuning", TUNING, importance_data,
+    draw_importance,
+    options=("tuning",),
 )  # fmt: skip

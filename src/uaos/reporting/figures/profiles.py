@@ -1,0 +1,298 @@
+"""Runtime profiles over all functions, in each group, and on each function: three figures."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from uaos.analysis.ecdf import RESTART_HORIZON, Ecdf
+from uaos.analysis.section import Section
+from uaos.analysis.text import ranges
+from uaos.errors import Missing, UnknownName
+from uaos.experiments.targets import ECDF_TARGETS
+from uaos.reporting.canvas import (
+    LineEnd,
+    axes_with_margins,
+    decades,
+    handle,
+    name_ends,
+    names_width,
+    small_multiples,
+)
+from uaos.reporting.figures import SECTION, Figure
+from uaos.reporting.style import GRAY, TICK, LineStyle, Style, text_width
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+X_LABEL = "evaluations / dimension"
+Y_LABEL = "share of (function, target) pairs"
+#: Points to a power of ten at which the report notes a curve: finer than a screen shows.
+DECADE = 80
+#: The report writes shares as integer multiples of 1 / UNIT.
+UNIT = 10_000
+
+# Points of a curve in a decade at most: more cannot be distinguished in print.
+_POINTS = 150
+# Names beside the curves take at most this share of the width.
+_NAMES = 0.4
+_REFERENCE: dict[str, Any] = {"color": GRAY, "linestyle": (0, (4, 2)), "linewidth": 1.0}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The profile of a method, and its budget in evaluations / D."""
+
+    method: str
+    ecdf: Ecdf
+    budget: float
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The profiles over some functions: "all", a group or one function."""
+
+    key: str
+    title: str
+    functions: tuple[str, ...]
+    curves: tuple[Curve, ...]
+    reference: Ecdf | None
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """Panels with the same axes.
+
+    `methods` are all methods of the results, in the order of their colors; `end` is where the
+    axis ends, in evaluations / D.
+    """
+
+    panels: tuple[Panel, ...]
+    methods: tuple[str, ...]
+    shown: tuple[str, ...]
+    section: str
+    end: float
+    restarts: bool
+    reference: str
+
+
+def overall_data(
+    section: Section, methods: Sequence[str] | None = None, restarts: bool = True
+) -> Profiles:
+    """Return the share of (function, target) pairs solved over evaluations / dimension."""
+    shown, shared = _shared(section, methods)
+    panel = ("all", f"all functions ({ranges(shared)})", shared)
+    return _profiles(section, [panel], shown, restarts)
+
+
+def group_data(
+    section: Section, methods: Sequence[str] | None = None, restarts: bool = True
+) -> Profiles:
+    """Return the profiles over the functions of each group that every method was run on."""
+    shown, shared = _shared(section, methods)
+    panels = [
+        (name, f"{name}, {ranges(present)}", present)
+        for name, of in section.results.groups.items()
+        if (present := tuple(f for f in of if f in shared))
+    ]
+    return _profiles(section, panels, shown, restarts)
+
+
+def function_data(
+    section: Section, methods: Sequence[str] | None = None, restarts: bool = True
+) -> Profiles:
+    """Return the profiles of each function."""
+    panels = [(f, section.function_title(f), (f,)) for f in section.functions]
+    return _profiles(section, panels, chosen_methods(section, methods), restarts)
+
+
+def _shared(
+    section: Section, methods: Sequence[str] | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the methods to show, and the functions that all of them were run on."""
+    shown = chosen_methods(section, methods)
+    functions = tuple(f for f in section.functions if all((m, f) in section.runs for m in shown))
+    if not functions:
+        raise Missing(f"there is no function that all of {', '.join(shown)} were run on")
+    return shown, functions
+
+
+def _profiles(
+    section: Section, members: Sequence[tuple[str, str, tuple[str, ...]]],
+    shown: tuple[str, ...], restarts: bool,
+) -> Profiles:  # fmt: skip
+    panels = []
+    for key, title, functions in members:
+        curves = []
+        for method in shown:
+            if curve := section.profile(method, functions, restarts=restarts):
+                runs = [section.runs[method, f] for f in functions if (method, f) in section.runs]
+                budget = max(float(r.budgets.max()) / r.dimension for r in runs)
+                curves.append(Curve(method, curve, budget))
+        if curves:
+            reference = section.reference_profile(functions)
+            panels.append(Panel(key, title, functions, tuple(curves), reference))
+    end = max(10.0, section.budget * (RESTART_HORIZON if restarts else 1))
+    name = section.reference.name if section.reference else ""
+    return Profiles(tuple(panels), section.methods, shown, section.title, end, restarts, name)
+
+
+def chosen_methods(section: Section, methods: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the methods to show: exactly those asked for, or all."""
+    if methods is None:
+        return section.methods
+    for name in methods:
+        if name not in section.methods:
+            raise UnknownName("method", name, section.methods, hint=f"(with {section.title} runs)")
+    if not methods:
+        raise Missing(f"name at least one method to draw: {', '.join(section.methods)}")
+    return tuple(dict.fromkeys(methods))
+
+
+def draw_overall(of: Profiles, style: Style) -> "Drawing":
+    """Draw the curves, with the methods' names at their ends.
+
+    A cross marks the budget, beyond which a curve shows simulated restarts. The dashed line is the
+    reference, a pair counting at its aRT.
+    """
+    (panel,) = of.panels
+    width = style.inches("column")
+    with style.figure(width, max(2.3, min(0.72 * width, 4.2))) as figure:
+        names = [*of.shown, *([of.reference] if panel.reference is not None else [])]
+        right = min(names_width(figure, names), _NAMES * width)
+        axes = axes_with_margins(figure, 0.48, 0.40, right, 0.24)
+        ends = _panel(axes, panel, of, style.line_styles(of.methods))
+        # The longest title that fits.
+        end = f"{of.section}, {len(ECDF_TARGETS)} targets"
+        titles = (f"{ranges(panel.functions)}, {end}", f"{len(panel.functions)} functions, {end}",
+                  end, of.section)  # fmt: skip
+        fits = [t for t in titles if text_width(figure, [t], TICK) <= width - 0.53]
+        axes.set_title((*fits, of.section)[0], fontsize=TICK)
+        axes.set_xlabel(X_LABEL)
+        axes.set_ylabel(Y_LABEL)
+        decades(axes.xaxis, 8)
+        name_ends(axes, ends)
+    return figure
+
+
+def draw_groups(of: Profiles, style: Style) -> "Drawing":
+    """Draw a panel for each group."""
+    width = style.inches("page")
+    columns = min(3 if width > 5 else 2, max(2, len(of.panels)))
+    return _grid(of, style, width, columns, 0.66, [panel.title for panel in of.panels])
+
+
+def draw_functions(of: Profiles, style: Style) -> "Drawing":
+    """Draw a panel for each function."""
+    width = style.inches("page")
+    is_wide = width > 5
+    columns = int(np.clip(len(of.panels), 3 if is_wide else 2, 6 if is_wide else 4))
+    # A column is too narrow for more than the number.
+    titles = [p.title.replace("ill-conditioned", "ill-cond.") if is_wide else p.key
+              for p in of.panels]  # fmt: skip
+    return _grid(of, style, width, columns, 0.75, titles)
+
+
+def _panel(axes: Any, panel: Panel, of: Profiles, styles: dict[str, LineStyle],
+           *, thin: bool = False) -> list[LineEnd]:  # fmt: skip
+    """Draw the curves of a panel; return where they end."""
+    ends = []
+    if panel.reference is not None:
+        _line(axes, panel.reference, of.end, zorder=1.9, label=of.reference, **_REFERENCE)
+        ends.append(LineEnd(of.reference, float(panel.reference.at(of.end)), None))
+    for curve in panel.curves:
+        style, budget = styles[curve.method], curve.budget
+        _line(axes, curve.ecdf, of.end if of.restarts else budget, color=style.color,
+              linestyle=style.dash, linewidth=0.9 if thin else 1.2, label=curve.method)  # fmt: skip
+        offset = (of.shown.index(curve.method) + 0.5) / len(of.shown)
+        _marks(axes, curve.ecdf, style, budget, of.end, offset, thin)
+        ends.append(LineEnd(curve.method, float(curve.ecdf.at(of.end)), style))
+        if not of.restarts and budget < of.end:
+            axes.plot([budget, of.end], [ends[-1].y] * 2, color=style.color, linestyle=":",
+                      linewidth=0.6, label="_beyond")  # fmt: skip
+    axes.set_xscale("log")
+    axes.set_xlim(1, of.end)
+    # A little more than 1, where a line would be cut in half.
+    axes.set_ylim(0, 1.02)
+    axes.set_yticks([0, 0.5, 1] if thin else np.linspace(0, 1, 6))
+    axes.grid(True)
+    return ends
+
+
+def _grid(
+    of: Profiles, style: Style, width: float, columns: int, aspect: float, titles: Sequence[str]
+) -> "Drawing":
+    """Draw small multiples."""
+    from matplotlib.lines import Line2D
+
+    styles = style.line_styles(of.methods)
+    handles = [handle(method, styles[method]) for method in of.shown]
+    if of.panels[0].reference is not None:
+        handles.append(Line2D([], [], label=of.reference, **_REFERENCE))
+    return small_multiples(
+        style, width, columns, aspect, titles,
+        lambda i, axes: _panel(axes, of.panels[i], of, styles, thin=True),
+        (f"{X_LABEL}, {of.section}", Y_LABEL, "share"), handles,
+    )  # fmt: skip
+
+
+def _line(axes: Any, curve: Ecdf, end: float, **style: Any) -> None:
+    """Draw the steps of a profile up to `end`, as many as can be seen."""
+    times = curve.times[curve.times < end]
+    if len(times) > 4 * _POINTS:
+        low, high = np.log10(times.min()), np.log10(end)
+        times = np.logspace(low, high, int(_POINTS * (high - low)) + 2)[:-1]
+    start = min(1.0, times[0] if len(times) else 1.0) / 10
+    x = np.concatenate([[start], times, [end]])
+    axes.plot(x, curve.at(x), drawstyle="steps-post", **style)
+
+
+def _marks(
+    axes: Any, curve: Ecdf, style: LineStyle, budget: float, end: float, offset: float, thin: bool
+) -> None:
+    """Draw the method's markers, apart from those of other methods, and a cross at the budget."""
+    size = 2.6 if thin else 4.0
+    places = 10.0 ** np.arange(offset, np.log10(end), 2.0 if thin else 1.0)
+    places = places[places < min(end, budget)]
+    shown: dict[str, Any] = {"color": style.color, "linestyle": ""}
+    axes.plot(places, curve.at(places), marker=style.marker, markersize=size, markeredgewidth=0,
+              label="_markers", **shown)  # fmt: skip
+    axes.plot([budget], curve.at([budget]), marker="x", markersize=size + 1.5,
+              markeredgewidth=1.0, zorder=3, clip_on=False, label="_budget", **shown)  # fmt: skip
+
+
+def interactive(of: Profiles) -> dict[str, Any]:
+    """Return the panels as the report's script reads them."""
+    return {
+        panel.key: {
+            "title": f"{panel.title}, {of.section}",
+            "lines": {
+                c.method: {"steps": _steps(c.ecdf, of.end if of.restarts else c.budget),
+                           "end": round(c.budget, 2)}
+                for c in panel.curves
+            },
+            "reference": None if panel.reference is None else _steps(panel.reference, of.end),
+        }
+        for panel in of.panels
+    }  # fmt: skip
+
+
+def _steps(curve: Ecdf, end: float) -> list[list[int]]:
+    """Return a curve as places on a logarithmic grid, and the share from there on."""
+    places = np.arange(np.floor(DECADE * np.log10(max(end, 1.0))) + 1)
+    shares = np.round(UNIT * curve.at(10.0 ** (places / DECADE))).astype(int)
+    rises = np.flatnonzero(np.diff(shares, prepend=0))
+    return [rises.tolist(), shares[rises].tolist()]
+
+
+_COMMON: dict[str, Any] = {
+    "options": ("dim", "methods", "order", "no-restarts"), "in_report": "profiles",
+    "interactive": interactive,
+}  # fmt: skip
+OVERALL = Figure("ecdf-overall", "runtime profiles over all functions", SECTION, overall_data,
+                 draw_overall, **_COMMON)  # fmt: skip
+GROUPS = Figure("ecdf-groups", "runtime profiles in each group of functions", SECTION, group_data,
+                draw_groups, **_COMMON)  # fmt: skip
+FUNCTIONS = Figure("ecdf-functions", "runtime profiles on each function", SECTION, function_data,
+                   draw_functions, **_COMMON)  # fmt: skip
