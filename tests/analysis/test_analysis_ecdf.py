@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from uaos.analysis import Results, Runs, combined, ecdf, section, simulated_restarts
-from uaos.analysis.ecdf import Ecdf, sample_size
+from uaos.analysis.ecdf import Ecdf, area, sample_size
 
 
 def test_the_raw_profile_counts_run_and_target_pairs(make_runs: Callable[..., Runs]) -> None:
@@ -29,11 +29,11 @@ def test_a_curve_is_computed_once_for_the_same_runs(make_runs: Callable[..., Run
 
 def test_the_area_is_over_powers_of_ten(make_runs: Callable[..., Runs]) -> None:
     """All solved at 10 evaluations / D, to the limit 1000: two of three decades are left."""
-    curve = ecdf(make_runs([200], [200]))
-    assert curve.area(1000) == pytest.approx(2 / 3)
-    assert curve.area(10) == 0
-    assert ecdf(make_runs([0], [200])).area(1000) == 0
-    assert ecdf(make_runs([20], [200])).area(1000) == 1
+    runs = make_runs([200], [200])
+    assert area(runs, 1000) == pytest.approx(2 / 3)
+    assert area(runs, 10) == area(runs, 1) == 0
+    assert area(make_runs([0], [200]), 1000) == 0
+    assert area(make_runs([20], [200]), 1000) == pytest.approx(1)
 
 
 def test_only_the_51_targets_from_100_on_count(make_runs: Callable[..., Runs]) -> None:

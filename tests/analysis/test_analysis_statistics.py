@@ -232,6 +232,15 @@ def test_the_verdict_says_that_adapting_does_not_pay(three_methods: Results) -> 
     assert "differs from uniform in more than the choice of operators" in found.note
 
 
+def test_a_portfolio_adapts(three_methods: Results) -> None:
+    """Its selector chooses optimizers, whether or not its configuration names a method."""
+    configurations = dict(three_methods.configurations)
+    configurations["good"] = {"optimizer": {"name": "portfolio"}}
+    found = verdict(section(Results(three_methods.runs, {}, configurations)))
+    assert "Yes: good is better than uniform choice" in found.headline
+    assert "(optimizer, pool, F, CR, population size …)" in found.note
+
+
 def test_a_difference_that_rests_on_similar_instances_is_noted(
     made: Callable[..., Outcome],
 ) -> None:

@@ -28,8 +28,8 @@ from uaos.reporting.report.operators import course_data, printed_runs
 from uaos.reporting.report.reproduce import bench_commands, figure_commands, tune_command
 from uaos.reporting.sources import (
     ChosenRun,
+    Course,
     Sources,
-    change,
     parse_runs,
     representative_courses,
 )
@@ -369,6 +369,11 @@ def used(counts: list[list[int]]) -> History:
         made.record(evaluations=g * sum(row), best=1.0, iteration=g, counts=np.array(row),
                     probabilities=np.full(len(row), 1 / len(row)))  # fmt: skip
     return made
+
+
+def change(history: History) -> float:
+    """How much operator use changes in a run with this history."""
+    return Course("mix", "f1 i1 2-D", "f1", 2, 1, 1, 0.0, False, history, None).change
 
 
 def test_change_is_none_for_constant_use_and_all_for_a_switch() -> None:

@@ -139,12 +139,12 @@ class Section:
     @cached_property
     def pairs(self) -> Pairs:
         """The tests of all pairs over the problems."""
-        return pairwise(self.scores) if self.scores.problems else Pairs()
+        return pairwise(self.scores)
 
     @cached_property
     def function_pairs(self) -> Pairs:
         """The tests of all pairs with each function counted once."""
-        return pairwise(self.scores.by_function()) if self.scores.problems else Pairs()
+        return pairwise(self.scores.by_function())
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -154,21 +154,18 @@ class Section:
     @cached_property
     def overall(self) -> Group:
         """All functions."""
-        return self._group("all", self.functions, self.pairs)
+        return self._group("all", self.functions)
 
-    def _group(self, name: str, functions: tuple[str, ...], pairs: Pairs | None = None) -> Group:
-        part = self.scores if pairs is not None else self.scores.on(functions)
-        ranking = self.ranking if pairs is not None else friedman(part)
+    def _group(self, name: str, functions: tuple[str, ...]) -> Group:
+        part = self.scores.on(functions)
+        ranking, count = friedman(part), len(part.problems)
         standings = []
         for method in self.methods:
             of = [self.runs[method, f] for f in functions if (method, f) in self.runs]
             rank = ranking.rank(method)
             standings.append(Standing(method, rank, sum(r.solved for r in of), sum(map(len, of))))
-        count = len(part.problems)
         standings.sort(key=lambda s: (s.rank if count else 0.0, -s.solved))
-        if pairs is None:
-            pairs = pairwise(part) if count else Pairs()
-        return Group(name, functions, count, tuple(standings), pairs)
+        return Group(name, functions, count, tuple(standings), pairwise(part))
 
     # Running times and profiles
 
@@ -266,7 +263,7 @@ def sections(results: Results, *, seed: int = 1) -> list[Section]:
         failed = sum(results.failed.values())
         more = f"; {failed} failed" if failed else ""
         raise Missing(f"there are no finished runs of these methods and functions{more}")
-    if _is_divided(results):
+    if len({(f, d) for _, f, d in results.runs}) > len(results.functions):
         return [Section(results.select(dimension=d), seed) for d in results.dimensions]
     return [Section(results, seed)]
 
@@ -274,16 +271,11 @@ def sections(results: Results, *, seed: int = 1) -> list[Section]:
 def section(results: Results, dimension: int | None = None, *, seed: int = 1) -> Section:
     """Return the section of a dimension, or the only one."""
     found = sections(results, seed=seed)
-    if dimension is not None and dimension not in results.dimensions:
-        known = ", ".join(map(str, results.dimensions))
-        raise InvalidParameter("dimension", dimension, f"one of those in the results: {known}")
-    if dimension is not None:
-        return Section(results.select(dimension=dimension), seed)
-    if len(found) > 1:
-        known = ", ".join(map(str, results.dimensions))
+    known = ", ".join(map(str, results.dimensions))
+    if dimension is None and len(found) > 1:
         raise Missing(f"the runs have several dimensions; choose one with --dim: {known}")
-    return found[0]
-
-
-def _is_divided(results: Results) -> bool:
-    return len({(f, d) for _, f, d in results.runs}) > len(results.functions)
+    if dimension is None:
+        return found[0]
+    if dimension not in results.dimensions:
+        raise InvalidParameter("dimension", dimension, f"one of those in the results: {known}")
+    return Section(results.select(dimension=dimension), seed)

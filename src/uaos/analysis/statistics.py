@@ -177,7 +177,7 @@ def pairwise(scores: Scores) -> Pairs:
     Wilcoxon, F. (1945), "Individual comparisons by ranking methods", Biometrics Bulletin 1.
     """
     methods = scores.methods
-    if len(methods) < 2:
+    if len(methods) < 2 or not scores.problems:
         return Pairs()
     first, second = np.triu_indices(len(methods), 1)
     differences = (scores.values[:, first] - scores.values[:, second]).T

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,8 @@ from uaos.errors import InvalidFile, InvalidParameter
 from uaos.experiments.store import TUNING, RunTable, Span, Store, Tally, kind_of
 from uaos.optimizers.history import History
 from uaos.problems import titles
-
-if TYPE_CHECKING:
-    from uaos.tuning.records import Tuning
-    from uaos.tuning.store import TuningStore
+from uaos.tuning.records import Tuning
+from uaos.tuning.store import TuningStore
 
 # Parts of a run whose operator use is compared.
 _PARTS = 6
@@ -63,8 +61,8 @@ class Experiment:
 class TuningEntry:
     """One tuning of a store."""
 
-    store: "TuningStore"
-    tuning: "Tuning"
+    store: TuningStore
+    tuning: Tuning
 
     @property
     def name(self) -> str:
@@ -81,17 +79,16 @@ class Sources:
         places = list(dict.fromkeys(Path(p) for p in paths))
         self._open = ExitStack()
         try:
-            opened = [self._open.enter_context(_opened(place)) for place in places]
+            kinds = {place: TuningStore if kind_of(place) == TUNING else Store for place in places}
+            opened = [self._open.enter_context(k.open(place)) for place, k in kinds.items()]
             self.experiments = tuple(
-                Experiment(s, s.plan, s.tallies()) for s in opened if s.kind != TUNING
+                Experiment(s, s.plan, s.tallies()) for s in opened if not isinstance(s, TuningStore)
             )
             self.results = Results.read(*(e.store.path for e in self.experiments))
             self.tunings = tuple(
-                TuningEntry(store, tuning)
-                for store in (cast("TuningStore", s) for s in opened if s.kind == TUNING)
-                for tuning in store.tunings()
-                if store.steps(tuning.id)
-            )
+                TuningEntry(s, tuning) for s in opened if isinstance(s, TuningStore)
+                for tuning in s.tunings() if s.steps(tuning.id)
+            )  # fmt: skip
             if not self.results.runs and not self.tunings:
                 failed = sum(self.results.failed.values())
                 more = f" ({failed} failed; uaos bench {places[0]} --status says why)"
@@ -108,14 +105,6 @@ class Sources:
 
     def __exit__(self, *_: object) -> None:
         self._open.close()
-
-
-def _opened(path: Path) -> Store:
-    if kind_of(path) != TUNING:
-        return Store.open(path)
-    from uaos.tuning.store import TuningStore
-
-    return TuningStore.open(path)
 
 
 # Single runs

@@ -87,8 +87,6 @@ _ORDER = (
     "tuning-frequencies", "tuning-survival", "tuning-importance", "literature",
 )  # fmt: skip
 
-_FORMER = {"ecdf-classes": "ecdf-groups"}
-
 
 def register(figure: Figure) -> Figure:
     """Add a custom figure to those of `uaos plot` and the report.
@@ -112,7 +110,6 @@ def figures() -> dict[str, Figure]:
 def figure(name: str) -> Figure:
     """Return a figure by its name; underscores count as hyphens."""
     wanted = name.replace("_", "-")
-    wanted = _FORMER.get(wanted, wanted)
     if wanted not in figures():
         raise UnknownName("figure", name, figures())
     return figures()[wanted]

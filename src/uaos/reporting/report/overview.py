@@ -1,7 +1,7 @@
 """The first screen: what this is about, who did best, whether adapting and tuning pay."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -82,9 +82,8 @@ def first_figures(section: Section, courses: Sequence[Course], colors: Colors) -
         dashed = f", the dashed line is {name}" if name else ""
         parts.append(_brief(
             "profile", "Share of (function, target) pairs reached", "#profiles",
-            joined([f"Over evaluations / dimension. Crosses mark the budget{dashed}.",
-                    tag("span", *map(colors.name, section.methods), class_="keys")]),
-            section=section.key, panel="all",
+            f"Over evaluations / dimension. Crosses mark the budget{dashed}.",
+            map(colors.name, section.methods), section=section.key, panel="all",
         ))  # fmt: skip
     found = [c for c in courses if section.dimension in (None, c.dimension)]
     if found:
@@ -96,15 +95,17 @@ def first_figures(section: Section, courses: Sequence[Course], colors: Colors) -
         ]
         parts.append(_brief(
             "course", f"Which operators {first.method} used on {first.function}", "#operators",
-            joined([f"Above: share of the evaluations. Below: the best {what} so far.",
-                    tag("span", *keys, class_="keys")]), run=courses.index(first),
+            f"Above: share of the evaluations. Below: the best {what} so far.", keys,
+            run=courses.index(first),
         ))  # fmt: skip
     return tag("div", *parts, class_="first-figures screen") if parts else Markup("")
 
 
-def _brief(kind: str, title: str, link: str, caption: object, **data: Any) -> Markup:
+def _brief(kind: str, title: str, link: str, caption: str, keys: Iterable[object], **data: Any
+           ) -> Markup:  # fmt: skip
     head = tag("a", title, href=link, class_="title")
-    return plot(kind, before=head, caption=caption, brief="1", label=title, **data)
+    said = joined([caption, tag("span", *keys, class_="keys")])
+    return plot(kind, before=head, caption=said, brief="1", label=title, **data)
 
 
 def rank_strip(section: Section, colors: Colors) -> Markup:

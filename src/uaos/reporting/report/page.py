@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from uaos.analysis.comparison import compare
 from uaos.analysis.published import against_paper, paper_summary, paper_table
@@ -29,6 +29,7 @@ from uaos.reporting.report.operators import (
 from uaos.reporting.report.overview import data_summary, notes, overview, report_title, shown
 from uaos.reporting.report.profiles import profile_data, profile_section, running_time_section
 from uaos.reporting.report.reproduce import reproduce_section, version_table
+from uaos.reporting.report.tuning import TuningView
 from uaos.reporting.sources import (
     ChosenRun,
     Course,
@@ -36,9 +37,6 @@ from uaos.reporting.sources import (
     chosen_courses,
     representative_courses,
 )
-
-if TYPE_CHECKING:
-    from uaos.reporting.report.tuning import TuningView
 
 #: Characters of histories in a report at most.
 MAX_HISTORY_SIZE = 1_500_000
@@ -61,9 +59,15 @@ def page(
     colors = Colors(results.methods)
     progress("tests")
     compared = compare(results).sections if results.runs else ()
-    parts = [(one.section, _named(one.tables, one.section)) for one in compared]
-    tunings = _tunings(sources)
-    remarks = _remarks(notes(sources, [part for part, _ in parts]), colors)
+    # By name; the names in the page have the section's key, too.
+    parts = [
+        (of.section, {t.name: replace(t, name=f"{t.name}-{of.section.key}") for t in of.tables})
+        for of in compared
+    ]
+    tunings = [TuningView(entry, i) for i, entry in enumerate(sources.tunings, 1)]
+    lines = notes(sources, [part for part, _ in parts])
+    items = tag("ul", *(tag("li", colors.in_text(line)) for line in lines))
+    remarks = tag("div", tag("b", "Notes"), items, class_="missing") if lines else Markup("")
     progress("operator use")
     order = [s.method for s in parts[0][0].overall.standings] if parts else []
     if chosen is None:
@@ -128,24 +132,6 @@ def page(
         key, heading, content = sections[0]
         sections[0] = (key, heading, joined([remarks, content]))
     return _filled(name, data_summary(sources, only), sections, colors, data)
-
-
-def _tunings(sources: Sources) -> "list[TuningView]":
-    if not sources.tunings:
-        return []
-    from uaos.reporting.report.tuning import TuningView
-
-    return [TuningView(entry, i) for i, entry in enumerate(sources.tunings, 1)]
-
-
-def _remarks(lines: Sequence[str], colors: Colors) -> Markup:
-    items = tag("ul", *(tag("li", colors.in_text(line)) for line in lines))
-    return tag("div", tag("b", "Notes"), items, class_="missing") if lines else Markup("")
-
-
-def _named(tables: Sequence[Table], section: Section) -> dict[str, Table]:
-    """Return tables by name; the names in the page have the section's key, too."""
-    return {t.name: replace(t, name=f"{t.name}-{section.key}") for t in tables}
 
 
 def _limited(courses: Sequence[Course]) -> list[str]:
