@@ -88,7 +88,7 @@ def area(runs: Runs, limit: float, *, restarts: bool = False, seed: int = 1) -> 
         # Of the logarithmic axis from 1 to the limit, how much lies after each time.
         end = max(0.0, np.log10(limit))
         left = np.maximum(end - np.log10(np.maximum(times, 1.0)), 0.0)
-        runs.cache[key] = float(counts @ left) / (end or 1.0) / total
+        runs.cache[key] = float(np.sum(counts * left)) / (end or 1.0) / total
     found: float = runs.cache[key]
     return found
 

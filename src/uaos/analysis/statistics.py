@@ -85,7 +85,9 @@ def scores(runs: Sequence[Runs], methods: Sequence[str]) -> Scores:
     for r in runs:
         if r.method in found:
             score = score_runs(r, limit)
-            names, where = np.unique(r.problems.astype(str), return_inverse=True)
+            names = list(dict.fromkeys(r.problems.tolist()))
+            place = {name: i for i, name in enumerate(names)}
+            where = np.array([place[name] for name in r.problems.tolist()], np.int64)
             sorted_scores = score[np.argsort(where, kind="stable")]
             counts = np.bincount(where, minlength=len(names))
             if (counts == counts[0]).all():
@@ -93,7 +95,7 @@ def scores(runs: Sequence[Runs], methods: Sequence[str]) -> Scores:
             else:
                 parts = np.split(sorted_scores, np.cumsum(counts)[:-1])
                 medians = np.array([np.median(part) for part in parts])
-            for name, median in zip(names.tolist(), medians.tolist(), strict=True):
+            for name, median in zip(names, medians.tolist(), strict=True):
                 found[r.method][r.function, r.dimension, name] = median
     every: set[ProblemKey] = set().union(*found.values())
     shared = sorted(every.intersection(*found.values()),
