@@ -234,11 +234,11 @@ def best_value(problem: Problem, contender: str, budget: int, seed: int) -> tupl
 
 
 def run(
-    suite: str, budgets: Iterable[int], seeds: int, contenders: Iterable[str], path: Path
-) -> None:
+    listed: list[Problem], suite: str, budgets: Iterable[int], seeds: int,
+    contenders: Iterable[str], path: Path,
+) -> None:  # fmt: skip
     """Append the runs that the file lacks, cheap budgets first."""
     done = {_key(row) for row in _read([path])} if path.exists() else set()
-    listed = problems(suite)
     if not path.exists():
         path.write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
     for budget in sorted(budgets):
@@ -281,10 +281,11 @@ def _version(package: str) -> str:
         return package
 
 
-def rank(paths: Iterable[Path], suite: str, of: str, by: str, details: bool) -> None:
+def rank(
+    listed: list[Problem], paths: Iterable[Path], suite: str, of: str, by: str, details: bool
+) -> None:
     """Print a table of mean ranks for each budget in the files."""
     rows = [row for row in _read(paths) if row["suite"] == suite]
-    listed = problems(suite)
     reference = _references(rows, listed)
     console = Console(width=None if sys.stdout.isatty() else 200)
     for budget in sorted({row["budget"] for row in rows}, key=lambda text: int(text[:-1])):
@@ -407,11 +408,13 @@ def main() -> None:
     ranking.add_argument("--problems", action="store_true", help="show each problem, worst first")
     for command in (running, ranking):
         command.add_argument("--suite", choices=("choose", "report"), required=True)
+        command.add_argument("--max-dimension", type=int, default=30, help="of the problems")
     given = parser.parse_args()
+    listed = [p for p in problems(given.suite) if p.dimension <= given.max_dimension]
     if given.command == "run":
-        run(given.suite, given.budget, given.seeds, given.contenders, given.out)
+        run(listed, given.suite, given.budget, given.seeds, given.contenders, given.out)
     else:
-        rank(given.files, given.suite, given.of, given.by, given.problems)
+        rank(listed, given.files, given.suite, given.of, given.by, given.problems)
 
 
 if __name__ == "__main__":
