@@ -10,8 +10,7 @@ from table import Row, Section
 from uaos.experiments import Plan, Progress, Store
 from uaos.experiments import run as run_experiment
 from uaos.experiments.recorder import Recorder
-from uaos.experiments.records import Unit
-from uaos.experiments.units import _optimize
+from uaos.experiments.unit import Unit, _optimize
 from uaos.optimizers.de.optimizer import DifferentialEvolution
 from uaos.problems import suite
 

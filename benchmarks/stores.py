@@ -17,7 +17,7 @@ from table import Row, Section
 
 import uaos
 from uaos.experiments import TARGETS, Plan, Store, Trace
-from uaos.experiments.records import Finished, outcome
+from uaos.experiments.unit import Finished, outcome
 
 TITLE = "stores"
 METHODS, PROBLEMS = 25, 400

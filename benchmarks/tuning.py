@@ -8,8 +8,8 @@ import numpy as np
 from table import Row, Section
 
 from uaos.errors import UaosError
-from uaos.experiments.records import Outcome, derived_seed
-from uaos.experiments.targets import TARGETS
+from uaos.experiments.recorder import TARGETS
+from uaos.experiments.unit import Outcome, derived_seed
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Problem, suite
 from uaos.tuning.design import design

@@ -8,11 +8,11 @@ import numpy as np
 from outcome_results import results_of
 
 from uaos.analysis import Results
-from uaos.experiments import course
+from uaos.experiments import packing
 from uaos.experiments.plan import Plan
-from uaos.experiments.records import Finished, Unit, outcome
-from uaos.experiments.store import Outcome, Store
-from uaos.experiments.targets import TARGETS
+from uaos.experiments.recorder import TARGETS
+from uaos.experiments.store import Store
+from uaos.experiments.unit import Finished, Outcome, Unit, outcome
 from uaos.optimizers.de.optimizer import COLUMNS
 from uaos.optimizers.history import History
 from uaos.problems import BBOB, suite
@@ -65,7 +65,7 @@ def experiment(path: Path, *methods: str) -> Path:
         list(methods), suite("bbob", functions="1,8", instances="1-2"), uniform=False,
         budget=10_000,
     )  # fmt: skip
-    packed = course.pack(history())
+    packed = packing.pack_course(history())
     with Store.create_or_resume(path, plan) as store:
         store.record(
             Finished(run(name, f, i, 1 + k), packed)

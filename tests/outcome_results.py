@@ -7,9 +7,9 @@ import numpy as np
 
 from uaos.analysis import Results
 from uaos.analysis.results import arranged
-from uaos.experiments.records import Outcome
+from uaos.experiments.recorder import TARGETS
 from uaos.experiments.store import ProblemRecord, RunTable
-from uaos.experiments.targets import TARGETS
+from uaos.experiments.unit import Outcome
 
 
 def results_of(

@@ -9,7 +9,7 @@ from figure_cases import run as outcome
 from test_cli import run
 
 from uaos.experiments import Plan, Store
-from uaos.experiments.records import Finished
+from uaos.experiments.unit import Finished
 from uaos.problems import suite
 from uaos.reporting import figures
 

@@ -17,12 +17,11 @@ from typing import Any
 
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
 from uaos.experiments import run as run_plan
-from uaos.experiments.coordinator import Progress
 from uaos.experiments.plan import UNIFORM, Plan
 from uaos.experiments.pools import check_pool
-from uaos.experiments.records import Unit
+from uaos.experiments.runner import Progress
 from uaos.experiments.store import Store, Tally
-from uaos.experiments.units import run_unit
+from uaos.experiments.unit import Unit, run_unit
 from uaos.files import check_folder
 from uaos.optimizers.catalogue import RECOMMENDED, configuration, methods
 from uaos.optimizers.configuration import Configuration

@@ -10,10 +10,10 @@ from outcome_results import results_of
 
 from uaos.analysis import Results, Runs
 from uaos.experiments.plan import Plan
-from uaos.experiments.records import Finished, Unit
-from uaos.experiments.records import outcome as made_outcome
-from uaos.experiments.store import Outcome, Store
-from uaos.experiments.targets import TARGETS
+from uaos.experiments.recorder import TARGETS
+from uaos.experiments.store import Store
+from uaos.experiments.unit import Finished, Outcome, Unit
+from uaos.experiments.unit import outcome as made_outcome
 from uaos.problems import BBOB, suite
 
 BUDGET = 1000

@@ -15,8 +15,8 @@ import uaos
 from uaos.analysis import Results, Runs, ecdf, running_times, simulated_restarts
 from uaos.analysis.art import TABLE_TARGETS, reference_time
 from uaos.analysis.tables import coco_number
-from uaos.experiments.records import Outcome, Unit, outcome
-from uaos.experiments.targets import ECDF_TARGETS, TARGETS
+from uaos.experiments.recorder import ECDF_TARGETS, TARGETS
+from uaos.experiments.unit import Outcome, Unit, outcome
 from uaos.problems import BBOB, reference
 
 # cocopp keeps targets as its own powers of ten, an ulp or so away from ours.

@@ -12,7 +12,7 @@ from uaos.analysis import Results, sections
 from uaos.errors import InvalidFile, InvalidParameter, Missing, UnknownName
 from uaos.experiments import Plan, Store, run_unit
 from uaos.experiments.recorder import Trace
-from uaos.experiments.records import Outcome, Unit, outcome
+from uaos.experiments.unit import Outcome, Unit, outcome
 
 
 def test_a_store_gives_runs_by_method_function_and_dimension(

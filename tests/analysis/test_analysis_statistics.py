@@ -22,7 +22,7 @@ from uaos.analysis.statistics import (
     wilcoxon,
 )
 from uaos.experiments.plan import UNIFORM
-from uaos.experiments.store import Outcome
+from uaos.experiments.unit import Outcome
 
 
 def test_the_earlier_hit_is_better_then_the_smaller_error(made: Callable[..., Outcome]) -> None:

@@ -9,8 +9,8 @@ from outcome_results import results_of
 from uaos.analysis import Results, against_paper, archive_names, archive_tables
 from uaos.analysis.published import PAPER, PaperCell, paper_summary, paper_table
 from uaos.errors import Missing, UnknownName
-from uaos.experiments.records import Outcome
-from uaos.experiments.targets import TARGETS
+from uaos.experiments.recorder import TARGETS
+from uaos.experiments.unit import Outcome
 from uaos.problems import reference
 
 KNOWN = reference("bbob")

@@ -17,7 +17,7 @@ from report_cases import data, experiment, report, stores, words  # noqa: F401
 import uaos
 from uaos.errors import InvalidFile, InvalidParameter
 from uaos.experiments import Plan, Store, run_unit
-from uaos.experiments.records import failed
+from uaos.experiments.unit import failed
 from uaos.optimizers.history import History
 from uaos.problems import suite
 from uaos.reporting.figures import figures

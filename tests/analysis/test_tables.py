@@ -20,7 +20,7 @@ from uaos.analysis.tables import art_table, dispersion, rank_table
 from uaos.analysis.text import join_names, large, p_value, ranges, typeset
 from uaos.cli import main
 from uaos.errors import InvalidParameter
-from uaos.experiments.records import Outcome
+from uaos.experiments.unit import Outcome
 
 
 @pytest.fixture

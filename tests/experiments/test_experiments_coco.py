@@ -9,8 +9,8 @@ from experiment_stubs import small_plan
 
 from uaos.errors import InvalidParameter
 from uaos.experiments import TARGETS, Outcome, Store, run
-from uaos.experiments.coco import export_coco
-from uaos.experiments.records import failed
+from uaos.experiments.export import export_coco
+from uaos.experiments.unit import failed
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,9 @@ import uaos
 from uaos.errors import InvalidFile, UaosError
 from uaos.experiments import Progress, Store, run, run_unit
 from uaos.experiments.merge import merge
-from uaos.experiments.records import Unit, outcome
 from uaos.experiments.store import kind_of
 from uaos.experiments.storefile import create
+from uaos.experiments.unit import Unit, outcome
 from uaos.problems import suite
 from uaos.tuning.store import Candidate, Cost, Elimination, Elite, Iteration, Step, TuningStore
 

@@ -12,8 +12,8 @@ import uaos
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
 from uaos.experiments import Plan, PlanConflict, Store, StoreInUse, run_unit
 from uaos.experiments.merge import MergeConflict, merge
-from uaos.experiments.records import Finished, Unit, failed
 from uaos.experiments.storefile import FORMAT
+from uaos.experiments.unit import Finished, Unit, failed
 
 
 def filled(path: Path, plan: Plan, share: slice = slice(None)) -> Path:

@@ -16,7 +16,7 @@ from experiment_stubs import content
 import uaos
 from uaos.errors import InvalidFile, InvalidParameter, UaosError
 from uaos.experiments import Plan, PlanConflict, Store, run
-from uaos.experiments.coco import export_coco
+from uaos.experiments.export import export_coco
 from uaos.experiments.merge import merge
 
 FILE = Path(__file__).with_name("six_problems.py")

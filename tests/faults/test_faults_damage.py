@@ -21,8 +21,8 @@ from fault_tools import (
 )  # fmt: skip
 
 import uaos
-from uaos.experiments import Store, course, run
-from uaos.experiments.recorder import unpack_trace
+from uaos.experiments import Store, packing, run
+from uaos.experiments.packing import unpack_trace
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +152,7 @@ def test_damaged_packed_courses_and_traces_raise_nothing_unforeseen(
     from uaos.experiments.storefile import _UNREADABLE
 
     connection = sqlite3.connect(whole)
-    for table, unpack in (("courses", course.unpack), ("traces", unpack_trace)):
+    for table, unpack in (("courses", packing.unpack_course), ("traces", unpack_trace)):
         (data,) = connection.execute(f"SELECT data FROM {table}").fetchone()
         for copy in damages(data, times, seed=6):
             with contextlib.suppress(*_UNREADABLE):

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-from uaos.experiments.records import Outcome, Unit, outcome
+from uaos.experiments.unit import Outcome, Unit, outcome
 from uaos.problems import suite
 from uaos.tuning.evaluator import run_one
 

@@ -8,9 +8,9 @@ from outcome_results import results_of
 
 from uaos.analysis.ecdf import area
 from uaos.errors import UnknownName
-from uaos.experiments.records import Outcome, Unit, failed
-from uaos.experiments.records import outcome as made_outcome
-from uaos.experiments.targets import TARGETS
+from uaos.experiments.recorder import TARGETS
+from uaos.experiments.unit import Outcome, Unit, failed
+from uaos.experiments.unit import outcome as made_outcome
 from uaos.problems import BBOB
 from uaos.tuning.objective import OBJECTIVES, objective
 

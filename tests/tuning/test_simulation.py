@@ -9,12 +9,11 @@ from typer.testing import CliRunner
 import uaos
 from uaos.cli import load_commands
 from uaos.errors import InvalidFile, InvalidParameter, UnknownName
-from uaos.experiments import Plan, course, run
+from uaos.experiments import Plan, packing, run
+from uaos.experiments.packing import pack_trace, unpack_trace
 from uaos.experiments.plan import PlanConflict
-from uaos.experiments.recorder import Trace, pack_trace, unpack_trace
-from uaos.experiments.records import Unit, outcome
-from uaos.experiments.targets import TARGETS
-from uaos.experiments.units import run_unit
+from uaos.experiments.recorder import TARGETS, Trace
+from uaos.experiments.unit import Unit, outcome, run_unit
 from uaos.optimizers.history import History
 from uaos.optimizers.portfolio import Member, default_members, leader_method
 from uaos.problems.bbob import bbob_problem
@@ -58,8 +57,8 @@ def members_of(seed, members, problem, budget):
         unit = Unit(member.name, problem.name, 1, int(rng.integers(2**62)), budget)
         made = run_unit(unit, problem, member.configuration)
         stored = made.outcome._replace(trace=unpack_trace(pack_trace(made.outcome.trace)))
-        restarts = course.restarts(made.course)
-        runs.append(RecordedRun.of(stored, course.unpack(made.course), restarts))
+        restarts = packing.unpack_course(made.course)[1]
+        runs.append(RecordedRun.of(stored, packing.unpack_course(made.course)[0], restarts))
     return runs
 
 
@@ -130,7 +129,7 @@ def test_the_restarts_of_a_run_are_recorded_exactly():
     optimizer = uaos.configuration("CMA-ES").build(problem.bounds, seed=7, budget=5000)
     while not optimizer.converged:
         optimizer.tell(problem.evaluate(optimizer.ask()))
-    assert course.restarts(made.course)[0] == optimizer.evaluations
+    assert packing.unpack_course(made.course)[1][0] == optimizer.evaluations
 
 
 def test_any_method_can_be_simulated():

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import uaos
 from uaos.errors import InvalidFile, UaosError, UnknownName
 from uaos.experiments import Plan, Store, StoreInUse
-from uaos.experiments.records import Outcome, Unit, failed, outcome
+from uaos.experiments.recorder import TARGETS
 from uaos.experiments.storefile import FORMAT, SCHEMA, create_tables
-from uaos.experiments.targets import TARGETS
+from uaos.experiments.unit import Outcome, Unit, failed, outcome
 from uaos.problems import suite
 from uaos.tuning.store import Candidate, Cost, Elimination, Elite, Iteration, Step, TuningStore
 

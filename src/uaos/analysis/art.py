@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from uaos.analysis.ecdf import sample_size, simulated_restarts, stream
 from uaos.analysis.results import Runs, target_index
-from uaos.experiments.targets import ECDF_TARGETS, TARGETS
+from uaos.experiments.recorder import ECDF_TARGETS, TARGETS
 
 #: The seven targets of COCO's tables.
 TABLE_TARGETS = (1e1, 1e0, 1e-1, 1e-2, 1e-3, 1e-5, 1e-7)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uaos.analysis.results import Runs
-from uaos.experiments.targets import ECDF_TARGETS
+from uaos.experiments.recorder import ECDF_TARGETS
 
 #: Samples drawn at least, rounded up to a multiple of the number of runs, as cocopp does.
 SAMPLES = 1000

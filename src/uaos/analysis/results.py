@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from uaos.errors import InvalidParameter, UnknownName
 from uaos.experiments.plan import UNIFORM
-from uaos.experiments.recorder import Trace
+from uaos.experiments.recorder import FINAL, TARGETS, Trace
 from uaos.experiments.store import ProblemRecord, RunTable, Store, differing
-from uaos.experiments.targets import FINAL, TARGETS
 from uaos.problems import natural_key
 
 #: Method, function and dimension of runs that are pooled.

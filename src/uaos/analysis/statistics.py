@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uaos.analysis.results import Runs, target_index
-from uaos.experiments.targets import FINAL
+from uaos.experiments.recorder import FINAL
 from uaos.extras import optional
 from uaos.problems import natural_key
 

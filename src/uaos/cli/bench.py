@@ -191,7 +191,7 @@ def _show(path: Path, status: bool, table: Path | None, coco_folder: Path | None
             export_table(outcomes, table)
             console.print(Text(f"written: {table}, {len(outcomes)} rows"))
         if coco_folder is not None:
-            from uaos.experiments.coco import export_coco
+            from uaos.experiments.export import export_coco
 
             for folder in export_coco(store, coco_folder):
                 console.print(Text(f"written: {folder}"))

@@ -15,12 +15,11 @@ the order, nor on the workers, nor on interruptions. `uaos bench` is the same fr
 
 from uaos.experiments.plan import Plan, PlanConflict
 from uaos.experiments.pools import WorkersLost
-from uaos.experiments.recorder import Trace
-from uaos.experiments.records import Outcome, Unit
+from uaos.experiments.recorder import ECDF_TARGETS, FINAL, TARGETS, Trace
 from uaos.experiments.runner import Progress, Stopped, run
-from uaos.experiments.store import RunTable, Store, StoreInUse
-from uaos.experiments.targets import ECDF_TARGETS, FINAL, TARGETS
-from uaos.experiments.units import run_unit
+from uaos.experiments.store import RunTable, Store
+from uaos.experiments.storefile import StoreInUse
+from uaos.experiments.unit import Outcome, Unit, run_unit
 
 __all__ = [
     "ECDF_TARGETS",

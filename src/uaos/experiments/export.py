@@ -1,16 +1,20 @@
-"""Outcomes as a table, for other programs: CSV or Parquet."""
+"""Outcomes for other programs: a table (CSV or Parquet), or the data folders that cocopp reads."""
 
 import csv
 import os
+import re
 from collections.abc import Iterable, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from uaos.errors import InvalidParameter
-from uaos.experiments.records import Outcome
-from uaos.experiments.targets import TARGETS
+from uaos.experiments.recorder import TARGETS
+from uaos.experiments.store import Store
+from uaos.experiments.unit import Outcome
 from uaos.extras import optional
-from uaos.files import MARK, whole_file
+from uaos.files import MARK, check_folder, whole_file, whole_folder
+from uaos.problems.bbob import NAME
 
 _PLAIN = tuple(name for name in Outcome._fields if name not in ("hits", "trace"))
 
@@ -21,8 +25,6 @@ COLUMNS = (*_PLAIN, *(f"hit {target:.3g}" for target in TARGETS))
 def export(outcomes: Sequence[Outcome], path: str | os.PathLike[str]) -> None:
     """Write a table with a row for each outcome; -1 stands for a target never reached."""
     target = Path(path)
-    if not target.absolute().parent.is_dir():
-        raise InvalidParameter("export", str(target), "a file in a folder that exists")
     if target.suffix.lower() == ".csv":
         with whole_file(target) as part, open(part, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
@@ -47,3 +49,97 @@ def _parquet(outcomes: Sequence[Outcome], target: Path) -> None:
     table = table.replace_schema_metadata({"software": MARK})
     with whole_file(target) as part:
         parquet.write_table(table, part)
+
+
+# A value just below its target: printed digits must not lift it above.
+_BELOW = 1.0 - 1e-9
+# Stands for a first value above all targets; how large it was is not known.
+_ABOVE = 1e9
+
+
+def export_coco(store: Store, folder: str | os.PathLike[str]) -> list[Path]:
+    """Write a data folder for each method into `folder`; their paths.
+
+    Written are the evaluations at which the 61 targets were reached, so that what cocopp computes
+    for these targets (aRT, ECDF, success counts) is exact; what lies between two targets, or above
+    10^4, is not in the store. Failed runs are left out.
+    """
+    parent = check_folder(folder)
+    if store.suite != NAME:
+        raise InvalidParameter(
+            "export-coco", str(parent), f"a store of the suite {NAME}; this one is of {store.suite}"
+        )
+    outcomes = store.outcomes()
+    methods: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        if outcome.status == "done" and outcome.evaluations:
+            methods.setdefault(outcome.method, []).append(outcome)
+    if not methods:
+        raise InvalidParameter("export-coco", str(parent), "a store with runs that are done")
+    places: dict[str, Path] = {}
+    for method in methods:
+        stem = re.sub(r"[^\w.+-]+", "_", method) or "_"
+        place = parent / stem
+        while place in places.values():
+            place = place.with_name(place.name + "_")
+        if place.exists():
+            raise InvalidParameter("export-coco", str(place), "a folder that does not exist yet")
+        places[method] = place
+    for method, place in places.items():
+        with whole_folder(place) as part:
+            _write(method, methods[method], part)
+    return list(places.values())
+
+
+def _write(method: str, outcomes: Iterable[Outcome], place: Path) -> None:
+    groups: dict[int, dict[int, list[Outcome]]] = {}
+    for outcome in outcomes:
+        groups.setdefault(int(outcome.function[1:]), {}).setdefault(outcome.dimension, []).append(
+            outcome
+        )
+    name = method.replace("'", "’")
+    for function, dimensions in sorted(groups.items()):
+        data = place / f"data_f{function}"
+        data.mkdir()
+        entries = []
+        for dimension, runs in sorted(dimensions.items()):
+            runs.sort(key=lambda run: (run.repetition, run.instance))
+            stem = f"data_f{function}/bbobexp_f{function}_DIM{dimension}"
+            text = "".join(_trial(run) for run in runs)
+            for suffix in (".dat", ".tdat"):
+                (place / f"{stem}{suffix}").write_text(text, encoding="utf-8")
+            trials = ", ".join(
+                f"{run.instance}:{run.evaluations}|{_final(run):.1e}" for run in runs
+            )
+            entries.append(
+                f"suite = 'bbob', funcId = {function}, DIM = {dimension}, Precision = 1.000e-08, "
+                f"algId = '{name}', coco_version = '{version('coco-experiment')}', "
+                f"logger = 'bbob', data_format = 'bbob-new2'\n% \n{stem}.dat, {trials}"
+            )
+        info = place / f"bbobexp_f{function}.info"
+        info.write_text("\n".join(entries) + "\n", encoding="utf-8")
+
+
+def _trial(run: Outcome) -> str:
+    """One run: a row where targets were reached, and one where it ended."""
+    f_opt = run.best - run.error
+    reached = {1: _ABOVE}
+    for target, hit in zip(TARGETS, run.hits, strict=True):
+        if hit > 0:
+            reached[int(hit)] = target * _BELOW  # the last is the smallest of those hit there
+    rows = sorted(reached.items())
+    if rows[-1][0] < run.evaluations:
+        rows.append((run.evaluations, min(_final(run), rows[-1][1])))
+    head = (
+        "% f evaluations | g evaluations | best noise-free fitness - Fopt "
+        f"({f_opt:.12e}) + sum g_i+ | measured fitness | best measured fitness or single-digit "
+        "g-values | x1 | x2...\n"
+    )
+    return head + "".join(
+        f"{at} 0 {error:+.16e} {f_opt + error:+.9e} {f_opt + error:+.9e}\n" for at, error in rows
+    )
+
+
+def _final(run: Outcome) -> float:
+    """The error at the end; COCO does not look below 10^-8."""
+    return max(run.error, 1e-9)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from uaos.experiments.recorder import hits_from_bytes
+from uaos.experiments.packing import hits_from_bytes
 from uaos.experiments.storefile import (
     OLD_TUNING,
     as_mapping,

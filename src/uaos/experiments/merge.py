@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from uaos.errors import InvalidParameter, UaosError
-from uaos.experiments.records import Outcome, Unit
 from uaos.experiments.store import Store, differing
 from uaos.experiments.storefile import Lock, connect, create, insert, is_whole
+from uaos.experiments.unit import Outcome, Unit
 from uaos.files import whole_file
 
 

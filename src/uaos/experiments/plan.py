@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from uaos.errors import InvalidParameter, NameClash, UaosError
-from uaos.experiments.records import Unit, derived_seed
+from uaos.experiments.unit import Unit, derived_seed
 from uaos.optimizers.catalogue import configuration, expanded
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Problem, Suite

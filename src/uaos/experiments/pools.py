@@ -12,7 +12,7 @@ from multiprocessing import connection, get_context, parent_process
 from typing import Any, Protocol
 
 from uaos.errors import InvalidParameter, UaosError
-from uaos.experiments.records import versions
+from uaos.experiments.unit import versions
 from uaos.extras import optional
 from uaos.loading import load_source, loaded_files
 from uaos.optimizers.workers import ctrl_c_held_back

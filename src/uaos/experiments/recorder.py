@@ -1,13 +1,22 @@
 """What is recorded of a run while it is under way: hits of targets, and its improvements."""
 
-import zlib
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from uaos.experiments.targets import TARGETS
+#: The target errors f - f_opt at which a run's evaluations are noted: 10^4, 10^3.8, …, 10^-8.
+TARGETS: NDArray[np.float64] = 10.0 ** np.linspace(4, -8, 61)
+
+#: The 51 targets from 10^2 to 10^-8, over which COCO draws its ECDF.
+ECDF_TARGETS: NDArray[np.float64] = TARGETS[10:]
+
+#: The error at which a problem is solved, and a run ends.
+FINAL = 1e-8
+
+TARGETS.flags.writeable = False
+ECDF_TARGETS.flags.writeable = False
 
 #: The least step between two entries of a trace, in decades of the error.
 STEP = 0.01
@@ -148,40 +157,3 @@ def _thinned(
     if len(entries) > 1:
         kept.append(entries[-1])
     return kept
-
-
-def pack_trace(trace: Trace) -> bytes:
-    """A trace as stores keep it, compressed."""
-    at, values = trace
-    if not len(at):
-        return b""
-    steps = np.diff(at, prepend=0).astype("<i8")
-    head = len(at).to_bytes(4, "little") + np.array(values[-1], "<f8").tobytes()
-    return zlib.compress(head + steps.tobytes() + values.astype("<f8").tobytes(), 6)
-
-
-def unpack_trace(data: bytes) -> Trace:
-    """The inverse of :func:`pack_trace`.
-
-    Traces that were stored with 7 digits of the distance to their last value are read as well.
-    """
-    if not data:
-        return NO_TRACE
-    unpacker = zlib.decompressobj()
-    raw = unpacker.decompress(data, 12 + 16 * 4 * MAX_ENTRIES)
-    count = int.from_bytes(raw[:4], "little")
-    rounded = len(raw) == 12 + 12 * count
-    if unpacker.unconsumed_tail or not (rounded or len(raw) == 12 + 16 * count):
-        raise ValueError("a trace of the wrong length")
-    at = np.cumsum(np.frombuffer(raw, "<i8", count, 12)).astype(np.int64)
-    kind = "<f4" if rounded else "<f8"
-    values = np.frombuffer(raw, kind, count, 12 + 8 * count).astype(np.float64)
-    return Trace(at, np.frombuffer(raw, "<f8", 1, 4)[0] + values if rounded else values)
-
-
-def hits_from_bytes(data: bytes) -> NDArray[np.int64]:
-    """The evaluations at which the targets were reached, as stores keep them."""
-    hits = np.frombuffer(data, "<i8").astype(np.int64)
-    if len(hits) != len(TARGETS):
-        raise ValueError(f"{len(hits)} targets in a run, not {len(TARGETS)}")
-    return hits

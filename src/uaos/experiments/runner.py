@@ -1,19 +1,51 @@
-"""Running a plan: the coordinator hands units to workers, and what comes back is written."""
+"""Running a plan: the coordinator keeps workers busy, and what comes back is written."""
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from contextlib import contextmanager
 from os import PathLike
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from uaos.experiments.coordinator import Coordinator, Progress, Stopped, stop_signals
+from uaos.errors import UaosError
 from uaos.experiments.plan import Plan
-from uaos.experiments.pools import Pool, check_picklable, check_pool, pool_for
-from uaos.experiments.records import Finished, Unit, failed
+from uaos.experiments.pools import NEVER_BEGUN, Pool, check_picklable, check_pool, pool_for
 from uaos.experiments.store import Store, Tally
-from uaos.experiments.units import run_unit
+from uaos.experiments.unit import Finished, Unit, failed, run_unit
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Problem
 
-__all__ = ["Progress", "Stopped", "run"]
+#: How often a unit is run again whose worker died.
+RERUNS = 3
+
+# Seconds after which the coordinator looks up, to notice a wish to stop.
+_LOOK_UP = 0.2
+
+U = TypeVar("U", bound=Hashable)
+R = TypeVar("R")
+
+
+class Progress(NamedTuple):
+    """How far an experiment is, in units of its plan; `new` are those of this session.
+
+    `damaged` counts runs that were in the store, and are made again as they were damaged.
+    """
+
+    total: int
+    over: int
+    new: int
+    failed: int
+    damaged: int = 0
+
+
+class Stopped(UaosError):
+    """The work was stopped; what was finished is in the store."""
+
+    def __init__(self, finished: str, path: object, progress: Progress | None = None) -> None:
+        self.progress = progress
+        super().__init__(f"stopped: {finished} are in {path}; the same command continues")
 
 
 def run(
@@ -43,8 +75,8 @@ def run(
 
         def run_missing() -> None:
             if missing := store.missing(plan):
-                journal = _Journal(store, len(plan), len(missing), on_progress)
-                _run(missing, plan, pool_for(executor, jobs, dask, len(missing)), work, journal)
+                pool = pool_for(executor, jobs, dask, len(missing))
+                _run(missing, plan, store, pool, work, on_progress or (lambda progress: None))
 
         run_missing()
         # Last, as it takes longer than to continue where there are very many runs.
@@ -54,47 +86,140 @@ def run(
 
 
 def _run(
-    units: list[Unit], plan: Plan, pool: Pool, work: Callable[..., Finished], journal: "_Journal"
-) -> None:
+    units: list[Unit], plan: Plan, store: Store, pool: Pool, work: Callable[..., Finished],
+    report: Callable[[Progress], None],
+) -> None:  # fmt: skip
+    progress = Progress(len(plan), len(plan) - len(units), 0, 0, store.removed)
+
+    def write(results: Sequence[tuple[Unit, Finished]]) -> None:
+        nonlocal progress
+        store.record([result for _, result in results])
+        bad, more = sum(r.outcome.status == "failed" for _, r in results), len(results)
+        total, over, new, failures, damaged = progress
+        progress = Progress(total, over + more, new + more, failures + bad, damaged)
+        report(progress)
+
     coordinator = Coordinator(
-        units, pool, work=work, on_results=journal.write,
+        units, pool, work=work, on_results=write,
         failed=lambda unit, reason: failed(unit, plan.suite[unit.problem], reason),
         arguments=lambda unit: (unit, plan.suite[unit.problem], plan.competitors[unit.method]),
     )  # fmt: skip
     finished = False
     try:
         with stop_signals() as stopping:
-            journal.report()
+            report(progress)
             finished = coordinator.run(stopping)
     finally:
         coordinator.drop()
         pool.close(finished=finished)
     if not finished:
-        over, total = journal.progress.over, journal.progress.total
-        raise Stopped(f"{over} of {total} runs", journal.store.path, journal.progress)
+        raise Stopped(f"{progress.over} of {progress.total} runs", store.path, progress)
 
 
-class _Journal:
-    """Writes what comes back, and counts it."""
+class Coordinator(Generic[U, R]):
+    """Runs units on a pool.
+
+    A unit is run by `work(*arguments(unit))`. `on_results` gets what came back together; for a
+    unit of which nothing came back, what `failed` makes of it and the reason.
+    """
 
     def __init__(
-        self, store: Store, total: int, missing: int,
-        on_progress: Callable[[Progress], None] | None,
-    ) -> None:  # fmt: skip
-        self.store, self._on_progress = store, on_progress
-        self.progress = Progress(total, total - missing, 0, 0, store.removed)
+        self,
+        units: Iterable[U],
+        pool: Pool,
+        *,
+        work: Callable[..., R],
+        arguments: Callable[[U], tuple[Any, ...]],
+        failed: Callable[[U, str], R],
+        on_results: Callable[[list[tuple[U, R]]], None],
+    ) -> None:
+        self._pool, self._work = pool, work
+        self._arguments, self._failed, self._on_results = arguments, failed, on_results
+        self._waiting = deque(units)
+        self._suspects: deque[U] = deque()
+        self._lost: dict[U, int] = {}
+        self._running: dict[Future[R], U] = {}
+        self._alone = False
 
-    def write(self, results: Sequence[tuple[Unit, Finished]]) -> None:
-        """Store the results of units, all of them or none."""
-        self.store.record([result for _, result in results])
-        bad = sum(result.outcome.status == "failed" for _, result in results)
-        before, more = self.progress, len(results)
-        self.progress = before._replace(
-            over=before.over + more, new=before.new + more, failed=before.failed + bad
-        )
-        self.report()
+    def run(self, stopping: threading.Event) -> bool:
+        """Run all units; False if it was stopped before."""
+        self._fill()
+        while self._running:
+            if stopping.is_set():
+                return False
+            done, _ = wait(self._running, timeout=_LOOK_UP, return_when=FIRST_COMPLETED)
+            if not done:
+                continue
+            ordered = [future for future in self._running if future in done]
+            units = [(self._running.pop(future), future) for future in ordered]
+            results = [self._result(unit, future) for unit, future in units]
+            if not stopping.is_set():
+                self._fill()  # before the results are written, so that no worker waits for that
+            if ended := [result for result in results if result is not None]:
+                self._on_results(ended)
+        # A wish to stop may come just as the last units under way end.
+        return not (self._waiting or self._suspects)
 
-    def report(self) -> None:
-        """Tell whoever wants to know."""
-        if self._on_progress is not None:
-            self._on_progress(self.progress)
+    def drop(self) -> None:
+        """Take back what has not begun."""
+        for future in self._running:
+            future.cancel()
+
+    def _fill(self) -> None:
+        """Submit as much as the pool's window takes; a suspect only by itself."""
+        while len(self._running) < self._pool.window:
+            if self._suspects and self._pool.isolating:
+                unit = self._suspects.popleft()
+            elif self._suspects:
+                if self._running:
+                    return
+                unit, self._alone = self._suspects.popleft(), True
+            elif self._waiting and not (self._alone and self._running):
+                unit, self._alone = self._waiting.popleft(), False
+            else:
+                return
+            future = self._pool.submit(self._work, *self._arguments(unit))
+            self._running[future] = unit
+
+    def _result(self, unit: U, future: "Future[R]") -> tuple[U, R] | None:
+        """What a unit gave; None if it will be run again."""
+        try:
+            return unit, future.result()
+        except (Exception, CancelledError) as error:
+            losses = self._pool.losses(future, error)
+            if not losses:
+                return unit, self._failed(unit, f"{type(error).__name__}: {error}")
+            if losses == NEVER_BEGUN:
+                self._pool.repair()
+                self._waiting.appendleft(unit)
+                return None
+            by_itself = self._pool.isolating or self._alone
+            # In company another unit may be the culprit: that counts once, whatever it stood for.
+            self._lost[unit] = self._lost.get(unit, 0) + (losses if by_itself else 1)
+            self._pool.repair()
+            if by_itself and self._lost[unit] > RERUNS:
+                reason = f"its worker died every time it was run ({error})"
+                return unit, self._failed(unit, reason)
+            self._suspects.append(unit)
+            return None
+
+
+@contextmanager
+def stop_signals() -> Iterator[threading.Event]:
+    """An event that Ctrl-C or a polite kill sets; the second Ctrl-C is an ordinary one."""
+    stopping = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stopping
+        return
+
+    def stop(number: int, _: Any) -> None:
+        if stopping.is_set() and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        stopping.set()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stopping
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

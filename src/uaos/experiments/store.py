@@ -18,25 +18,16 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from uaos.errors import InvalidFile, UnknownName
-from uaos.experiments import course, legacy
-from uaos.experiments.coordinator import Stopped
+from uaos.errors import InvalidFile, UaosError, UnknownName
+from uaos.experiments import legacy
+from uaos.experiments.packing import hits_from_bytes, pack_trace, unpack_course, unpack_trace
 from uaos.experiments.plan import Plan, PlanConflict
-from uaos.experiments.recorder import (
-    NO_TRACE,
-    Trace,
-    hits_from_bytes,
-    pack_trace,
-    unpack_trace,
-)
-from uaos.experiments.records import Finished, Outcome, Unit, versions
+from uaos.experiments.recorder import NO_TRACE, TARGETS, Trace
 from uaos.experiments.storefile import (
     APPLICATION,
     FORMAT,
     OLD_TUNING,
     Lock,
-    OpenStore,
-    StoreInUse,
     as_mapping,
     check,
     check_folder,
@@ -47,14 +38,12 @@ from uaos.experiments.storefile import (
     insert,
     is_whole,
     reading,
-)
-from uaos.experiments.targets import TARGETS
+)  # fmt: skip
+from uaos.experiments.unit import Finished, Outcome, Unit, versions
 from uaos.loading import load_source, loaded_files
 from uaos.optimizers.history import History
 from uaos.problems import Problem, Suite, built_in_suite
 from uaos.problems.problem import suite_in
-
-__all__ = ["Outcome", "ProblemRecord", "RunTable", "Span", "Store", "StoreInUse", "Tally"]
 
 #: The two things a store can be of.
 BENCHMARK, TUNING = "benchmark", "tuning"
@@ -133,14 +122,16 @@ class RunTable:
         return len(self.id)
 
 
-class Store(OpenStore):
+class Store:
     """The outcomes of an experiment; see :meth:`open` and :meth:`create_or_resume`."""
 
     #: What the store is of.
     kind = BENCHMARK
 
     def __init__(self, path: Path, connection: sqlite3.Connection, lock: Lock | None) -> None:
-        super().__init__(path, connection, lock)
+        self.path = path
+        self._connection = connection
+        self._lock = lock  # of the one that writes
         self._session: int | None = None
         self._fresh = False  # whether the file was not there before
         #: How many damaged runs were removed.
@@ -225,22 +216,34 @@ class Store(OpenStore):
             raise
         return made
 
+    def __enter__(self) -> Self:
+        return self
+
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, Exception) and not isinstance(error, Stopped):
-            self.abandon()
-        else:
-            self.close()
+        self.abandon() if isinstance(error, Exception) else self.close()
+
+    def close(self) -> None:
+        """Close the file; a writer leaves it as one file, with nothing beside it."""
+        try:
+            if self._lock is not None:
+                # Fails while somebody reads; then the next coordinator tidies up.
+                with contextlib.suppress(sqlite3.OperationalError):
+                    self._connection.execute("PRAGMA busy_timeout = 0")
+                    self._connection.execute("PRAGMA journal_mode = DELETE")
+            self._connection.close()
+        finally:
+            if self._lock is not None:
+                self._lock.release()
 
     def abandon(self) -> None:
         """Close; a file that was not there before and has no run yet goes."""
-        lock = self._lock
-        if not self._fresh or lock is None or self._rows("SELECT 1 FROM runs LIMIT 1"):
+        if not self._fresh or self._lock is None or self._rows("SELECT 1 FROM runs LIMIT 1"):
             self.close()
             return
         self._connection.close()
         for suffix in ("", "-wal", "-shm", "-journal"):
             Path(f"{self.path}{suffix}").unlink(missing_ok=True)
-        lock.release()
+        self._lock.release()
 
     def _check_kind(self) -> None:
         found = self._about("kind")
@@ -432,44 +435,29 @@ class Store(OpenStore):
         return tallies
 
     def history(self, method: str, problem: str, repetition: int = 1) -> History | None:
-        """The thinned course of a run; None for a run that kept none, or a damaged one.
+        """The thinned history of a run; None for a run that kept none, or a damaged one."""
+        return self.course(method, problem, repetition)[0]
 
-        Parameters
-        ----------
-        method, problem : str
-        repetition : int
+    def course(
+        self, method: str, problem: str, repetition: int = 1
+    ) -> tuple[History | None, tuple[int, ...] | None]:
+        """The thinned history of a run, and its restarts, each None if it was not recorded.
+
+        Restarts are the evaluations after which the optimizer had converged or started afresh, the
+        first hundred.
         """
         packed = self.packed_course((method, problem, repetition))
-        if packed is None:
-            return None
         with reading(self.path):
-            return course.unpack(packed)
-
-    def restarts(self, method: str, problem: str, repetition: int = 1) -> tuple[int, ...] | None:
-        """The evaluations after which a run had converged or started afresh, the first hundred.
-
-        None if they were not recorded.
-
-        Parameters
-        ----------
-        method, problem : str
-        repetition : int
-        """
-        packed = self.packed_course((method, problem, repetition))
-        if packed is None:
-            return None
-        with reading(self.path):
-            return course.restarts(packed)
+            return (None, None) if packed is None else unpack_course(packed)
 
     def packed_course(self, key: tuple[str, str, int]) -> bytes | None:
         """The course of a run as it is stored."""
-        return self._packed("courses", key)
-
-    def trace(self, method: str, problem: str, repetition: int = 1) -> Trace:
-        """The improvements of a run; none if there is no such run."""
-        packed = self._packed("traces", (method, problem, repetition))
-        with reading(self.path):
-            return NO_TRACE if packed is None else unpack_trace(packed)
+        rows = self._rows(
+            f"SELECT data FROM {_JOINED} JOIN courses ON courses.run = runs.id "
+            "WHERE methods.name = ? AND problems.name = ? AND repetition = ? "
+            f"AND {is_whole('courses')}", tuple(key),
+        )  # fmt: skip
+        return rows[0][0] if rows else None
 
     def traces(self, runs: Iterable[int]) -> dict[int, Trace]:
         """The improvements of runs, by their numbers in :meth:`table`; without damaged ones."""
@@ -530,12 +518,32 @@ class Store(OpenStore):
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
+        """All that is written within, or nothing."""
+        run = self._connection.execute
         try:
-            with super()._transaction():
+            run("BEGIN IMMEDIATE")
+            try:
                 yield
-        except BaseException:
-            self._ids.clear()  # numbers that were given and not written
+            except BaseException:
+                self._ids.clear()  # numbers that were given and not written
+                run("ROLLBACK")
+                raise
+            run("COMMIT")
+        except sqlite3.OperationalError as error:
+            raise UaosError(f"{self.path}: cannot be written ({error})") from error
+        except sqlite3.DatabaseError as error:
+            # Its subclasses are mistakes of ours; itself is for a file that is not in order.
+            if type(error) is sqlite3.DatabaseError:
+                raise damaged(self.path, error) from error
             raise
+
+    def _rows(
+        self, query: str, values: tuple[Any, ...] = (), make: Callable[..., Any] | None = None
+    ) -> list[Any]:
+        """The answer to a query, each row as `make` reads it."""
+        with reading(self.path):
+            rows = self._connection.execute(query, values).fetchall()
+            return rows if make is None else [make(*row) for row in rows]
 
     def _delete(self, runs: Iterable[int]) -> int:
         chosen = [(number,) for number in runs]
@@ -547,14 +555,6 @@ class Store(OpenStore):
     def _about(self, key: str) -> str | None:
         rows = self._rows("SELECT value FROM about WHERE key = ?", (key,))
         return str(rows[0][0]) if rows else None
-
-    def _packed(self, table: str, key: tuple[str, str, int]) -> bytes | None:
-        rows = self._rows(
-            f"SELECT {table}.data FROM {_JOINED} JOIN {table} ON {table}.run = runs.id "
-            "WHERE methods.name = ? AND problems.name = ? AND repetition = ? "
-            f"AND {is_whole(table)}", tuple(key),
-        )  # fmt: skip
-        return rows[0][0] if rows else None
 
     def _check_against(self, plan: Plan) -> None:
         differences = []

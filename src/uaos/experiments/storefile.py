@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
@@ -361,30 +361,6 @@ def prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
     return connection
 
 
-def disconnect(connection: sqlite3.Connection) -> None:
-    """Close the connection that can write, and leave one file with nothing beside it."""
-    try:
-        # Fails while somebody reads; then the next coordinator tidies up.
-        connection.execute("PRAGMA busy_timeout = 0")
-        connection.execute("PRAGMA journal_mode = DELETE")
-    except sqlite3.OperationalError:
-        pass
-    finally:
-        connection.close()
-
-
-@contextlib.contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
-
-
 class Lock:
     """The right to write a store. The operating system takes it back from a process that died.
 
@@ -436,50 +412,3 @@ def _try_lock(handle: int) -> bool:
     except OSError:
         return False
     return True
-
-
-class OpenStore:
-    """A store that is open: for reading, or with the lock for the one that writes."""
-
-    def __init__(self, path: Path, connection: sqlite3.Connection, lock: "Lock | None") -> None:
-        self.path = path
-        self._connection = connection
-        self._lock = lock
-
-    def close(self) -> None:
-        """Close the file; a writer leaves it as one file, with nothing beside it."""
-        if self._lock is None:
-            self._connection.close()
-            return
-        try:
-            disconnect(self._connection)
-        finally:
-            self._lock.release()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self.close()
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """All that is written within, or nothing."""
-        try:
-            with transaction(self._connection):
-                yield
-        except sqlite3.OperationalError as error:
-            raise UaosError(f"{self.path}: cannot be written ({error})") from error
-        except sqlite3.DatabaseError as error:
-            # Its subclasses are mistakes of ours; itself is for a file that is not in order.
-            if type(error) is sqlite3.DatabaseError:
-                raise damaged(self.path, error) from error
-            raise
-
-    def _rows(
-        self, query: str, values: tuple[Any, ...] = (), make: Callable[..., Any] | None = None
-    ) -> list[Any]:
-        """The answer to a query, each row as `make` reads it."""
-        with reading(self.path):
-            rows = self._connection.execute(query, values).fetchall()
-            return rows if make is None else [make(*row) for row in rows]

@@ -6,10 +6,9 @@ from concurrent.futures import Executor
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from uaos.experiments.coordinator import Coordinator, Stopped, stop_signals
 from uaos.experiments.pools import Pool, check_pool, pool_for
-from uaos.experiments.records import Outcome, Unit, failed
-from uaos.experiments.units import run_unit
+from uaos.experiments.runner import Coordinator, Stopped, stop_signals
+from uaos.experiments.unit import Outcome, Unit, failed, run_unit
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Problem
 from uaos.tuning.objective import objective as objective_called

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from uaos.errors import UnknownName
-from uaos.experiments.records import Outcome
-from uaos.experiments.targets import ECDF_TARGETS, FINAL, TARGETS
+from uaos.experiments.recorder import ECDF_TARGETS, FINAL, TARGETS
+from uaos.experiments.unit import Outcome
 
 #: The cost of a run; less is better.
 Objective = Callable[[Outcome], float]

@@ -38,10 +38,9 @@ from numpy.typing import NDArray
 
 from uaos.errors import InvalidFile, InvalidParameter, UnknownName
 from uaos.experiments.plan import UNIFORM
-from uaos.experiments.recorder import NO_TRACE, Trace
-from uaos.experiments.records import Outcome
+from uaos.experiments.recorder import NO_TRACE, TARGETS, Trace
 from uaos.experiments.store import Store
-from uaos.experiments.targets import TARGETS
+from uaos.experiments.unit import Outcome
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.history import History
 from uaos.optimizers.portfolio import Member, Turns, continuing, default_members
@@ -401,7 +400,7 @@ def _read(path: str, members: tuple[str, ...]) -> dict[tuple[str, str], list[Rec
         for member in members:
             for outcome in store.outcomes(member, traces=True):
                 key = member, outcome.problem, outcome.repetition
-                history, restarts = store.history(*key), store.restarts(*key)
+                history, restarts = store.course(*key)
                 if outcome.status == "done" and history is not None and restarts is not None:
                     run = RecordedRun.of(outcome, history, restarts)
                     made.setdefault((member, outcome.problem), []).append(run)

@@ -17,9 +17,9 @@ import numpy as np
 
 from uaos.errors import UnknownName
 from uaos.experiments.plan import PlanConflict
-from uaos.experiments.records import Outcome, Unit, versions
 from uaos.experiments.store import TUNING, Store
 from uaos.experiments.storefile import Lock, as_mapping, insert
+from uaos.experiments.unit import Outcome, Unit, versions
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Suite
 from uaos.tuning.records import NAN, Candidate, Cost, Elimination, Elite, Iteration, Step, Tuning

@@ -12,7 +12,7 @@ from typing import Any
 
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.experiments.plan import PlanConflict, evaluations
-from uaos.experiments.records import versions
+from uaos.experiments.unit import versions
 from uaos.optimizers.catalogue import configuration as catalogue_entry
 from uaos.optimizers.configuration import Configuration
 from uaos.params import Value

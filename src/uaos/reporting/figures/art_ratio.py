@@ -11,7 +11,7 @@ from uaos.analysis.art import average_running_time, reference_time
 from uaos.analysis.results import target_index
 from uaos.analysis.section import Section
 from uaos.errors import InvalidParameter
-from uaos.experiments.targets import ECDF_TARGETS, TARGETS
+from uaos.experiments.recorder import ECDF_TARGETS, TARGETS
 from uaos.reporting.canvas import axes_with_margins, decades, handle, legend, legend_size
 from uaos.reporting.figures import SECTION, Figure
 from uaos.reporting.figures.profiles import chosen_methods

@@ -10,7 +10,7 @@ from uaos.analysis.ecdf import RESTART_HORIZON, Ecdf
 from uaos.analysis.section import Section
 from uaos.analysis.text import ranges
 from uaos.errors import Missing, UnknownName
-from uaos.experiments.targets import ECDF_TARGETS
+from uaos.experiments.recorder import ECDF_TARGETS
 from uaos.reporting.canvas import (
     LineEnd,
     axes_with_margins,

@@ -15,7 +15,7 @@ from uaos.analysis.published import against_paper, paper_summary, paper_table
 from uaos.analysis.results import Results
 from uaos.analysis.section import Section
 from uaos.analysis.table import Table
-from uaos.experiments.records import versions
+from uaos.experiments.unit import versions
 from uaos.extras import optional
 from uaos.files import MARK
 from uaos.reporting.report.html import Colors, Markup, joined, markup, tag
