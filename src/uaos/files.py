@@ -49,6 +49,20 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
+def read_text(path: Path, kind: str) -> str:
+    """Return the text of a file of some kind, or raise InvalidFile if it cannot be read."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise InvalidFile(f"{path}: there is no such file") from None
+    except IsADirectoryError:
+        raise InvalidFile(f"{path}: a folder, where {kind} is expected") from None
+    except OSError as error:
+        raise InvalidFile(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise InvalidFile(f"{path}: not a text file (UTF-8), where {kind} is expected") from None
+
+
 #: Marks files that uaos wrote, near their beginning or end.
 MARK = "made with uaos"
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 from uaos.errors import InvalidFile, UaosError
+from uaos.files import read_text
 
 # What was loaded in this process: module name → (file, source).
 _loaded: dict[str, tuple[str, str]] = {}
@@ -17,17 +18,7 @@ def load_file(path: Path) -> ModuleType:
     The module's name is derived from its content: a file called `json.py` hides nothing, and the
     same content is run once. Its folder is not put on the import path.
     """
-    try:
-        source = path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        raise InvalidFile(f"{path}: there is no such file") from None
-    except IsADirectoryError:
-        raise InvalidFile(f"{path}: a folder, where a Python file is expected") from None
-    except OSError as error:
-        raise InvalidFile(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise InvalidFile(f"{path}: not a text file (UTF-8) with Python code") from None
-    return load_source(str(path), source)
+    return load_source(str(path), read_text(path, "a Python file"))
 
 
 def load_source(file: str, source: str) -> ModuleType:

@@ -50,7 +50,7 @@ def test_the_status_shows_how_far_it_is(folder: Path) -> None:
 
 def test_the_outcomes_become_a_table(folder: Path) -> None:
     done = bench("a.db", "--export", "a.csv", cwd=folder)
-    assert "written: a.csv, 12 rows" in done.stdout
+    assert "written: a.csv" in done.stdout
     with open(folder / "a.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert tuple(rows[0]) == COLUMNS

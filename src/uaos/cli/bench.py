@@ -32,6 +32,9 @@ from uaos.cli.options import (
 from uaos.errors import InvalidParameter, Missing
 from uaos.experiments import Plan, Stopped, Store, run
 from uaos.experiments import Progress as Counts
+from uaos.experiments.export import COLUMNS, export_coco
+from uaos.experiments.export import export as export_table
+from uaos.experiments.merge import merge as merge_stores
 from uaos.experiments.plan import UNIFORM
 from uaos.experiments.store import Tally
 from uaos.files import check_output
@@ -114,8 +117,6 @@ def bench(
     suite of your own is a Python file that defines `suite = uaos.Suite(...)`.
     """
     if merge:
-        from uaos.experiments.merge import merge as merge_stores
-
         count = merge_stores(files[0], files[1:])
         console.print(f"{files[0]}: {count} finished runs of {len(files) - 1} stores")
         return
@@ -124,14 +125,20 @@ def bench(
     path = files[0]
     if status or export is not None or coco_folder is not None:
         if export is not None:
-            from uaos.experiments.export import COLUMNS
-
-            columns = ",".join(COLUMNS) if export.suffix.lower() == ".csv" else ""
+            table = export.suffix.lower() == ".csv"
             check_output(
-                export, inputs=[path], suffixes=[".csv", ".parquet"], columns=columns,
-                overwrite=overwrite,
+                export, inputs=[path], suffixes=[".csv", ".parquet"], overwrite=overwrite,
+                columns=",".join(COLUMNS) if table else "",
             )  # fmt: skip
-        _show(path, status, export, coco_folder)
+        with Store.open(path) as store:
+            if status:
+                _show_status(store)
+            written = [] if coco_folder is None else export_coco(store, coco_folder)
+            if export is not None:
+                export_table(store.outcomes(), export)
+                written.append(export)
+        for place in written:
+            console.print(Text(f"written: {place}"))
         return
     if methods is None:
         raise Missing("Missing option --methods, for example: --methods mix,JADE")
@@ -162,39 +169,23 @@ def run_shown(
         console.print(Text(str(stop)))
         sys.exit(INTERRUPTED)
     console.print(tally_table(tallies))
-    _warn_of_failures(path, tallies)
+    if any(tally.failed for tally in tallies.values()):
+        hint = f"uaos bench {path} --status says why; --retry-failed runs them again"
+        console.print(Text(f"Some runs failed: {hint}"))
 
 
-def _show(path: Path, status: bool, table: Path | None, coco_folder: Path | None) -> None:
-    with Store.open(path) as store:
-        if status:
-            span = store.plan
-            budgets = ", ".join(f"{n:,} in {d}-D" for d, n in span.budgets.items())
-            console.print(Text(
-                f"{path}: suite {span.suite}, seed {span.seed}, evaluations at most {budgets}"
-            ))  # fmt: skip
-            if damaged := store.damaged():
-                console.print(Text(
-                    f"{damaged} runs are damaged and left out; the command that made the store "
-                    "makes them again", style="yellow",
-                ))  # fmt: skip
-            console.print(tally_table(store.tallies()))
-            for outcome in store.outcomes():
-                if outcome.status == "failed":
-                    console.print(Text(
-                        f"failed: {outcome.unit}: {outcome.reason}"
-                    ))  # fmt: skip
-        if table is not None:
-            outcomes = store.outcomes()
-            from uaos.experiments.export import export as export_table
-
-            export_table(outcomes, table)
-            console.print(Text(f"written: {table}, {len(outcomes)} rows"))
-        if coco_folder is not None:
-            from uaos.experiments.export import export_coco
-
-            for folder in export_coco(store, coco_folder):
-                console.print(Text(f"written: {folder}"))
+def _show_status(store: Store) -> None:
+    span, damaged = store.plan, store.damaged()
+    budgets = ", ".join(f"{n:,} in {d}-D" for d, n in span.budgets.items())
+    about = f"{store.path}: suite {span.suite}, seed {span.seed}, evaluations at most {budgets}"
+    console.print(Text(about))
+    if damaged:
+        about = f"{damaged} runs are damaged and left out; the command that made the store makes "
+        console.print(Text(f"{about}them again", style="yellow"))
+    console.print(tally_table(store.tallies()))
+    for outcome in store.outcomes():
+        if outcome.status == "failed":
+            console.print(Text(f"failed: {outcome.unit}: {outcome.reason}"))
 
 
 def tally_table(tallies: dict[str, Tally]) -> Table:
@@ -205,15 +196,8 @@ def tally_table(tallies: dict[str, Tally]) -> Table:
     for name, tally in tallies.items():
         over = tally.done + tally.failed
         shown = Text(name, style="bold")
-        table.add_row(shown, str(tally.solved), str(over), str(tally.total), str(tally.failed))
+        table.add_row(shown, *map(str, (tally.solved, over, tally.total, tally.failed)))
     return table
-
-
-def _warn_of_failures(path: Path, tallies: dict[str, Tally]) -> None:
-    if any(tally.failed for tally in tallies.values()):
-        console.print(Text(
-            f"Some runs failed: uaos bench {path} --status says why; --retry-failed runs them again"
-        ))  # fmt: skip
 
 
 class _Rate(ProgressColumn):

@@ -7,37 +7,28 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from uaos.experiments import storefile
 from uaos.experiments.packing import hits_from_bytes
-from uaos.experiments.storefile import (
-    OLD_TUNING,
-    as_mapping,
-    connect,
-    create_tables,
-    damaged,
-    format_of,
-    insert,
-    prepared,
-    reading,
-)
+from uaos.experiments.storefile import insert
 from uaos.problems.bbob import NAME, bbob_problem
 
 
 def converted(path: Path) -> sqlite3.Connection:
     """A database in memory, of the present format, with what an older store holds."""
-    application, _ = format_of(path)
-    made = prepared(sqlite3.connect(":memory:", isolation_level=None))
-    create_tables(made)
-    with reading(path), contextlib.closing(connect(path)) as old:
+    application, _ = storefile.format_of(path)
+    made = storefile.prepared(sqlite3.connect(":memory:", isolation_level=None))
+    storefile.create_tables(made)
+    with storefile.reading(path), contextlib.closing(storefile.connect(path)) as old:
         kinds = {kind for (kind,) in old.execute("SELECT DISTINCT type FROM sqlite_master")}
         if not kinds <= {"table", "index"}:
-            raise damaged(path, "it has views or triggers")
+            raise storefile.damaged(path, "it has views or triggers")
         verdict = old.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if verdict != "ok":
-            raise damaged(path, verdict)
+            raise storefile.damaged(path, verdict)
         made.execute("BEGIN")
         insert(made, "suite", [(1, NAME, "", "", "")])
         insert(made, "sessions", old.execute("SELECT id, started, versions FROM sessions"))
-        if application == OLD_TUNING:
+        if application == storefile.OLD_TUNING:
             _tuning(old, made)
         else:
             _experiment(old, made)
@@ -126,7 +117,7 @@ def _tuning(old: sqlite3.Connection, made: sqlite3.Connection) -> None:
 
 def _setup(text: str) -> str:
     """What a tuning was to do, its problems under their present names."""
-    setup = as_mapping(text)
+    setup = storefile.as_mapping(text)
     problems = [_name(name) for name in setup.pop("instances", [])]
     return json.dumps({**setup, "suite": NAME, "suite_hash": "", "problems": problems})
 

@@ -3,12 +3,20 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from uaos.errors import InvalidParameter, UaosError
-from uaos.experiments.store import Store, differing
+from uaos.experiments.store import Store, differences
 from uaos.experiments.storefile import Lock, connect, create, insert, is_whole
-from uaos.experiments.unit import Outcome, Unit
+from uaos.experiments.unit import Unit
 from uaos.files import whole_file
+
+_PROBLEM = "name, function, category, dimension, instance, optimum, bounds"
+_RUN = (
+    "method, problem, repetition, seed, budget, status, evaluations, best, error, hits, seconds, "
+    "reason"
+)
+_KEY = "method = ? AND problem = ? AND repetition = ? AND seed = ? AND budget = ?"
 
 
 class MergeConflict(UaosError, ValueError):
@@ -21,18 +29,6 @@ def merge(out: str | os.PathLike[str], sources: Sequence[str | os.PathLike[str]]
     The stores must be of one experiment: the same suite, the same seed, the same budget, and the
     same configuration under the same name. A run that two of them finished must have the same
     outcome.
-
-    Parameters
-    ----------
-    out : str or path
-        A new file.
-    sources : sequence of str or path
-        Stores.
-
-    Raises
-    ------
-    MergeConflict
-        If the stores are not of one experiment.
     """
     target = Path(out)
     if not sources:
@@ -47,104 +43,74 @@ def merge(out: str | os.PathLike[str], sources: Sequence[str | os.PathLike[str]]
             first: Path | None = None
             for source in sources:
                 with Store.open(source) as store:
-                    if first is not None:
-                        _check(merged, store, first)
+                    if first and (found := differences(merged.identity(), store.identity())):
+                        raise MergeConflict(
+                            f"{store.path} is not of the experiment of {first}: {'; '.join(found)}"
+                        )
                     _copy(merged, store)
                     first = first or store.path
             return sum(tally.done + tally.failed for tally in merged.tallies().values())
 
 
-def _check(merged: Store, store: Store, first: Path) -> None:
-    """Refuse a store of another experiment."""
-    differences = []
-    for what in ("seed", "suite"):
-        if (one := getattr(merged, what)) != (other := getattr(store, what)):
-            differences.append(f"{what}: {one} and {other}")
-    query = "SELECT hash FROM suite"
-    if not differences and merged._rows(query) != store._rows(query):
-        differences.append("the suite's file is not the same")
-    query = (
-        "SELECT problems.name, MAX(budget) FROM plan JOIN problems ON problems.id = problem "
-        "GROUP BY problem"
-    )
-    budgets, known = dict(merged._rows(query)), merged.configurations()
-    for problem, budget in store._rows(query):
-        if budgets.get(problem, budget) != budget:
-            differences.append(f"budget on {problem}: {budgets[problem]} and {budget}")
-            break
-    for name, configuration in store.configurations().items():
-        if name in known:
-            differences += differing(name, known[name], configuration)
-    if differences:
-        raise MergeConflict(
-            f"{store.path} is not of the experiment of {first}: " + "; ".join(differences[:8])
-        )
-
-
 def _copy(merged: Store, store: Store) -> None:
-    have = {outcome.unit: outcome for outcome in merged.outcomes()}
     into = merged._connection
     with merged._transaction():
         for table in ("about", "suite"):
             columns = "key, value" if table == "about" else "id, name, file, source, hash"
             insert(into, table, store._rows(f"SELECT {columns} FROM {table}"), "INSERT OR IGNORE")
-        merged.add_methods(dict(store._rows("SELECT name, configuration FROM methods ORDER BY id")))
-        problems = merged._known("problems")
-        insert(into, "problems", [
-            (problems.setdefault(row[0], len(problems) + 1), *row)
-            for row in store._rows(
-                "SELECT name, function, category, dimension, instance, optimum, bounds "
-                "FROM problems ORDER BY id"
-            )
-            if row[0] not in problems
-        ])  # fmt: skip
-        _copy_plan(merged, store)
-        sessions: dict[int | None, int | None] = {None: None}
-        for number, started, packages in store._rows("SELECT id, started, versions FROM sessions"):
-            sessions[number] = merged._rows("SELECT COALESCE(MAX(id), 0) + 1 FROM sessions")[0][0]
-            insert(into, "sessions", [(sessions[number], started, packages)])
-        session_of = {
-            Unit(*unit): session
-            for *unit, session in store._rows(
-                "SELECT methods.name, problems.name, repetition, seed, budget, session FROM runs "
-                "JOIN methods ON methods.id = method JOIN problems ON problems.id = problem "
-                f"WHERE {is_whole('runs')}"
-            )
-        }
-        for outcome in store.outcomes(traces=True):
-            before = have.get(outcome.unit)
-            if before is None or _replaces(before, outcome, store):
-                packed = store.packed_course(outcome.unit.key)
-                merged._put(outcome, packed, sessions[session_of[outcome.unit]])
+        numbers: dict[str, dict[Any, int]] = {}
+        for table in ("methods", "problems"):
+            columns = "name, configuration" if table == "methods" else _PROBLEM
+            known = dict(merged._rows(f"SELECT name, id FROM {table}"))
+            numbers[table] = {}
+            for number, *row in store._rows(f"SELECT id, {columns} FROM {table} ORDER BY id"):
+                if row[0] not in known:
+                    known[row[0]] = len(known) + 1
+                    insert(into, table, [(known[row[0]], *row)])
+                numbers[table][number] = known[row[0]]
+        _copy_plan(merged, store, numbers)
+        last = merged._rows("SELECT COALESCE(MAX(id), 0) FROM sessions")[0][0]
+        sessions = store._rows("SELECT id, started, versions FROM sessions")
+        insert(into, "sessions", [(last + number, *rest) for number, *rest in sessions])
+        _copy_runs(merged, store, numbers, last)
 
 
-def _copy_plan(merged: Store, store: Store) -> None:
-    into = merged._connection
-    known = {
-        (method, problem): repetitions
-        for method, problem, repetitions in merged._rows(
-            "SELECT method, problem, repetitions FROM plan"
-        )
-    }
+def _copy_plan(merged: Store, store: Store, numbers: dict[str, dict[Any, int]]) -> None:
     rows = []
     for method, problem, repetitions, budget in store._rows(
-        "SELECT methods.name, problems.name, repetitions, budget FROM plan "
-        "JOIN methods ON methods.id = method JOIN problems ON problems.id = problem"
+        "SELECT method, problem, repetitions, budget FROM plan"
     ):
-        key = merged._known("methods")[method], merged._known("problems")[problem]
-        rows.append((*key, max(repetitions, known.get(key, 0)), budget))
-    insert(into, "plan", rows, "INSERT OR REPLACE")
+        key = numbers["methods"][method], numbers["problems"][problem]
+        query = "SELECT repetitions FROM plan WHERE method = ? AND problem = ?"
+        known = merged._rows(query, key)
+        rows.append((*key, max(repetitions, known[0][0] if known else 0), budget))
+    insert(merged._connection, "plan", rows, "INSERT OR REPLACE")
 
 
-def _replaces(before: Outcome, outcome: Outcome, store: Store) -> bool:
-    """Whether an outcome takes the place of another; done goes before failed."""
-    if "failed" in (before.status, outcome.status):
-        return outcome.status == "done"
-    for field in ("evaluations", "best"):
-        if (there := getattr(before, field)) != (here := getattr(outcome, field)):
-            raise MergeConflict(
-                f"{store.path}: {outcome.unit} has {field} {here}, and {there} in another store"
-            )
-    if (before.hits != outcome.hits).any():
-        raise MergeConflict(f"{store.path}: {outcome.unit} reached its targets at other times")
+def _copy_runs(
+    merged: Store, store: Store, numbers: dict[str, dict[Any, int]], sessions: int
+) -> None:
+    for *values, session, trace, course in store._rows(
+        f"SELECT {_RUN}, session, traces.data, courses.data FROM runs JOIN traces ON "
+        "traces.run = runs.id LEFT JOIN courses ON courses.run = runs.id AND "
+        f"{is_whole('courses')} WHERE {is_whole('runs')} AND {is_whole('traces')}"
+    ):
+        method, problem, *more = values
+        row = (numbers["methods"][method], numbers["problems"][problem], *more)
+        before = merged._rows(f"SELECT {_RUN} FROM runs WHERE {_KEY}", row[:5])
+        if before and not _replaces(before[0], row, merged, store):
+            continue
+        merged._put_row((*row, session and session + sessions), trace, course)
+
+
+def _replaces(before: tuple[Any, ...], row: tuple[Any, ...], merged: Store, store: Store) -> bool:
+    """Whether a run takes the place of another; done goes before failed."""
+    if "failed" in (before[5], row[5]):
+        return bool(row[5] == "done")
+    # Other versions may differ in the last digits that are not compared: the error, the seconds.
+    for at, field in ((6, "evaluations"), (7, "best"), (9, "hits")):
+        if before[at] != row[at]:
+            unit = Unit(merged.methods()[row[0] - 1], merged.problems()[row[1] - 1].name, *row[2:5])
+            values = f"{field} {row[at]}, and {before[at]}" if at < 9 else f"other {field} than"
+            raise MergeConflict(f"{store.path}: {unit} has {values} in another store")
     return False

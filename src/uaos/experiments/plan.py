@@ -11,6 +11,7 @@ from uaos.optimizers.catalogue import configuration, expanded
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Problem, Suite
 from uaos.problems import suite as suite_called
+from uaos.problems.problem import integer_in
 
 #: What every comparison includes: does adapting pay?
 UNIFORM = "uniform"
@@ -75,14 +76,13 @@ class Plan:
         uniform : bool
             Whether to add uniform choice, which shows whether adapting pays.
         """
-        _integer("repetitions", repetitions, 1, 1_000_000)
-        _integer("seed", seed, 0, 2**63 - 1)
+        repetitions = integer_in("repetitions", repetitions, 1, 1_000_000)
+        seed = integer_in("seed", seed, 0, 2**63 - 1)
         wanted = [methods] if isinstance(methods, str | os.PathLike) else list(methods)
         problems = suite if isinstance(suite, Suite) else suite_called(suite)
         given = DEFAULT_BUDGET if budget is None else budget
         evaluations(given, 1)
-        competitors = _competitors(wanted, uniform)
-        return cls(competitors, problems, int(repetitions), given, int(seed))
+        return cls(_competitors(wanted, uniform), problems, repetitions, given, seed)
 
     def units(self) -> Iterator[Unit]:
         """Every run of the plan."""
@@ -144,16 +144,6 @@ def evaluations(budget: int | float | str | None, dimension: int) -> int:
     if not (1 <= number <= 1e12 and number == int(number)):
         raise InvalidParameter("budget", budget, _BUDGET)
     return int(number) * (dimension if relative else 1)
-
-
-def _integer(name: str, value: object, low: int, high: int) -> int:
-    try:
-        number = int(value)  # type: ignore[call-overload]
-    except (TypeError, ValueError, OverflowError):
-        number = None
-    if number is None or number != value or isinstance(value, bool) or not low <= number <= high:
-        raise InvalidParameter(name, value, f"an integer {low} to {high}")
-    return int(number)
 
 
 class PlanConflict(UaosError, ValueError):

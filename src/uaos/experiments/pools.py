@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process
 from typing import Any, Protocol
 
@@ -164,13 +165,13 @@ def _one_thread_each() -> Iterator[None]:
             del os.environ[name]
 
 
+@dataclass(eq=False)
 class _Slot:
     """One worker process."""
 
-    def __init__(self, executor: ProcessPoolExecutor, ready: "Future[None]") -> None:
-        self.executor = executor
-        self.ready = ready
-        self.current: Future[Any] | None = None
+    executor: ProcessPoolExecutor
+    ready: "Future[None]"
+    current: "Future[Any] | None" = None
 
     @property
     def idle(self) -> bool:
@@ -202,11 +203,13 @@ class SharedPool:
 
     isolating = False
 
-    def __init__(self, executor: Executor | Callable[[], Executor], window: int) -> None:
-        self.window = window
-        self._given = isinstance(executor, Executor)
+    def __init__(
+        self, executor: Executor | Callable[[], Executor], window: int | None = None
+    ) -> None:
         self._make = None if isinstance(executor, Executor) else executor
         self._executor = executor if isinstance(executor, Executor) else executor()
+        workers = getattr(self._executor, "_max_workers", None) or os.cpu_count() or 1
+        self.window = window or 2 * workers
 
     def submit(self, work: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Run `work` on a worker."""
@@ -238,7 +241,7 @@ class SharedPool:
 
     def close(self, *, finished: bool) -> None:
         """End the executor, unless it is the user's."""
-        if not self._given:
+        if self._make is not None:
             self._executor.shutdown(wait=finished, cancel_futures=True)
 
 
@@ -279,25 +282,23 @@ class DaskPool:
 
     def _check_versions(self, address: str) -> None:
         """Refuse workers that would not give the results that the store says they give."""
-        ours = versions()
         try:
             found = self._client.run(versions)
         except Exception as error:
-            self._leave(5)
-            raise InvalidParameter(
-                "dask", address, f"a cluster where uaos is installed ({error!r})"
-            ) from None
-        for worker, theirs in found.items():
-            wrong = [
-                f"{package} {theirs.get(package)} (here {version})"
+            wrong = f"a cluster where uaos is installed ({error!r})"
+        else:
+            ours = {k: v for k, v in versions().items() if k not in ("python", "cma")}
+            other = [
+                f"{worker} has {package} {theirs.get(package)} (here {version})"
+                for worker, theirs in found.items()
                 for package, version in ours.items()
-                if theirs.get(package) != version and package not in ("python", "cma")
+                if theirs.get(package) != version
             ]
-            if wrong:
-                self._leave(5)
-                raise InvalidParameter(
-                    "dask", address, f"workers with our versions; {worker} has {', '.join(wrong)}"
-                )
+            if not other:
+                return
+            wrong = f"workers with our versions; {', '.join(other[:4])}"
+        self._leave(5)
+        raise InvalidParameter("dask", address, wrong)
 
     def submit(self, work: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Run `work` somewhere in the cluster."""
@@ -353,9 +354,7 @@ def check_pool(executor: Any, jobs: int | None) -> None:
         raise InvalidParameter(
             "executor", executor, "a concurrent.futures.Executor, or a function that makes one"
         )
-    if jobs is not None and (
-        not isinstance(jobs, int) or isinstance(jobs, bool) or not 1 <= jobs <= 1024
-    ):
+    if jobs is not None and (type(jobs) is not int or not 1 <= jobs <= 1024):
         raise InvalidParameter("jobs", jobs, "a number of processes, 1 to 1024")
 
 
@@ -378,7 +377,5 @@ def pool_for(executor: Any, jobs: int | None, dask: str | None, units: int) -> P
     if dask is not None:
         return DaskPool(dask)
     if executor is not None:
-        made = SharedPool(executor, 1)
-        made.window = 2 * (getattr(made._executor, "_max_workers", None) or os.cpu_count() or 1)
-        return made
+        return SharedPool(executor)
     return LocalPool(min((os.cpu_count() or 1) if jobs is None else jobs, units))

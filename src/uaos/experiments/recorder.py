@@ -51,10 +51,7 @@ NO_TRACE = Trace(np.zeros(0, np.int64), np.zeros(0))
 class Recorder:
     """Sees the values of a run in the order of evaluation, one batch after another.
 
-    Parameters
-    ----------
-    optimum : float or None
-        The smallest value of the function, if it is known; otherwise no target counts as reached.
+    If the optimum is not known, no target counts as reached.
     """
 
     def __init__(self, optimum: float | None) -> None:

@@ -19,30 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uaos.errors import InvalidFile, UaosError, UnknownName
-from uaos.experiments import legacy
+from uaos.experiments import legacy, storefile
 from uaos.experiments.packing import hits_from_bytes, pack_trace, unpack_course, unpack_trace
 from uaos.experiments.plan import Plan, PlanConflict
 from uaos.experiments.recorder import NO_TRACE, TARGETS, Trace
-from uaos.experiments.storefile import (
-    APPLICATION,
-    FORMAT,
-    OLD_TUNING,
-    Lock,
-    as_mapping,
-    check,
-    check_folder,
-    connect,
-    create,
-    damaged,
-    format_of,
-    insert,
-    is_whole,
-    reading,
-)  # fmt: skip
+from uaos.experiments.storefile import Lock, as_mapping, damaged, insert, is_whole, reading
 from uaos.experiments.unit import Finished, Outcome, Unit, versions
 from uaos.loading import load_source, loaded_files
 from uaos.optimizers.history import History
-from uaos.problems import Problem, Suite, built_in_suite
+from uaos.problems import Suite, built_in_suite
 from uaos.problems.problem import suite_in
 
 #: The two things a store can be of.
@@ -59,6 +44,7 @@ _JOINED = (
 _ORDER = "runs.method, runs.problem, repetition, runs.id"
 _INTEGERS = ("id", "method", "problem", "repetition", "seed", "budget", "evaluations")
 _REALS = ("best", "error", "seconds")
+_CONTENT = "content of the suite's file"
 _NEVER = (-1).to_bytes(8, "little", signed=True)
 
 
@@ -128,7 +114,9 @@ class Store:
     #: What the store is of.
     kind = BENCHMARK
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, lock: Lock | None) -> None:
+    def __init__(
+        self, path: Path, connection: sqlite3.Connection, lock: storefile.Lock | None
+    ) -> None:
         self.path = path
         self._connection = connection
         self._lock = lock  # of the one that writes
@@ -140,24 +128,18 @@ class Store:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
-        """Open a store for reading; never writes, and works while a coordinator does.
+        """Open a store, of this version of uaos or an earlier one, for reading.
 
-        Parameters
-        ----------
-        path : str or path
-            A store of this version of uaos, or of an earlier one.
-
-        Raises
-        ------
-        InvalidFile
-            If the file is no store, damaged, or a store of something else.
+        Never writes, and works while a coordinator does. Raises InvalidFile if the file is no
+        store, damaged, or a store of something else.
         """
         place = Path(path)
-        if format_of(place) == (APPLICATION, FORMAT):
-            check(place)
-            made = cls(place, connect(place), None)
+        if storefile.format_of(place) == (storefile.APPLICATION, storefile.FORMAT):
+            storefile.check(place)
+            connection = storefile.connect(place)
         else:
-            made = cls(place, legacy.converted(place), None)
+            connection = legacy.converted(place)
+        made = cls(place, connection, None)
         try:
             made._check_kind()
         except BaseException:
@@ -172,11 +154,6 @@ class Store:
         Methods, problems and repetitions may be added to a store. Another seed, another budget, a
         changed suite file, or a changed configuration under the same name is a
         :class:`PlanConflict`. Runs with a damaged row are removed, so that they run again.
-
-        Parameters
-        ----------
-        path : str or path
-        plan : Plan
         """
         return cls._writer(path, lambda there: there._check_against(plan), lambda s: s._add(plan))
 
@@ -189,18 +166,18 @@ class Store:
     ) -> Self:
         """A store to write to, once `check_before` allows what it holds; `begin` writes first."""
         place = Path(path)
-        check_folder(place)
+        storefile.check_folder(place)
         lock = Lock(place)
         try:
             fresh = not place.exists()
             if fresh:
-                create(place)
+                storefile.create(place)
             else:
-                check(place)
-                with cls(place, connect(place), None) as before:
+                storefile.check(place)
+                with cls(place, storefile.connect(place), None) as before:
                     before._check_kind()
                     check_before(before)
-            made = cls(place, connect(place, write=True), lock)
+            made = cls(place, storefile.connect(place, write=True), lock)
         except BaseException:
             lock.release()
             raise
@@ -246,12 +223,12 @@ class Store:
         self._lock.release()
 
     def _check_kind(self) -> None:
-        found = self._about("kind")
-        if found is not None and found != self.kind:
-            raise InvalidFile(
-                f"{self.path}: the store of a {found}, where that of a {self.kind} is expected; "
-                f"`{_COMMANDS.get(found, 'uaos')}` reads it"
-            )
+        for (found,) in self._rows("SELECT value FROM about WHERE key = 'kind'"):
+            if found != self.kind:
+                raise InvalidFile(
+                    f"{self.path}: the store of a {found}, where that of a {self.kind} is "
+                    f"expected; `{_COMMANDS.get(found, 'uaos')}` reads it"
+                )
         names = [self.suite, *self.methods()]
         names += [name for problem in self.problems() for name in problem[:3]]
         if not all(isinstance(name, str) and name.isprintable() for name in names):
@@ -260,15 +237,9 @@ class Store:
     # Reading
 
     def outcomes(self, method: str | None = None, *, traces: bool = False) -> list[Outcome]:
-        """What came out of every finished run.
+        """What came out of every finished run, or of those of one method.
 
-        Parameters
-        ----------
-        method : str, optional
-            Of this method only.
-        traces : bool
-            Whether to read the improvements of the runs, too; runs with a damaged trace are left
-            out then.
+        `traces` reads the improvements, too; runs with a damaged trace are left out then.
         """
         if method is not None and method not in self.methods():
             raise UnknownName("method", method, self.methods(), hint=f"(in {self.path})")
@@ -287,19 +258,16 @@ class Store:
 
     def table(self) -> RunTable:
         """All finished runs in columns; what :meth:`outcomes` has, in little time and memory."""
-        with reading(self.path):
-            return self._table()
-
-    def _table(self) -> RunTable:
         run = self._connection.execute
-        methods, problems = (
-            {number: i for i, (number,) in enumerate(run(f"SELECT id FROM {table} ORDER BY id"))}
-            for table in ("methods", "problems")
-        )
         # In one transaction, or a coordinator may add runs in between.
-        with contextlib.closing(self._connection.cursor()) as cursor:
-            cursor.execute("BEGIN") if not self._connection.in_transaction else None
+        with reading(self.path), contextlib.closing(self._connection.cursor()) as cursor:
+            if not self._connection.in_transaction:
+                cursor.execute("BEGIN")
             try:
+                methods, problems = (
+                    np.array([number for (number,) in run(f"SELECT id FROM {table} ORDER BY id")])
+                    for table in ("methods", "problems")
+                )
                 rows, most = run("SELECT COUNT(*), MAX(evaluations) FROM runs").fetchone()
                 integers = np.zeros((len(_INTEGERS), rows), np.int64)
                 reals = np.zeros((len(_REALS), rows))
@@ -316,25 +284,20 @@ class Store:
                 while part := cursor.fetchmany(5000):
                     start, end = end, end + len(part)
                     *columns, status, data = zip(*part, strict=True)
-                    for i in range(len(_INTEGERS)):
-                        integers[i, start:end] = columns[i]
-                    for i in range(len(_REALS)):
-                        # None becomes NaN.
-                        reals[i, start:end] = np.array(columns[len(_INTEGERS) + i], float)
+                    integers[:, start:end] = columns[: len(_INTEGERS)]
+                    reals[:, start:end] = np.array(columns[len(_INTEGERS) :], float)  # None is NaN
                     failed[start:end] = [one == "failed" for one in status]
                     found = np.frombuffer(b"".join(data), "<i8")
                     hits[start:end] = found.reshape(len(part), len(TARGETS))
+                names, records = tuple(self.methods()), tuple(self.problems())
             finally:
                 self._connection.rollback()
         integers, reals = integers[:, :end], reals[:, :end]
         reals[0, np.isnan(reals[0])] = np.inf
-        return RunTable(
-            tuple(self.methods()), tuple(self.problems()), integers[0],
-            np.array([methods[m] for m in integers[1].tolist()], np.int32),
-            np.array([problems[p] for p in integers[2].tolist()], np.int32),
-            integers[3], integers[4], integers[5], integers[6], reals[0], reals[1], reals[2],
-            failed[:end], hits[:end],
-        )  # fmt: skip
+        named: dict[str, Any] = dict(zip((*_INTEGERS, *_REALS), (*integers, *reals), strict=True))
+        named["method"] = np.searchsorted(methods, named["method"]).astype(np.int32)
+        named["problem"] = np.searchsorted(problems, named["problem"]).astype(np.int32)
+        return RunTable(names, records, **named, failed=failed[:end], hits=hits[:end])
 
     def methods(self) -> list[str]:
         """The methods' names, in the order in which they joined."""
@@ -383,29 +346,22 @@ class Store:
         A suite file must have been loaded before (:func:`uaos.suite`): a store may come from a
         stranger, and the copy of the file in it is never run.
         """
-        names = [problem.name for problem in self.problems()]
-        rows = self._rows("SELECT name, file, source FROM suite")
-        if not rows:
-            raise InvalidFile(f"{self.path}: holds no experiment yet; start the experiment again")
-        name, file, source = rows[0]
-        if source:
-            if source not in dict(loaded_files()).values():
-                raise InvalidFile(
-                    f"{self.path}: its suite is the Python file {file!r}, which is not run from a "
-                    "store; load the file first, with uaos.suite(...)"
-                )
-            return suite_in(load_source(file, source)).select(names)
-        keys = [(p.function, p.dimension, p.instance) for p in self.problems()]
-        return built_in_suite(name, keys)
+        problems = self.problems()
+        ((name, file, source),) = self._filled("SELECT name, file, source FROM suite")
+        if not source:
+            return built_in_suite(name, [(p.function, p.dimension, p.instance) for p in problems])
+        if source not in dict(loaded_files()).values():
+            raise InvalidFile(
+                f"{self.path}: its suite is the Python file {file!r}, which is not run from a "
+                "store; load the file first, with uaos.suite(...)"
+            )
+        return suite_in(load_source(file, source)).select(p.name for p in problems)
 
     @property
     def seed(self) -> int:
         """The experiment's seed."""
-        found = self._about("seed")
-        if found is None:
-            raise InvalidFile(f"{self.path}: holds no experiment yet; start the experiment again")
-        with reading(self.path):
-            return int(found)
+        query = "SELECT value FROM about WHERE key = 'seed'"
+        return int(self._filled(query, make=int)[0])
 
     @property
     def sessions(self) -> list[tuple[str, dict[str, str]]]:
@@ -552,54 +508,39 @@ class Store:
                 self._connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", chosen)
         return len(chosen)
 
-    def _about(self, key: str) -> str | None:
-        rows = self._rows("SELECT value FROM about WHERE key = ?", (key,))
-        return str(rows[0][0]) if rows else None
+    def _filled(self, query: str, make: Callable[..., Any] | None = None) -> list[Any]:
+        """The answer to a query that a store with an experiment has an answer to."""
+        if rows := self._rows(query, make=make):
+            return rows
+        raise InvalidFile(f"{self.path}: holds no experiment yet; start the experiment again")
+
+    def identity(self) -> dict[str, Any]:
+        """What another part of the same experiment agrees on, as far as it has it."""
+        found = dict(self._rows("SELECT key, CAST(value AS INTEGER) FROM about WHERE key = 'seed'"))
+        for name, content in self._rows("SELECT name, hash FROM suite"):
+            found |= {"suite": name, _CONTENT: content}
+        for name, *values, bounds in self._rows(
+            "SELECT name, dimension, optimum, bounds FROM problems"
+        ):
+            found[f"problem {name}"] = [*values, np.frombuffer(bounds, "<f8").tolist()]
+        found |= self._rows(
+            "SELECT 'budget on ' || problems.name, MAX(budget) FROM plan "
+            "JOIN problems ON problems.id = problem GROUP BY problem"
+        )
+        return found | {f"method {name}": made for name, made in self.configurations().items()}
 
     def _check_against(self, plan: Plan) -> None:
-        differences = []
-        seed = self._about("seed")
-        if seed is not None and int(seed) != plan.seed:
-            differences.append(f"seed: {seed} there, {plan.seed} here")
-        differences += self._suite_differences(plan.suite)
-        budgets = dict(self._rows(
-            "SELECT problems.name, MAX(budget) FROM plan JOIN problems ON problems.id = problem "
-            "GROUP BY problem"
-        ))  # fmt: skip
-        for problem in plan.suite:
-            there, here = budgets.get(problem.name), plan.evaluations(problem)
-            if there is not None and there != here:
-                differences.append(f"budget on {problem.name}: {there} there, {here} here")
-                break
-        stored = self.configurations()
-        for name, competitor in plan.competitors.items():
-            if name in stored:
-                differences += differing(name, stored[name], plain(competitor.to_dict()))
-        if differences:
+        here = suite_identity(plan.suite) | {"seed": plan.seed}
+        here |= {f"budget on {p.name}": plan.evaluations(p) for p in plan.suite}
+        here |= {f"method {n}": plain(made.to_dict()) for n, made in plan.competitors.items()}
+        if found := differences(self.identity(), here):
             raise PlanConflict(
-                f"{self.path} holds another experiment. " + "; ".join(differences[:8])
-                + ". Use another file, or a method under another name"
-            )  # fmt: skip
+                f"{self.path} holds another experiment. {'; '.join(found)}. Use another file, "
+                "restore what was changed, or give the method another name"
+            )
 
     def _suite_differences(self, suite: Suite) -> list[str]:
-        rows = self._rows("SELECT name, hash FROM suite")
-        if not rows:
-            return []
-        name, found = rows[0]
-        if name != suite.name:
-            return [f"suite: {name} there, {suite.name} here"]
-        if found != suite.hash:
-            where = suite.file or "its file"
-            return [f"suite: {where} was changed since the experiment began (restore it)"]
-        stored = {
-            key: rest
-            for key, *rest in self._rows("SELECT name, dimension, optimum, bounds FROM problems")
-        }
-        return [
-            f"problem: {p.name} has another dimension, box or optimum than before"
-            for p in suite
-            if p.name in stored and stored[p.name] != [p.dimension, p.optimum, _bounds(p)]
-        ]
+        return differences(self.identity(), suite_identity(suite))
 
     def _add(self, plan: Plan) -> None:
         insert(self._connection, "about", [("seed", str(plan.seed))], "INSERT OR IGNORE")
@@ -634,7 +575,8 @@ class Store:
                 known[problem.name] = len(known) + 1
                 rows.append((
                     known[problem.name], problem.name, problem.function, str(problem.group),
-                    problem.dimension, problem.instance, problem.optimum, _bounds(problem),
+                    problem.dimension, problem.instance, problem.optimum,
+                    problem.bounds.astype("<f8").tobytes(),
                 ))  # fmt: skip
         insert(self._connection, "problems", rows)
 
@@ -660,50 +602,40 @@ class Store:
         insert(self._connection, "sessions", [(number, now, json.dumps(versions()))])
         self._session = number
 
-    def _put(self, outcome: Outcome, packed: bytes | None, session: int | None = None) -> None:
+    def _put(self, outcome: Outcome, packed: bytes | None) -> None:
         """Write a run in place of what there is of it, within a transaction."""
-        run = self._connection.execute
         key = self._known("methods")[outcome.method], self._known("problems")[outcome.problem]
-        values = (*key, outcome.repetition, outcome.seed, outcome.budget)
+        self._put_row(
+            (*key, outcome.repetition, outcome.seed, outcome.budget, outcome.status,
+             outcome.evaluations, None if outcome.best == float("inf") else outcome.best,
+             outcome.error, outcome.hits.astype("<i8").tobytes(), outcome.seconds, outcome.reason,
+             self._session), pack_trace(outcome.trace), packed,
+        )  # fmt: skip
+
+    def _put_row(self, row: tuple[Any, ...], trace: bytes, course: bytes | None) -> None:
+        """Write a run as a row of its table, without its number."""
+        run = self._connection.execute
         found = run(
             "SELECT id FROM runs WHERE method = ? AND problem = ? AND repetition = ? "
-            "AND seed = ? AND budget = ?", values,
+            "AND seed = ? AND budget = ?", row[:5],
         ).fetchone()  # fmt: skip
         if found is None:
             found = run("SELECT COALESCE(MAX(id), 0) + 1 FROM runs").fetchone()
-        number = found[0]
-        insert(self._connection, "runs", [(
-            number, *values, outcome.status, outcome.evaluations,
-            None if outcome.best == float("inf") else outcome.best, outcome.error,
-            outcome.hits.astype("<i8").tobytes(), outcome.seconds, outcome.reason,
-            self._session if session is None else session,
-        )], "INSERT OR REPLACE")  # fmt: skip
-        insert(
-            self._connection, "traces", [(number, pack_trace(outcome.trace))], "INSERT OR REPLACE"
-        )
-        if packed is not None:
-            insert(self._connection, "courses", [(number, packed)], "INSERT OR REPLACE")
+        parts = [("runs", row), ("traces", (trace,)), ("courses", (course,))]
+        for table, values in parts if course is not None else parts[:2]:
+            insert(self._connection, table, [(found[0], *values)], "INSERT OR REPLACE")
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
-    """What a store is of: "benchmark" or "tuning".
-
-    Parameters
-    ----------
-    path : str or path
-    """
+    """What a store is of: "benchmark" or "tuning"."""
     place = Path(path)
-    application, version = format_of(place)
-    if version < FORMAT:
-        return TUNING if application == OLD_TUNING else BENCHMARK
-    check(place)
-    with reading(place), contextlib.closing(connect(place)) as connection:
+    application, version = storefile.format_of(place)
+    if version < storefile.FORMAT:
+        return TUNING if application == storefile.OLD_TUNING else BENCHMARK
+    storefile.check(place)
+    with reading(place), contextlib.closing(storefile.connect(place)) as connection:
         row = connection.execute("SELECT value FROM about WHERE key = 'kind'").fetchone()
         return str(row[0]) if row else BENCHMARK
-
-
-def _bounds(problem: Problem) -> bytes:
-    return problem.bounds.astype("<f8").tobytes()
 
 
 def _outcome(*row: Any) -> Outcome:
@@ -714,6 +646,20 @@ def _outcome(*row: Any) -> Outcome:
     return Outcome._make(
         (*head, best, error, hits_from_bytes(hits), trace, seconds, status, reason)
     )
+
+
+def suite_identity(suite: Suite) -> dict[str, Any]:
+    """What experiments on the same suite agree on."""
+    found: dict[str, Any] = {"suite": suite.name, _CONTENT: suite.hash}
+    for p in suite:
+        found[f"problem {p.name}"] = [p.dimension, p.optimum, p.bounds.ravel().tolist()]
+    return found
+
+
+def differences(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
+    """Why two identities are not those of one experiment, in at most four points."""
+    shared = (key for key in here if key in there)
+    return [one for key in shared for one in differing(key, there[key], here[key])][:4]
 
 
 def plain(data: Any) -> Any:
@@ -730,4 +676,4 @@ def differing(where: str, there: Any, here: Any) -> list[str]:
                 name = f"{where}.{key}"
                 found += differing(name, there.get(key, "nothing"), here.get(key, "nothing"))
         return found
-    return [] if there == here else [f"{where}: {there!r} there, {here!r} here"]
+    return [] if there == here else [f"{where}: {repr(there)[:60]} there, {repr(here)[:60]} here"]

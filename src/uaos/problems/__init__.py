@@ -96,15 +96,7 @@ def suite(
 
 
 def built_in_suite(name: str, keys: Iterable[tuple[str, int, int | None]]) -> Suite:
-    """Make given problems of a built-in suite, such as those that a store knows by name.
-
-    Parameters
-    ----------
-    name : str
-        The name of the suite.
-    keys : iterable of (str, int, int)
-        Function, dimension and instance of each problem.
-    """
+    """The problems of a built-in suite with these functions, dimensions and instances."""
     if name != _bbob.NAME:
         raise UnknownName("suite", name, _BUILT_IN, hint="(it came from no file)")
     made = Suite(

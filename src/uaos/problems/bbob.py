@@ -23,7 +23,8 @@ import numpy as np
 
 from uaos.errors import InvalidFile, InvalidParameter
 from uaos.extras import optional, require
-from uaos.problems.problem import Array, Problem, Suite
+from uaos.files import read_text
+from uaos.problems.problem import Array, Problem, Suite, integer_in
 from uaos.problems.references import Reference
 
 NAME = "bbob"
@@ -98,8 +99,8 @@ class BBOB(Problem):
     def __init__(self, function: int, dimension: int = 20, instance: int = 1) -> None:
         # COCO itself ends the whole process for a problem that does not exist.
         owner = "a BBOB problem"
-        self.number = _integer("function", function, 1, 24, owner)
-        self.instance: int = _integer("instance", instance, 1, 1000, owner)
+        self.number = integer_in("function", function, 1, 24, owner)
+        self.instance: int = integer_in("instance", instance, 1, 1000, owner)
         dimension = checked_dimension(dimension, owner)
         self.function = f"f{self.number}"
         self.name = f"{self.function} i{self.instance} {dimension}-D"
@@ -225,21 +226,18 @@ def _pairs(functions: Iterable[int], instances: str | Iterable[int]) -> list[tup
 
 def parse_numbers(name: str, given: str | Iterable[int], low: int, high: int) -> list[int]:
     """Numbers from a string such as "1-5,8", ascending and each once."""
-    words, file = ('"train", "test", "all", "test:4", ', " or a file (.txt, .csv)")
-    if name != "instances":
-        words = file = ""
-    allowed = f'{words}numbers {low} to {high} such as "1-5,8"{"," if file else ""}{file}'
+    allowed = f'numbers {low} to {high} such as "1-5,8"'
+    if name == "instances":
+        allowed = f'"train", "test", "all", "test:4", {allowed}, or a file (.txt, .csv)'
     if not isinstance(given, str):
-        found = {_integer(name, n, low, high) for n in given}
-    elif not _NUMBERS.fullmatch(given):
-        raise InvalidParameter(name, given, allowed)
+        found = {integer_in(name, n, low, high) for n in given}
+    elif _NUMBERS.fullmatch(given):
+        ends = [[int(end) for end in part.split("-")] for part in given.split(",")]
+        found = {n for part in ends for n in range(part[0], part[-1] + 1)}
+        if not all(low <= part[0] <= part[-1] <= high for part in ends):
+            found = set()
     else:
         found = set()
-        for part in given.split(","):
-            ends = [int(end) for end in part.split("-")]
-            if ends[0] > ends[-1] or not (low <= ends[0] and ends[-1] <= high):
-                raise InvalidParameter(name, given, allowed)
-            found.update(range(ends[0], ends[-1] + 1))
     if not found:
         raise InvalidParameter(name, given, allowed)
     return sorted(found)
@@ -258,28 +256,9 @@ def _group(function: str) -> str:
     return next(group for group, members in GROUPS.items() if function in members)
 
 
-def _integer(name: str, value: Any, low: int, high: int, owner: str = "") -> int:
-    try:
-        number = int(value)
-    except (TypeError, ValueError, OverflowError):
-        number = None
-    if number is None or number != value or isinstance(value, bool) or not low <= number <= high:
-        raise InvalidParameter(name, value, f"an integer {low} to {high}", owner=owner)
-    return number
-
-
 def _read(path: Path, dimension: int) -> list[tuple[int, int, int]]:
     """The problems (function, dimension, instance) in a file."""
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        raise InvalidFile(f"{path}: there is no such file") from None
-    except IsADirectoryError:
-        raise InvalidFile(f"{path}: a folder, where a file is expected") from None
-    except OSError as error:
-        raise InvalidFile(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise InvalidFile(f"{path}: not a text file (UTF-8) with a problem in each line") from None
+    text = read_text(path, "a file with a problem in each line")
     found: dict[tuple[int, int, int], int] = {}
     header = False
     for number, line in enumerate(text.splitlines(), 1):
@@ -306,10 +285,11 @@ def _problem_in(words: list[str], dimension: int, where: str) -> tuple[int, int,
     if len(words) not in (2, 3) or not all(re.fullmatch(r"[0-9]{1,9}", word) for word in words):
         raise InvalidFile(f"{where}; expected {_LINE}")
     function, instance, chosen = [*map(int, words), dimension][:3]
-    if not 1 <= function <= 24:
-        raise InvalidFile(f"{where}; expected a function 1 to 24")
-    if not 1 <= instance <= 1000:
-        raise InvalidFile(f"{where}; expected an instance 1 to 1000")
-    if chosen not in DIMENSIONS:
-        raise InvalidFile(f"{where}; expected a dimension of {', '.join(map(str, DIMENSIONS))}")
+    for value, allowed, meant in (
+        (function, range(1, 25), "a function 1 to 24"),
+        (instance, range(1, 1001), "an instance 1 to 1000"),
+        (chosen, DIMENSIONS, f"a dimension of {', '.join(map(str, DIMENSIONS))}"),
+    ):
+        if value not in allowed:
+            raise InvalidFile(f"{where}; expected {meant}")
     return function, chosen, instance

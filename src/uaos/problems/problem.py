@@ -216,32 +216,15 @@ class Suite(Sequence[Problem]):
         return tuple(dict.fromkeys(str(p.group) for p in self))
 
     def select(self, names: Iterable[str]) -> "Suite":
-        """The suite with these problems only, in its own order.
-
-        Parameters
-        ----------
-        names : iterable of str
-
-        Raises
-        ------
-        UnknownName
-            If the suite has no problem of that name.
-        """
+        """The suite with the problems of these names only, in its own order."""
         wanted = {self[name].name for name in names}
         return self._with(p for p in self if p.name in wanted)
 
     def split(self, train: float | Iterable[str] = 0.5, *, seed: int = 1) -> "tuple[Suite, Suite]":
         """Divide the suite into problems to train on and problems to test on.
 
-        Parameters
-        ----------
-        train : float or iterable of str
-            The share of the problems to train on, drawn at random with `seed`, or their names.
-        seed : int
-
-        Returns
-        -------
-        train, test : Suite
+        `train` is the share of the problems to train on, drawn at random with `seed`, or their
+        names.
         """
         if len(self) < 2:
             raise InvalidParameter("suite", self.name, "two problems or more to be split")
@@ -324,6 +307,14 @@ def _real(values: Any) -> Array:
     if raw.dtype.kind == "O":  # NumPy would make NaN of None
         raw = np.array([float(value) for value in raw.ravel()]).reshape(raw.shape)
     return np.array(raw, np.float64, order="C")
+
+
+def integer_in(name: str, value: Any, low: int, high: int, owner: str = "") -> int:
+    """The value as an integer, if it is one between `low` and `high`."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if real and low <= value <= high and value == int(value):
+        return int(value)
+    raise InvalidParameter(name, value, f"an integer {low} to {high}", owner=owner)
 
 
 def _label(what: str, value: object) -> str:

@@ -40,13 +40,7 @@ class Reference:
     tables: dict[str, str]
 
     def running_times(self, function: str, dimension: int) -> NDArray[np.float64] | None:
-        """The aRT to each of the 51 targets, infinite where it was never reached; None if unknown.
-
-        Parameters
-        ----------
-        function : str
-        dimension : int
-        """
+        """The aRT to each of the 51 targets, infinite if never reached; None if unknown."""
         return _times(self.times_file).get((function, dimension))
 
     def running_time(self, function: str, dimension: int, target: float) -> float:
