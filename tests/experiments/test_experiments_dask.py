@@ -2,10 +2,8 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -82,45 +80,6 @@ def test_an_address_that_is_none_ends_a_command_with_one_line(address: str, tmp_
     assert done.stderr.startswith(f"error: dask is '{address}'; allowed: the address of a Dask")
     assert done.stderr.count("\n") == 1
     assert not list(tmp_path.iterdir())  # no empty store
-
-
-def test_a_lost_scheduler_ends_a_command_with_one_line(tmp_path: Path) -> None:
-    pytest.importorskip("distributed", reason="the extra uaos[cluster] is not installed")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
-    quiet = {"cwd": tmp_path, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--no-dashboard"]
-    scheduler = subprocess.Popen([*dask, "--port", address.rsplit(":", 1)[1]], **quiet)
-    dask = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-dashboard"]
-    worker = subprocess.Popen([*dask, address, "--nthreads", "1"], **quiet)
-    command = [
-        sys.executable, "-m", "uaos.cli", "bench", "a.db", "--methods", "JADE", "--dim", "20",
-        "--instances", "41-60", "--budget", "10000D", "--dask", address,
-    ]  # fmt: skip
-    try:
-        for _ in range(5):  # until the scheduler answers
-            bench = subprocess.Popen(
-                command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-            )
-            while bench.poll() is None and len(found(tmp_path / "a.db")) < 2:
-                time.sleep(0.1)
-            if bench.poll() is None:
-                break
-        scheduler.kill()
-        _, said = bench.communicate(timeout=120)
-    finally:
-        for process in (scheduler, worker):
-            process.kill()
-            process.wait()
-    assert bench.returncode == 2
-    assert said.startswith("error: the connection to the Dask cluster is lost. What was finished")
-    assert said.count("\n") == 1
-    assert len(found(tmp_path / "a.db")) >= 2
-
-
-def found(path: Path) -> dict:
-    return content(path) if path.exists() else {}
 
 
 def test_without_dask_the_error_names_the_extra(

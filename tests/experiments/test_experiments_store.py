@@ -276,10 +276,10 @@ def test_stores_that_disagree_are_not_merged(finished: Path, tmp_path: Path) -> 
     with pytest.raises(MergeConflict, match=r"liar.db: mix on f1 i1 2-D, .* has best 0.125, and"):
         merge(tmp_path / "all.db", [finished, tmp_path / "liar.db"])
     other = filled(tmp_path / "other.db", small_plan(seed=2), slice(0, 1))
-    with pytest.raises(MergeConflict, match=r"other.db is not of the .*seed: 1 and 2"):
+    with pytest.raises(MergeConflict, match=r"other.db is not of the .*seed: 1 there, 2 here"):
         merge(tmp_path / "all.db", [finished, other])
     short = filled(tmp_path / "short.db", small_plan(budget=300), slice(0, 1))
-    with pytest.raises(MergeConflict, match="budget on f1 i1 2-D: 400 and 300"):
+    with pytest.raises(MergeConflict, match="budget on f1 i1 2-D: 400 there, 300 here"):
         merge(tmp_path / "all.db", [finished, short])
     assert not (tmp_path / "all.db").exists()
 

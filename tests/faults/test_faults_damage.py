@@ -113,11 +113,15 @@ def saved_files(folder: Path) -> dict[str, tuple[Path, object]]:
     engine.tell((points**2).sum(axis=1))
     engine.save(folder / "run.state")
     found["run"] = (folder / "run.state", uaos.DifferentialEvolution.load)
+    portfolio = uaos.Portfolio([(-5, 5)] * 2, seed=1, budget=500)
+    portfolio.tell((portfolio.ask() ** 2).sum(axis=1))
+    portfolio.save(folder / "portfolio.state")
+    found["portfolio"] = (folder / "portfolio.state", uaos.Portfolio.load)
     return found
 
 
 @short_and_long(150, 5000)
-@pytest.mark.parametrize("kind", ["selector", "run"])
+@pytest.mark.parametrize("kind", ["selector", "run", "portfolio"])
 def test_a_damaged_state_is_always_refused(kind: str, times: int, tmp_path: Path, count) -> None:
     path, read = saved_files(tmp_path)[kind]
     data = path.read_bytes()

@@ -163,7 +163,7 @@ def test_a_file_without_problems_is_refused(content: bytes, message: str, tmp_pa
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidFile, match="none.csv: there is no such file"):
         instances(str(tmp_path / "none.csv"))
-    with pytest.raises(InvalidFile, match="a folder, where a file is expected"):
+    with pytest.raises(InvalidFile, match="a folder, where a file with a problem in each line is"):
         instances(tmp_path)
     with pytest.raises(InvalidParameter, match="a file with problems of these functions"):
         instances(written(tmp_path, "3 16\n"), functions="4")

@@ -16,8 +16,8 @@ the order, nor on the workers, nor on interruptions. `uaos bench` is the same fr
 from uaos.experiments.plan import Plan, PlanConflict
 from uaos.experiments.pools import WorkersLost
 from uaos.experiments.recorder import ECDF_TARGETS, FINAL, TARGETS, Trace
-from uaos.experiments.runner import Progress, Stopped, run
-from uaos.experiments.store import RunTable, Store
+from uaos.experiments.runner import Progress, run
+from uaos.experiments.store import RunTable, Stopped, Store
 from uaos.experiments.storefile import StoreInUse
 from uaos.experiments.unit import Outcome, Unit, run_unit
 

@@ -28,17 +28,6 @@ class Plan:
 
     The seed of a run is derived from `seed` and from what the run is, so that results do not depend
     on the rest of the plan.
-
-    Attributes
-    ----------
-    competitors : mapping of str to Configuration
-    suite : Suite
-        The problems.
-    repetitions : int
-        Runs of each method on each problem.
-    budget : int or str
-        Evaluations of a run at most, or a multiple of each problem's dimension such as "10000D".
-    seed : int
     """
 
     competitors: Mapping[str, Configuration]

@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from uaos.errors import UaosError
 from uaos.experiments.plan import Plan
 from uaos.experiments.pools import NEVER_BEGUN, Pool, check_picklable, check_pool, pool_for
-from uaos.experiments.store import Store, Tally
+from uaos.experiments.store import Stopped, Store, Tally
 from uaos.experiments.unit import Finished, Unit, failed, run_unit
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Problem
@@ -38,14 +37,6 @@ class Progress(NamedTuple):
     new: int
     failed: int
     damaged: int = 0
-
-
-class Stopped(UaosError):
-    """The work was stopped; what was finished is in the store."""
-
-    def __init__(self, finished: str, path: object, progress: Progress | None = None) -> None:
-        self.progress = progress
-        super().__init__(f"stopped: {finished} are in {path}; the same command continues")
 
 
 def run(

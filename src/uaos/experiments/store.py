@@ -48,6 +48,14 @@ _CONTENT = "content of the suite's file"
 _NEVER = (-1).to_bytes(8, "little", signed=True)
 
 
+class Stopped(UaosError):
+    """The work was stopped; what was finished is in the store."""
+
+    def __init__(self, finished: str, path: object, progress: Any = None) -> None:
+        self.progress = progress
+        super().__init__(f"stopped: {finished} are in {path}; the same command continues")
+
+
 class ProblemRecord(NamedTuple):
     """A problem as the store knows it; `optimum` is NaN and `instance` None if there is none."""
 
@@ -197,7 +205,8 @@ class Store:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self.abandon() if isinstance(error, Exception) else self.close()
+        failed = isinstance(error, Exception) and not isinstance(error, Stopped)
+        self.abandon() if failed else self.close()
 
     def close(self) -> None:
         """Close the file; a writer leaves it as one file, with nothing beside it."""

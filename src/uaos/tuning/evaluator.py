@@ -7,7 +7,8 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 from uaos.experiments.pools import Pool, check_pool, pool_for
-from uaos.experiments.runner import Coordinator, Stopped, stop_signals
+from uaos.experiments.runner import Coordinator, stop_signals
+from uaos.experiments.store import Stopped
 from uaos.experiments.unit import Outcome, Unit, failed, run_unit
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Problem
