@@ -131,9 +131,7 @@ def test_a_changed_file_is_refused(folder: Path) -> None:
         before = (folder / "a.db").read_bytes()
         with open(folder / "six.py", "a") as file:
             file.write("# a remark\n")
-        with pytest.raises(
-            PlanConflict, match=r"content of the suite's file: .* there, .* here. Use another file"
-        ):
+        with pytest.raises(PlanConflict, match="content of the suite's file: .* Use another"):
             run(plan(folder / "six.py"), folder / "a.db", executor)
         assert (folder / "a.db").read_bytes() == before
         run(plan(folder / "six.py"), folder / "b.db", executor)
