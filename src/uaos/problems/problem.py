@@ -210,11 +210,6 @@ class Suite(Sequence[Problem]):
         """The dimensions of the problems, ascending."""
         return tuple(sorted({p.dimension for p in self}))
 
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """The groups, in the order of the problems."""
-        return tuple(dict.fromkeys(str(p.group) for p in self))
-
     def select(self, names: Iterable[str]) -> "Suite":
         """The suite with the problems of these names only, in its own order."""
         wanted = {self[name].name for name in names}
