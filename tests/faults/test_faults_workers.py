@@ -63,7 +63,9 @@ def test_a_scheduler_that_dies_ends_the_command_with_one_line(tmp_path: Path, co
     try:
         for _ in range(5):  # until the scheduler answers
             process = start(command, tmp_path)
-            wait_until(lambda p=process: p.poll() is not None or finished(tmp_path / "a.db") > 1)
+            wait_until(
+                lambda p=process: p.poll() is not None or finished(tmp_path / "a.db") > 1, 300
+            )
             if process.poll() is None:
                 break
         scheduler.kill()

@@ -2,6 +2,7 @@
 
 import hashlib
 import platform
+import sys
 import time
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
@@ -155,8 +156,10 @@ def failed(unit: Unit, problem: Problem, reason: str) -> Finished:
 
 def versions() -> dict[str, str]:
     """Python and the packages that compute, as installed here."""
-    found = {"python": platform.python_version()}
-    for package in ("uaos", "numpy", "numba", "coco-experiment", "cma"):
+    # Our own as imported: what an editable installation says may be old.
+    ours: str = sys.modules["uaos"].__version__
+    found = {"python": platform.python_version(), "uaos": ours}
+    for package in ("numpy", "numba", "coco-experiment", "cma"):
         try:
             found[package] = version(package)
         except PackageNotFoundError:
