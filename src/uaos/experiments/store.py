@@ -282,7 +282,7 @@ class Store:
                 reals = np.zeros((len(_REALS), rows))
                 failed = np.zeros(rows, bool)
                 # Most of the memory: half of it suffices for runs of fewer than 2^31 evaluations.
-                kind = np.int32 if (most or 0) < 2**31 else np.int64
+                kind = np.int32 if isinstance(most, int) and most < 2**31 else np.int64
                 hits = np.zeros((rows, len(TARGETS)), kind)
                 end = 0
                 # The order is that of an index: nothing has to be sorted.
