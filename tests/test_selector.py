@@ -9,7 +9,7 @@ from rich.console import Console
 
 import uaos
 from uaos import Method, Selector, statefile
-from uaos.errors import InvalidFeedback, InvalidFile, InvalidParameter
+from uaos.errors import InvalidFeedback, InvalidFile, InvalidParameter, UnknownName
 from uaos.selection.selector import FORMAT
 
 METHOD = Method(reward="success_sum", quality="weighted_sum")
@@ -418,3 +418,27 @@ def test_best_values_that_do_not_fit_the_operators_are_refused(bests: object) ->
 def test_best_values_mean_nothing_to_other_rewards() -> None:
     one, other = Method().selector(2, seed=1, bests=[1.0, 2.0]), Method().selector(2, seed=1)
     assert_equal_states(one.state(), other.state())
+
+
+def test_in_the_scope_of_a_generation_all_offspring_have_one_operator() -> None:
+    """Each operator has a generation first; then the choice follows the probabilities."""
+    method = uaos.Method(reward="success_sum", scope="generation")
+    selector = method.selector(3, seed=4)
+    seen = []
+    for _ in range(60):
+        operators = selector.select(5)
+        assert len(set(operators.tolist())) == 1
+        seen.append(int(operators[0]))
+        # Only operator 1 ever improves.
+        selector.update(operators, [2.0] * 5, [1.0 if op == 1 else 3.0 for op in operators])
+    assert set(seen[:3]) == {0, 1, 2}
+    assert seen.count(1) > 20 + 10
+
+
+def test_a_scope_is_kept_by_files_and_changes() -> None:
+    method = uaos.method("SaDE", scope="generation")
+    assert uaos.Method.from_toml(method.to_toml()) == method != uaos.method("SaDE")
+    assert method.for_operators(4).scope == "generation"
+    assert "scope" not in uaos.method("SaDE").to_dict()
+    with pytest.raises(UnknownName, match="unknown scope of selection 'day'"):
+        uaos.Method(scope="day")

@@ -144,7 +144,7 @@ def test_the_wide_space_adds_what_a_run_can_vary() -> None:
     added = set(DESIGNS["wide"].space.names) - set(DESIGNS["paper"].space.names)
     assert added == {
         "pool", "F_rule", "CR_rule", "H", "best_rule", "archive", "boundary", "schedule", "NP_end",
-        "restart", "patience", "scale_rewards", "even", "survival", "exponential", "eigen",
+        "restart", "patience", "scale_rewards", "scope", "even", "survival", "exponential", "eigen",
     }  # fmt: skip
     assert set(DESIGNS["paper"].space.names) <= set(DESIGNS["wide"].space.names)
 
@@ -299,7 +299,8 @@ def test_mix_is_a_candidate_of_the_wide_space() -> None:
         "pool": "mix", "best_rule": "population", "archive": "recent", "boundary": "midpoint",
         "survival": "parent", "exponential": 0.0, "eigen": 0.0,
         "schedule": "linear", "NP_end": 40, "restart": "stagnation", "patience": 200,
-        "scale_rewards": 1, "NP": 200, "top_NP": 0.11, "metric": "parent_improvement",
+        "scale_rewards": 1, "scope": "offspring",
+        "NP": 200, "top_NP": 0.11, "metric": "parent_improvement",
         "reward": "success_rate", "quality": "bellman", "probability": "probability_matching",
         "selection": "proportional", "max_gen": 1, "power": 1, "frac": 0.01, "noise": 0.0,
         "c1": 1.0, "c2": 0.9, "gamma": 0.46, "p_min": 0.0286, "error": 0.0,

@@ -75,11 +75,11 @@ def _jso() -> Recipe:
     )
 
 
-def _shares(p_min: float = 0.1, p_max: float = 0.9) -> Method:
-    """Shares of the mean relative improvement, cut to an interval."""
+def _shares(p_min: str) -> Method:
+    """Shares of the mean relative improvement, cut to [p_min, 0.9]."""
     return Method(
         "parent_relative_improvement", {"name": "success_sum", "max_gen": 1}, "identity",
-        {"name": "clipped_shares", "p_min": p_min, "p_max": p_max}, "proportional",
+        {"name": "clipped_shares", "p_min": p_min, "p_max": 0.9}, "proportional",
         scale_rewards=False,
     )  # fmt: skip
 
@@ -93,7 +93,7 @@ def _spacma() -> Recipe:
     method = Method(
         "parent_improvement", {"name": "improvement_sum", "max_gen": 1},
         {"name": "weighted_normalised_sum", "delta": 0.04, "q_min": 0.0},
-        {"name": "clipped_shares", "p_min": 0.2, "p_max": 0.8, "even": 0}, "proportional",
+        {"name": "clipped_shares", "p_min": "0.4/K", "p_max": 0.8, "even": 0}, "proportional",
         scale_rewards=False,
     )  # fmt: skip
     return _recipe(
@@ -129,7 +129,7 @@ def _imode() -> Recipe:
         ),
         bib.SALLAM_2020,
         "Three strategies whose shares follow their mean relative improvement.",
-        method=_shares(),
+        method=_shares("0.3/K"),  # 0.1 for its three
         selects="mutation strategies",
         credit="mean relative improvement of a generation",
         source="the authors' program for CEC 2021",
@@ -157,7 +157,7 @@ def _nlshadersp() -> Recipe:
         ),
         bib.STANOVOV_2021,
         "Whether a difference uses the archive is an operator, whose share follows its success.",
-        method=_shares(),
+        method=_shares("0.2/K"),  # 0.1 for its two
         selects="archive or population for x_r2",
         credit="mean relative improvement of a generation",
         source="the program of its successor NL-SHADE-RSP-MID, without what that adds",

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rich.table import Table
 
-from uaos.errors import InvalidFile, InvalidParameter
+from uaos.errors import InvalidFile, InvalidParameter, UnknownName
 from uaos.files import whole_file
 from uaos.params import known_only, parameters
 from uaos.selection.components import (
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 #: Version of the dict and TOML form of a method.
 FORMAT = 1
 
+#: For how many offspring an operator is chosen at a time.
+SCOPES = ("offspring", "generation")
+
 
 @dataclass(frozen=True, init=False, repr=False)
 class Method:
@@ -47,6 +50,10 @@ class Method:
         Whether the rewards of a generation are mapped linearly onto [0, 1] before the quality sees
         them, as in the experiments of the framework's authors. Off gives the equations of their
         paper to the letter.
+    scope : {"offspring", "generation"}
+        Whether each offspring has an operator of its own, or all offspring of a generation share
+        one. Shares of a longer step are a matter of the selection: `largest_deficit` serves who is
+        furthest behind its share.
 
     Examples
     --------
@@ -62,6 +69,7 @@ selection=proportional, scale_rewards=True)
     probability: Probability
     selection: Selection
     scale_rewards: bool
+    scope: str
 
     def __init__(
         self,
@@ -71,6 +79,7 @@ selection=proportional, scale_rewards=True)
         probability: Probability | str | Mapping[str, Any] = "probability_matching",
         selection: Selection | str | Mapping[str, Any] = "proportional",
         scale_rewards: bool = True,
+        scope: str = "offspring",
     ) -> None:
         if not isinstance(scale_rewards, bool | np.bool_):
             raise InvalidParameter("scale_rewards", scale_rewards, "True or False", owner="Method")
@@ -78,6 +87,9 @@ selection=proportional, scale_rewards=True)
         for family, what in zip(FAMILIES, given, strict=True):
             object.__setattr__(self, family, build(family, what))
         object.__setattr__(self, "scale_rewards", bool(scale_rewards))
+        if scope not in SCOPES:
+            raise UnknownName("scope of selection", scope, SCOPES)
+        object.__setattr__(self, "scope", scope)
 
     def selector(
         self,
@@ -121,7 +133,7 @@ selection=proportional, scale_rewards=True)
             If a parameter does not allow so many operators, such as p_min >= 1/K.
         """
         made = {f: getattr(self, f).for_operators(n_operators) for f in FAMILIES}
-        return Method(**made, scale_rewards=self.scale_rewards)
+        return Method(**made, scale_rewards=self.scale_rewards, scope=self.scope)
 
     def replace(self, **changes: Any) -> "Method":
         """Return the method with components, or parameters of its components, exchanged.
@@ -135,9 +147,8 @@ selection=proportional, scale_rewards=True)
         bellman(c1=1.0, c2=0.9, gamma=0.3, softmax=True)
         """
         recipe = self.to_dict()
-        recipe.update(
-            {k: changes.pop(k) for k in tuple(changes) if k in (*FAMILIES, "scale_rewards")}
-        )
+        whole = (*FAMILIES, "scale_rewards", "scope")
+        recipe.update({k: changes.pop(k) for k in tuple(changes) if k in whole})
         recipe.pop("version")
         chosen = Method(**recipe)
         accepted: dict[str, list[tuple[str, str]]] = {}
@@ -155,6 +166,8 @@ selection=proportional, scale_rewards=True)
     def to_dict(self) -> dict[str, Any]:
         """The recipe as plain data, which :meth:`from_dict` reads back."""
         recipe: dict[str, Any] = {"version": FORMAT, "scale_rewards": self.scale_rewards}
+        if self.scope != SCOPES[0]:
+            recipe["scope"] = self.scope
         for family in FAMILIES:
             component = getattr(self, family)
             values = {name: getattr(component, name) for name in parameters(component)}
@@ -168,7 +181,7 @@ selection=proportional, scale_rewards=True)
             raise InvalidParameter("recipe", recipe, "a mapping, as Method.to_dict gives it")
         values = dict(recipe)
         check_format(values.pop("version", FORMAT))
-        known_only(values, dict.fromkeys((*FAMILIES, "scale_rewards")), "Method")
+        known_only(values, dict.fromkeys((*FAMILIES, "scale_rewards", "scope")), "Method")
         return cls(**values)
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
@@ -182,6 +195,8 @@ selection=proportional, scale_rewards=True)
 
     def __repr__(self) -> str:
         parts = [f"{family}={getattr(self, family)!r}" for family in FAMILIES]
+        if self.scope != SCOPES[0]:
+            parts.append(f"scope={self.scope!r}")
         return f"Method({', '.join(parts)}, scale_rewards={self.scale_rewards})"
 
     def __rich__(self) -> Table:
@@ -193,6 +208,8 @@ selection=proportional, scale_rewards=True)
             component = getattr(self, family)
             values = (f"{name} = {getattr(component, name)}" for name in parameters(component))
             table.add_row(family, component.name, ", ".join(values))
+            if family == "selection" and self.scope != SCOPES[0]:
+                table.add_row("", "", f"for a whole {self.scope}")
             if family == "reward":
                 table.add_row("", "", f"scaled to [0, 1]: {'yes' if self.scale_rewards else 'no'}")
         return table

@@ -136,7 +136,7 @@ class Selector:
         return self._rewards.copy()
 
     def select(self, n: int = 1) -> Integers:
-        """Choose an operator for each of `n` parents.
+        """Choose an operator for each of `n` parents, or one for all of them (`Method.scope`).
 
         Until every operator has been applied once, the first parents get those that have not, in
         random order (`largest_deficit` needs no such rule, and has none).
@@ -148,6 +148,11 @@ class Selector:
         """
         if not _is_integer(n) or n < 0:
             raise InvalidParameter("n", n, "an integer, 0 or more", owner="select")
+        if self.method.scope == "generation" and n > 1:
+            return np.repeat(self._choose(1), n)
+        return self._choose(n)
+
+    def _choose(self, n: int) -> Integers:
         numbers = self.rng.random(2 * n + 1)
         draws = Draws(numbers[:n], numbers[n : 2 * n], numbers[2 * n], self._applications)
         progress = min(1.0, self._reported / self.budget) if self.budget else 0.0

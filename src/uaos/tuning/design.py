@@ -43,7 +43,7 @@ from uaos.optimizers.de.strategies import POOLS, STRATEGIES
 from uaos.optimizers.portfolio import Member, continuing, leader_method
 from uaos.params import Choice, Integer, Real, Value, known_only, parameters, per_operator
 from uaos.selection.components import FAMILIES, components
-from uaos.selection.method import Method, read_toml
+from uaos.selection.method import SCOPES, Method, read_toml
 from uaos.tuning.space import (
     Clause,
     Condition,
@@ -74,7 +74,7 @@ INITIAL = tuple(
     name for name, c in methods().items() if c.kind == "tuned" and "U-AOS-FW" not in name
 )
 
-_POOL, _SCALE = "pool", "scale_rewards"
+_POOL, _SCALE, _SCOPE = "pool", "scale_rewards", "scope"
 _RULES = {"F_rule": ("constant", "cauchy", "jade", "success_history"),
           "CR_rule": ("constant", "normal", "jade", "success_history")}  # fmt: skip
 _POLICIES = ("best_rule", "archive", "boundary", "survival", "exponential", "eigen")
@@ -107,6 +107,8 @@ class Design:
         settings = self._settings(values) if self.base.optimizer == DE else self.base.settings
         scaled = self.base.method is None or self.base.method.scale_rewards
         recipe: dict[str, Any] = {_SCALE: bool(values.get(_SCALE, scaled))}
+        scope = SCOPES[0] if self.base.method is None else self.base.method.scope
+        recipe[_SCOPE] = values.get(_SCOPE, scope)
         for family in FAMILIES:
             chosen = str(values[family])
             recipe[family] = {"name": chosen}
@@ -205,6 +207,7 @@ class Design:
         if isinstance(settings.restart, Stagnation):
             given |= {"restart": "stagnation", "patience": settings.restart.patience}
         given[_SCALE] = int(of.method.scale_rewards) if of.method else 1
+        given[_SCOPE] = of.method.scope if of.method else SCOPES[0]
         if _POOL in self.space.names:
             same = (name for name, pool in pools().items() if is_pool(settings.members, pool))
             given[_POOL] = next(same, "another")
@@ -471,7 +474,7 @@ def _wide(given: Sequence[str], *, free_pool: bool) -> list[Variable]:
     added.append(choose("restart", ("none", "stagnation")))
     patience = searched(parameters(Stagnation)["patience"])
     added.append(Variable("patience", patience, (Condition("restart", ("stagnation",)),)))
-    added.append(choose(_SCALE, (1, 0)))
+    added += [choose(_SCALE, (1, 0)), choose(_SCOPE, SCOPES)]
     return added
 
 
