@@ -11,10 +11,19 @@ from typing import Any
 import numpy as np
 
 from uaos.errors import InvalidParameter
-from uaos.optimizers.arguments import Array, box, evaluation_count, real_number, true_or_false
+from uaos.optimizers.arguments import (
+    Array,
+    box,
+    evaluation_count,
+    integer_box,
+    integer_coordinates,
+    real_number,
+    true_or_false,
+)
 from uaos.optimizers.base import Optimizer, RunView, optimizer, settings_of
 from uaos.optimizers.catalogue import RECOMMENDED, configuration
 from uaos.optimizers.configuration import DE, Configuration
+from uaos.optimizers.constraints import Constraints
 from uaos.optimizers.de.optimizer import DEFAULT_BUDGET, DifferentialEvolution, MethodLike
 from uaos.optimizers.evaluation import Evaluator, Interrupted, Objective, Workers
 from uaos.optimizers.result import Result
@@ -25,6 +34,13 @@ PORTFOLIO = "portfolio"
 
 # A run ends when this many evaluations per dimension have all failed.
 _FAILURES = 10
+
+# Polishing stays this far inside the constraints, relative to the range of their values, as it
+# meets them only up to rounding.
+_INSIDE = 1e-11
+
+#: What the message of a result adds if its point is infeasible.
+INFEASIBLE = "no feasible point was found"
 
 #: The message of a result after Ctrl-C.
 INTERRUPTED = "interrupted; this is the best so far"
@@ -52,6 +68,8 @@ def minimize(
     max_time: float | None = None,
     disp: bool = False,
     polish: bool = False,
+    constraints: Any = None,
+    integrality: Any = None,
     history: bool = True,
     on_error: str = "raise",
     F: Any = None,
@@ -112,7 +130,15 @@ def minimize(
     disp : bool
         Whether to print evaluations, best value and operators in use while the run goes on.
     polish : bool
-        Whether to improve the best point with SciPy's L-BFGS-B at the end.
+        Whether to improve the best point at the end with SciPy's L-BFGS-B (under constraints with
+        its SLSQP). Integer coordinates stay what they are.
+    constraints : NonlinearConstraint, LinearConstraint, Bounds, dict, or a sequence of these
+        As in scipy.optimize; other objects with the same attributes will do. Feasible points come
+        before infeasible ones, which are compared by their violations. `fun` is called only where
+        a point is feasible, but every point counts as an evaluation. An equality (lb = ub) holds
+        if it is met to 1e-6; on the way there `fun` is called at points that miss it, too.
+    integrality : array_like of bool, optional
+        Which coordinates are integers; one value stands for all.
     history : bool
         Whether the result has a history.
     on_error : {"raise", "fail"}
@@ -123,9 +149,9 @@ def minimize(
     Returns
     -------
     Result
-        `x`, `fun`, `nfev`, `nit`, `success`, `message`, `seed`, `history`. `success` is True if
-        the target was reached, the run converged or the callback ended it; a spent budget is no
-        success.
+        `x`, `fun`, `nfev`, `nit`, `success`, `message`, `seed`, `history`; with constraints
+        `constr`, `constr_violation` and `maxcv`. `success` is True if the target was reached or
+        the run converged, at a feasible point; a spent budget is no success.
 
     Notes
     -----
@@ -153,14 +179,16 @@ def minimize(
         for name, value in (("tol", tol), ("atol", atol))
     }
     stops = (limit is None and target is None) or any(v is not None for v in tolerances.values())
-    space = _Space(bounds)
+    space = _Space(bounds, integrality)
+    limits = Constraints(constraints, vectorized=true_or_false(vectorized, "vectorized"))
     settings = {
         "popsize": popsize, "F": F, "CR": CR, "top_NP": top_NP, "boundary": boundary,
         "operators": operators, "centre": centre, "best_rule": best_rule, "archive": archive,
         "archive_size": archive_size, "schedule": schedule, "restart": restart,
     }  # fmt: skip
     run = _optimizer(
-        method, space, stops, {k: v for k, v in settings.items() if v is not None},
+        method, space, stops, bool(limits.each),
+        {k: v for k, v in settings.items() if v is not None},
         seed=rng if seed is None else seed, target=target, x0=space.reduced(x0), history=history,
         budget=DEFAULT_BUDGET * max(1, space.dimension) if limit is None else limit,
     )  # fmt: skip
@@ -173,6 +201,7 @@ def minimize(
         space.function(fun, args), vectorized=vectorized, workers=workers,
         tolerate=on_error == "fail",
     )  # fmt: skip
+    batch = _Batch(space, limits, run, evaluator, workers)
     live = _Live(run) if true_or_false(disp, "disp") else None
     tells = _told(callback) if callback is not None else None
     started = time.monotonic()
@@ -185,7 +214,7 @@ def minimize(
             hopeless = run.evaluations >= _FAILURES * max(4, space.dimension)
             return (False, run.result.message) if hopeless else None
         if tells is not None and tells(space.view(run.view)):
-            return True, "the callback ended the run"
+            return False, "the callback ended the run"
         if run.done:
             return None
         if stops and run.converged:
@@ -196,25 +225,31 @@ def minimize(
             return False, f"the time limit of {seconds:g} seconds is reached"
         return None
 
-    with evaluator as evaluate:
+    with evaluator, batch:
         try:
             verdict = None
             while verdict is None and not run.done:
-                run.tell(evaluate(run.ask()))
+                run.tell(*batch(run.ask()))
                 verdict = ending()
             result = run.result
             if verdict is not None:
-                result = dataclasses.replace(result, success=verdict[0], message=verdict[1])
+                feasible = run.best_violation == 0
+                message = verdict[1] if feasible else f"{verdict[1]}; {INFEASIBLE}"
+                result = dataclasses.replace(
+                    result, success=verdict[0] and feasible, message=message
+                )
         except Interrupted as interrupt:
             result = _interrupted(run, interrupt.ready)
         except KeyboardInterrupt:
             result = _interrupted(run, [])
         else:
             if true_or_false(polish, "polish") and result.x is not None:
-                result = _polished(result, evaluate, run)
+                result = _polished(result, batch, run)
+        if result.x is not None:
+            result = batch.completed(dataclasses.replace(result, x=space.full(result.x)))
     if live is not None:
         live.end(result)
-    return dataclasses.replace(result, x=space.full(result.x))
+    return result
 
 
 def default_method(dimension: int, budget: int | None, settings: dict[str, Any]) -> str:
@@ -226,7 +261,12 @@ def default_method(dimension: int, budget: int | None, settings: dict[str, Any])
 
 
 def _optimizer(
-    method: MethodLike, space: "_Space", stops: bool, settings: dict[str, Any], **run: Any
+    method: MethodLike,
+    space: "_Space",
+    stops: bool,
+    constrained: bool,
+    settings: dict[str, Any],
+    **run: Any,
 ) -> Optimizer:
     """The optimizer that `method` stands for."""
     if method is not None and not isinstance(method, str | os.PathLike | Configuration | Method):
@@ -237,18 +277,28 @@ def _optimizer(
         name = default_method(space.dimension, run["budget"], settings)
         chosen = configuration(name if method is None else method)
         if chosen.optimizer != DE:
-            known = settings_of(optimizer(chosen.optimizer))
+            made = optimizer(chosen.optimizer)
+            if constrained and "constraints" not in made.handles:
+                raise InvalidParameter(
+                    "constraints", "given", f"None: {chosen.name} takes no constraints. Use the "
+                    "default method, a differential evolution or CMA-ES",
+                )  # fmt: skip
+            known = settings_of(made)
             for name, value in settings.items():
                 if name not in known:
                     raise InvalidParameter(
                         name, value, f"nothing here: {chosen.name} has no such setting. It has: "
                         f"{', '.join(known)}",
                     )  # fmt: skip
-            return chosen.build(space.bounds, **settings, **run)
+            if constrained and "constrained" in known:
+                settings["constrained"] = True
+            return chosen.build(space.bounds, integrality=space.integrality, **settings, **run)
         method = None if method is None and name == RECOMMENDED else chosen
     if stops:
         settings.setdefault("restart", "none")  # it ends where it would restart
-    return DifferentialEvolution(space.bounds, method=method, **settings, **run)
+    return DifferentialEvolution(
+        space.bounds, method=method, integrality=space.integrality, **settings, **run
+    )
 
 
 def _limit(budget: Any, maxfun: Any) -> int | None:
@@ -262,8 +312,13 @@ def _limit(budget: Any, maxfun: Any) -> int | None:
 class _Space:
     """The box without the coordinates that are held at low = high."""
 
-    def __init__(self, bounds: Any) -> None:
+    def __init__(self, bounds: Any, integrality: Any) -> None:
         self.low, self.high = box(bounds, held=True)
+        self.integrality: Array | None = None  # of the free coordinates
+        if integrality is not None:
+            chosen = integer_coordinates(integrality, len(self.low))
+            self.low[chosen], self.high[chosen] = integer_box(self.low[chosen], self.high[chosen])
+            self.integrality = chosen[self.low < self.high]
         self.free = self.low < self.high
         self.dimension = int(self.free.sum())
         if self.dimension == 0:
@@ -285,11 +340,9 @@ class _Space:
             return fun
         return _Applied(fun, args, None if self.whole else (self.low, self.free))
 
-    def full(self, x: Array | None) -> Array | None:
+    def full(self, x: Array) -> Array:
         """A point, or several, with the held coordinates."""
-        if x is None or self.whole:
-            return x
-        return _filled(x, self.low, self.free)
+        return x if self.whole else _filled(x, self.low, self.free)
 
     def reduced(self, x0: Any) -> Any:
         """Starting points without the held coordinates."""
@@ -326,6 +379,106 @@ class _Applied:
         return self._fun(x if self._held is None else _filled(x, *self._held), *self._args)
 
 
+class _AtPoint:
+    """A function of many points as one of a point; can be sent to workers."""
+
+    def __init__(self, fun: Any) -> None:
+        self._fun = fun
+
+    def __call__(self, x: Array) -> Any:
+        return self._fun(x[None])[0]
+
+
+class _Batch:
+    """Evaluates the points of a batch: the constraints first, then the objective where it counts.
+
+    Parameters
+    ----------
+    space : _Space
+    constraints : Constraints
+    run : Optimizer
+    evaluate : Evaluator
+        Of the objective.
+    workers
+        What evaluates the constraints, as well.
+    """
+
+    def __init__(
+        self,
+        space: _Space,
+        constraints: Constraints,
+        run: Optimizer,
+        evaluate: Evaluator,
+        workers: Workers,
+    ) -> None:
+        self._space, self._constraints, self._run = space, constraints, run
+        self._evaluate = evaluate
+        self._beyond = space.function(constraints.beyond, ())
+        self._distributed: Evaluator | None = None
+        if constraints.each and not (isinstance(workers, int) and workers == 1):
+            self._distributed = Evaluator(
+                _AtPoint(self._beyond), vectorized=False, workers=workers, tolerate=False,
+                vector=True,
+            )  # fmt: skip
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *ending: object) -> None:
+        if self._distributed is not None:
+            self._distributed.__exit__(*ending)
+
+    def __call__(self, X: Array) -> tuple[Array, Array | None]:
+        """The values, and without constraints None, otherwise the violations."""
+        if not self.constrained:
+            return self._evaluate(X), None
+        violations = self._violations(X)
+        level = self._run.epsilon if self._constraints.narrow else 0.0
+        rows = np.flatnonzero(violations <= level)
+        values = np.full(len(X), np.nan)
+        if len(rows):
+            try:
+                values[rows] = self._evaluate(X[rows])
+            except Interrupted as interrupt:
+                ready = [(int(rows[k]), value) for k, value in interrupt.ready]
+                raise Interrupted([(i, v) for i, v in ready if violations[i] == 0]) from None
+        return values, violations
+
+    def _violations(self, X: Array) -> Array:
+        self._constraints.measure(self._space.full(X)[0])
+        apart = self._distributed
+        beyond = self._beyond(X) if apart is None else apart(X)
+        return self._constraints.violations(beyond)
+
+    @property
+    def constrained(self) -> bool:
+        """Whether there are constraints."""
+        return bool(self._constraints.each)
+
+    def objective(self, x: Array) -> float:
+        """The objective at one point."""
+        return float(self._evaluate(x[None])[0])
+
+    def violation(self, x: Array) -> float:
+        """By how much one point violates the constraints."""
+        return float(self._violations(x[None])[0]) if self.constrained else 0.0
+
+    def margins(self, x: Array) -> Array:
+        """How far inside the constraints one point is."""
+        return self._constraints.margins(self._space.full(x))
+
+    def completed(self, result: Result) -> Result:
+        """The result with the violations of the constraints at its point."""
+        if not self.constrained or result.x is None:
+            return result
+        constr = [excess[0] for excess in self._constraints.components(result.x[None])]
+        largest = float(max(excess.max(initial=0.0) for excess in constr))
+        message = result.message
+        if message.endswith(INFEASIBLE):
+            message += f" (maxcv = {largest:.6g})"
+        return dataclasses.replace(result, message=message, constr=constr, constr_violation=largest)
+
+
 class _FullView:
     """The view of a run over the free coordinates, with the held ones filled in."""
 
@@ -335,7 +488,7 @@ class _FullView:
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._view, name)
         if name in ("x", "best", "population", "archive"):
-            return self._space.full(value)
+            return None if value is None else self._space.full(value)
         return getattr(self._space, name) if name in ("low", "high") else value
 
 
@@ -377,31 +530,47 @@ def _interrupted(optimizer: Optimizer, ready: list[tuple[int, float]]) -> Result
     return result
 
 
-def _polished(result: Result, evaluate: Evaluator, run: Optimizer) -> Result:
+def _polished(result: Result, batch: "_Batch", run: Optimizer) -> Result:
     """The result after a local search from its point, if that found a better one."""
     assert result.x is not None
     from uaos.extras import optional
 
     scipy = optional("scipy.optimize", "polish=True", "scipy", "experiments")
-    low, high = run.low, run.high
+    low, high = run.low.copy(), run.high.copy()
+    if run.integers is not None:  # they stay
+        low[run.integers] = high[run.integers] = result.x[run.integers]
+    settings: dict[str, Any] = {"method": "L-BFGS-B"}
+    width, unit, rounds = np.ones(len(low)), 1.0, 1
+    if batch.constrained:
+        # SLSQP wants everything of the order of 1, and often ends close to where it should.
+        width, unit, rounds = np.where(low < high, high - low, 1.0), max(1.0, abs(result.fun)), 2
+        settings = {"method": "SLSQP", "jac": "3-point", "options": {"ftol": 1e-14}}
+        some = np.random.default_rng(0).random((20, len(low)))
+        ranges = np.ptp([batch.margins(low + u * (high - low)) for u in some], axis=0)
+        ranges = np.where(np.isfinite(ranges) & (ranges > 0), ranges, 1.0)
+        settings["constraints"] = {
+            "type": "ineq", "fun": lambda u: batch.margins(u * width) / ranges - _INSIDE
+        }  # fmt: skip
     counted = 0
 
-    def fun(x: Array) -> float:
+    def fun(u: Array) -> float:
         nonlocal counted
         counted += 1
-        return float(evaluate(np.clip(x, low, high)[None])[0])
+        return batch.objective(np.clip(u * width, low, high)) / unit
 
-    found = scipy.minimize(
-        fun,
-        np.clip(result.x, low, high),
-        method="L-BFGS-B",
-        bounds=list(zip(low, high, strict=True)),
-    )
-    result = dataclasses.replace(result, nfev=result.nfev + counted)
-    if np.isfinite(found.fun) and found.fun < result.fun:
-        point = np.clip(found.x, low, high)
-        return dataclasses.replace(result, x=point, fun=float(found.fun))
-    return result
+    walls = list(zip(low / width, high / width, strict=True))
+    end = start = result.x / width
+    for _ in range(rounds):
+        end = scipy.minimize(fun, end, bounds=walls, **settings).x
+    # A point that is just outside is drawn a little towards the start, which is inside.
+    for back in (0.0, 1e-9, 1e-7, 1e-5):
+        point = np.clip((end + back * (start - end)) * width, low, high)
+        value = batch.objective(point)
+        counted += 1
+        if value < result.fun and batch.violation(point) == 0:
+            result = dataclasses.replace(result, x=point, fun=value)
+            break
+    return dataclasses.replace(result, nfev=result.nfev + counted)
 
 
 class _Live:

@@ -272,48 +272,6 @@ def same(a, b):
     return a is b or (type(a) is type(b) and a == b)
 
 
-@pytest.mark.parametrize("restarts", ["none", "IPOP", "BIPOP", "NBIPOP"])
-@pytest.mark.parametrize("boundary", ["none", "penalty"])
-def test_a_run_restored_at_any_moment_equals_the_uninterrupted_one(restarts, boundary):
-    """Also between ask and tell, and across restarts, to the last bit."""
-    settings = {"restarts": restarts, "boundary": boundary, "budget": 9001}
-    bounds = [(-1.0, 5.0)] * 4
-    whole = CMAES(bounds, seed=8, **settings)
-    moments = np.random.default_rng(3)
-    part = CMAES(bounds, seed=8, **settings)
-    while not whole.done:
-        points = whole.ask()
-        if moments.random() < 0.05:
-            state = part.state()
-            part = CMAES(bounds, seed=99, **settings)
-            part.restore(state)
-        again = part.ask()
-        if moments.random() < 0.05:
-            state = part.state()
-            part = CMAES(bounds, seed=100, **settings)
-            part.restore(state)
-        np.testing.assert_array_equal(points, again)
-        np.testing.assert_array_equal(points, part.ask())
-        whole.tell(rugged(points))
-        part.tell(rugged(points))
-    assert whole.evaluations == 9001
-    assert restarts == "none" or whole.restarts >= 2
-    assert same(whole.state(), part.state())
-
-
-def test_a_saved_run_continues_from_its_file(tmp_path):
-    settings = {"restarts": "BIPOP", "popsize": 9, "sigma0": 0.3, "budget": 4000}
-    bounds = [(-1.0, 5.0)] * 4
-    whole = run(CMAES(bounds, seed=8, **settings), rugged, 100)
-    whole.ask()
-    whole.save(tmp_path / "run")
-    part = CMAES.load(tmp_path / "run")
-    run(whole, rugged, 10**6)
-    run(part, rugged, 10**6)
-    assert whole.evaluations == 4000
-    assert same(whole.state(), part.state())
-
-
 def test_the_state_names_everything_that_changes():
     """Whatever attribute differs after a run is in the state, or follows from it."""
     optimizer = CMAES(BOX, seed=1, boundary="penalty")

@@ -176,48 +176,6 @@ def test_restarts_continue_after_convergence():
     assert found.evaluations > ended
 
 
-@pytest.mark.parametrize("fun", [rastrigin, rosenbrock])
-def test_a_restored_run_continues_to_the_last_bit(fun):
-    """Saved after ask and after tell, at many batches, restart included."""
-
-    def settings():
-        return CoordinateSearch([(-2, 3)] * 3, seed=7, budget=1500, points=60)
-
-    def course(optimizer):
-        points = []
-        while not optimizer.done:
-            points.append(optimizer.ask().copy())
-            optimizer.tell(fun(points[-1]))
-        return np.concatenate(points), optimizer
-
-    whole = settings()
-    states, told = [], [0]
-    while not whole.done:
-        states.append(whole.state())
-        x = whole.ask()
-        states.append(whole.state())
-        whole.tell(fun(x))
-        told.append(whole.evaluations)
-    assert whole.restarts > 0
-    everything, _ = course(settings())
-    for k in range(0, len(states), 61):
-        resumed = settings()
-        resumed.restore(states[k])
-        points, resumed = course(resumed)
-        assert np.array_equal(points, everything[told[k // 2] :])
-        assert resumed.best_fitness == whole.best_fitness
-        assert np.array_equal(resumed.history.best, whole.history.best)
-
-
-def test_a_saved_file_continues_the_run(tmp_path):
-    found = run(CoordinateSearch([(-5, 5)] * 3, seed=1, points=50, budget=90), rastrigin)
-    found.save(tmp_path / "run")
-    loaded = CoordinateSearch.load(tmp_path / "run")
-    assert loaded.points == 50
-    loaded.budget = found.budget = 500
-    assert np.array_equal(run(loaded, rastrigin).best_x, run(found, rastrigin).best_x)
-
-
 SCRIPT = """
 import json, sys
 import numpy as np

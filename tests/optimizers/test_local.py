@@ -192,46 +192,6 @@ def test_the_budget_is_exact(budget):
     assert found.evaluations == budget
 
 
-def test_a_restored_run_continues_to_the_last_bit():
-    """Saved after ask and after tell, at many batches, restart included."""
-
-    def settings():
-        return LocalSearch([(-2, 3)] * 4, seed=7, budget=2500)
-
-    def course(optimizer):
-        points = []
-        while not optimizer.done:
-            points.append(optimizer.ask().copy())
-            optimizer.tell(rosenbrock(points[-1]))
-        return np.concatenate(points), optimizer
-
-    whole = settings()
-    states, told = [], [0]
-    while not whole.done:
-        states.append(whole.state())
-        x = whole.ask()
-        states.append(whole.state())
-        whole.tell(rosenbrock(x))
-        told.append(whole.evaluations)
-    assert whole.restarts > 0
-    everything, _ = course(settings())
-    for k in range(0, len(states), 37):
-        resumed = settings()
-        resumed.restore(states[k])
-        points, resumed = course(resumed)
-        assert np.array_equal(points, everything[told[k // 2] :])
-        assert resumed.best_fitness == whole.best_fitness
-        assert np.array_equal(resumed.history.best, whole.history.best)
-
-
-def test_a_saved_file_continues_the_run(tmp_path):
-    found = run(LocalSearch([(-5, 5)] * 3, seed=1, boundary="none", x0=[7, 0, 0]), rosenbrock, 9)
-    found.save(tmp_path / "run")
-    loaded = LocalSearch.load(tmp_path / "run")
-    assert loaded.boundary == "none"
-    assert np.array_equal(run(loaded, rosenbrock, 9).ask(), run(found, rosenbrock, 9).ask())
-
-
 def test_the_history_has_a_row_per_batch():
     found = run(LocalSearch([(-5, 5)] * 2, seed=1), rosenbrock, 20)
     assert len(found.history) == 20

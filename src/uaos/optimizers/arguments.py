@@ -39,6 +39,30 @@ def box(bounds: Any, *, held: bool = False) -> tuple[Array, Array]:
     return pairs[:, 0].copy(), pairs[:, 1].copy()
 
 
+def integer_coordinates(integrality: Any, dimension: int) -> Array:
+    """Which coordinates are integers, as an array of bool; one value stands for all of them."""
+    try:
+        chosen = np.broadcast_to(np.asarray(integrality), (dimension,))
+        if chosen.dtype.kind not in "biuf" or not np.isin(chosen, (0, 1)).all():
+            raise ValueError
+    except ValueError:
+        raise InvalidParameter(
+            "integrality", integrality, f"True or False for each of {dimension} coordinates"
+        ) from None
+    return chosen.astype(bool)
+
+
+def integer_box(low: Array, high: Array) -> tuple[Array, Array]:
+    """The least and the largest integer of each coordinate."""
+    least, most = np.ceil(low), np.floor(high)
+    for j in np.flatnonzero(least > most).tolist():
+        raise InvalidParameter(
+            "bounds", (float(low[j]), float(high[j])), "an integer between the bounds of each "
+            "coordinate that `integrality` makes one",
+        )  # fmt: skip
+    return least, most
+
+
 def start_points(x0: Any, low: Array, high: Array, boundary: str) -> Array | None:
     """The points that a run is to start with, (m, D), inside the box if it is enforced."""
     if x0 is None:

@@ -20,16 +20,20 @@ from uaos.errors import (
     InvalidComponent,
     InvalidFeedback,
     InvalidFile,
+    InvalidParameter,
     NameClash,
     UaosError,
     UnknownName,
 )
 from uaos.jit import njit
+from uaos.optimizers import feasibility
 from uaos.optimizers.arguments import Array as Array
 from uaos.optimizers.arguments import (
     box,
     evaluation_count,
     generator,
+    integer_box,
+    integer_coordinates,
     real_numbers,
     real_target,
     start_points,
@@ -41,7 +45,7 @@ from uaos.selection.components import Component
 from uaos.selection.components import register as register_component
 
 #: Version of the file that :meth:`Optimizer.save` writes.
-FORMAT = 2
+FORMAT = 3
 
 
 class RunFinished(UaosError):
@@ -67,6 +71,9 @@ class Optimizer(ABC):
         One point or several, (m, D), to start from.
     history : bool
         Whether to record the course of the run.
+    integrality : array_like of bool, optional
+        Which coordinates are integers. The points of `ask` are rounded, the optimizer works with
+        what it proposed.
 
     Attributes
     ----------
@@ -75,7 +82,10 @@ class Optimizer(ABC):
     iterations : int
         Batches told so far.
     best_x, best_fitness
-        The best point so far and its value; None and inf before the first finite value.
+        The best point so far and its value; None and inf before the first finite value. Under
+        constraints, the least infeasible point and inf until there is a feasible one.
+    best_violation : float
+        The violation of the best point, 0 without constraints.
     restarts : int
         Fresh starts so far.
     history : History or None
@@ -101,6 +111,8 @@ class Optimizer(ABC):
     #: The attributes that change during a run, beside those of this class. Values are numbers,
     #: strings, None, arrays, or lists and dicts of these.
     state_names: ClassVar[tuple[str, ...]] = ()
+    #: What it can handle beside bounds: "constraints" (`violations` in `_learn`), "integrality".
+    handles: ClassVar[tuple[str, ...]] = ()
 
     def __new__(cls, *_: Any, **arguments: Any) -> Self:
         """Remember the settings, which are saved with a run."""
@@ -117,9 +129,13 @@ class Optimizer(ABC):
         target: float | None = None,
         x0: Any = None,
         history: bool = True,
+        integrality: Any = None,
     ) -> None:
         self.low, self.high = box(bounds)
         self.dimension = len(self.low)
+        self.integers: Array | None = None  # the indices of integer coordinates, if there are any
+        if integrality is not None:
+            self._make_integer(integrality)
         self.seed, self.rng = generator(seed)
         self.budget = evaluation_count(budget)
         self.target = real_target(target)
@@ -132,11 +148,36 @@ class Optimizer(ABC):
         self.restarts = 0
         self.best_x: Array | None = None
         self.best_fitness = float("inf")
+        self.best_violation = 0.0
         self._asked: Array | None = None
-        self._single_values: Array | None = None  # told by `tell_one`
+        self._constrained = False
+        self._single_values: Array | None = None  # told by `tell_one`, with the violations
         self._single_told: Array | None = None
+        #: Of the batch that `_learn` hears of: 0 where a point is feasible, inf where it failed.
+        self.violations: Array | None = None
 
     _settings: dict[str, Any]
+
+    def _make_integer(self, integrality: Any) -> None:
+        """Widen the box of integer coordinates by half a unit, so that each integer has as much."""
+        chosen = integer_coordinates(integrality, self.dimension)
+        if not chosen.any():
+            return
+        if "integrality" not in self.handles:
+            raise InvalidParameter(
+                "integrality", integrality, f"None: {self.name} takes no integer coordinates"
+            )
+        low, high = integer_box(self.low[chosen], self.high[chosen])
+        self.low[chosen] = np.nextafter(low - 0.5, np.inf)
+        self.high[chosen] = np.nextafter(high + 0.5, -np.inf)
+        self.integers = np.flatnonzero(chosen)
+
+    def _rounded(self, points: Array) -> Array:
+        """A copy of points with integer coordinates rounded."""
+        points = points.copy()
+        if self.integers is not None:
+            points[..., self.integers] = np.rint(points[..., self.integers]) + 0.0  # no -0.0
+        return points
 
     # What a subclass provides
 
@@ -161,6 +202,11 @@ class Optimizer(ABC):
     def convergence(self) -> float:
         """How close the run is to convergence: above 1 once it has converged."""
         return 2.0 if self.converged else 0.0
+
+    @property
+    def epsilon(self) -> float:
+        """Points with a violation up to this count as feasible now; only their values matter."""
+        return 0.0
 
     @property
     def operators(self) -> tuple[str, ...]:
@@ -195,10 +241,18 @@ class Optimizer(ABC):
                     "with a larger budget"
                 )
             self._asked = self._propose()[:left]
-        return self._asked.copy()
+        return self._rounded(self._asked)
 
-    def tell(self, values: Any) -> None:
+    def tell(self, values: Any, violations: Any = None) -> None:
         """Take in one value for each point of :meth:`ask`; NaN and infinities are failures.
+
+        Parameters
+        ----------
+        values : array_like of float
+            The values.
+        violations : array_like of float, optional
+            Under constraints, by how much each point violates them, 0 if it is feasible. The value
+            of an infeasible point may be NaN. A run gets them with every batch or with none.
 
         Raises
         ------
@@ -214,20 +268,59 @@ class Optimizer(ABC):
                 f"values has shape {told.shape}; expected {(len(points),)}, one value for each "
                 "point of ask(). Nothing was changed"
             )
+        excess = self._checked_violations(violations, len(points))
         best = _mark_failures(told)
         self._asked = self._single_values = self._single_told = None
         self.evaluations += len(told)
         self.iterations += 1
-        if best >= 0 and told[best] < self.best_fitness:
+        if excess is not None:
+            self._note_best(points, told, excess)
+        elif best >= 0 and told[best] < self.best_fitness:
             self.best_fitness = float(told[best])
-            self.best_x = points[best].copy()
+            self.best_x = self._rounded(points[best])
+        self.violations = excess
         self._learn(points, told)
         if self.history is not None and self.history is self._plain_history:
-            self.history.record(
-                evaluations=self.evaluations, best=self.best_fitness, iteration=self.iterations
-            )
+            self.record()
 
-    def tell_one(self, index: int, value: float) -> None:
+    def _checked_violations(self, violations: Any, n: int) -> Array | None:
+        if self.evaluations and self._constrained != (violations is not None):
+            wanted = "with" if self._constrained else "without"
+            raise InvalidFeedback(f"this run is told {wanted} violations. Nothing was changed")
+        if violations is None:
+            return None
+        if "constraints" not in self.handles:
+            raise InvalidFeedback(f"{self.name} takes no constraints. Nothing was changed")
+        excess = _numbers(violations)
+        if excess.shape != (n,) or (excess < 0).any():
+            raise InvalidFeedback(
+                f"violations has shape {excess.shape}; expected {(n,)}, a number >= 0 for each "
+                "point of ask(). Nothing was changed"
+            )
+        self._constrained = True
+        excess[np.isnan(excess)] = np.inf
+        return excess
+
+    def _note_best(self, points: Array, values: Array, violations: Array) -> None:
+        """Keep the best point under constraints; a feasible one without a value has failed."""
+        violations[np.isnan(values) & (violations == 0)] = np.inf
+        k = int(feasibility.order(values, violations)[0])
+        v = float(violations[k])
+        f = float(values[k]) if v == 0 else np.inf
+        first = self.best_x is None and v < np.inf
+        if first or v < self.best_violation or (v == self.best_violation and f < self.best_fitness):
+            self.best_x, self.best_fitness = self._rounded(points[k]), f
+            self.best_violation = v
+
+    def record(self, **columns: Any) -> None:
+        """Add a row to the history, if there is one, with a value for each further column."""
+        if self.history is not None:
+            self.history.record(
+                evaluations=self.evaluations, best=self.best_fitness, iteration=self.iterations,
+                **columns,
+            )  # fmt: skip
+
+    def tell_one(self, index: int, value: float, violation: float | None = None) -> None:
         """Take in the value of one point of :meth:`ask`, in any order.
 
         Values wait until the batch is complete, so that a run does not depend on their order.
@@ -238,6 +331,8 @@ class Optimizer(ABC):
             The row of the point in what `ask` returned.
         value : float
             Its value; NaN if the evaluation failed.
+        violation : float, optional
+            Under constraints, by how much the point violates them.
         """
         points = self._asked
         if points is None:
@@ -255,23 +350,29 @@ class Optimizer(ABC):
                 f"value has shape {number.shape}; expected a number. Nothing was changed"
             )
         if self._single_values is None or self._single_told is None:
-            self._single_values = np.full(len(points), np.nan)
+            self._single_values = np.full((2, len(points)), np.nan)
             self._single_told = np.zeros(len(points), np.bool_)
         if self._single_told[index]:
             raise InvalidFeedback(
-                f"point {index} has been told already: {self._single_values[index]}. "
+                f"point {index} has been told already: {self._single_values[0, index]}. "
                 "Nothing was changed"
             )
-        self._single_values[index] = number
+        self._single_values[0, index] = number
+        if violation is not None:
+            self._single_values[1, index] = _numbers(violation)
         self._single_told[index] = True
         if self._single_told.all():
-            self.tell(self._single_values)
+            values, violations = self._single_values
+            self.tell(values, None if np.isnan(violations).all() else violations)
 
     @property
     def on_target(self) -> bool:
         """Whether the target has been reached."""
         return (
-            self.target is not None and self.best_x is not None and self.best_fitness <= self.target
+            self.target is not None
+            and self.best_x is not None
+            and self.best_violation == 0
+            and self.best_fitness <= self.target
         )
 
     @property
@@ -295,11 +396,14 @@ class Optimizer(ABC):
             success, message = True, "converged"
         else:
             success, message = False, "the run is not finished"
+        if self.best_violation > 0:
+            success, message = False, f"{message}; no feasible point was found"
         return Result(
             x=None if self.best_x is None else self.best_x.copy(),
             fun=self.best_fitness if self.best_x is not None else float("nan"),
             nfev=self.evaluations, nit=self.iterations, success=success, message=message,
             seed=self.seed, history=self.history,
+            constr_violation=self.best_violation if self._constrained else None,
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -310,8 +414,8 @@ class Optimizer(ABC):
     # Exact resume
 
     _BASE_STATE: ClassVar = (
-        "evaluations", "iterations", "restarts", "best_x", "best_fitness", "tol", "atol",
-        "_asked", "_single_values", "_single_told",
+        "evaluations", "iterations", "restarts", "best_x", "best_fitness", "best_violation", "tol",
+        "atol", "_asked", "_constrained", "_single_values", "_single_told",
     )  # fmt: skip
 
     def state(self) -> dict[str, Any]:
@@ -350,6 +454,7 @@ class Optimizer(ABC):
             "budget": self.budget,
             "target": self.target,
             "x0": self.x0,
+            "integers": self.integers,
             "seed": self.seed,
             "generator": type(self.rng.bit_generator).__name__,
             "state": self.state(),
@@ -374,8 +479,13 @@ class Optimizer(ABC):
                 kind = optimizer(wanted)
                 if not issubclass(kind, cls):
                     raise InvalidFile(f"holds a run of {wanted}, where {cls.name} is expected")
+            common: dict[str, Any] = {}
+            if content["integers"] is not None:
+                common["integrality"] = np.isin(
+                    np.arange(len(content["bounds"])), content["integers"]
+                )
             made = kind(
-                content["bounds"], budget=content["budget"], target=content["target"],
+                content["bounds"], **common, budget=content["budget"], target=content["target"],
                 x0=content["x0"], seed=statefile.generator(content["generator"]),
                 history=content["state"]["history"] is not None,
                 **settings(kind, content["settings"]),
@@ -405,6 +515,11 @@ class RunView:
     def fun(self) -> float:
         """The best fitness so far, +inf before any evaluation succeeded."""
         return self._run.best_fitness
+
+    @property
+    def constr_violation(self) -> float:
+        """By how much `x` violates the constraints, as one number; 0 if it is feasible."""
+        return self._run.best_violation
 
     @property
     def nfev(self) -> int:
@@ -517,7 +632,7 @@ def optimizer(name: str) -> type[Optimizer]:
     return _optimizers[name]
 
 
-_OF_EVERY_OPTIMIZER = ("bounds", "seed", "budget", "target", "x0", "history")
+_OF_EVERY_OPTIMIZER = ("bounds", "seed", "budget", "target", "x0", "history", "integrality")
 
 
 def settings_of(cls: type[Optimizer]) -> dict[str, Any]:

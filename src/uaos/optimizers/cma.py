@@ -29,6 +29,7 @@ import numpy as np
 
 from uaos.errors import InvalidParameter
 from uaos.jit import njit
+from uaos.optimizers import feasibility
 from uaos.optimizers.arguments import true_or_false
 from uaos.optimizers.base import Array, Optimizer, register
 from uaos.optimizers.history import History
@@ -50,6 +51,8 @@ MAX_CONDITION = 1e14
 #: on a bound there: this many as its deviation goes to 0, none where that is above this share of
 #: the box, for the search would lose sight of the inside.
 FREE_DISTANCE, FREE_BELOW = 4.0, 0.01
+#: The least standard deviation of an integer coordinate.
+INTEGER_DEVIATION = 0.3
 #: Stagnation is looked for every so many generations, over at most so many of them.
 _STAGNATION_INTERVAL, _STAGNATION_WINDOW = 10, 20_000
 
@@ -299,7 +302,7 @@ class CMAES(Optimizer):
 
     Parameters
     ----------
-    bounds, seed, budget, target, x0, history
+    bounds, seed, budget, target, x0, history, integrality
         See :class:`Optimizer`. Each row of `x0` is the first point and the mean of one run; the
         runs after those start from a mean drawn uniformly from the middle 80 % of the box.
     center : bool
@@ -353,6 +356,7 @@ class CMAES(Optimizer):
     """
 
     name: ClassVar[str] = "CMA-ES"
+    handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality")
     reference: ClassVar[str] = "Hansen 2016; Loshchilov, Schoenauer & Sebag 2012"
     state_names: ClassVar[tuple[str, ...]] = (
         "popsize", "mean", "sigma", "condition", "ended_by",
@@ -360,7 +364,7 @@ class CMAES(Optimizer):
         "_z", "_steps", "_excess", "_has_left",
         "_generation", "_decomposed", "_run_sigma0", "_run_evaluations", "_run_limit", "_regime",
         "_bests", "_medians", "_tolerance",
-        "_runs", "_large_runs", "_last_large", "_spent", "_found",
+        "_runs", "_large_runs", "_last_large", "_spent", "_found", "_has_feasible",
     )  # fmt: skip
 
     def __init__(
@@ -377,8 +381,12 @@ class CMAES(Optimizer):
         target: float | None = None,
         x0: Any = None,
         history: bool = True,
+        integrality: Any = None,
     ) -> None:
-        super().__init__(bounds, seed=seed, budget=budget, target=target, x0=x0, history=history)
+        super().__init__(
+            bounds, seed=seed, budget=budget, target=target, x0=x0, history=history,
+            integrality=integrality,
+        )  # fmt: skip
         if restarts not in RESTARTS:
             raise InvalidParameter("restarts", restarts, ", ".join(RESTARTS))
         if boundary not in BOUNDARIES:
@@ -438,6 +446,7 @@ class CMAES(Optimizer):
         self._z = self._steps = np.zeros((0, D))
         self._excess = np.zeros(0)
         self._has_left = False
+        self._has_feasible = False  # under constraints
         self._generation = 0
         self._decomposed = 0  # the generation of the last decomposition
         self._bests = np.zeros(self._constants.stagnation_most)
@@ -503,10 +512,22 @@ class CMAES(Optimizer):
         n, regime = len(values), self._regime
         self._run_evaluations += n
         self._spent[regime] += n
-        order = values.argsort(kind="stable")  # NaN last
+        if self.violations is None:
+            order = values.argsort(kind="stable")  # NaN last
+            found = float(values[order[0]])
+        else:
+            order = feasibility.order(values, self.violations)
+            feasible = self.violations[order[0]] == 0
+            found = float(values[order[0]]) if feasible else math.inf
+            values = feasibility.merits(values, self.violations)
+            if feasible and not self._has_feasible:
+                # From here on values are compared, where it was violations.
+                self._has_feasible = True
+                self._bests[:] = self._medians[:] = math.inf
         if math.isnan(values[order[-1]]):
             values = np.where(np.isnan(values), np.inf, values)
-        self._found[regime] = min(self._found[regime], float(values[order[0]]))
+            found = float(np.nan_to_num(found, nan=math.inf))
+        self._found[regime] = min(self._found[regime], found)
         # A batch that was cut to the budget is the last, and a run without restarts ends for good.
         if n == self.popsize and not self.ended_by:
             self._move(values, order)
@@ -534,10 +555,19 @@ class CMAES(Optimizer):
             self.mean, self._path_sigma, self._path_c, self._C,
         )  # fmt: skip
         self.sigma *= math.exp(min(1.0, c.c_sigma / c.d_sigma * (length / c.expected_norm - 1)))
+        if self.integers is not None:
+            self._widen_integers()
         if g - self._decomposed >= c.lazy_gap:
             self._decompose()
         if not self.ended_by:
             self.ended_by = self._reason(worst)
+
+    def _widen_integers(self) -> None:
+        """Keep the standard deviation of integer coordinates large enough to change them."""
+        assert self.integers is not None
+        for i in self.integers:
+            least = (INTEGER_DEVIATION / (self.sigma * self._width[i])) ** 2
+            self._C[i, i] = max(self._C[i, i], least)
 
     def _penalized(self, values: Array, by_value: Array) -> Array:
         """The values plus the penalty for what left the box."""

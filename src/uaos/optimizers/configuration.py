@@ -99,13 +99,14 @@ class Configuration:
         target: float | None = None,
         x0: Any = None,
         history: bool = True,
+        integrality: Any = None,
         **settings: Any,
     ) -> Optimizer:
         """Return the optimizer, ready to run on a box.
 
         Parameters
         ----------
-        bounds, seed, budget, target, x0, history
+        bounds, seed, budget, target, x0, history, integrality
             As for every :class:`uaos.Optimizer`.
         **settings
             Settings of the optimizer that replace those of the configuration.
@@ -113,6 +114,12 @@ class Configuration:
         made: Any = optimizer(self.optimizer)
         given: dict[str, Any] = {"seed": seed, "budget": budget, "target": target, "x0": x0}
         given["history"] = history
+        if integrality is not None:
+            if "integrality" not in made.handles:
+                raise InvalidParameter(
+                    "integrality", integrality, f"None: {self.name} takes no integer coordinates"
+                )
+            given["integrality"] = integrality
         if self.optimizer == DE:
             return cast(Optimizer, made(bounds, method=self, **given, **settings))
         chosen = {**self.settings, **settings}

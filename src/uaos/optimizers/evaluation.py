@@ -37,11 +37,17 @@ class Evaluator:
     """Calls the objective for a generation; a context manager, as it may own worker processes.
 
     `tolerate`: an exception of the objective gives NaN, a failed evaluation, instead of ending the
-    run.
+    run. `vector`: `fun` returns an array, as constraints do.
     """
 
     def __init__(
-        self, fun: Objective, *, vectorized: bool, workers: Workers, tolerate: bool
+        self,
+        fun: Objective,
+        *,
+        vectorized: bool,
+        workers: Workers,
+        tolerate: bool,
+        vector: bool = False,
     ) -> None:
         if not callable(fun):
             raise InvalidParameter("fun", fun, "a function of a point (or of many: vectorized)")
@@ -61,6 +67,7 @@ class Evaluator:
         self._fun = fun
         self._vectorized = vectorized
         self._tolerate = tolerate
+        self._vector = vector
         self._pool: Any = None  # processes of our own
         self._executor: Any = None  # the user's
         self._map: Any = map
@@ -131,7 +138,7 @@ class Evaluator:
             raise StopIteration  # by fun, which ended the loop of `extend`
         if len(values) != len(X):
             raise InvalidFeedback(f"{wanted} {len(values)} values for {len(X)} points")
-        return _as_values(values, len(X))
+        return _as_values(values, len(X), self._vector)
 
     def _distributed(self, X: Array) -> Array:
         """On processes of our own."""
@@ -146,7 +153,7 @@ class Evaluator:
             self._pool.close(at_once=True)
             raise
         self._seconds = (time.perf_counter() - started) * self._workers / len(X)
-        return _as_values([ready[row] for row in range(len(X))], len(X))
+        return _as_values([ready[row] for row in range(len(X))], len(X), self._vector)
 
     def _gather(self, executor: Any, work: Any, X: Array) -> Array:
         """On an executor: chunks of rows out, their values in, in order."""
@@ -165,7 +172,7 @@ class Evaluator:
                 raise Interrupted(ready) from None
             raise
         self._seconds = (time.perf_counter() - started) * self._workers / len(X)
-        return _as_values(values, len(X))
+        return _as_values(values, len(X), self._vector)
 
     def _parts(self, n: int) -> list[range]:
         """The rows of each chunk: as many as a worker did in a moment of the last generation."""
@@ -206,8 +213,10 @@ class _Chunk:
         return [self._fun(x) for x in X]
 
 
-def _as_values(values: Any, n: int) -> Array:
+def _as_values(values: Any, n: int, vector: bool = False) -> Array:
     """What the objective returned, as n floats; anything else is an error that shows it."""
+    if vector:
+        return np.array(values, dtype=float)
     try:
         array = real_numbers(values)
     except (TypeError, ValueError) as error:
@@ -218,6 +227,8 @@ def _as_values(values: Any, n: int) -> Array:
         return array
     if array.shape == (n, 1):  # some functions return arrays of length one
         return array[:, 0]
+    if array.size == n == 1:  # or none for a batch of one
+        return array.reshape(1)
     raise InvalidFeedback(
         f"fun must return one number for each point, shape {(n,)}; it returned shape {array.shape}"
     )

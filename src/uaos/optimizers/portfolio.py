@@ -12,8 +12,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from uaos.errors import InvalidParameter
-from uaos.optimizers.arguments import Array
+from uaos.optimizers.arguments import Array, true_or_false
 from uaos.optimizers.base import Optimizer, register
+from uaos.optimizers.base import optimizer as registered
 from uaos.optimizers.catalogue import configuration
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.history import History
@@ -84,6 +85,10 @@ class Member:
             known_only(given, {f.name: f for f in dataclasses.fields(cls)}, "a portfolio's member")
             return cls(**given)
         return cls(given)
+
+    def handles(self, needed: Sequence[str]) -> bool:
+        """Return whether the optimizer can handle "constraints" or "integrality"."""
+        return set(needed) <= set(registered(self.configuration.optimizer).handles)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the member as plain data."""
@@ -232,6 +237,7 @@ class Turns:
         capped = [k for k, m in enumerate(members) if m.once or np.isfinite(m.cap)]
         others = [k for k in self.continuing if k not in capped]
         self._introduction = [*capped, *others[:1]]
+        self.feasible = True  # whether values are compared, and not violations
         self._turn = 0  # position in the introduction; past its end, the selector chooses
         self.selector: Any = None
 
@@ -253,6 +259,17 @@ class Turns:
         if self.selector is not None:
             alternative = np.full(len(values), self.continuing.index(k))
             self.selector.update(alternative, np.full(len(values), before), values)
+
+    def best(self, k: int) -> float:
+        """The best value of member `k`, or its least violation while no point is feasible."""
+        searcher = self.searchers[k]
+        if self.feasible or not searcher.evaluations:
+            return searcher.best_fitness
+        return float(getattr(searcher, "best_violation", 0.0))
+
+    def compare_values(self) -> None:
+        """Start the selector anew: a feasible point was found, so that values are compared now."""
+        self.feasible, self.selector = True, None
 
     def shares(self, chosen: int) -> Array:
         """Return the share of the evaluations that each member is meant to get now."""
@@ -279,17 +296,17 @@ class Turns:
         assert self.method is not None
         self.selector = self.method.selector(
             len(self.continuing), seed=self.rng, budget=self.budget,
-            bests=[self.searchers[k].best_fitness for k in self.continuing],
+            bests=[self.best(k) for k in self.continuing],
         )  # fmt: skip
 
     def state(self) -> dict[str, Any]:
         """Return everything that changes during the run."""
         selector = None if self.selector is None else self.selector.state()
-        return {"turn": self._turn, "selector": selector}
+        return {"turn": self._turn, "feasible": self.feasible, "selector": selector}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from what :meth:`state` returned."""
-        self._turn, self.selector = state["turn"], None
+        self._turn, self.feasible, self.selector = state["turn"], state["feasible"], None
         if state["selector"] is not None:
             self._start_selector()
             self.selector.restore(state["selector"])
@@ -330,7 +347,10 @@ class Portfolio(Optimizer):
         The optimizers; by default those of :func:`default_members`.
     method : Method, optional
         Chooses who evaluates next; by default :func:`leader_method`.
-    seed, budget, target, x0, history
+    constrained : bool
+        Whether violations of constraints will be told. Members that cannot handle them are left
+        out, as are with `integrality` those that cannot handle integers.
+    seed, budget, target, x0, history, integrality
         As for every :class:`uaos.Optimizer`. `x0` is given to every member.
 
     Attributes
@@ -353,6 +373,7 @@ class Portfolio(Optimizer):
     """
 
     name: ClassVar[str] = "portfolio"
+    handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality")
     state_names: ClassVar[tuple[str, ...]] = (
         "_chosen", "_worst", "_last_gain", "_reference",
     )  # fmt: skip
@@ -363,28 +384,41 @@ class Portfolio(Optimizer):
         *,
         members: Sequence[Any] | None = None,
         method: Any = None,
+        constrained: bool = False,
         seed: int | np.random.Generator | None = None,
         budget: int | None = None,
         target: float | None = None,
         x0: Any = None,
         history: bool = True,
+        integrality: Any = None,
     ) -> None:
-        super().__init__(bounds, seed=seed, budget=budget, target=target, x0=x0, history=history)
+        super().__init__(
+            bounds, seed=seed, budget=budget, target=target, x0=x0, history=history,
+            integrality=integrality,
+        )  # fmt: skip
         if members is None:
             members = default_members(self.dimension, self.budget)
-        self.members = tuple(map(Member.of, members))
+        self.constrained = true_or_false(constrained, "constrained")
+        needed = ["constraints"] * self.constrained
+        common: dict[str, Any] = {}
+        if self.integers is not None:
+            needed.append("integrality")
+            common["integrality"] = integrality
+        self.members = tuple(m for m in map(Member.of, members) if m.handles(needed))
         continuing(self.members)  # before any is built
         self.optimizers = [
             member.configuration.build(
-                bounds, seed=int(self.rng.integers(2**62)), budget=self.budget, x0=x0, history=False
+                bounds, seed=int(self.rng.integers(2**62)), budget=self.budget, x0=x0,
+                history=False, **common,
             )
             for member in self.members
-        ]
+        ]  # fmt: skip
         self._turns = Turns(
             self.members, self.optimizers,
             Method.from_dict(method) if isinstance(method, Mapping) else method,
             dimension=self.dimension, budget=self.budget, rng=self.rng,
         )  # fmt: skip
+        self._turns.feasible = not self.constrained
         self.method = self._turns.method
         self._chosen = self._turns.next()
         self._worst = -np.inf  # the largest value seen
@@ -406,17 +440,26 @@ class Portfolio(Optimizer):
     # The loop
 
     def _propose(self) -> Array:
-        self._chosen = self._turns.next()
+        # A member that still counts slightly infeasible points as feasible has nothing to show yet.
+        relaxed = self._relaxed() if self.constrained else []
+        self._chosen = relaxed[0] if relaxed else self._turns.next()
         points: Array = self.optimizers[self._chosen].ask()
         return points
 
     def _learn(self, points: Array, values: Array) -> None:
         k, shares = self._chosen, self.probabilities
-        optimizer = self.optimizers[k]
-        before = optimizer.best_fitness
+        optimizer, violations = self.optimizers[k], self.violations
+        before = self._turns.best(k)
         # Only the last batch of a run is cut to the budget; its member need not hear of it.
         if len(points) == len(optimizer.ask()):
-            optimizer.tell(values)
+            optimizer.tell(values, violations)
+        if violations is not None:
+            if self.best_violation == 0 and not self._turns.feasible:
+                self._turns.compare_values()
+                self._worst, self._reference = -np.inf, np.inf
+            values = (
+                np.where(violations == 0, values, np.nan) if self._turns.feasible else violations
+            )
         self._turns.learn(k, before, values)
         self.restarts = sum(member.restarts for member in self.optimizers)
         self._note_gain(values)
@@ -429,11 +472,13 @@ class Portfolio(Optimizer):
             )  # fmt: skip
 
     def _note_gain(self, values: Array) -> None:
-        """Remember when the best value last improved by more than rounding."""
+        """Remember when the best value last improved by more than rounding and the tolerances."""
         finite = values[np.isfinite(values)]
         self._worst = max(self._worst, float(finite.max(initial=-np.inf)))
-        if self._reference - self.best_fitness > _SIGNIFICANT * (self._worst - self.best_fitness):
-            self._reference, self._last_gain = self.best_fitness, self.evaluations
+        best = self.best_fitness if self._turns.feasible else self.best_violation
+        least = max(_SIGNIFICANT * (self._worst - best), self.atol + self.tol * abs(best))
+        if self._reference - best > least:
+            self._reference, self._last_gain = best, self.evaluations
 
     @property
     def converged(self) -> bool:
@@ -441,8 +486,11 @@ class Portfolio(Optimizer):
 
         True once two members that continue have ended a run at the same best value, or the
         introduction is over and two members have found that value independently, or the run has
-        gone on for long without a significant improvement.
+        gone on for long without a significant improvement: one of more than 1e-10 of the range of
+        values and more than atol + tol·|best|.
         """
+        if self.constrained and self._relaxed():
+            return False
         tolerance = _SIGNIFICANT * (self._worst - self.best_fitness)
         found = [m for m in self.optimizers if m.best_fitness - self.best_fitness <= tolerance]
         if not self._turns.introduced:
@@ -452,12 +500,22 @@ class Portfolio(Optimizer):
         stalled = self.evaluations >= _STALL * self._last_gain + _LEAST_STALL * self.dimension
         return stalled or len(found) >= 2
 
+    @property
+    def epsilon(self) -> float:
+        """That of the member whose batch it is."""
+        return float(self.optimizers[self._chosen].epsilon)
+
+    def _relaxed(self) -> list[int]:
+        """The members that count slightly infeasible points as feasible, for now."""
+        return [k for k, member in enumerate(self.optimizers) if member.epsilon > 0]
+
     # Exact resume
 
     def settings_data(self) -> dict[str, Any]:
         """Return the settings as plain data."""
         method = None if self.method is None else self.method.to_dict()
-        return {"members": [member.to_dict() for member in self.members], "method": method}
+        members = [member.to_dict() for member in self.members]
+        return {"members": members, "method": method, "constrained": self.constrained}
 
     def state(self) -> dict[str, Any]:
         """Return everything that changes during the run, the members' states included."""

@@ -28,14 +28,20 @@ class Result:
     nfev, nit : int
         Evaluations, and iterations (of differential evolution: generations).
     success : bool
-        True if the target was reached, the run converged, or the callback ended it. False if the
-        budget is spent, after Ctrl-C, and while a run driven by ask and tell is under way.
+        True if the target was reached or the run converged. False if the budget is spent or the
+        callback ended the run, at an infeasible point, after Ctrl-C, and while a run driven by ask
+        and tell is under way.
     message : str
         Which of these it was.
     seed : int or None
         Makes the same run again; None if the run was given a generator.
     history : History or None
         The course of the run, None if it was switched off.
+    constr : list of ndarray
+        By how much `x` violates each constraint. This and the next are only there if the run had
+        constraints.
+    constr_violation, maxcv : float
+        The largest of these; 0 if `x` is feasible.
     """
 
     x: Array | None
@@ -46,6 +52,13 @@ class Result:
     message: str
     seed: int | None
     history: History | None
+    constr: list[Array] | None = None
+    constr_violation: float | None = None
+
+    @property
+    def maxcv(self) -> float | None:
+        """The same as `constr_violation`, as SciPy has it."""
+        return self.constr_violation
 
     def __getitem__(self, key: str) -> Any:
         if key in self.keys():
@@ -60,7 +73,10 @@ class Result:
 
     def keys(self) -> list[str]:
         """The names of the fields."""
-        return [f.name for f in fields(self)]
+        names = [f.name for f in fields(self)]
+        if self.constr_violation is None:
+            return [name for name in names if not name.startswith("constr")]
+        return [*names, "maxcv"]
 
     def plot(self, path: Any = None, *, f_opt: float | None = None) -> "Figure":
         """Draw the course of the run, see :meth:`History.plot`."""

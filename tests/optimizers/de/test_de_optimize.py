@@ -119,7 +119,7 @@ def test_a_callback_sees_the_run_and_may_end_it(ending):
 
     result = minimize(bowl, BOX, method="mix", seed=1, callback=callback)
     assert seen == [0, 1, 2, 3]
-    assert (result.nit, result.success, result.message) == (3, True, "the callback ended the run")
+    assert (result.nit, result.success, result.message) == (3, False, "the callback ended the run")
 
 
 def test_failing_evaluations_are_survived():

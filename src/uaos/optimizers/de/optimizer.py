@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from uaos.errors import InvalidFeedback, InvalidFile, InvalidParameter
+from uaos.optimizers import feasibility
 from uaos.optimizers.arguments import real_numbers, start_points
 from uaos.optimizers.base import Array, Optimizer, RunView, read_only, register
 from uaos.optimizers.catalogue import RECOMMENDED, configuration
@@ -48,6 +49,13 @@ COLUMNS = ("population", "restarts", "repairs")
 # Above this size the order of the parents is sorted anew; below it, insertion is faster.
 _INSERTION = 1024
 
+# The probability that an integer coordinate of an offspring with its parent's integers moves.
+_INTEGER_STEP = 0.1
+
+# The level ε of the ε-constrained method starts as the violation at this quantile of the first
+# population, and reaches 0 after this share of the budget.
+_RELAXED_QUANTILE, _RELAXED_SHARE, _RELAXED_POWER = 0.2, 0.3, 5.0
+
 
 @register
 class DifferentialEvolution(Optimizer):
@@ -59,7 +67,7 @@ class DifferentialEvolution(Optimizer):
 
     Parameters
     ----------
-    bounds, seed, target, x0, history
+    bounds, seed, target, x0, history, integrality
         As for every :class:`uaos.Optimizer`.
     method : str, path, Method or Configuration, optional
         The name of a configuration (`uaos methods` lists them), a TOML file, a method or a whole
@@ -109,11 +117,12 @@ class DifferentialEvolution(Optimizer):
     """
 
     name: ClassVar[str] = "DE"
+    handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality")
     state_names: ClassVar[tuple[str, ...]] = (
         "NP", "NP_start", "_capacity", "_latest", "_epoch_start", "_epoch_best", "_since_better",
         "_started", "_rows", "_fitness", "_order", "_counters", "_operators", "_F", "_CR",
         "_uniforms", "_repairs", "_asked_probabilities", "_parents", "_success_rate",
-        "_elite_fitness",
+        "_elite_fitness", "_excess", "_epsilon", "_first_epsilon", "_epoch_violation",
     )  # fmt: skip
 
     def __init__(
@@ -138,8 +147,12 @@ class DifferentialEvolution(Optimizer):
         target: float | None = None,
         x0: Any = None,
         history: bool = True,
+        integrality: Any = None,
     ) -> None:
-        super().__init__(bounds, seed=seed, budget=budget, target=target, history=history)
+        super().__init__(
+            bounds, seed=seed, budget=budget, target=target, history=history,
+            integrality=integrality,
+        )  # fmt: skip
         chosen = _configuration(method)
         if method is None and popsize is None and self.budget is not None:
             # The recommended NP is 10·D; over few generations a smaller population does better.
@@ -190,6 +203,9 @@ class DifferentialEvolution(Optimizer):
         elif centre:
             self._rows[0] = self._rows[-1]
         self._fitness = np.full(NP, np.inf)
+        self._excess = np.zeros(NP)  # the violations of the constraints, if there are any
+        self._epsilon = self._first_epsilon = np.inf  # no first population has been told yet
+        self._epoch_violation = np.inf
         self._order = np.arange(NP)
         self._counters = np.zeros(2, np.int64)
         self._latest = -1
@@ -313,6 +329,8 @@ class DifferentialEvolution(Optimizer):
                     offspring, made, parents, self._rows, spare, self.low, self.high,
                     self._boundary,
                 )  # fmt: skip
+        if self.integers is not None:
+            self._vary_integers(offspring)
         return offspring
 
     def _samples(self) -> Array:
@@ -351,6 +369,24 @@ class DifferentialEvolution(Optimizer):
         found: Array = np.minimum(ranks, self.NP - 1).astype(np.int64)
         return found
 
+    def _vary_integers(self, offspring: Array) -> None:
+        """Keep integer coordinates from stagnating.
+
+        Of an offspring whose integers are all those of its parent, a random one moves by 1: always
+        if nothing else is new either, otherwise with probability 0.1.
+        """
+        assert self.integers is not None
+        new = self._rounded(offspring) != self._rounded(self._rows[self._parents])
+        same = ~new[:, self.integers].any(axis=1)
+        draws = self.rng.random((len(offspring), 3))
+        for i in np.flatnonzero(same & (~new.any(axis=1) | (draws[:, 0] < _INTEGER_STEP))):
+            j = self.integers[int(draws[i, 1] * len(self.integers))]
+            step = 1.0 if draws[i, 2] < 0.5 else -1.0
+            for moved in (offspring[i, j] + step, offspring[i, j] - step):
+                if self.low[j] <= moved <= self.high[j]:
+                    offspring[i, j] = moved
+                    break
+
     def _custom_offspring(self, operator: CustomOperator, parents: Array) -> Array:
         wanted = (len(parents), self.dimension)
         expected = f"expected finite numbers, one row for each parent: {wanted}"
@@ -372,7 +408,10 @@ class DifferentialEvolution(Optimizer):
         if not self._started:
             self._enter(values)
             return
-        parents = self._fitness[self._parents]
+        told, parents = values, self._fitness[self._parents]
+        ranks = self._fitness, values
+        if self.violations is not None:
+            parents, values, ranks = self._compared(told, self.violations)
         self._selector.update(self._operators, parents, values)
         rules = self._rules
         if len(rules.lengths):
@@ -386,14 +425,15 @@ class DifferentialEvolution(Optimizer):
                 improved = values[mine] < parents[mine]  # not so for NaN
                 operator.learn(self.view, self._parents[mine], points[mine], values[mine], improved)
         counts = np.zeros(len(self.pool.members), np.int64)
-        best = self._survive(points, values, parents, counts)
+        best = self._survive(points, told, values, parents, ranks, counts)
         if best >= 0:
             self._latest = best
-        if best >= 0 and values[best] < self._epoch_best:
+        self._since_better += 1
+        if self.violations is not None:
+            self._note_epoch_best()
+        elif best >= 0 and values[best] < self._epoch_best:
             self._epoch_best = float(values[best])
             self._since_better = 0
-        else:
-            self._since_better += 1
         if self.history is not None:
             self.history.record(
                 evaluations=self.evaluations, best=self.best_fitness, iteration=self.iterations,
@@ -401,8 +441,20 @@ class DifferentialEvolution(Optimizer):
                 restarts=self.restarts, repairs=self._repairs,
             )  # fmt: skip
 
-    def _survive(self, points: Array, values: Array, parents: Array, counts: Array) -> int:
-        """Replace parents by offspring; return the best offspring's index, -1 if all failed."""
+    def _survive(
+        self,
+        points: Array,
+        told: Array,
+        values: Array,
+        parents: Array,
+        ranks: tuple[Array, Array],
+        counts: Array,
+    ) -> int:
+        """Replace parents by offspring; return the best offspring's index, -1 if all failed.
+
+        `told` are the fitness values, `values` and `parents` what credit compares, `ranks` what
+        survival does, of all parents and of the offspring. They differ under constraints only.
+        """
         best: int
         if self._newest:
             successful = np.zeros(len(values), np.bool_)
@@ -414,11 +466,17 @@ class DifferentialEvolution(Optimizer):
         else:
             successful = values <= parents
             best = kernels.survive(
-                self._rows, self._fitness, self.NP_start, self._capacity,
-                self.settings.archive == "history", self._counters, points, values, self._uniforms,
-                self._operators, counts, self._order, self.NP if self.NP <= _INSERTION else 0,
+                self._rows, ranks[0], self.NP_start, self._capacity,
+                self.settings.archive == "history", self._counters, points, ranks[1],
+                self._uniforms, self._operators, counts, self._order,
+                self.NP if self.NP <= _INSERTION else 0,
             )  # fmt: skip
-        if self._newest or self.NP > _INSERTION:
+        if self.violations is not None:
+            taken = np.flatnonzero(ranks[0][: len(told)] == ranks[1])
+            self._fitness[taken] = np.where(np.isnan(told), np.inf, told)[taken]
+            self._excess[taken] = self.violations[taken]
+            self._lower_epsilon()
+        elif self._newest or self.NP > _INSERTION:
             self._order = np.argsort(self._fitness, kind="stable")
         self._success_rate = float(np.count_nonzero(successful)) / len(values)
         if self._distribution is not None:
@@ -438,12 +496,69 @@ class DifferentialEvolution(Optimizer):
     def _enter(self, values: Array) -> None:
         """Take in the initial population. A point that was not evaluated, or failed, has +inf."""
         self.iterations -= 1  # it is no generation
-        self._fitness[: len(values)] = np.where(np.isnan(values), np.inf, values)
-        self._order = np.argsort(self._fitness, kind="stable")
-        self._epoch_best = float(self._fitness[self._order[0]])
+        n = len(values)
+        self._fitness[:n] = np.where(np.isnan(values), np.inf, values)
+        if self.violations is None:
+            self._order = np.argsort(self._fitness, kind="stable")
+            self._epoch_best = float(self._fitness[self._order[0]])
+        else:
+            self._excess[:n], self._excess[n:] = self.violations, np.inf
+            # Without values of infeasible points there is nothing to compare them by.
+            known = np.isfinite(self._fitness)
+            level = np.quantile(self._excess, _RELAXED_QUANTILE, method="lower")
+            self._first_epsilon = float(level) if (known & (self._excess > 0)).any() else 0.0
+            self._lower_epsilon()
+            self._note_epoch_best()
         self._started = True
         if self._newest:
             self._keep_best(self._rows[: self.NP], self._fitness)
+
+    def _note_epoch_best(self) -> None:
+        top = self._order[0]
+        found = float(self._excess[top]), float(self._fitness[top])
+        if self._epsilon > 0:
+            self._since_better = 0  # what is best changes with ε
+        elif found < (self._epoch_violation, self._epoch_best):
+            self._epoch_violation, self._epoch_best = found
+            self._since_better = 0
+
+    # Constraints
+
+    def _checked_violations(self, violations: Any, n: int) -> Array | None:
+        if violations is not None and self._newest:
+            raise InvalidFeedback('survival="newest" takes no constraints. Nothing was changed')
+        return super()._checked_violations(violations, n)
+
+    def _compared(
+        self, values: Array, violations: Array
+    ) -> tuple[Array, Array, tuple[Array, Array]]:
+        """Parents and offspring under constraints: what credit compares, and what survival does."""
+        n, NP = len(values), self.NP
+        fitness = np.concatenate([self._fitness, np.where(np.isnan(values), np.inf, values)])
+        excess = np.concatenate([self._excess, violations])
+        # Up to ε values decide; a point without one has failed.
+        excess[NP:][np.isnan(values) & (violations <= self._epsilon)] = np.inf
+        ranks = feasibility.ranks(fitness, excess, self._epsilon)
+        paired = np.r_[:n, NP : NP + n]
+        credit = feasibility.merits(fitness[paired], excess[paired], self._epsilon)
+        parents = np.where(np.isnan(credit[:n]), np.inf, credit[:n])
+        return parents, credit[n:], (ranks[:NP].copy(), ranks[NP:].copy())
+
+    def _lower_epsilon(self) -> None:
+        """Bring ε, and the order of the parents, up to date."""
+        left = max(0.0, 1.0 - self._progress() / _RELAXED_SHARE)
+        self._epsilon = self._first_epsilon * left**_RELAXED_POWER
+        self._order = self._sorted()
+
+    def _sorted(self) -> Array:
+        """The parents, best first."""
+        if self._constrained:
+            return feasibility.order(self._fitness, self._excess, self._epsilon)
+        return np.argsort(self._fitness, kind="stable")
+
+    @property
+    def epsilon(self) -> float:  # noqa: D102 (see Optimizer)
+        return self._epsilon
 
     # Population schedule, restart, convergence
 
@@ -472,8 +587,8 @@ class DifferentialEvolution(Optimizer):
             found = np.flatnonzero(stay == self._latest)
             self._latest = int(found[0]) if len(found) else -1
         self._rows[:NP] = self._rows[stay]
-        self._fitness = self._fitness[stay]
-        self._order = np.argsort(self._fitness, kind="stable")
+        self._fitness, self._excess = self._fitness[stay], self._excess[stay]
+        self._order = self._sorted()
         self.NP = NP
         self._capacity = self._archive_capacity(NP)
         if self._newest:
@@ -500,6 +615,7 @@ class DifferentialEvolution(Optimizer):
         best = float(self._fitness[self._order[0]])
         worst = float(self._fitness[self._order[-1]])
         alike = worst < np.inf and worst - best <= rule.spread * (1.0 + abs(best))
+        alike = alike and self._excess[self._order[-1]] == 0
         return alike or self._since_better >= rule.patience
 
     @property
@@ -518,7 +634,8 @@ class DifferentialEvolution(Optimizer):
     @property
     def convergence(self) -> float:
         """(atol + tol·|mean f|) / std f of the population: above 1 once it has converged."""
-        if not self._started or self._fitness[self._order[-1]] == np.inf:
+        last = self._order[-1]
+        if not self._started or self._fitness[last] == np.inf or self._excess[last] > 0:
             return 0.0
         with np.errstate(over="ignore", invalid="ignore"):
             spread, mean = float(np.std(self._fitness)), float(np.mean(self._fitness))
@@ -570,6 +687,7 @@ class DifferentialEvolution(Optimizer):
         shapes = {
             "_rows": (start + most + 1, D), "_fitness": (NP,), "_order": (NP,), "_counters": (2,),
             "_elite_fitness": (int(state["_counters"][0]) if self._newest else 0,),
+            "_excess": (NP,),
         }  # fmt: skip
         archived, ever = state["_counters"].tolist()
         fits = (
@@ -665,6 +783,11 @@ class PopulationView(RunView):
     def fitness(self) -> Array:
         """The parents' fitness, +inf where the evaluation failed."""
         return read_only(self._run._fitness)
+
+    @property
+    def violations(self) -> Array:
+        """By how much each parent violates the constraints, 0 without any."""
+        return read_only(self._run._excess)
 
     @property
     def best(self) -> Array:

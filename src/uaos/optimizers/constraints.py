@@ -1,0 +1,186 @@
+"""Constraints as SciPy has them, recognized by their attributes: SciPy itself is not needed."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from uaos.errors import InvalidFeedback, InvalidParameter
+from uaos.optimizers.arguments import Array
+
+#: How far a constraint with lb = ub may be off, relative to 1 or to |lb|: floating-point numbers
+#: rarely meet it exactly.
+EQUALITY = 1e-6
+
+#: A constraint whose allowed range is smaller than this share of its largest violation in the first
+#: batch is handled like an equality.
+NARROW = 0.01
+
+_ALLOWED = (
+    "a NonlinearConstraint, LinearConstraint or Bounds of scipy.optimize (or an object with their "
+    "attributes), a dict with `type` and `fun`, or a sequence of these"
+)
+
+
+def as_constraints(given: Any) -> list["Constraint"]:
+    """The constraints that were given: none, one or several."""
+    if given is None:
+        return []
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        return [Constraint(one) for one in given]
+    return [Constraint(given)]
+
+
+class Constraint:
+    """``lb <= fun(x) <= ub``, for one or several functions.
+
+    Parameters
+    ----------
+    given : object
+        With `fun`, `lb` and `ub`; with a matrix `A`, `lb` and `ub`; with `lb` and `ub` alone, which
+        are then bounds of the variables; or a dict with `type` ("eq": 0, "ineq": >= 0), `fun` and
+        perhaps `args`.
+    """
+
+    def __init__(self, given: Any) -> None:
+        self._args: tuple[Any, ...] = ()
+        self._fun: Any = None
+        self._matrix: Array | None = None
+        lb: Any = 0.0
+        ub: Any = np.inf
+        if isinstance(given, Mapping):
+            kind, self._fun = given.get("type"), given.get("fun")
+            if kind not in ("eq", "ineq") or not callable(self._fun):
+                raise InvalidParameter("constraints", given, _ALLOWED)
+            self._args = tuple(given.get("args", ()))
+            ub = 0.0 if kind == "eq" else np.inf
+        elif hasattr(given, "lb") and hasattr(given, "ub"):
+            lb, ub = given.lb, given.ub
+            if hasattr(given, "A"):
+                matrix = given.A.toarray() if hasattr(given.A, "toarray") else given.A
+                self._matrix = np.atleast_2d(np.asarray(matrix, dtype=float))
+            elif hasattr(given, "fun"):
+                self._fun = given.fun
+        else:
+            raise InvalidParameter("constraints", given, _ALLOWED)
+        try:
+            self._low = np.atleast_1d(np.asarray(lb, dtype=float))
+            self._high = np.atleast_1d(np.asarray(ub, dtype=float))
+            wrong = bool((self._low > self._high).any() or np.isnan(self._low + self._high).any())
+        except (TypeError, ValueError):
+            wrong = True
+        if wrong:
+            raise InvalidParameter("constraints", given, "numbers lb <= ub that fit each other")
+
+    def _values(self, X: Array, vectorized: bool) -> Array:
+        if self._matrix is not None:
+            if self._matrix.shape[1] != X.shape[1]:
+                raise InvalidFeedback(
+                    f"the matrix of a constraint has shape {self._matrix.shape}; expected "
+                    f"(M, {X.shape[1]}), a column for each coordinate"
+                )
+            values = X @ self._matrix.T
+        elif self._fun is None:
+            values = X
+        elif vectorized:
+            values = np.asarray(self._fun(X, *self._args), dtype=float)
+            values = values[:, None] if values.ndim == 1 else values
+        else:
+            found = [np.atleast_1d(self._fun(x, *self._args)) for x in X]
+            values = np.asarray(found, dtype=float)
+        sizes = ((1,), values.shape[1:])
+        fits = self._low.shape in sizes and self._high.shape in sizes
+        if values.ndim != 2 or len(values) != len(X) or not fits:
+            raise InvalidFeedback(
+                f"a constraint gave an array of shape {values.shape} for {len(X)} points; expected "
+                f"({len(X)}, M) with M numbers for each point, as many as lb and ub have"
+            )
+        return values
+
+    def __call__(self, X: Array, vectorized: bool) -> Array:
+        """By how much each point violates each function, (n, M) for points (n, D)."""
+        values = self._values(X, vectorized)
+        excess = np.maximum(self._low - values, 0.0) + np.maximum(values - self._high, 0.0)
+        return np.where(np.isnan(values), np.inf, excess)
+
+    def margins(self, x: Array, vectorized: bool) -> Array:
+        """How far inside its finite bounds each function is at a point; negative if outside."""
+        values = self._values(x[None], vectorized)[0]
+        M = len(values)
+        allowed = self.tolerance(M)
+        inside = np.concatenate([values - self._low + allowed, self._high + allowed - values])
+        finite = np.isfinite([np.broadcast_to(wall, (M,)) for wall in (self._low, self._high)])
+        kept: Array = inside[finite.ravel()]
+        return kept
+
+    def widths(self, M: int) -> Array:
+        """How wide the allowed range of each of M functions is."""
+        return np.broadcast_to(self._high - self._low, (M,))
+
+    def tolerance(self, M: int) -> Array:
+        """How far each of M functions may be off."""
+        allowed = np.where(
+            self._low == self._high, EQUALITY * np.maximum(1.0, np.abs(self._low)), 0.0
+        )
+        return np.broadcast_to(allowed, (M,))
+
+
+class Constraints:
+    """All constraints of a run: by how much points violate them, as one number each.
+
+    Violations of different functions are divided by the largest of the first batch, so that each
+    counts alike, and added. SciPy gives no scale.
+
+    Parameters
+    ----------
+    given : object
+        See :func:`as_constraints`.
+    vectorized : bool
+        Whether the functions take all points of a batch at once.
+    """
+
+    def __init__(self, given: Any, *, vectorized: bool) -> None:
+        self.each = as_constraints(given)
+        self._vectorized = vectorized
+        self._scale: Array | None = None
+        self._widths: Array | None = None
+
+    @property
+    def narrow(self) -> bool:
+        """Whether there is an equality among them, or as good as one; known with the first batch.
+
+        A search that knows only feasible points hardly finds any then.
+        """
+        assert self._widths is not None
+        assert self._scale is not None
+        return bool((self._widths < NARROW * self._scale).any())
+
+    def measure(self, x: Array) -> None:
+        """Learn from one point, before all others, how many functions there are."""
+        if self._widths is None:
+            sizes = [len(excess[0]) for excess in self.components(x[None])]
+            widths = [one.widths(M) for one, M in zip(self.each, sizes, strict=True)]
+            self._widths = np.concatenate(widths)
+
+    def components(self, X: Array) -> list[Array]:
+        """By how much each point violates each function, an array (n, M) for each constraint."""
+        return [one(X, self._vectorized) for one in self.each]
+
+    def margins(self, x: Array) -> Array:
+        """How far inside the constraints a point is; negative where it is outside."""
+        return np.concatenate([one.margins(x, self._vectorized) for one in self.each])
+
+    def beyond(self, X: Array) -> Array:
+        """By how much more than is tolerated, all constraints side by side."""
+        return np.column_stack([
+            np.maximum(excess - one.tolerance(excess.shape[1]), 0.0)
+            for one, excess in zip(self.each, self.components(X), strict=True)
+        ])  # fmt: skip
+
+    def violations(self, beyond: Array) -> Array:
+        """One number for each point, from what :meth:`beyond` gave; 0 where it is feasible."""
+        if self._scale is None:
+            largest = np.max(beyond, axis=0, where=np.isfinite(beyond), initial=0.0)
+            self._scale = np.where(largest > 0, largest, 1.0)
+        total: Array = (beyond / self._scale).sum(axis=1)
+        return total

@@ -1,0 +1,50 @@
+"""The order of points under constraints: feasible ones by value, then the others by violation.
+
+A violation is one number for a point, 0 where it is feasible. Points whose violation is at most a
+level ε count as feasible while ε is above 0 (the ε-constrained method), which keeps a search going
+where the feasible region is thin. A point that failed has an infinite violation.
+
+References
+----------
+Deb, K. (2000), "An efficient constraint handling method for genetic algorithms", Computer Methods
+in Applied Mechanics and Engineering 186.
+Takahama, T. and Sakai, S. (2010), "Constrained optimization by the ε constrained differential
+evolution with an archive and gradient-based mutation", CEC.
+"""
+
+import numpy as np
+
+from uaos.optimizers.arguments import Array
+
+
+def order(values: Array, violations: Array, epsilon: float = 0.0) -> Array:
+    """Return the indices of the points, best first; ties in the order given."""
+    return np.lexsort((values, np.where(violations <= epsilon, 0.0, violations)))
+
+
+def ranks(values: Array, violations: Array, epsilon: float = 0.0) -> Array:
+    """Return the rank of each point as a float: 1 for the best, equal ones alike, NaN for failures.
+
+    Ranks are exact, where adding a violation to a large value would be lost in rounding.
+    """
+    sequence = order(values, violations, epsilon)
+    v, f = np.where(violations <= epsilon, 0.0, violations)[sequence], values[sequence]
+    new = np.ones(len(v), bool)
+    new[1:] = (v[1:] != v[:-1]) | (f[1:] != f[:-1])
+    found = np.empty(len(v))
+    found[sequence] = np.cumsum(new)
+    found[np.isinf(violations)] = np.nan
+    return found
+
+
+def merits(values: Array, violations: Array, epsilon: float = 0.0) -> Array:
+    """Return one number for each point that has the same order, for what measures improvements.
+
+    A feasible point keeps its value. The others have their violation, counted from the worst
+    feasible value, if there is one. Failures have NaN.
+    """
+    feasible = violations <= epsilon
+    worst = float(values[feasible].max(initial=-np.inf))
+    made = np.where(feasible, values, violations + (worst if np.isfinite(worst) else 0.0))
+    made[np.isinf(violations)] = np.nan
+    return made

@@ -1,0 +1,93 @@
+"""Every optimizer continues from its state, or its file, as if nothing had happened."""
+
+import numpy as np
+import pytest
+
+from uaos.optimizers.base import Optimizer, optimizer, optimizers
+
+BOX = [(-1.0, 5.0)] * 3
+# Settings that reach a restart soon.
+SETTINGS = {
+    "BFGS": {"boundary": "none"},
+    "CMA-ES": {"restarts": "BIPOP", "popsize": 9, "sigma0": 0.3},
+    "DE": {"method": "mix", "popsize": 20, "restart": "stagnation"},
+    "STEP": {"points": 60},
+    "portfolio": {"members": ["BFGS", "CMA-ES", "JADE"]},
+}
+BUDGET = 2500
+
+
+def rugged(points):
+    values = (points**2).sum(axis=1) + 3 * (1 - np.cos(2 * np.pi * points)).sum(axis=1)
+    values[points[:, 0] > 4] = np.nan
+    return values
+
+
+def outside(points):
+    """How far points are from the band 0.9 <= x0 + x1 <= 1."""
+    total = points[:, 0] + points[:, 1]
+    return np.maximum(0.9 - total, 0) + np.maximum(total - 1, 0)
+
+
+def tell(run, points, constrained):
+    run.tell(rugged(points), outside(points) if constrained else None)
+
+
+def cases():
+    for name, settings in SETTINGS.items():
+        handled = optimizer(name).handles
+        yield pytest.param(name, settings, False, id=name)
+        if "constraints" in handled:
+            more = {"constrained": True} if name == "portfolio" else {}
+            yield pytest.param(name, settings | more, True, id=f"{name} with constraints")
+        if "integrality" in handled:
+            yield pytest.param(
+                name, settings | {"integrality": [1, 0, 1]}, False, id=f"{name} with integers"
+            )
+
+
+def same(a, b):
+    if isinstance(a, dict):
+        # An archive that is not full has arbitrary rows.
+        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a if k != "_rows")
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=True)
+    return a is b or (type(a) is type(b) and (a == b or (a != a and b != b)))
+
+
+def test_every_optimizer_is_here():
+    """Runs of pycma cannot be saved, and say so; others are of tests."""
+    ours = {name for name, cls in optimizers().items() if cls.__module__.startswith("uaos.")}
+    assert ours - {"BIPOP-CMA-ES"} == set(SETTINGS)
+
+
+@pytest.mark.parametrize(("name", "settings", "constrained"), list(cases()))
+def test_a_run_loaded_at_any_moment_equals_the_uninterrupted_one(
+    name, settings, constrained, tmp_path
+):
+    """Also between ask and tell, and across restarts, to the last bit."""
+    whole = optimizer(name)(BOX, seed=8, budget=BUDGET, **settings)
+    part = optimizer(name)(BOX, seed=8, budget=BUDGET, **settings)
+    moments = np.random.default_rng(3)
+
+    def reload(run):
+        run.save(tmp_path / "run")
+        loaded = Optimizer.load(tmp_path / "run")
+        assert type(loaded) is type(run)
+        return loaded
+
+    while not whole.done:
+        points = whole.ask()
+        if moments.random() < 0.04:
+            part = reload(part)
+        again = part.ask()
+        if moments.random() < 0.04:
+            part = reload(part)
+        assert np.array_equal(points, again)
+        assert np.array_equal(points, part.ask())
+        tell(whole, points, constrained)
+        tell(part, points, constrained)
+    assert whole.evaluations == BUDGET
+    assert same(whole.state(), part.state())
