@@ -6,8 +6,8 @@ The problems are of the CEC 2006 competition (Liang et al. 2006), which has equa
 L8 and L9 are SciPy's own versions of g05 and g11, met to 1e-3. SciPy's problems L1 to L7 are g01,
 g09, g07, g10, g08, g06 and g04. Every run gets the same number of points; SciPy has its defaults
 but for `tol=0`, since it would end too early, and `polish=False`. Both get functions of many points
-at once. Runs of uaos end early once they are within 1e-8 of the optimum. Shown are how many runs ended feasible, and of the error f - f* the median, in which an
-infeasible run counts as infinite.
+at once. Runs of uaos end early once they are within 1e-8 of the optimum. Shown are how many runs
+ended feasible, and the median of the error f - f*, in which an infeasible run counts as infinite.
 """
 
 import argparse
