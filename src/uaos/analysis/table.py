@@ -203,28 +203,42 @@ class Table:
 
     def to_rich(self, width: int) -> "RenderableType":
         """Render for a terminal of so many columns."""
+        from rich.cells import cell_len
         from rich.console import Group
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        made = RichTable(
+        lines, previous = [], None
+        for row in self.rows:
+            cells = [c if width >= _WIDE else replace(c, minor="") for c in row.cells]
+            shown = [(cell.plain, _style(cell, row)) for cell in cells]
+            if self.columns[0][1] == BLOCK:
+                if cells[0].text == previous:
+                    shown[0] = (replace(cells[0], text="").plain, shown[0][1])
+                previous = cells[0].text
+            lines.append(shown)
+        note = [Text(self.note, style="dim")] if self.note else []
+        widths = [max(map(cell_len, (title, *(line[i][0] for line in lines))))
+                  for i, title in enumerate(self.titles)]  # fmt: skip
+        if sum(widths) + 2 * len(widths) <= width:
+            # Nothing has to be folded: rich would take seconds for a thousand rows.
+            made = Text(no_wrap=True)
+            for line in ([(title, "bold") for title in self.titles], *lines):
+                made.append("\n" if made else "")
+                for (text, style), (_, kind), size in zip(line, self.columns, widths, strict=True):
+                    space = " " * (size - cell_len(text))
+                    made.append(space + text if kind == NUMBER else text + space, style)
+                    made.append("  ")
+            return Group(Text(self.title, style="bold"), made, *note, Text(""))
+        folded = RichTable(
             box=None, padding=(0, 2, 0, 0), pad_edge=False, title=Text(self.title),
             title_justify="left", title_style="bold",
         )  # fmt: skip
         for title, kind in self.columns:
-            made.add_column(title, justify="right" if kind == NUMBER else "left", overflow="fold")
-        previous = ""
-        for row in self.rows:
-            cells = list(row.cells)
-            if width < _WIDE:
-                cells = [replace(cell, minor="") for cell in cells]
-            if self.columns[0][1] == BLOCK:
-                first = cells[0].text
-                cells[0] = replace(cells[0], text="" if first == previous else first)
-                previous = first
-            made.add_row(*(Text(cell.plain, style=_style(cell, row)) for cell in cells))
-        note = [Text(self.note, style="dim")] if self.note else []
-        return Group(made, *note, Text(""))
+            folded.add_column(title, justify="right" if kind == NUMBER else "left", overflow="fold")
+        for line in lines:
+            folded.add_row(*(Text(text, style=style) for text, style in line))
+        return Group(folded, *note, Text(""))
 
     def to_html(
         self, *, method: Callable[[str], str] = html.escape, show_title: bool = True,

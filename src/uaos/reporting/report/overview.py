@@ -94,7 +94,7 @@ def first_figures(section: Section, courses: Sequence[Course], colors: Colors) -
             for k, name in enumerate(first.history.operators[: len(PALETTE)])
         ]
         parts.append(_brief(
-            "course", f"Which operators {first.method} used on {first.function}", "#operators",
+            "course", f"What {first.method} used on {first.function}", "#operators",
             f"Above: share of the evaluations. Below: the best {what} so far.", keys,
             run=courses.index(first),
         ))  # fmt: skip
