@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -69,17 +70,12 @@ def export_coco(store: Store, folder: str | os.PathLike[str]) -> list[Path]:
         raise InvalidParameter(
             "export-coco", str(parent), f"a store of the suite {NAME}; this one is of {store.suite}"
         )
-    outcomes = store.outcomes()
-    methods: dict[str, list[Outcome]] = {}
-    for outcome in outcomes:
-        if outcome.status == "done" and outcome.evaluations:
-            methods.setdefault(outcome.method, []).append(outcome)
-    if not methods:
+    done = [o for o in store.outcomes() if o.status == "done" and o.evaluations]
+    if not done:
         raise InvalidParameter("export-coco", str(parent), "a store with runs that are done")
     places: dict[str, Path] = {}
-    for method in methods:
-        stem = re.sub(r"[^\w.+-]+", "_", method) or "_"
-        place = parent / stem
+    for method in dict.fromkeys(outcome.method for outcome in done):
+        place = parent / (re.sub(r"[^\w.+-]+", "_", method) or "_")
         while place in places.values():
             place = place.with_name(place.name + "_")
         if place.exists():
@@ -87,23 +83,18 @@ def export_coco(store: Store, folder: str | os.PathLike[str]) -> list[Path]:
         places[method] = place
     for method, place in places.items():
         with whole_folder(place) as part:
-            _write(method, methods[method], part)
+            _write(method, [outcome for outcome in done if outcome.method == method], part)
     return list(places.values())
 
 
-def _write(method: str, outcomes: Iterable[Outcome], place: Path) -> None:
-    groups: dict[int, dict[int, list[Outcome]]] = {}
-    for outcome in outcomes:
-        groups.setdefault(int(outcome.function[1:]), {}).setdefault(outcome.dimension, []).append(
-            outcome
-        )
+def _write(method: str, outcomes: list[Outcome], place: Path) -> None:
+    outcomes.sort(key=lambda o: (int(o.function[1:]), o.dimension, o.repetition, o.instance))
     name = method.replace("'", "’")
-    for function, dimensions in sorted(groups.items()):
-        data = place / f"data_f{function}"
-        data.mkdir()
+    for function, of_function in groupby(outcomes, lambda o: int(o.function[1:])):
+        (place / f"data_f{function}").mkdir()
         entries = []
-        for dimension, runs in sorted(dimensions.items()):
-            runs.sort(key=lambda run: (run.repetition, run.instance))
+        for dimension, group in groupby(of_function, lambda o: o.dimension):
+            runs = list(group)
             stem = f"data_f{function}/bbobexp_f{function}_DIM{dimension}"
             text = "".join(_trial(run) for run in runs)
             for suffix in (".dat", ".tdat"):

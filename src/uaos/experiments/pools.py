@@ -65,8 +65,7 @@ class Task:
 
     def __call__(self) -> Any:
         """Make the call."""
-        work, arguments = self._call
-        return work(*arguments)
+        return self._call[0](*self._call[1])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpacked, (loaded_files(), pickle.dumps(self._call))
