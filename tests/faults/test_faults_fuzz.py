@@ -158,7 +158,7 @@ WORDS = [
 ]  # fmt: skip
 
 
-@short_and_long(60, 1000)
+@short_and_long(30, 1000)
 def test_nonsense_command_lines_end_with_one_line(times: int, tmp_path: Path, count) -> None:
     draw = random.Random(5)
     make_store(tmp_path / "a.db")

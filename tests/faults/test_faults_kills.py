@@ -19,7 +19,7 @@ def kill_and_resume(command: list[str], folder: Path, times: int, took: float, s
     return deaths
 
 
-@short_and_long(2, 40)
+@short_and_long(1, 40)
 @pytest.mark.parametrize(
     ("command", "file", "read"), [(BENCH, "a.db", runs), (TUNE, "t.db", tuning)],
     ids=["bench", "tune"],

@@ -58,7 +58,7 @@ def test_a_scheduler_that_dies_ends_the_command_with_one_line(tmp_path: Path, co
     scheduler = subprocess.Popen([*dask, "--port", address.rsplit(":", 1)[1]], **quiet)
     dask = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-dashboard"]
     worker = subprocess.Popen([*dask, address, "--nthreads", "1"], **quiet)
-    command = ["bench", "a.db", "--methods", "JADE", "--dim", "20", "--instances", "41-60",
+    command = ["bench", "a.db", "--methods", "JADE", "--dim", "5", "--instances", "41-60",
                "--budget", "10000D", "--dask", address]  # fmt: skip
     try:
         for _ in range(5):  # until the scheduler answers
