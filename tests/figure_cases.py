@@ -131,7 +131,7 @@ def drawn_values(races: int = 16) -> dict[str, Shares | Numbers]:
 
 def race(number: int, *left: int) -> Survival:
     """A race that begins with the first so many candidates, the others being left by and by."""
-    return Survival(number, tuple(range(left[0])), left[1:], ((),) * (len(left) - 1))
+    return Survival(number, tuple(range(left[0])), left[1:])
 
 
 # Texts

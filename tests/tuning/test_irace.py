@@ -15,17 +15,17 @@ from irace_spaces import SMALL, TINY, choice, needs_irace, variable
 
 from uaos.errors import InvalidParameter
 from uaos.params import Value
+from uaos.tuning import irace
 from uaos.tuning.design import PRESETS, design
 from uaos.tuning.irace import (
     IraceFailed,
     IraceMissing,
     Run,
     Transcript,
-    check_irace,
     irace_version,
     run_irace,
 )
-from uaos.tuning.irace_files import Dialect
+from uaos.tuning.irace_files import Dialect, write_files
 from uaos.tuning.racer import Rules, Task, Winners
 from uaos.tuning.records import (
     Candidate,
@@ -328,7 +328,9 @@ def test_what_irace_would_refuse_is_refused_before_it_starts(tmp_path: Path) -> 
 def test_irace_accepts_the_presets(preset: str, tmp_path: Path) -> None:
     whole = design(preset)
     initial, _ = initial_candidates(whole)
-    check_irace(whole.space, ["f1 20-D i3"], folder=tmp_path, runs=3000, initial=initial)
+    write_files(tmp_path, whole.space, ["f1 20-D i3"], runs=3000, initial=initial,
+                version=irace_version()[0])  # fmt: skip
+    irace._converse(tmp_path, lambda _: None, lambda batch: [0.0] * len(batch), "--check")
     assert "Check successful" in (tmp_path / "irace.log").read_text()
 
 

@@ -166,18 +166,6 @@ def run_irace(
     return _winners(place, transcript)
 
 
-def check_irace(
-    space: Space, instances: Sequence[Any], *, folder: str | os.PathLike[str], **settings: Any
-) -> None:
-    """Write the files of a run into `folder` and have irace check them, without running anything.
-
-    :class:`IraceFailed` says what irace does not like; `settings` are those of a run.
-    """
-    version, place = irace_version(), Path(folder)
-    write_files(place, space, instances, version=version[0], **settings)
-    _converse(place, lambda _: None, lambda batch: [0.0] * len(batch), "--check")
-
-
 # Talking to R: it asks for runs on its output, and is answered on its input.
 
 # As in the runner: this, and how many runs, each in a line of its own, apart by tabs.

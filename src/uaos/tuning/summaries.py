@@ -52,21 +52,13 @@ class Numbers:
     values: tuple[Floats, ...]
     winner: float | None
 
-    def histogram(self, bins: int = 10) -> tuple[Floats, Floats]:
-        """Edges of the bins, and the share of the values in each: a row for each iteration."""
-        spaced = np.geomspace if self.log else np.linspace
-        edges = spaced(self.low, self.high, bins + 1)
-        counts = np.array([np.histogram(v, edges)[0] for v in self.values], dtype=np.float64)
-        return edges, counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-
 
 class Survival(NamedTuple):
-    """A race: who it began with, how many were alive after each step, and who left in it."""
+    """A race: who it began with, and how many were alive after each step."""
 
     iteration: int
     candidates: tuple[int, ...]
     alive: tuple[int, ...]
-    left: tuple[tuple[int, ...], ...]
 
 
 class Importance(NamedTuple):
@@ -113,17 +105,11 @@ def frequencies(store: "TuningStore", tuning: int) -> dict[str, Shares | Numbers
 def survival(store: "TuningStore", tuning: int) -> list[Survival]:
     """The races, in their order."""
     _entry(store, tuning)
-    gone: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
-    for one in store.eliminations(tuning):
-        gone[one.iteration, one.step].append(one.candidate)
-    steps = store.steps(tuning)
-    races = {j: [s for s in steps if s.iteration == j] for j in dict.fromkeys(s[0] for s in steps)}
-    members = _members(store, tuning)
+    members, steps = _members(store, tuning), store.steps(tuning)
     return [
-        Survival(j, members[j], tuple(s.alive for s in race),
-                 tuple(tuple(gone[j, s.step]) for s in race))
-        for j, race in races.items()
-    ]  # fmt: skip
+        Survival(j, members[j], tuple(s.alive for s in steps if s.iteration == j))
+        for j in dict.fromkeys(s.iteration for s in steps)
+    ]
 
 
 def importance(store: "TuningStore", tuning: int) -> list[Importance]:
