@@ -142,7 +142,7 @@ def _observer() -> Iterator[Any]:
         SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console,
         transient=True, disable=not console.is_terminal,
     )  # fmt: skip
-    task = spinner.add_task("reading", total=None)
+    task = spinner.add_task("reading", total=None, start=False)
 
     class Shown(Observer):
         def stage(self, name: str, *, done: bool) -> None:
@@ -151,6 +151,7 @@ def _observer() -> Iterator[Any]:
                 return
             console.print(Text(f"\n{_TITLES[name]}", style="bold"))
             if name == "report":
+                spinner.start_task(task)
                 spinner.start()
 
         def tuning(self, plan: Any, store: Path) -> Any:

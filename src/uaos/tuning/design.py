@@ -261,8 +261,7 @@ def design(
         extra = _wide(given, free_pool=pool is None)
     names = [name for name in SETTINGS if name not in given]
     numbers = _settings_variables(names, [v.name for v in extra])
-    made = _made(base, [*extra, *numbers], constants, dimension, preset=preset)
-    return dataclasses.replace(made, options=options)
+    return _made(base, [*extra, *numbers], constants, dimension, options, preset=preset)
 
 
 def design_for(
@@ -300,7 +299,8 @@ def design_for(
         constants |= {
             k: getattr(component, k) for k, p in parameters(component).items() if not p.tuned
         }
-    made = _made(base, _settings_variables(wanted, ()), constants, dimension)
+    options = {"method": os.fspath(name)} | ({"free": list(wanted)} if wanted else {})
+    made = _made(base, _settings_variables(wanted, ()), constants, dimension, options)
     space = made.space
     for family in FAMILIES:
         space = space.fix(family, getattr(base.method, family).name)
@@ -309,8 +309,7 @@ def design_for(
         if isinstance(domain, Real | Integer) and not domain.low <= float(value) <= domain.high:
             ends = min(domain.low, float(value)), max(domain.high, float(value))
             space = space.limit(slot, *ends)
-    options = {"method": os.fspath(name)} | ({"free": list(wanted)} if wanted else {})
-    return dataclasses.replace(made, space=space, options=options)
+    return dataclasses.replace(made, space=space)
 
 
 def portfolio_design(members: Sequence[Member], *, dimension: int = 20) -> Design:
@@ -334,8 +333,7 @@ def portfolio_design(members: Sequence[Member], *, dimension: int = 20) -> Desig
         )
     settings = {"members": [member.to_dict() for member in members]}
     base = Configuration("portfolio", leader_method(count), settings, optimizer="portfolio")
-    made = _made(base, (), {}, dimension)
-    return dataclasses.replace(made, options={"members": [m.name for m in members]})
+    return _made(base, (), {}, dimension, {"members": [m.name for m in members]})
 
 
 def alternatives(of: Configuration) -> int:
@@ -347,7 +345,7 @@ def alternatives(of: Configuration) -> int:
 
 def _made(
     base: Configuration, settings: Sequence[Variable], constants: Mapping[str, Value],
-    dimension: int, *, preset: str = "wide",
+    dimension: int, options: Mapping[str, Any], *, preset: str = "wide",
 ) -> Design:  # fmt: skip
     """The design of the components of a preset."""
     chosen = []
@@ -379,7 +377,7 @@ def _made(
             "what the rule draws is cut at 1",
         ))  # fmt: skip
     space = Space((*settings, *chosen, *bounded), tuple(rules))
-    return Design(space, base, slots, dimension, dict(constants))
+    return Design(space, base, slots, dimension, dict(constants), options)
 
 
 def _components(family: str, preset: str) -> dict[str, Any]:

@@ -66,16 +66,7 @@ class RecordedRun(NamedTuple):
 
     @classmethod
     def of(cls, outcome: Outcome, history: History, restarts: Sequence[int]) -> "RecordedRun":
-        """A run from what a store keeps of it.
-
-        Parameters
-        ----------
-        outcome : Outcome
-            With its trace.
-        history : History
-            Its course.
-        restarts : sequence of int
-        """
+        """A run from what a store keeps of it: its outcome with the trace, and its course."""
         iterations = np.arange(1, int(history.iteration[-1]) + 1)
         known = np.append(0, history.iteration), np.append(0, history.evaluations)
         ends = np.rint(np.interp(iterations, *known)).astype(np.int64)
@@ -108,12 +99,7 @@ class _Replay:
     def advance(self, at: int, most: float) -> NDArray[np.float64]:
         """Go on by a batch, or by several without an improvement; the values of the points.
 
-        Parameters
-        ----------
-        at : int
-            The evaluations of the whole run so far.
-        most : float
-            The most evaluations of several batches.
+        The whole run is `at` so many evaluations; several batches have `most` so many.
         """
         ends, here = self.run.ends, self.evaluations
         if self._batch >= len(ends):
