@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any
 
 import cocoex
+import numba
 import numpy as np
 
 D = 20
@@ -25,6 +26,15 @@ def rosenbrock(X: np.ndarray) -> np.ndarray:
     """Of a whole generation, (n, D)."""
     head, tail = X[:, :-1], X[:, 1:]
     return (100.0 * (tail - head * head) ** 2 + (1.0 - head) ** 2).sum(axis=1)
+
+
+@numba.njit
+def compiled_rosenbrock(x: np.ndarray) -> float:
+    """Of one point, for compiled loops."""
+    total = 0.0
+    for i in range(len(x) - 1):
+        total += 100.0 * (x[i + 1] - x[i] * x[i]) ** 2 + (1.0 - x[i]) ** 2
+    return total
 
 
 def bbob(function: int) -> Callable[[np.ndarray], Any]:

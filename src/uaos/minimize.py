@@ -22,6 +22,7 @@ from uaos.optimizers.arguments import (
 )
 from uaos.optimizers.base import Optimizer, RunView, optimizer, settings_of
 from uaos.optimizers.catalogue import RECOMMENDED, configuration
+from uaos.optimizers.compiled import over_batch
 from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.constraints import Constraints
 from uaos.optimizers.de.optimizer import DEFAULT_BUDGET, DifferentialEvolution, MethodLike
@@ -90,7 +91,9 @@ def minimize(
     ----------
     fun : callable
         ``fun(x, *args) -> float`` of a point, an array of length D; with `vectorized` of many
-        points, (n, D), returning n values. NaN and infinite values are failed evaluations.
+        points, (n, D), returning n values. NaN and infinite values are failed evaluations. A
+        function that numba has compiled is called in a compiled loop over the batch; `workers` are
+        threads then.
     bounds : sequence of pairs, array of shape (D, 2), or scipy.optimize.Bounds
         The box. A coordinate with low = high is held there.
     args : tuple
@@ -197,8 +200,13 @@ def minimize(
             setattr(run, name, value)
     if tolerances["tol"] is not None and tolerances["atol"] is None:
         run.atol = 0.0
+    whole, processes = vectorized, workers
+    if not vectorized and on_error == "raise" and type(workers) is int and workers >= 1:
+        batchwise = over_batch(fun, len(space.low), args, workers)
+        if batchwise is not None:
+            fun, whole, processes = batchwise, True, 1
     evaluator = Evaluator(
-        space.function(fun, args), vectorized=vectorized, workers=workers,
+        space.function(fun, args), vectorized=whole, workers=processes,
         tolerate=on_error == "fail",
     )  # fmt: skip
     batch = _Batch(space, limits, run, evaluator, workers)

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
 
+import numba
 import numpy as np
 import pytest
 
@@ -240,3 +241,38 @@ def test_values_that_are_no_real_numbers_are_refused(value, message, vectorized)
 @pytest.mark.parametrize("value", [1, True, np.float32(1), Fraction(1, 2), Decimal("0.5")])
 def test_any_kind_of_real_number_will_do(value):
     assert minimize(lambda x: value, BOX, budget=50, seed=1).fun == float(value)
+
+
+# Compiled objectives
+
+
+def test_a_compiled_function_is_called_without_python_and_gives_the_same_run():
+    calls = []
+
+    @numba.njit
+    def bowl(x, centre):
+        total = 0.0
+        for value in x:
+            total += (value - centre) ** 2
+        return total
+
+    def in_python(x, centre):
+        calls.append(1)
+        return bowl(x, centre)
+
+    given = {"args": (1.5,), "method": "mix", "budget": 300, "seed": 1}
+    box = [(-5, 5), (2, 2), (-5, 5)]  # one is held
+    slow = minimize(in_python, box, **given)
+    for workers in (1, 2):
+        quick = minimize(bowl, box, workers=workers, **given)
+        assert quick.x.tolist() == slow.x.tolist()
+        assert quick.nfev == len(calls) == 300
+
+
+def test_a_compiled_function_that_returns_no_number_is_named():
+    @numba.njit
+    def pair(x):
+        return x[:2]
+
+    with pytest.raises(InvalidFeedback, match="one number for each point"):
+        minimize(pair, [(-5, 5)] * 3, budget=100)

@@ -531,7 +531,10 @@ class CMAES(Optimizer):
         # A batch that was cut to the budget is the last, and a run without restarts ends for good.
         if n == self.popsize and not self.ended_by:
             self._move(values, order)
-        self._record()
+        self.record(
+            sigma=self.sigma, condition=self.condition, restarts=self.restarts,
+            popsize=self.popsize,
+        )  # fmt: skip
 
     def _move(self, values: Array, by_value: Array) -> None:
         """One generation: update, and whether the run ends."""
@@ -628,15 +631,6 @@ class CMAES(Optimizer):
             _median(values[last]) >= _median(values[first])
             for values in (self._bests, self._medians)
         )
-
-    def _record(self) -> None:
-        """Add a row to the history."""
-        if self.history is not None:
-            self.history.record(
-                evaluations=self.evaluations, best=self.best_fitness, iteration=self.iterations,
-                sigma=self.sigma, condition=self.condition, restarts=self.restarts,
-                popsize=self.popsize,
-            )  # fmt: skip
 
     # Exact resume
 

@@ -345,15 +345,7 @@ class CoordinateSearch(Optimizer):
             self._learn_combined(points, values)
         else:
             self._learn_lines(values)
-        self._record()
-
-    def _record(self) -> None:
-        """Add a row to the history."""
-        if self.history is not None:
-            self.history.record(
-                evaluations=self.evaluations, best=self.best_fitness, iteration=self.iterations,
-                restarts=self.restarts,
-            )  # fmt: skip
+        self.record(restarts=self.restarts)
 
     # Is the function separable?
 

@@ -168,15 +168,7 @@ class LocalSearch(Optimizer):
                 self._learn_gradient(values)
             else:
                 self._learn_trial(points, values)
-        self._record()
-
-    def _record(self) -> None:
-        """Add a row to the history."""
-        if self.history is not None:
-            self.history.record(
-                evaluations=self.evaluations, best=self.best_fitness, iteration=self.iterations,
-                gradient=self._steepness, restarts=self.restarts,
-            )  # fmt: skip
+        self.record(gradient=self._steepness, restarts=self.restarts)
 
     def _learn_start(self, values: Array) -> None:
         if len(values) == 0 or np.isnan(values[0]):

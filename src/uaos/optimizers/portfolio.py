@@ -463,13 +463,9 @@ class Portfolio(Optimizer):
         self._turns.learn(k, before, values)
         self.restarts = sum(member.restarts for member in self.optimizers)
         self._note_gain(values)
-        if self.history is not None:
-            counts = np.zeros(len(self.members), np.int64)
-            counts[k] = len(values)
-            self.history.record(
-                evaluations=self.evaluations, best=self.best_fitness, iteration=self.iterations,
-                counts=counts, probabilities=shares,
-            )  # fmt: skip
+        counts = np.zeros(len(self.members), np.int64)
+        counts[k] = len(values)
+        self.record(counts=counts, probabilities=shares)
 
     def _note_gain(self, values: Array) -> None:
         """Remember when the best value last improved by more than rounding and the tolerances."""

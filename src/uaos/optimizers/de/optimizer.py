@@ -434,12 +434,10 @@ class DifferentialEvolution(Optimizer):
         elif best >= 0 and values[best] < self._epoch_best:
             self._epoch_best = float(values[best])
             self._since_better = 0
-        if self.history is not None:
-            self.history.record(
-                evaluations=self.evaluations, best=self.best_fitness, iteration=self.iterations,
-                counts=counts, probabilities=self._asked_probabilities, population=self.NP,
-                restarts=self.restarts, repairs=self._repairs,
-            )  # fmt: skip
+        self.record(
+            counts=counts, probabilities=self._asked_probabilities, population=self.NP,
+            restarts=self.restarts, repairs=self._repairs,
+        )  # fmt: skip
 
     def _survive(
         self,
