@@ -598,7 +598,10 @@ class _Live:
 
     def _line(self) -> str:
         run = self._optimizer
-        parts = [f"{run.evaluations:,} evaluations", f"best {run.best_fitness:.6g}"]
+        found = f"best {run.best_fitness:.6g}"
+        if run.best_violation > 0:
+            found = f"least violation {run.best_violation:.3g}"
+        parts = [f"{run.evaluations:,} evaluations", found]
         order = np.argsort(-np.asarray(run.probabilities), kind="stable")[:3]
         if len(run.operators) > 1:
             parts += [f"{run.operators[k]} {run.probabilities[k]:.0%}" for k in order]
