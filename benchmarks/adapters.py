@@ -38,30 +38,38 @@ def main() -> int:
     parser.add_argument("--runs", type=Path, default=Path("adapter-runs.jsonl"), help="the file")
     parser.add_argument("--host", help="run this host's problems only, and print no tables")
     parser.add_argument("--choose", help="methods, separated by commas, to rank on other problems")
+    parser.add_argument("--finished", action="store_true", help="run nothing, use what there is")
     given = parser.parse_args()
-    outcome = _kept(given.runs)
+    outcome = _kept(given.runs, given.finished)
     if given.choose:
         cases = [c for c in development() if given.host in (None, c.host)]
         print(_ranking(cases, given.choose.split(","), outcome))
         return 0
     cases = [c for c in reported() if given.host in (None, c.host)]
-    best = {}
-    for case in cases:
-        best[case] = _best_alone(case, outcome)
-        for choice in _choices(case):
+    best: dict[Case, int] = {}
+    seeds: dict[str, list[int]] = {}
+    for host in dict.fromkeys(case.host for case in cases):
+        own = [case for case in cases if case.host == host]
+        seeds[host] = []
+        try:
+            best |= {case: _best_alone(case, outcome) for case in own}
             for seed in SEEDS:
-                outcome(case, best[case] if choice == "best alone" else choice, seed)
-        print(f"{case.host}: {case.problem}", flush=True)
+                for case, choice in ((c, o) for c in own for o in _choices(c)):
+                    outcome(case, best[case] if choice == "best alone" else choice, seed)
+                seeds[host].append(seed)
+        except LookupError:
+            print(f"{host}: {len(seeds[host])} of {len(SEEDS)} seeds")
     if given.host is None:
+        cases = [case for case in cases if seeds[case.host]]
         before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
-        tables = "\n".join(_tables(cases, best, outcome))
+        tables = "\n".join(_tables(cases, best, seeds, outcome))
         PAGE.write_text(f"{before}{BEGIN}\n{tables}\n{END}{rest.split(END)[1]}", encoding="utf-8")
         print(tables)
     return 0
 
 
-def _kept(path: Path) -> Outcome:
-    """Return a function that runs what the file does not have."""
+def _kept(path: Path, finished: bool) -> Outcome:
+    """Return a function that runs what the file does not have; or if `finished`, raises KeyError."""
     found: dict[tuple[str, str, str, int], float] = {}
     if path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -70,7 +78,7 @@ def _kept(path: Path) -> Outcome:
 
     def outcome(case: Case, choice: Choice, seed: int) -> float:
         key = case.host, case.problem, str(choice), seed
-        if key not in found:
+        if key not in found and not finished:
             found[key] = case.run(choice, seed)
             with path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps([*key, found[key]], ensure_ascii=False) + "\n")
@@ -80,26 +88,29 @@ def _kept(path: Path) -> Outcome:
 
 
 def _choices(case: Case) -> tuple[str, ...]:
-    """Return the ways to run a case; for several objectives FRRMAB is one more."""
-    more = ("FRRMAB",) if case.host in ("pymoo NSGA-II", "pymoo MOEA/D") else ()
-    return (OURS, *more, *RIVALS)
+    """Return the ways to run a case; MOEA/D has FRRMAB, which was made for it, as one more."""
+    return (OURS, *(("FRRMAB",) if case.host == "pymoo MOEA/D" else ()), *RIVALS)
 
 
 def _best_alone(case: Case, outcome: Outcome) -> int:
     """Return the best single operator: one run of each, then three more of the four best."""
+    if case.best_alone is not None:
+        return case.best_alone
     left = sorted(
         range(len(case.operators)), key=lambda o: outcome(case, o, OTHER_SEEDS[0])
     )[:4]  # fmt: skip
     return min(left, key=lambda o: np.median([outcome(case, o, s) for s in OTHER_SEEDS]))
 
 
-def _tables(cases: Sequence[Case], best: dict[Case, int], outcome: Outcome) -> list[str]:
+def _tables(
+    cases: Sequence[Case], best: dict[Case, int], seeds: dict[str, list[int]], outcome: Outcome
+) -> list[str]:
     def runs(case: Case, choice: str) -> np.ndarray:
         which = best[case] if choice == "best alone" else choice
-        return np.array([outcome(case, which, seed) for seed in SEEDS])
+        return np.array([outcome(case, which, seed) for seed in seeds[case.host]])
 
     packages = ", ".join(f"{name} {version(name)}" for name in ("pymoo", "alns", "deap"))
-    lines = [f"{packages}; {len(SEEDS)} seeds; default method `{DEFAULT}`.", ""]
+    lines = [f"{packages}; default method `{DEFAULT}`.", ""]
     hosts = list(dict.fromkeys(case.host for case in cases))
     lines += ["| mean rank | " + " | ".join([OURS, "FRRMAB", *SHOWN.values()]) + " |"]
     lines += ["|---" * 6 + "|"]
@@ -111,7 +122,7 @@ def _tables(cases: Sequence[Case], best: dict[Case, int], outcome: Outcome) -> l
         )
         mean = dict(zip(choices, ranks.mean(axis=0), strict=True))
         shown = [f"{mean[c]:.2f}" if c in mean else "" for c in (OURS, "FRRMAB", *RIVALS)]
-        lines.append(f"| {host} | " + " | ".join(shown) + " |")
+        lines.append(f"| {host}, {len(seeds[host])} seeds | " + " | ".join(shown) + " |")
     columns = ["problem", OURS, *SHOWN.values()]
     for host in hosts:
         own = [case for case in cases if case.host == host]

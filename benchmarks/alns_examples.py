@@ -267,7 +267,7 @@ def _insert(after, before, route, load, order, far, demand, capacity, blinks):  
 
 def cutting_stock(pieces: int, instance: int, iterations: int = 1000) -> Example:
     rng = np.random.default_rng(instance)
-    length = rng.integers(10, 60, pieces)
+    length = rng.integers(20, 50, pieces)
     bar = 100
 
     def without(solution: Solution, bars: np.ndarray) -> Solution:

@@ -9,7 +9,8 @@ own selector. An offspring counts as one application of one operator in each slo
 of them is credited with the full improvement:
 
 - **fitness**: as the host compares it, smaller is better; maximized objectives are negated.
-- **parent**: the best of several parents.
+- **parent**: the best of several parents. With several objectives (pymoo) an offspring succeeds if
+  it dominates a parent.
 - **offspring**: an operator that makes several at once has been applied several times.
 - **failures**: an offspring that is infeasible, or whose fitness is NaN or infinite, is a failed
   application. So is a duplicate that the host discards unevaluated.
