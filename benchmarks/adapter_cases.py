@@ -321,8 +321,7 @@ def reported() -> Sequence[Case]:
         several_objectives("MOEA/D", "zdt1", 2500),
         *map(large_neighbourhood, (
             salesman(100, 11), salesman(131, 12), vehicles(80, 11), vehicles(120, 12),
-            cutting_stock(120, 11), cutting_stock(180, 12), flow_shop(20, 10, 11),
-            flow_shop(30, 15, 12),
+            cutting_stock(120, 11), flow_shop(20, 10, 11),
         )),
         bits("OneMax, 100 bits", 100, _ones),
         bits("knapsack, 60 items", 60, packed(60, 4)),

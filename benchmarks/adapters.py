@@ -27,6 +27,8 @@ from uaos.analysis.statistics import ALPHA, holm
 PAGE = Path(__file__).parents[1] / "docs" / "adapters.md"
 BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"
 SEEDS, OTHER_SEEDS = range(1, 31), range(1001, 1005)
+#: With --finished: how many seeds a table takes at least.
+FEWEST = 5
 OURS, RIVALS = "adaptive", ("default", "random", "best alone")
 SHOWN = {"default": "library's default", "random": "random choice", "best alone": "best alone"}
 
@@ -60,7 +62,7 @@ def main() -> int:
         except LookupError:
             print(f"{host}: {len(seeds[host])} of {len(SEEDS)} seeds")
     if given.host is None:
-        cases = [case for case in cases if seeds[case.host]]
+        cases = [case for case in cases if len(seeds[case.host]) >= FEWEST]
         before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
         tables = "\n".join(_tables(cases, best, seeds, outcome))
         PAGE.write_text(f"{before}{BEGIN}\n{tables}\n{END}{rest.split(END)[1]}", encoding="utf-8")
@@ -69,7 +71,7 @@ def main() -> int:
 
 
 def _kept(path: Path, finished: bool) -> Outcome:
-    """Return a function that runs what the file does not have; or if `finished`, raises KeyError."""
+    """Return a function that runs what the file does not have, or raises KeyError if `finished`."""
     found: dict[tuple[str, str, str, int], float] = {}
     if path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -130,11 +132,11 @@ def _tables(
         verdicts = iter(_verdicts(pairs))
         lines += ["", f"{host}:", "", "| " + " | ".join(columns) + " |", "|---" * 5 + "|"]
         for case in own:
-            cells = [case.problem, f"{case.sign * np.median(runs(case, OURS)):.4g}"]
+            cells = [case.problem, f"{case.sign * np.median(runs(case, OURS)):.5g}"]
             for rival in RIVALS:
                 name = f" ({case.operators[best[case]]})" if rival == "best alone" else ""
                 value = case.sign * np.median(runs(case, rival))
-                cells.append(f"{value:.4g}{name}; {next(verdicts)}")
+                cells.append(f"{value:.5g}{name}; {next(verdicts)}")
             lines.append("| " + " | ".join(cells) + " |")
     return lines
 
