@@ -73,7 +73,7 @@ def test_every_tuned_parameter_is_a_variable_that_exists_with_its_component(
     variable = made.space[made.slots[family, component, name]]
     (condition,) = variable.when
     assert condition.name == family
-    assert component in condition.values
+    assert (component in condition.values) == components(family)[component].searched
     declared = parameters(components(family)[component])[name]
     domain = variable.domain
     assert type(domain) is type(declared)

@@ -348,14 +348,15 @@ def _made(
     dimension: int, options: Mapping[str, Any], *, preset: str = "wide",
 ) -> Design:  # fmt: skip
     """The design of the components of a preset."""
-    chosen = []
+    chosen, choices = [], {}
     for family in FAMILIES:
         used = getattr(base.method, family).name if base.method is not None else None
         members = tuple(
             n for n, cls in _components(family, preset).items() if cls.searched or n == used
         )
         chosen.append(Variable(family, Choice(default=members[0], choices=members)))
-    slots, hyper = _hyper_parameters(preset)
+        choices[family] = members
+    slots, hyper = _hyper_parameters(preset, choices)
     sizes = {"": alternatives(base)}
     if any(v.name == _POOL for v in settings):
         sizes = {name: len(pool) for name, pool in pools().items()}
@@ -389,7 +390,9 @@ def _components(family: str, preset: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _hyper_parameters(preset: str) -> tuple[dict[tuple[str, str, str], str], list[Variable]]:
+def _hyper_parameters(
+    preset: str, choices: Mapping[str, Sequence[str]]
+) -> tuple[dict[tuple[str, str, str], str], list[Variable]]:
     """A variable for each tuned parameter; components that declare it alike share it."""
     found: dict[tuple[str, str], dict[str, tuple[Real | Integer | Choice, list[str]]]] = {}
     for family in FAMILIES:
@@ -413,7 +416,9 @@ def _hyper_parameters(preset: str) -> tuple[dict[tuple[str, str, str], str], lis
             called = usual if number == 0 else f"{members[0]}_{name}"
             for component in members:
                 slots[family, component, name] = called
-            variables.append(Variable(called, domain, (Condition(family, tuple(members)),)))
+            active = tuple(member for member in members if member in choices[family])
+            if active:
+                variables.append(Variable(called, domain, (Condition(family, active),)))
     return slots, variables
 
 
