@@ -22,7 +22,6 @@ from uaos.optimizers.arguments import (
 )
 from uaos.optimizers.base import Optimizer, RunView, optimizer, settings_of
 from uaos.optimizers.catalogue import RECOMMENDED, configuration
-from uaos.optimizers.compiled import over_batch
 from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.constraints import Constraints
 from uaos.optimizers.de.optimizer import DEFAULT_BUDGET, DifferentialEvolution, MethodLike
@@ -201,7 +200,11 @@ def minimize(
     if tolerances["tol"] is not None and tolerances["atol"] is None:
         run.atol = 0.0
     whole, processes = vectorized, workers
-    if not vectorized and on_error == "raise" and type(workers) is int and workers >= 1:
+    # numba's functions have this attribute.
+    compiled = hasattr(fun, "py_func") and not vectorized and on_error == "raise"
+    if compiled and type(workers) is int and workers >= 1:
+        from uaos.optimizers.compiled import over_batch
+
         batchwise = over_batch(fun, len(space.low), args, workers)
         if batchwise is not None:
             fun, whole, processes = batchwise, True, 1

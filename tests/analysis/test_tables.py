@@ -15,12 +15,12 @@ from outcome_results import results_of
 from rich.console import Console
 
 from uaos.analysis import Results, compare, section, write_csv
-from uaos.analysis.table import BLOCK, METHOD, NUMBER, TEXT, Cell, Row, Table
 from uaos.analysis.tables import art_table, dispersion, rank_table
-from uaos.analysis.text import join_names, large, p_value, ranges, typeset
 from uaos.cli import main
 from uaos.errors import InvalidParameter
 from uaos.experiments.unit import Outcome
+from uaos.table import BLOCK, METHOD, NUMBER, TEXT, Cell, Row, Table
+from uaos.text import join_names, large, p_value, ranges, typeset
 
 
 @pytest.fixture

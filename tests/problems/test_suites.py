@@ -11,7 +11,8 @@ import pytest
 import uaos
 from uaos.errors import InvalidFeedback, InvalidFile, InvalidParameter, NameClash, UnknownName
 from uaos.loading import load_source, loaded_files
-from uaos.problems import Problem, Suite, natural_key, reference, sphere, suite
+from uaos.problems import Problem, Suite, reference, sphere, suite
+from uaos.text import natural_key
 
 BOX = [(-1.0, 2.0), (0.0, 3.0)]
 

@@ -22,8 +22,8 @@ from uaos.analysis.published import against_paper, archive_names, archive_tables
 from uaos.analysis.results import Results, Runs
 from uaos.analysis.section import Section, section, sections
 from uaos.analysis.statistics import Pair, Ranking, Scores, friedman, holm, pairwise, scores
-from uaos.analysis.table import Table, write_csv
 from uaos.analysis.verdict import Verdict, headline, verdict
+from uaos.table import Table, write_csv
 
 __all__ = [
     "TABLE_TARGETS", "AverageRunningTime", "Comparison", "Ecdf", "Pair", "Ranking", "Results",

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from uaos.analysis.published import archive_tables, paper_tables
 from uaos.analysis.results import Results
 from uaos.analysis.section import Section, sections
-from uaos.analysis.table import Table
 from uaos.analysis.tables import section_tables
-from uaos.analysis.text import count
 from uaos.analysis.verdict import headline, verdict
+from uaos.table import Table
+from uaos.text import count
 
 
 @dataclass(frozen=True)

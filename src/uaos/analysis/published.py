@@ -13,11 +13,11 @@ import numpy as np
 from uaos.analysis.art import TABLE_TARGETS, running_times
 from uaos.analysis.results import Results
 from uaos.analysis.section import Section, sections
-from uaos.analysis.table import BLOCK, METHOD, NUMBER, TEXT, Cell, Row, Table
 from uaos.analysis.tables import coco_number, target_name
-from uaos.analysis.text import number
 from uaos.errors import Missing, UnknownName
 from uaos.problems import Published, reference, suite
+from uaos.table import BLOCK, METHOD, NUMBER, TEXT, Cell, Row, Table
+from uaos.text import number
 
 #: Where the paper's runs were made.
 DIMENSION = 20

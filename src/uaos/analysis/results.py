@@ -16,7 +16,7 @@ from uaos.errors import InvalidParameter, UnknownName
 from uaos.experiments.plan import UNIFORM
 from uaos.experiments.recorder import FINAL, TARGETS, Trace
 from uaos.experiments.store import ProblemRecord, RunTable, Store, differing
-from uaos.problems import natural_key
+from uaos.text import natural_key
 
 #: Method, function and dimension of runs that are pooled.
 Key = tuple[str, str, int]

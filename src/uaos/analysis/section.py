@@ -11,9 +11,9 @@ from uaos.analysis.art import TABLE_TARGETS, AverageRunningTime, running_times
 from uaos.analysis.ecdf import Ecdf, area, combined, ecdf, of_times
 from uaos.analysis.results import Results, Runs
 from uaos.analysis.statistics import Pairs, Ranking, Scores, friedman, pairwise, scores
-from uaos.analysis.text import ranges
 from uaos.errors import InvalidParameter, Missing
 from uaos.problems import Reference, reference, titles
+from uaos.text import ranges
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from uaos.analysis.results import Runs, target_index
 from uaos.experiments.recorder import FINAL
 from uaos.extras import optional
-from uaos.problems import natural_key
+from uaos.text import natural_key
 
 #: Below this a difference is called significant.
 ALPHA = 0.05

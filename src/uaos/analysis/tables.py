@@ -9,9 +9,9 @@ from uaos.analysis.art import TABLE_TARGETS, AverageRunningTime
 from uaos.analysis.ecdf import RESTART_HORIZON
 from uaos.analysis.section import Section, relative_note
 from uaos.analysis.statistics import ALPHA, Pair, better_than_all, better_than_reference
-from uaos.analysis.table import BLOCK, METHOD, NUMBER, TEXT, Cell, Row, Table
-from uaos.analysis.text import number, p_value
 from uaos.analysis.verdict import outcome, verdict
+from uaos.table import BLOCK, METHOD, NUMBER, TEXT, Cell, Row, Table
+from uaos.text import number, p_value
 
 
 def section_tables(section: Section) -> list[Table]:

@@ -6,8 +6,8 @@ from typing import Any
 
 from uaos.analysis.section import Group, Section
 from uaos.analysis.statistics import ALPHA, MIN_PROBLEMS, Pair
-from uaos.analysis.text import count, join_names
 from uaos.experiments.plan import UNIFORM
+from uaos.text import count, join_names
 
 _Configurations = Mapping[str, Mapping[str, Any]]
 #: How much a set of methods differs from another, in the words of every table.

@@ -32,9 +32,6 @@ from uaos.cli.options import (
 from uaos.errors import InvalidParameter, Missing
 from uaos.experiments import Plan, Stopped, Store, run
 from uaos.experiments import Progress as Counts
-from uaos.experiments.export import COLUMNS, export_coco
-from uaos.experiments.export import export as export_table
-from uaos.experiments.merge import merge as merge_stores
 from uaos.experiments.plan import UNIFORM
 from uaos.experiments.store import Tally
 from uaos.files import check_output
@@ -117,6 +114,8 @@ def bench(
     suite of your own is a Python file that defines `suite = uaos.Suite(...)`.
     """
     if merge:
+        from uaos.experiments.merge import merge as merge_stores
+
         count = merge_stores(files[0], files[1:])
         console.print(f"{files[0]}: {count} finished runs of {len(files) - 1} stores")
         return
@@ -124,6 +123,9 @@ def bench(
         raise InvalidParameter("STORE", [str(f) for f in files], "one file (but with --merge)")
     path = files[0]
     if status or export is not None or coco_folder is not None:
+        from uaos.experiments.export import COLUMNS, export_coco
+        from uaos.experiments.export import export as export_table
+
         if export is not None:
             table = export.suffix.lower() == ".csv"
             check_output(

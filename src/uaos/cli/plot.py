@@ -167,7 +167,7 @@ def _run(opened: ExitStack, stores: list[Path], options: dict[str, Any], _: Any)
 
 def _no_run(method: str, wanted: dict[str, Any], left: list[dict[str, Any]]) -> UaosError:
     """Return an error for the first option that leaves no run, with the values there are."""
-    from uaos.problems import natural_key
+    from uaos.text import natural_key
 
     of = f"finished runs of {method}"
     for option in ("dim", "function", "problem", "instance", "repetition"):
@@ -231,8 +231,8 @@ def _fitting(path: Path) -> list["Figure"]:
 
 def _list_of_figures(path: Path | None) -> Any:
     """Return a table of all figures, or of those that can be drawn from a file."""
-    from uaos.analysis.table import TEXT, Table
     from uaos.reporting.figures import CATALOGUE, TUNING, figures
+    from uaos.table import TEXT, Table
 
     rows = []
     for one in figures().values() if path is None else _fitting(path):

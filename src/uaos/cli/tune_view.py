@@ -15,7 +15,6 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table as Grid
 from rich.text import Text
 
-from uaos.analysis.table import NUMBER, TEXT, Cell, Row, Table
 from uaos.cli.app import INTERRUPTED, console
 from uaos.errors import InvalidParameter, UaosError
 from uaos.experiments import Stopped
@@ -27,6 +26,7 @@ from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.portfolio import Member
 from uaos.params import Choice
 from uaos.problems import Suite
+from uaos.table import NUMBER, TEXT, Cell, Row, Table
 from uaos.tuning.design import Design
 from uaos.tuning.evaluator import Result
 from uaos.tuning.racer import NobodyLeft, least_budget, races_planned

@@ -10,7 +10,7 @@ those that won competitions (`winner`, from `winners`).
 
 import inspect
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -22,7 +22,6 @@ from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import Cauchy, Jade, Normal, SuccessHistory
 from uaos.optimizers.de.settings import Linear, Settings, Stagnation
 from uaos.optimizers.de.strategies import POOLS
-from uaos.optimizers.winners import recipes
 from uaos.selection import bibliography as bib
 from uaos.selection.catalogue import literature
 from uaos.selection.method import Method
@@ -212,11 +211,19 @@ def _originals() -> list[Configuration]:
     return [Configuration(name, m, s, str(by), note, "original") for name, m, s, by, note in rows]
 
 
+def _winners() -> list[Configuration]:
+    from uaos.optimizers.winners import recipes
+
+    return [recipe.configuration for recipe in recipes().values()]
+
+
+# In the order in which they are listed; each is made when it is first needed.
+_GROUPS = (_literature, _tuned, _baselines, _originals, _winners)
+
+
 @cache
-def _of_this_package() -> dict[str, Configuration]:
-    winners = [recipe.configuration for recipe in recipes().values()]
-    groups = (_literature(), _tuned(), _baselines(), _originals(), winners)
-    return {entry.name: entry for group in groups for entry in group}
+def _entries(group: Callable[[], list[Configuration]]) -> dict[str, Configuration]:
+    return {entry.name: entry for entry in group()}
 
 
 def _optimizers() -> dict[str, Configuration]:
@@ -234,7 +241,8 @@ def _optimizers() -> dict[str, Configuration]:
 
 def methods() -> Mapping[str, Configuration]:
     """The catalogue by name: methods, tuned, baselines, winners, registered optimizers."""
-    return MappingProxyType({**_of_this_package(), **_optimizers()})
+    own = {name: entry for group in _GROUPS for name, entry in _entries(group).items()}
+    return MappingProxyType({**own, **_optimizers()})
 
 
 #: Names that stand for several entries, by the kind of these; `all` is the whole catalogue.
@@ -273,13 +281,17 @@ def configuration(name: str | os.PathLike[str] | Configuration) -> Configuration
     """
     if isinstance(name, Configuration):
         return name
-    known = methods()
-    if isinstance(name, str) and name in known:
-        return known[name]
+    if isinstance(name, str):
+        if name in optimizers() and name != DE:
+            return _optimizers()[name]
+        # The default configurations are among the baselines: most runs need no other group.
+        for group in (_baselines, *_GROUPS):
+            if name in _entries(group):
+                return _entries(group)[name]
     if isinstance(name, os.PathLike) or (isinstance(name, str) and name.endswith(".toml")):
         return Configuration.from_toml(name)
     hint = "(`uaos methods` lists them; a configuration file ends in .toml)"
-    raise UnknownName("method", name, known, hint=hint)
+    raise UnknownName("method", name, methods(), hint=hint)
 
 
 def method(name: str, **changes: Any) -> Method:

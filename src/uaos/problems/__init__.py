@@ -20,7 +20,6 @@ where `problems.py` is, for example,
 """
 
 import os
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -40,7 +39,6 @@ __all__ = [
     "Reference",
     "Suite",
     "ackley",
-    "natural_key",
     "rastrigin",
     "reference",
     "rosenbrock",
@@ -109,15 +107,6 @@ def built_in_suite(name: str, keys: Iterable[tuple[str, int, int | None]]) -> Su
 def reference(suite_name: str) -> Reference | None:
     """The published running times of a suite, by its name; None if there are none."""
     return _bbob.REFERENCE if suite_name == _bbob.NAME else None
-
-
-def natural_key(name: str) -> tuple[tuple[int, str], ...]:
-    """Sorts names with numbers in them as people do: f2 comes before f10."""
-    parts = re.findall(r"\d+|\D+", name)
-    # Python reads no number of thousands of digits, and names may come from strangers.
-    return tuple(
-        (int(part), "") if part.isdecimal() and len(part) < 20 else (-1, part) for part in parts
-    )
 
 
 def titles(suite_name: str) -> Mapping[str, str]:

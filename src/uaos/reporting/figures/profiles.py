@@ -8,7 +8,6 @@ import numpy as np
 
 from uaos.analysis.ecdf import RESTART_HORIZON, Ecdf
 from uaos.analysis.section import Section
-from uaos.analysis.text import ranges
 from uaos.errors import Missing, UnknownName
 from uaos.experiments.recorder import ECDF_TARGETS
 from uaos.reporting.canvas import (
@@ -22,6 +21,7 @@ from uaos.reporting.canvas import (
 )
 from uaos.reporting.figures import SECTION, Figure
 from uaos.reporting.style import GRAY, TICK, LineStyle, Style, text_width
+from uaos.text import ranges
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

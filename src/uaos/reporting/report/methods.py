@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from uaos.analysis.table import TEXT, Table
 from uaos.errors import UaosError
 from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.de.operators import Operator
@@ -13,6 +12,7 @@ from uaos.selection.bibliography import short
 from uaos.selection.components import FAMILIES
 from uaos.selection.describe import QUESTIONS, SYMBOLS, describe
 from uaos.selection.method import toml_text
+from uaos.table import TEXT, Table
 
 
 def recipe(name: str, stored: Mapping[str, Any], colors: Colors, *, opened: bool = False) -> Markup:

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from uaos.analysis.section import Section
-from uaos.analysis.table import Table
 from uaos.analysis.tables import against_table
-from uaos.analysis.text import count, duration, join_names, large, number, p_value, typeset
 from uaos.analysis.verdict import headline, verdict
 from uaos.optimizers.picture import PALETTE
 from uaos.reporting.figures import figure
 from uaos.reporting.report.html import Colors, Markup, joined, plot, tag
 from uaos.reporting.sources import Course, Experiment, Sources
+from uaos.table import Table
+from uaos.text import count, duration, join_names, large, number, p_value, typeset
 
 _ABOUT = (
     "Adaptive operator selection: while an evolutionary algorithm runs, a method observes which of "

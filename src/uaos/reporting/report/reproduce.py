@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from uaos.analysis.table import TEXT, Table
-from uaos.analysis.text import ranges
 from uaos.errors import UaosError
 from uaos.experiments.plan import UNIFORM, competitor
 from uaos.experiments.store import ProblemRecord, differing, plain
@@ -15,6 +13,8 @@ from uaos.problems import suite
 from uaos.reporting.figures import RUN, SECTION, TUNING, figures
 from uaos.reporting.report.html import Markup, code, joined, tag
 from uaos.reporting.sources import Course, Experiment, Sources, TuningEntry
+from uaos.table import TEXT, Table
+from uaos.text import ranges
 
 # Sets of instances that `uaos bench` knows by name.
 _SETS = ("test", "train", "all", *(f"{s}:{n}" for s in ("test", "train") for n in range(1, 15)))

@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 
 from uaos.analysis.section import Section
-from uaos.analysis.table import NUMBER, TEXT, Cell, Row, Table
-from uaos.analysis.text import count, duration, number
 from uaos.errors import InvalidFile, UaosError
 from uaos.reporting.figures import figure
 from uaos.reporting.figures.tuning import in_order
@@ -17,6 +15,8 @@ from uaos.reporting.report.overview import shown
 from uaos.reporting.sources import TuningEntry
 from uaos.reporting.style import DEFAULT
 from uaos.selection.components import FAMILIES
+from uaos.table import NUMBER, TEXT, Cell, Row, Table
+from uaos.text import count, duration, number
 from uaos.tuning.summaries import Numbers, Shares, frequencies, importance
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uaos.analysis.text import superscript, typeset
 from uaos.files import check_output, whole_file
+from uaos.text import superscript, typeset
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -4,14 +4,21 @@ import math
 import re
 from collections.abc import Iterable
 
-from uaos.problems import natural_key
-
 # Between the digits of a long number and before a unit: does not break, narrower than a space.
 _THIN = "\u202f"
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d+)(?!\w)")
 _GROUPS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _NUMBERED = re.compile(r"(.*?)(\d+)")
+
+
+def natural_key(name: str) -> tuple[tuple[int, str], ...]:
+    """Sorts names with numbers in them as people do: f2 comes before f10."""
+    parts = re.findall(r"\d+|\D+", name)
+    # Python reads no number of thousands of digits, and names may come from strangers.
+    return tuple(
+        (int(part), "") if part.isdecimal() and len(part) < 20 else (-1, part) for part in parts
+    )
 
 
 def join_names(names: Iterable[str], conjunction: str = "and") -> str:
