@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 # Inches: of a row, above a family, at the edges.
 _ROW, _HEAD, _EDGE = 0.15, 0.12, 0.08
 
+# Components of methods that are younger than the paper.
+_LATER = {"parent_relative_improvement", "improvement_sum", "fitness_rate_rank", "clipped_shares"}
+
 Frequencies = dict[str, dict[str, int]]
 
 
@@ -23,8 +26,8 @@ def data(source: None = None) -> Frequencies:
     counts: Frequencies = {}
     for family in FAMILIES:
         names = [getattr(entry.method, family).name for entry in literature()]
-        known = [n for n, c in components(family).items() if "this package" not in
-                 describe(c).reference]  # fmt: skip
+        known = [n for n, c in components(family).items() if n not in _LATER
+                 and "this package" not in describe(c).reference]  # fmt: skip
         counts[family] = {name: names.count(name) for name in known}
     return counts
 
