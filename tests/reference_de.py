@@ -472,7 +472,7 @@ class ReferenceDE:
             p = self.rank_pressure
             k = int(-math.log1p(u_ranks[m] * math.expm1(-p)) * (NP / p))
             k = min(k, NP - 1)
-            while strategy != "r-new-to-ptop/n/t" and order[k] in (i, drawn[0]):
+            while NP > 2 and strategy != "r-new-to-ptop/n/t" and order[k] in (i, drawn[0]):
                 k = (k + 1) % NP
             x_rank = self.X[order[k]]
             x_stored, x_elite, others = x_rank, x_pbest, list(self.archive)
