@@ -20,7 +20,7 @@ from uaos.optimizers.arguments import (
     real_number,
     true_or_false,
 )
-from uaos.optimizers.base import Optimizer, RunView, optimizer, settings_of
+from uaos.optimizers.base import INFEASIBLE, Optimizer, RunView, optimizer, settings_of
 from uaos.optimizers.catalogue import RECOMMENDED, configuration
 from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.constraints import Constraints
@@ -38,9 +38,6 @@ _FAILURES = 10
 # Polishing stays this far inside the constraints, relative to the range of their values, as it
 # meets them only up to rounding.
 _INSIDE = 1e-11
-
-#: What the message of a result adds if its point is infeasible.
-INFEASIBLE = "no feasible point was found"
 
 #: The message of a result after Ctrl-C.
 INTERRUPTED = "interrupted; this is the best so far"

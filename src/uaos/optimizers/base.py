@@ -44,6 +44,9 @@ from uaos.optimizers.result import Result
 from uaos.selection.components import Component
 from uaos.selection.components import register as register_component
 
+#: What the message of a result adds if its point is infeasible.
+INFEASIBLE = "no feasible point was found"
+
 #: Version of the file that :meth:`Optimizer.save` writes.
 FORMAT = 3
 
@@ -397,7 +400,7 @@ class Optimizer(ABC):
         else:
             success, message = False, "the run is not finished"
         if self.best_violation > 0:
-            success, message = False, f"{message}; no feasible point was found"
+            success, message = False, f"{message}; {INFEASIBLE}"
         return Result(
             x=None if self.best_x is None else self.best_x.copy(),
             fun=self.best_fitness if self.best_x is not None else float("nan"),
