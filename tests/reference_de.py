@@ -43,6 +43,12 @@ DRAWN = {
     "rand-to-pbest/1 (scaled)": 2,
 }
 #: Those with x_rank, or with x_stored, for which it stands while the archive is empty.
+# The share of the run up to which x_pbest is not the parent.
+OTHER_UNTIL = {
+    "curr-to-pbest-w/1 (archived)": 0.5,
+    "curr-to-pbest/1 (ranked)": 1.0,
+    "curr-to-pbest/1 (stored)": 1.0,
+}
 RANKED = ("curr-to-pbest/1 (ranked)", "curr-to-pbest/1 (stored)", "r-new-to-ptop/n/t")
 #: Those with an archive.
 ARCHIVED = (
@@ -464,7 +470,12 @@ class ReferenceDE:
                 top_NP = uniform(2 / NP, top_NP, tops[m])
             few = max(2, round(top_NP * NP))
             x_i = self.X[i]
-            x_pbest = self.X[pick(u_pbest, order[:few])]
+            best = order[:few]
+            pbest = pick(u_pbest, best)
+            if pbest == i and progress < OTHER_UNTIL.get(strategy, 0):
+                # Drawn again from the others, with what the number has after its first digit.
+                pbest = pick(u_pbest * len(best) % 1, [k for k in best if k != i])
+            x_pbest = self.X[pbest]
             x_arch = pick(u_arch, self.X[:i] + self.X[i + 1 :] + self.archive)
             drawn = distinct(row[: DRAWN[strategy]], i, NP)
             r = [self.X[k] for k in drawn]

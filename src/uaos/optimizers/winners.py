@@ -70,8 +70,8 @@ def _jso() -> Recipe:
         Settings(pool, NP="25sqrt(D) ln(D)", top_NP="0.25 to 0.125", schedule=Linear(4)),
         bib.BREST_2017,
         "L-SHADE with a weighted strategy and limits of F and CR that change over the run.",
-        source="two public programs that agree, Minion's jSO and that within EA4eig",
-        deviations=("x_pbest may be the parent itself in the first half of the run",),
+        source="the authors' program, bounds (halfway to the parent) included",
+        deviations=("x_arch may be x_r1",),
     )
 
 

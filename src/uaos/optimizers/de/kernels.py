@@ -384,7 +384,13 @@ def propose(
             best_few = min(NP, max(2, int(np.rint(p * NP))))
         if table[op, at.TOP] > 0.0:
             best_few = min(NP, max(2, int(np.rint(table[op, at.TOP] * NP))))
-        cast[_PBEST] = order[int(row[at.PBEST] * best_few)]
+        place = row[at.PBEST] * best_few
+        k = int(place)
+        if role_table[code, at.OTHER] > 0 and order[k] == i:
+            # One of the others, by what the first choice has left of the same number.
+            k = int((place - k) * (best_few - 1))
+            k += int(k >= int(place))
+        cast[_PBEST] = order[k]
         a = int(row[at.ARCHIVE] * (NP - 1 + archived))
         a += int(a >= i)
         cast[_ARCH] = a + int(a >= NP) * (offset - NP)

@@ -48,6 +48,9 @@ NONE, CLIP, REFLECT, MIDPOINT, RESAMPLE = 0, 1, 2, 3, 4
 # Crossover of a generation.
 BINOMIAL, EXPONENTIAL, CUT = 0, 1, 2
 
+# The column of the role table that says whether x_pbest is another than the parent.
+OTHER = 10
+
 # The strategy code of an operator that no strategy makes.
 OWN = -1
 

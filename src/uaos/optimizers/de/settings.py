@@ -493,6 +493,8 @@ class Pool:
         self.sampled = np.zeros(len(self.members), np.bool_)
         #: Operators whose F follows the success rate, or is uniform in the first half of the run.
         self.moving: dict[int, Any] = {}
+        #: Strategies whose x_pbest is not the parent, up to a share of the run.
+        self.apart: dict[int, float] = {}
         for k, member in enumerate(self.members):
             if isinstance(member, Operator):
                 chosen = strategy(member.strategy)
@@ -500,6 +502,8 @@ class Pool:
                 self.uses_archive |= chosen.archive
                 self.uses_ranks |= chosen.ranked
                 self.sampled[k] = chosen.sampled
+                if chosen.other_until > 0.0:
+                    self.apart[chosen.code] = chosen.other_until
                 self._enter(k, layout.F_KIND, member.F)
                 self._enter(k, layout.CR_KIND, member.CR)
                 self.table[k, layout.TOP] = -1.0 if member.top_NP is None else member.top_NP
@@ -524,7 +528,9 @@ class Pool:
             self.table[k, column + 3] = rows[0]
 
     def move(self, progress: float, success_rate: float) -> None:
-        """Set the F of operators whose rule depends on the stage of the run."""
+        """Set what depends on the stage of the run: the F of some rules, who x_pbest may be."""
+        for code, until in self.apart.items():
+            self.role_table[code, layout.OTHER] = progress < until
         for k, rule in self.moving.items():
             if isinstance(rule, SuccessRate):
                 self.table[k, layout.F_A] = rule.location(success_rate)

@@ -26,8 +26,8 @@ CAST = (
     "i", "best", "pbest", "arch", "r1", "r2", "r3", "r4", "r5", "rank", "stored", "elite", "centre",
     "sample",
 )  # fmt: skip
-# A base and at most three differences; then whether the first difference has the weight F_w, and
-# whether x_r1 and x_elite take part.
+# A base and at most three differences; then whether the first difference has the weight F_w,
+# whether x_r1 and x_elite take part, and whether x_pbest is another than the parent.
 _TERMS = 7
 
 
@@ -44,11 +44,14 @@ class Strategy:
     weighted : bool
         Whether p1 - m1 is multiplied by F_w instead of F: 0.7 F in the first fifth of the run,
         0.8 F in the second, then 1.2 F (jSO).
+    other_until : float
+        The share of the run up to which x_pbest is never the parent itself.
     """
 
     name: str
     roles: str
     weighted: bool = False
+    other_until: float = 0.0
 
     @property
     def formula(self) -> str:
@@ -104,9 +107,9 @@ _ALL = (
     Strategy("curr-to-best/1", "i best i r1 r2"),
     Strategy("best/2", "best r1 r2 r3 r4"),
     Strategy("curr-to-best/2", "i best i r1 r2 r3 r4"),
-    Strategy("curr-to-pbest-w/1 (archived)", "i pbest i r1 arch", weighted=True),
-    Strategy("curr-to-pbest/1 (ranked)", "i pbest i r1 rank"),
-    Strategy("curr-to-pbest/1 (stored)", "i pbest i r1 stored"),
+    Strategy("curr-to-pbest-w/1 (archived)", "i pbest i r1 arch", weighted=True, other_until=0.5),
+    Strategy("curr-to-pbest/1 (ranked)", "i pbest i r1 rank", other_until=1.0),
+    Strategy("curr-to-pbest/1 (stored)", "i pbest i r1 stored", other_until=1.0),
     Strategy("r-new-to-ptop/n/t", "i elite i rank stored"),
     Strategy("rand-to-pbest/1 (scaled)", "centre r1 centre pbest r2"),
     Strategy("CMA-ES sample", "sample"),
@@ -135,12 +138,13 @@ def strategy(name: str) -> Strategy:
 def role_table() -> np.ndarray[Any, Any]:
     """Who stands in each strategy's formula, as numbers of :data:`CAST`; -1 where nobody does.
 
-    The last three columns say whether the strategy is weighted, has x_r1, and has x_elite.
+    The last four columns say whether the strategy is weighted, has x_r1, has x_elite, and draws
+    x_pbest without the parent (:meth:`Pool.move` keeps that up to date).
     """
-    table = np.full((len(STRATEGIES), _TERMS + 3), -1)
+    table = np.full((len(STRATEGIES), _TERMS + 4), -1)
     for row, one in enumerate(STRATEGIES.values()):
         roles = [CAST.index(role) for role in one.roles.split()]
         table[row, : len(roles)] = roles
         taking_part = one.roles.split()
-        table[row, _TERMS:] = one.weighted, "r1" in taking_part, "elite" in taking_part
+        table[row, _TERMS:] = one.weighted, "r1" in taking_part, "elite" in taking_part, 0
     return table
