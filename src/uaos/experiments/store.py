@@ -23,7 +23,15 @@ from uaos.experiments import legacy, storefile
 from uaos.experiments.packing import hits_from_bytes, pack_trace, unpack_course, unpack_trace
 from uaos.experiments.plan import Plan, PlanConflict
 from uaos.experiments.recorder import NO_TRACE, TARGETS, Trace
-from uaos.experiments.storefile import Lock, as_mapping, damaged, insert, is_whole, reading
+from uaos.experiments.storefile import (
+    Lock,
+    as_mapping,
+    damaged,
+    insert,
+    is_whole,
+    reading,
+    whole_columns,
+)
 from uaos.experiments.unit import Finished, Outcome, Unit, versions
 from uaos.loading import load_source, loaded_files
 from uaos.optimizers.history import History
@@ -286,18 +294,13 @@ class Store:
                 hits = np.zeros((rows, len(TARGETS)), kind)
                 end = 0
                 # The order is that of an index: nothing has to be sorted.
-                cursor.execute(
-                    f"SELECT {', '.join((*_INTEGERS, *_REALS))}, status, hits FROM runs "
-                    f"WHERE {is_whole('runs')} ORDER BY method, problem, repetition"
-                )
-                while part := cursor.fetchmany(5000):
-                    start, end = end, end + len(part)
-                    *columns, status, data = zip(*part, strict=True)
-                    integers[:, start:end] = columns[: len(_INTEGERS)]
-                    reals[:, start:end] = np.array(columns[len(_INTEGERS) :], float)  # None is NaN
-                    failed[start:end] = [one == "failed" for one in status]
-                    found = np.frombuffer(b"".join(data), "<i8")
-                    hits[start:end] = found.reshape(len(part), len(TARGETS))
+                for column in whole_columns(cursor, "runs", "method, problem, repetition"):
+                    start, end = end, end + len(column["id"])
+                    integers[:, start:end] = [column[name] for name in _INTEGERS]
+                    reals[:, start:end] = np.array([column[n] for n in _REALS], float)  # None: NaN
+                    failed[start:end] = [status == b"failed" for status in column["status"]]
+                    found = np.frombuffer(b"".join(column["hits"]), "<i8")
+                    hits[start:end] = found.reshape(end - start, len(TARGETS))
                 names, records = tuple(self.methods()), tuple(self.problems())
             finally:
                 self._connection.rollback()

@@ -141,8 +141,7 @@ def row_checksum(*values: Any) -> int:
     as bytes.
     """
     pack, numbers, blobs, start = _packing(tuple(map(type, values)))
-    checksum = zlib.crc32(pack(*numbers(values)), start)
-    return zlib.crc32(b"".join(blobs(values)), checksum)
+    return zlib.crc32(b"".join((pack(*numbers(values)), *blobs(values))), start)
 
 
 @cache
@@ -188,17 +187,33 @@ def _schema_of(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
 
 def is_whole(table: str) -> str:
     """The SQL condition that a row of the table is as it was written."""
+    columns, texts = _checked(table)
+    return f"(row_checksum({columns}) = {table}.checksum AND {texts})"
+
+
+def whole_columns(
+    cursor: sqlite3.Cursor, table: str, order: str, size: int = 5000
+) -> Iterator[dict[str, tuple[Any, ...]]]:
+    """The columns of the rows that are as they were written, so many rows at a time; text as bytes.
+
+    Faster than a query with :func:`is_whole`, to which SQLite hands over each row once more.
+    """
+    columns, texts = _checked(table)
+    cursor.execute(f"SELECT {columns}, checksum FROM {table} WHERE {texts} ORDER BY {order}")
+    names = (*_layout().types[table], "checksum")
+    while part := cursor.fetchmany(size):
+        if whole := [row for row in part if row_checksum(*row[:-1]) == row[-1]]:
+            yield dict(zip(names, zip(*whole, strict=True), strict=True))
+
+
+@cache
+def _checked(table: str) -> tuple[str, str]:
+    """The columns that the checksum is of, and the condition that text is no blob."""
+    kinds = {f"{table}.{name}": kind for name, kind in _layout().types[table].items()}
+    texts = [name for name, kind in kinds.items() if kind == "TEXT"]
     # Text as bytes: a damaged one may be no text any more, which SQLite could not hand over.
-    columns = (
-        f"CAST({table}.{name} AS BLOB)" if kind == "TEXT" else f"{table}.{name}"
-        for name, kind in _layout().types[table].items()
-    )
-    texts = "".join(
-        f" AND typeof({table}.{name}) != 'blob'"
-        for name, kind in _layout().types[table].items()
-        if kind == "TEXT"
-    )
-    return f"(row_checksum({', '.join(columns)}) = {table}.checksum{texts})"
+    columns = (f"CAST({name} AS BLOB)" if name in texts else name for name in kinds)
+    return ", ".join(columns), " AND ".join(f"typeof({name}) != 'blob'" for name in texts) or "1"
 
 
 def insert(
