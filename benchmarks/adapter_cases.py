@@ -133,7 +133,7 @@ def _method(choice: Choice) -> dict[str, Any]:
 # ALNS
 
 
-def large_neighbourhood(example: Example) -> Case:
+def large_neighborhood(example: Example) -> Case:
     """One of the package's examples; alone means one pair of a destroy and a repair operator."""
 
     def run(choice: Choice, seed: int) -> float:
@@ -319,7 +319,7 @@ def reported() -> Sequence[Case]:
         *(genetic(name, 10) for name in _HARDEST),
         *(several_objectives("NSGA-II", f"zdt{k}", 5000) for k in (1, 4, 6)),
         several_objectives("MOEA/D", "zdt1", 2500),
-        *map(large_neighbourhood, (
+        *map(large_neighborhood, (
             salesman(100, 11), salesman(131, 12), vehicles(80, 11), vehicles(120, 12),
             cutting_stock(120, 11), flow_shop(20, 10, 11),
         )),
@@ -340,7 +340,7 @@ def development() -> Sequence[Case]:
         several_objectives("NSGA-II", "zdt3", 8000, n_var=20),
         several_objectives("NSGA-II", "wfg4", 8000, **wfg),
         several_objectives("NSGA-II", "dtlz1", 8000, n_var=5, n_obj=2),
-        *map(large_neighbourhood, (
+        *map(large_neighborhood, (
             salesman(80, 1), vehicles(60, 2), cutting_stock(120, 1), flow_shop(30, 5, 2)
         )),
         bits("OneMax, 80 bits", 80, _ones),

@@ -139,8 +139,8 @@ def _c10(x):
 
 
 def _c12(x):
-    centres = np.arange(1.0, 10.0)
-    away = [((x[j][:, None] - centres) ** 2).min(axis=1) for j in range(3)]
+    centers = np.arange(1.0, 10.0)
+    away = [((x[j][:, None] - centers) ** 2).min(axis=1) for j in range(3)]
     return [sum(away) - 0.0625]
 
 

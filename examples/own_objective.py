@@ -1,4 +1,4 @@
-"""Minimise your own function, in one call.
+"""Minimize your own function, in one call.
 
 A practitioner's case: fit the three parameters of a damped oscillation to noisy measurements.
 """

@@ -6,12 +6,12 @@ from uaos.problems import rastrigin
 
 
 def main() -> uaos.Result:
-    learnt = SuccessHistory(6)  # one object, so that both operators share what it learns
+    learned = SuccessHistory(6)  # one object, so that both operators share what it learns
     pool = [
         uaos.Operator("rand/1", F=0.5, CR=0.9),
         uaos.Operator("best/1", F=Cauchy(0.5, 0.1), CR=0.2),
-        uaos.Operator("curr-to-pbest/1 (archived)", F=learnt, CR=learnt),
-        uaos.Operator("rand/1", F=learnt, CR=learnt),
+        uaos.Operator("curr-to-pbest/1 (archived)", F=learned, CR=learned),
+        uaos.Operator("rand/1", F=learned, CR=learned),
         *uaos.product(["curr-to-rand/1"], F=[0.5, 0.8], CR=[0.1, 0.5]),
     ]
     result = uaos.minimize(

@@ -60,8 +60,8 @@ def deviation(values: Sequence[float]) -> float:
     """Population standard deviation, 0 of nothing; exactly 0 for equal values."""
     if not values or min(values) == max(values):
         return 0.0
-    centre = mean(values)
-    return math.sqrt(math.fsum((x - centre) ** 2 for x in values) / len(values))
+    center = mean(values)
+    return math.sqrt(math.fsum((x - center) ** 2 for x in values) / len(values))
 
 
 # 1. Offspring metric

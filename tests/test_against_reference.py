@@ -35,8 +35,8 @@ from uaos.params import Integer, parameters
 from uaos.selection.components import Draws, Evidence, build
 from uaos.selection.kernels import (
     mask_failures,
-    normalise_probabilities,
-    normalise_qualities,
+    normalize_probabilities,
+    normalize_qualities,
     repair_fitness,
     scale_rewards,
 )
@@ -221,7 +221,7 @@ def test_a_quality_agrees(name: str, data: st.DataObject, k: int) -> None:
     now = Evidence(*(np.array(x, dtype=float) for x in (r, r_old, q_old, p, n)))
     expected = reference.quality(name, params, r, r_old, q_old, p, n)
     with np.errstate(all="ignore"):
-        agree(normalise_qualities(quality.compute(now)), expected)
+        agree(normalize_qualities(quality.compute(now)), expected)
 
 
 # 5. Probability
@@ -235,7 +235,7 @@ def test_a_probability_agrees(name: str, data: st.DataObject, k: int) -> None:
     rule = data.draw(instances("probability", name, k)).for_operators(k)
     q, p_old = data.draw(shares(k)), data.draw(shares(k))
     expected = reference.probability(name, parameters_of(rule, k), q, p_old)
-    agree(normalise_probabilities(rule.compute(np.array(q), np.array(p_old))), expected)
+    agree(normalize_probabilities(rule.compute(np.array(q), np.array(p_old))), expected)
 
 
 # 6. Selection

@@ -67,7 +67,7 @@ def test_underscores_do_as_in_python(folder: Path, tmp_path: Path) -> None:
     assert (tmp_path / "x.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_a_colour_kept_for_a_method_of_other_files_is_mentioned(
+def test_a_color_kept_for_a_method_of_other_files_is_mentioned(
     folder: Path, tmp_path: Path
 ) -> None:
     done = run("plot", "ranks", str(folder / "mine.db"), "-o", str(tmp_path / "x.svg"),
@@ -84,7 +84,7 @@ def test_options_reach_the_figure(folder: Path, tmp_path: Path) -> None:
     assert "JADE" in drawn
     assert "SaDE" not in drawn
     assert "STIXGeneral" in drawn
-    assert "#0072b2" in drawn  # the first colour, as asked for
+    assert "#0072b2" in drawn  # the first color, as asked for
     plot(folder, tmp_path, "operators", "mine.db", "-o", "y.svg", *RUN, "--instance", "2")
     assert "SaDE on f8 Rosenbrock i2 20-D" in (tmp_path / "y.svg").read_text()
     plot(folder, tmp_path, "tuning-frequencies", "tuned.db", "-o", "z.svg", "--parameters", "F")
@@ -122,7 +122,7 @@ def test_the_figure_of_the_catalogue_needs_no_file(tmp_path: Path) -> None:
 def test_a_figure_of_ones_own_is_imported(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The command runs in this process: what it registers is forgotten afterwards.
+    # The command runs in this process: what it registers is forgotten afterward.
     monkeypatch.setattr(figures, "_REGISTERED", dict(figures._REGISTERED))
     (tmp_path / "counts.py").write_text(ONE_FILE)
     own = ("--import", str(tmp_path / "counts.py"), "plot")

@@ -25,7 +25,7 @@ from strategies import (
 import uaos
 from uaos.errors import InvalidParameter
 from uaos.selection.components import Evidence
-from uaos.selection.kernels import normalise_probabilities, normalise_qualities
+from uaos.selection.kernels import normalize_probabilities, normalize_qualities
 from uaos.selection.memory import memory_for
 
 OPERATORS = st.integers(2, 6)
@@ -199,8 +199,8 @@ def test_renumbered_operators_have_renumbered_qualities(
     number = data.draw(st.permutations(range(k)))
     place = np.argsort(number)
     renamed = Evidence(*(array[place] for array in now))
-    found = normalise_qualities(quality.compute(now))
-    other = normalise_qualities(quality.compute(renamed))
+    found = normalize_qualities(quality.compute(now))
+    other = normalize_qualities(quality.compute(renamed))
     np.testing.assert_allclose(other[number], found, rtol=1e-9, atol=1e-12)
 
 
@@ -217,8 +217,8 @@ def test_renumbered_operators_have_renumbered_probabilities(
         assume(lead(q.tolist()) > 0)
     number = data.draw(st.permutations(range(k)))
     place = np.argsort(number)
-    found = normalise_probabilities(rule.compute(q, p))
-    other = normalise_probabilities(rule.compute(q[place], p[place]))
+    found = normalize_probabilities(rule.compute(q, p))
+    other = normalize_probabilities(rule.compute(q[place], p[place]))
     np.testing.assert_allclose(other[number], found, rtol=1e-12)
 
 
@@ -313,7 +313,7 @@ def same(one, other):
 def test_a_restored_selector_continues_bit_for_bit(
     reward: str, data: st.DataObject, seed: int
 ) -> None:
-    """Its choices and all it has learnt are those of the selector that went on."""
+    """Its choices and all it has learned are those of the selector that went on."""
     k, method, history = data.draw(cases(reward=reward))
     cut = data.draw(st.integers(0, len(history)))
     whole, resumed = started(method, k, seed), started(method, k, seed + 1)

@@ -10,8 +10,8 @@ from uaos.selection.kernels import (
     count_applications,
     first_outside,
     fitness_summary,
-    normalise_probabilities,
-    normalise_qualities,
+    normalize_probabilities,
+    normalize_qualities,
     scale_rewards,
 )
 
@@ -41,13 +41,13 @@ def test_qualities_are_shifted_and_divided_by_their_sum(raw: np.ndarray) -> None
     shifted = finite(raw) - min(0.0, finite(raw).min())
     total = shifted.sum()
     expected = shifted / total if total > 0 else np.full(len(raw), 1 / len(raw))
-    np.testing.assert_allclose(normalise_qualities(raw), expected, rtol=1e-12)
+    np.testing.assert_allclose(normalize_qualities(raw), expected, rtol=1e-12)
 
 
 @FEW
 @given(st.lists(st.floats(0, 1e100), min_size=2, max_size=9).map(np.array))
 def test_probabilities_sum_to_one(raw: np.ndarray) -> None:
-    found = normalise_probabilities(raw)
+    found = normalize_probabilities(raw)
     assert found.sum() == pytest.approx(1)
     assert np.all(found >= 0)
 

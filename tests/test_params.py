@@ -14,7 +14,7 @@ from uaos.selection.components import components
 class Thing:
     speed: float = real(0, 1, default=0.5, symbol="v", unit="m/s", doc="how fast")
     count: int = integer(2, 10, default=3, allowed=(1, 100))
-    colour: str = choice("red", "blue", default="red")
+    color: str = choice("red", "blue", default="red")
     share: float | str = real(0, 1, default=0.1, bound="1/K")
 
     def __post_init__(self) -> None:
@@ -23,10 +23,10 @@ class Thing:
 
 def test_declared_parameters_are_read_back_from_the_class() -> None:
     declared = parameters(Thing)
-    assert list(declared) == ["speed", "count", "colour", "share"]
+    assert list(declared) == ["speed", "count", "color", "share"]
     assert declared["speed"].range == "0 to 1 m/s"
     assert declared["count"].range == "2 to 10"
-    assert declared["colour"].range == "one of red, blue"
+    assert declared["color"].range == "one of red, blue"
     assert declared["share"].range == "0 to 1/K"
 
 
@@ -51,11 +51,11 @@ def test_a_value_outside_the_search_range_may_be_allowed_by_hand() -> None:
         ("speed", True, "a real number 0 to 1"),
         ("speed", None, "a real number 0 to 1"),
         ("speed", 10**400, "a real number 0 to 1"),
-        ("colour", np.array([1, 2]), "one of red, blue"),
+        ("color", np.array([1, 2]), "one of red, blue"),
         ("count", 0, "an integer 1 to 100"),
         ("count", 3.0, "an integer 1 to 100"),
         ("count", True, "an integer 1 to 100"),
-        ("colour", "green", "one of red, blue"),
+        ("color", "green", "one of red, blue"),
         ("share", "1.5/K", 'or a share such as "0.2/K"'),
         ("share", "K/2", 'or a share such as "0.2/K"'),
     ],
@@ -78,7 +78,7 @@ ALL = [(f, n) for f in ("reward", "quality", "probability", "selection") for n i
 
 
 @pytest.mark.parametrize(("family", "name"), ALL)
-def test_every_component_refuses_a_misspelt_parameter_with_the_near_miss(
+def test_every_component_refuses_a_misspelled_parameter_with_the_near_miss(
     family: str, name: str
 ) -> None:
     cls = components(family)[name]

@@ -119,7 +119,7 @@ def test_equal_metrics_have_no_deviation_however_many_there_are() -> None:
 
 
 @pytest.mark.parametrize("theta", [36, 45, 54, 90])
-def test_compass_projects_normalised_points(theta: int) -> None:
+def test_compass_projects_normalized_points(theta: int) -> None:
     # divided by the maxima (std 2, mean 3): (0.5, 1), (0, 2/3), (0, 0), (1, 2/3)
     points = [(0.5, 1), (0, 2 / 3), (0, 0), (1, 2 / 3)]
     angle = math.radians(theta)

@@ -240,8 +240,8 @@ def test_a_missing_corrupt_or_foreign_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_of_another_kind_or_a_newer_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "s"
-    statefile.write(path, "optimiser", 1, {})
-    with pytest.raises(InvalidFile, match="holds a optimiser, where a selector is expected"):
+    statefile.write(path, "run", 1, {})
+    with pytest.raises(InvalidFile, match="holds a run, where a selector is expected"):
         Selector.load(path)
     statefile.write(path, "selector", 99, {})
     with pytest.raises(InvalidFile, match="format 99 by a newer uaos.*Update uaos"):

@@ -244,7 +244,7 @@ def test_the_coupling_matrix_is_respected_and_all_that_it_allows_is_tried(
     assert seen == {(int(d), int(r)) for d, r in np.argwhere(coupling)}
 
 
-def test_destroy_operators_that_allow_the_same_repairs_share_what_is_learnt_about_them() -> None:
+def test_destroy_operators_that_allow_the_same_repairs_share_what_is_learned_about_them() -> None:
     coupling = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 1], [1, 0, 1]])
     assert list(AdaptiveSelect(4, 3, coupling, independent=True).credit.counts) == [
         "destroy", "repair (0, 2)", "repair (1)", "repair (0, 1, 2)",

@@ -126,7 +126,7 @@ def test_a_slot_without_operators_is_refused() -> None:
         credit(mutation=[])
 
 
-def test_a_budget_serves_methods_that_change_towards_the_end() -> None:
+def test_a_budget_serves_methods_that_change_toward_the_end() -> None:
     method = uaos.Method(selection="linear_annealed")
     ours = Credit({"mutation": ["a", "b"]}, method, known, budget=100)
     assert ours.selectors["mutation"].budget == 100

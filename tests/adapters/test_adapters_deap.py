@@ -1,4 +1,4 @@
-"""DEAP: its own loops run with adaptive operators, for minimisation and maximisation."""
+"""DEAP: its own loops run with adaptive operators, for minimization and maximization."""
 
 import pickle
 import random
@@ -16,11 +16,11 @@ from uaos.adapters.deap import Variation, adaptive, fitness_of
 from uaos.errors import InvalidFeedback, InvalidParameter, UnknownName
 
 
-class Maximised(base.Fitness):
+class Maximized(base.Fitness):
     weights = (1.0,)
 
 
-class Minimised(base.Fitness):
+class Minimized(base.Fitness):
     weights = (-1.0,)
 
 
@@ -31,7 +31,7 @@ class Constrained(base.ConstrainedFitness):
 class Individual(list):
     """As deap.creator makes them, but with a module to be pickled from."""
 
-    kind: type = Maximised
+    kind: type = Maximized
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -39,7 +39,7 @@ class Individual(list):
 
 
 class Least(Individual):
-    kind = Minimised
+    kind = Minimized
 
 
 class Bounded(Individual):
@@ -110,7 +110,7 @@ def test_each_child_is_an_application_on_the_better_parent() -> None:
     first, second = evaluated(Individual, 3.0, 8.0)
     children = toolbox.mate(first, second)
     assert not any(child.fitness.valid for child in children)
-    assert [a.parent for a in variation.credit.pending] == [-8.0, -8.0]  # maximised: 8 is better
+    assert [a.parent for a in variation.credit.pending] == [-8.0, -8.0]  # maximized: 8 is better
     for child, value in zip(children, (9.0, 7.0), strict=True):
         child.fitness.values = (value,)
     assert sum(variation.credit.counts["mate"].values()) == 2
@@ -118,7 +118,7 @@ def test_each_child_is_an_application_on_the_better_parent() -> None:
     assert sorted(variation.credit.selectors["mate"].rewards) == [0, 0.5]
 
 
-def test_when_minimising_the_smaller_parent_is_better() -> None:
+def test_when_minimizing_the_smaller_parent_is_better() -> None:
     toolbox, variation = small()
     toolbox.mate(*evaluated(Least, 3.0, 8.0))
     assert [a.parent for a in variation.credit.pending] == [3.0, 3.0]
@@ -227,7 +227,7 @@ def test_with_one_operator_each_it_is_deaps_own_run() -> None:
     assert bred(plain, population()) == theirs
 
 
-def test_minimising_the_negative_is_maximising() -> None:
+def test_minimizing_the_negative_is_maximizing() -> None:
     runs = []
     for kind in (Individual, Least):
         random.seed(2)
@@ -271,7 +271,7 @@ def test_a_variation_may_be_pickled_within_a_generation() -> None:
     assert sum(variation.credit.counts["mutate"].values()) == 0
 
 
-def test_looking_at_what_was_learnt_changes_nothing() -> None:
+def test_looking_at_what_was_learned_changes_nothing() -> None:
     def run(looks: bool) -> list[Any]:
         random.seed(1)
         toolbox, variation = onemax()

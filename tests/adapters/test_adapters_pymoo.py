@@ -137,7 +137,7 @@ def test_a_mating_that_is_used_again_starts_afresh() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_callback_sees_what_was_learnt_so_far_and_changes_nothing_by_looking(kind: str) -> None:
+def test_a_callback_sees_what_was_learned_so_far_and_changes_nothing_by_looking(kind: str) -> None:
     class Looking(Callback):
         def notify(self, algorithm: Algorithm) -> None:
             born = algorithm.evaluator.n_eval - algorithm.pop_size
@@ -174,7 +174,7 @@ def test_a_run_resumed_from_a_checkpoint_equals_an_uninterrupted_one(
     algorithm = KINDS[kind](method=method)
     algorithm.setup(Sphere(), termination=("n_gen", 12), seed=1)
     stored = copier(continued(algorithm, 4))
-    # As pymoo's documentation does it: what was stored is given to minimise again.
+    # As pymoo's documentation does it: what was stored is given to minimize again.
     through, resumed = (minimize(Sphere(), a, copy_algorithm=False) for a in (algorithm, stored))
     through, resumed = through.algorithm, resumed.algorithm
     assert resumed.n_gen == through.n_gen == 13
@@ -420,7 +420,7 @@ def test_with_several_objectives_the_credit_is_the_share_of_parents_dominated(
     algorithm = solved(made, problem=TwoSpheres(), generations=8).algorithm
     assert algorithm.mating.credit.pending == []
     assert [parent for _, parent, _ in heard.rows] == [0.0] * 70
-    # What moves towards 0.5 from where 0 and 1 are both in the same direction improves on both;
+    # What moves toward 0.5 from where 0 and 1 are both in the same direction improves on both;
     # the other parent may be dominated as well. Infeasible offspring fail.
     outcomes = {float(offspring) for *_, offspring in heard.rows}
     assert {-0.5, -1.0} <= outcomes <= {0.0, -0.5, -1.0, inf}

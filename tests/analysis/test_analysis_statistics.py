@@ -153,7 +153,7 @@ def test_a_swapped_pair_says_the_same_of_the_other(three_methods: Results) -> No
         ("ab ac bc", []),
         ("ac", [("a", "b"), ("b", "c")]),
         ("", [("a", "b", "c")]),  # one set, not the smaller ones within it
-        ("ab bc", [("a", "c")]),  # not neighbours in rank
+        ("ab bc", [("a", "c")]),  # not neighbors in rank
     ],
 )
 def test_sets_without_significant_differences_are_the_largest(

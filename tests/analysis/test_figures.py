@@ -404,7 +404,7 @@ def test_squares_before_names_are_hatched_as_bars_are(monkeypatch: pytest.Monkey
     bars = [container[0] for container in axes.containers]
     of_bars = {id(bar) for container in axes.containers for bar in container}
     squares = [p for p in axes.patches if id(p) not in of_bars]
-    # twelve values, ten colours: the last two have the first two's, hatched
+    # twelve values, ten colors: the last two have the first two's, hatched
     assert [bar.get_hatch() for bar in bars] == [""] * 10 + ["////"] * 2
     assert [
         (to_hex(s.get_facecolor()), s.get_hatch(), to_hex(s.get_edgecolor())) for s in squares
@@ -417,7 +417,7 @@ def test_squares_before_names_are_hatched_as_bars_are(monkeypatch: pytest.Monkey
     np.testing.assert_allclose([(b.width, b.height) for b in boxes], 4 / 72 * 100)
     at = [axes.transAxes.transform((d.get_xdata()[0], d.get_ydata()[0])) for d in plain]
     np.testing.assert_allclose([(b.x0 + b.x1) / 2 for b in boxes], at[0][0])
-    # the other choices have no more values than there are colours
+    # the other choices have no more values than there are colors
     assert not [p for p in panels["metric"].patches if p.get_hatch()]
 
 
@@ -489,7 +489,7 @@ def test_nor_in_figures_of_runs_and_tunings(style: Style, store: TuningStore) ->
     check_texts(tuning_importance(store, 1, style=style))
 
 
-def test_a_method_has_the_same_colour_everywhere(few: Results) -> None:
+def test_a_method_has_the_same_color_everywhere(few: Results) -> None:
     style = Style()
     for make in (ecdf_overall, ecdf_groups):
         for methods in (None, ["JADE", "mix"]):
@@ -503,17 +503,17 @@ def test_a_method_has_the_same_colour_everywhere(few: Results) -> None:
     assert [agreed[m].color for m in ("JADE", "absent", "mix")] == list(LINES[:3])
 
 
-def test_line_styles_are_distinct_without_colour() -> None:
+def test_line_styles_are_distinct_without_color() -> None:
     styles = list(Style().line_styles([str(k) for k in range(70)]).values())
     assert len({(style.color, style.marker) for style in styles}) == 70
     assert {style.color for style in styles} == set(LINES)
     assert len({style.marker for style in styles[:7]}) == 7
-    # a study has ten methods, each with a colour of its own
+    # a study has ten methods, each with a color of its own
     assert len({style.color for style in styles[:10]}) == 10
     assert {style.dash for style in styles[:10]} == {"-"}
 
 
-def test_methods_and_operators_have_different_colours() -> None:
+def test_methods_and_operators_have_different_colors() -> None:
     seen = {lightness_and_hue(c, np.eye(3)).tobytes(): c for c in (*LINES, *PALETTE)}
     assert len(seen) == len(LINES) + len(PALETTE)
     nearest = min(
@@ -529,7 +529,7 @@ def test_lines_of_operators_can_be_seen(color: str, background: str) -> None:
     assert contrast(channels(visible_on(color, background)), channels(background)) >= 2.95
 
 
-def test_a_colour_that_can_be_seen_stays_as_it_is() -> None:
+def test_a_color_that_can_be_seen_stays_as_it_is() -> None:
     assert visible_on("#E69F00", "#14171a").upper() == "#E69F00"
     assert contrast([255.0] * 3, [0.0] * 3) == pytest.approx(21)  # white on black
 
@@ -546,7 +546,7 @@ EYES = {
 
 
 def lightness_and_hue(color: str, eyes: Any) -> np.ndarray:
-    """The colour in CIELAB, where a distance of 2 is just noticed side by side."""
+    """The color in CIELAB, where a distance of 2 is just noticed side by side."""
     srgb = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255
     linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
     seen = np.clip(eyes @ linear, 0, 1)
@@ -556,7 +556,7 @@ def lightness_and_hue(color: str, eyes: Any) -> np.ndarray:
 
 
 @pytest.mark.parametrize("eyes", EYES)
-def test_the_colours_of_methods_are_distinct(eyes: str) -> None:
+def test_the_colors_of_methods_are_distinct(eyes: str) -> None:
     seen = [lightness_and_hue(color, np.array(EYES[eyes])) for color in LINES]
     apart = min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2))
     assert apart > 12  # the nearest two are vermilion and olive for eyes without green: 13.5

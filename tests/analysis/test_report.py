@@ -413,7 +413,7 @@ def test_text_is_escaped_and_markup_is_not() -> None:
     assert made == '<p title="&quot;" hidden>&lt;b&gt;<b>&amp;</b></p>'
 
 
-def test_a_method_has_one_colour_everywhere() -> None:
+def test_a_method_has_one_color_everywhere() -> None:
     colors = Colors(["mix", "<JADE>", "mix-uniform"])
     assert colors.name("<JADE>") == (
         '<span class="method" style="--c:var(--m1)">&lt;JADE&gt;</span>'

@@ -250,15 +250,15 @@ def test_a_compiled_function_is_called_without_python_and_gives_the_same_run():
     calls = []
 
     @numba.njit
-    def bowl(x, centre):
+    def bowl(x, center):
         total = 0.0
         for value in x:
-            total += (value - centre) ** 2
+            total += (value - center) ** 2
         return total
 
-    def in_python(x, centre):
+    def in_python(x, center):
         calls.append(1)
-        return bowl(x, centre)
+        return bowl(x, center)
 
     given = {"args": (1.5,), "method": "mix", "budget": 300, "seed": 1}
     box = [(-5, 5), (2, 2), (-5, 5)]  # one is held

@@ -1,4 +1,4 @@
-"""Local search: quasi-Newton behaviour, bounds, failures, restarts, exact resume, BBOB."""
+"""Local search: quasi-Newton behavior, bounds, failures, restarts, exact resume, BBOB."""
 
 import numpy as np
 import pytest

@@ -25,8 +25,8 @@ class Steps(Optimizer):
         self._before = math.inf
 
     def _propose(self):
-        centre = np.zeros(self.dimension) if self.best_x is None else self.best_x
-        return centre + self._step * self.rng.normal(size=(3, self.dimension))
+        center = np.zeros(self.dimension) if self.best_x is None else self.best_x
+        return center + self._step * self.rng.normal(size=(3, self.dimension))
 
     def _learn(self, points, values):
         self._step *= 1.0 if self.best_fitness < self._before else 0.5

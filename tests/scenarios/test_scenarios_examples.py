@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "examples" / "discrete"
-PROBLEMS = ("onemax", "royal_road", "long_path", "travelling_salesman")
+PROBLEMS = ("onemax", "royal_road", "long_path", "traveling_salesman")
 
 
 @pytest.fixture(autouse=True)
@@ -132,7 +132,7 @@ def test_the_long_path_leads_to_its_end_and_back_to_its_start() -> None:
 @pytest.mark.parametrize("operator", ["two_opt", "or_opt", "swap"])
 def test_a_move_keeps_the_cities_and_changes_few_edges(operator: str) -> None:
     tour = np.random.default_rng(1).permutation(12)
-    moved = getattr(example("travelling_salesman"), operator)(tour, 500, np.random.default_rng(2))
+    moved = getattr(example("traveling_salesman"), operator)(tour, 500, np.random.default_rng(2))
     assert (np.sort(moved, axis=1) == np.arange(12)).all()
 
     def edges(t):
@@ -148,7 +148,7 @@ def test_a_move_keeps_the_cities_and_changes_few_edges(operator: str) -> None:
 
 
 def test_the_length_of_a_tour_is_that_of_its_edges() -> None:
-    problem = example("travelling_salesman").problem(quick=True)
+    problem = example("traveling_salesman").problem(quick=True)
     cities = np.random.default_rng(2005).random((12, 2))
     there_and_back = np.arange(12)[None]
     expected = sum(np.hypot(*(cities[i] - cities[i - 1])) for i in range(12))

@@ -249,7 +249,7 @@ def test_near_twins_have_the_same_choices_and_numbers_within_a_hundredth() -> No
     assert nearly_equal(space, candidates[:1]).tolist() == [False]
 
 
-def test_neighbours_of_two_digits_are_alike_wherever_they_are() -> None:
+def test_neighbors_of_two_digits_are_alike_wherever_they_are() -> None:
     # 0.58 - 0.57 is above 0.01 in floating point, 0.11 - 0.10 below
     space = Space((real("r", 0, 1),))
     for k in range(100):

@@ -45,7 +45,7 @@ class AdaptiveSelect(OperatorSelectionScheme):
     segment : int
         Iterations that make one generation of the method.
     budget : int, optional
-        Number of iterations, for methods that change towards the end of a run.
+        Number of iterations, for methods that change toward the end of a run.
 
     Notes
     -----

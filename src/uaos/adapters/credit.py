@@ -106,7 +106,7 @@ class Credit:
         Returns the fitness of an offspring, smaller is better; inf if it failed, None if it has not
         been evaluated.
     budget : int, optional
-        Number of applications, for methods that change towards the end of a run.
+        Number of applications, for methods that change toward the end of a run.
     """
 
     def __init__(

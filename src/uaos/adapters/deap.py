@@ -52,7 +52,7 @@ def adaptive(
     method : Method, str, path, or mapping
         One method for both slots, or a mapping such as ``{"mate": "SaDE", "mutate": "RecPM"}``.
     budget : int, optional
-        Number of offspring, for methods that change towards the end of a run.
+        Number of offspring, for methods that change toward the end of a run.
 
     Returns
     -------

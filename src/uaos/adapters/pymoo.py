@@ -74,7 +74,7 @@ def adaptive(
         Offspring that make one generation of the method; by default as many as the population has
         members.
     budget : int, optional
-        Number of offspring, for methods that change towards the end of a run.
+        Number of offspring, for methods that change toward the end of a run.
 
     Returns
     -------

@@ -187,7 +187,7 @@ def _originals() -> list[Configuration]:
         ("SaDE-DE", bare["SaDE"], sade, bib.QIN_2009,
          "The four strategies, learning period 50 and ε = 0.01 are those of the authors' code. It "
          "differs in F ~ N(0.5, 0.3), which is cut to [0, 1] here; in CR, whose mean moves by a "
-         "tenth towards that of the offspring that improved instead of to the median of 50 "
+         "tenth toward that of the offspring that improved instead of to the median of 50 "
          "generations; and in curr-to-rand/1, which has a second random factor there. NP = 50 is "
          "ours: the code leaves it to the caller."),
         ("PM-AdapSS-DE", matching, four, bib.GONG_2010,

@@ -96,7 +96,7 @@ class _Thread:
         self._generator_state: Any = None
         self._thread: threading.Thread | None = None
         rng = np.random.default_rng(seed)
-        centre, width = (low + high) / 2, high - low
+        center, width = (low + high) / 2, high - low
         shape = {} if (width == width[0]).all() else {"CMA_stds": width / width.mean()}
 
         def loop() -> None:
@@ -107,7 +107,7 @@ class _Thread:
             }  # fmt: skip
             half = start * width / 2
             cma.fmin2(
-                None, lambda: centre + rng.uniform(-half, half), sigma0 * width.mean(), options,
+                None, lambda: center + rng.uniform(-half, half), sigma0 * width.mean(), options,
                 restarts=10_000, bipop=True, parallel_objective=self._evaluate,
             )  # fmt: skip
 

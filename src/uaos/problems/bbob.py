@@ -5,7 +5,7 @@ for comparing continuous optimizers in a black-box setting", Optimization Method
 
 The reference running times are best2009: for each function, dimension and target the aRT of
 whichever of the 31 algorithms entered at the BBOB-2009 workshop reached the target soonest, as
-cocopp 2.9.1 (BSD licence) gives it: Hansen, N., Auger, A., Ros, R., Finck, S. & Pošík, P. (2010),
+cocopp 2.9.1 (BSD license) gives it: Hansen, N., Auger, A., Ros, R., Finck, S. & Pošík, P. (2010),
 "Comparing results of 31 algorithms from the black-box optimization benchmarking BBOB-2009", GECCO
 2010 companion.
 """

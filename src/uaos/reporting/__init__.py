@@ -1,1 +1,1 @@
-"""Showing what was analysed: tables, figures, the HTML report."""
+"""Showing what was analyzed: tables, figures, the HTML report."""

@@ -16,7 +16,7 @@ from uaos.selection.method import Method
 
 
 def pursuit(n_operators: int) -> Method:
-    """Adaptive pursuit: the operator of the largest mean is pushed towards p_max.
+    """Adaptive pursuit: the operator of the largest mean is pushed toward p_max.
 
     Reference: Thierens, D. (2005), "An adaptive pursuit strategy for allocating operator
     probabilities", GECCO.

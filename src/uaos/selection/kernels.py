@@ -1,4 +1,4 @@
-"""The steps between the components of a method: checks, success, scaling and normalisation.
+"""The steps between the components of a method: checks, success, scaling and normalization.
 
 Sums run in the order of the index, so that compiled and interpreted kernels agree to the last bit.
 """
@@ -97,7 +97,7 @@ def scale_rewards(values: Array, scale: bool) -> Array:
 
 
 @njit(cache=True)
-def normalise_qualities(values: Array) -> Array:
+def normalize_qualities(values: Array) -> Array:
     """Finite qualities, shifted so that none is negative, and divided by their sum."""
     k = len(values)
     finite = np.empty(k)
@@ -107,11 +107,11 @@ def normalise_qualities(values: Array) -> Array:
         low = min(low, finite[op])
     for op in range(k):
         finite[op] = finite[op] - low
-    return normalise_probabilities(finite)
+    return normalize_probabilities(finite)
 
 
 @njit(cache=True)
-def normalise_probabilities(values: Array) -> Array:
+def normalize_probabilities(values: Array) -> Array:
     """Non-negative values divided by their sum; 1/K each if the sum is 0."""
     k = len(values)
     total = 0.0

@@ -108,7 +108,7 @@ selection=proportional, scale_rewards=True)
         seed : int or numpy.random.Generator, optional
             A seed, or a generator to draw from (shared, not copied).
         budget : int, optional
-            The number of offspring that will be reported; needed by selections that change towards
+            The number of offspring that will be reported; needed by selections that change toward
             the end of a run.
         bests : array_like, optional
             The best fitness value that each operator starts with (inf: none yet), for rewards that

@@ -19,8 +19,8 @@ from uaos.selection.kernels import (
     first_outside,
     fitness_summary,
     mask_failures,
-    normalise_probabilities,
-    normalise_qualities,
+    normalize_probabilities,
+    normalize_qualities,
     repair_fitness,
     scale_rewards,
 )
@@ -30,8 +30,8 @@ from uaos.selection.method import Method
 #: Version of the file that :meth:`Selector.save` writes.
 FORMAT = 2
 
-# What a selector has learnt, a number for each operator.
-_LEARNT = ("rewards", "qualities", "probabilities")
+# What a selector has learned, a number for each operator.
+_LEARNED = ("rewards", "qualities", "probabilities")
 
 #: What a component computes, given what its family sees.
 Compute = Callable[..., Any]
@@ -218,8 +218,8 @@ class Selector:
         else:
             rewards = scale_rewards(self._reward(self._memory.view()), method.scale_rewards)
         seen = self._memory.observations() if method.quality.counts_observations else p
-        q = normalise_qualities(self._quality(Evidence(rewards, self._rewards, q, p, seen)))
-        p = normalise_probabilities(self._probability(q, p))
+        q = normalize_qualities(self._quality(Evidence(rewards, self._rewards, q, p, seen)))
+        p = normalize_probabilities(self._probability(q, p))
         self._rewards, self._qualities, self._probabilities = rewards, q, p
         self._best_so_far = min(best_so_far, least_offspring)
         self._reported += len(operators)
@@ -284,7 +284,7 @@ class Selector:
         """Continue from a :meth:`state` of a selector of the same method and operators."""
         k = self.n_operators
         try:
-            arrays = [np.array(state[name], dtype=np.float64) for name in _LEARNT]
+            arrays = [np.array(state[name], dtype=np.float64) for name in _LEARNED]
             unapplied = np.array(state["unapplied"], dtype=bool)
             applications = np.array(state["applications"], dtype=np.int64)
             if any(array.shape != (k,) for array in (*arrays, unapplied, applications)):

@@ -459,14 +459,14 @@ def _wide(given: Sequence[str], *, free_pool: bool) -> list[Variable]:
         return Variable(name, Choice(default=values[0], choices=tuple(values)), when)
 
     added = [choose(_POOL, tuple(pools()))] if free_pool else []
-    learnt: list[Condition] = []
+    learned: list[Condition] = []
     for role in (r for r in ("F", "CR") if r not in given):
         left = tuple(name for name, pool in pools().items() if is_open(pool, role))
         when = [Condition(_POOL, left)] if free_pool else []
         added.append(choose(f"{role}_rule", _RULES[f"{role}_rule"], *when))
-        learnt.append(Condition(f"{role}_rule", ("success_history",)))
-    if learnt:
-        added.append(Variable("H", searched(parameters(SuccessHistory)["H"]), tuple(learnt)))
+        learned.append(Condition(f"{role}_rule", ("success_history",)))
+    if learned:
+        added.append(Variable("H", searched(parameters(SuccessHistory)["H"]), tuple(learned)))
     for name in _POLICIES:
         added.append(Variable(name, searched(parameters(Settings)[name])))
     schedules = tuple(one.rule for one in SCHEDULES)

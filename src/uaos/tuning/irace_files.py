@@ -2,7 +2,7 @@
 
 The files: `parameters.txt`, `forbidden.txt`, `configurations.txt` (initial candidates),
 `instances.txt`, `scenario.txt`, and `runner.R`, which has irace's runs done by Python. They hold
-the same space: what R cannot spell is spelt otherwise, and translated back by :class:`Dialect`.
+the same space: what R cannot spell is spelled otherwise, and translated back by :class:`Dialect`.
 
 irace rounds all real numbers, and the ends of their ranges, to one number of `digits`: 0.001 to 1
 with two digits becomes 0 to 1. Here `digits` is what the ends need, and the runner's `rounded`
@@ -44,7 +44,7 @@ _TESTS = {"friedman": "F-test", "ranks": "F-test", "t-test": "t-test"}
 
 
 class Dialect:
-    """How a space is spelt in R: the names of its variables, and the values of its choices."""
+    """How a space is spelled in R: the names of its variables, and the values of its choices."""
 
     def __init__(self, space: Space) -> None:
         self.space = space
@@ -168,7 +168,7 @@ def write_files(
     initial: Sequence[Values] = (),
     version: int = 3,
 ) -> Dialect:
-    """Write the files of a scenario for irace 3 or 4 into a folder; how the space is spelt there.
+    """Write the files of a scenario for irace 3 or 4 into a folder; how the space is spelled there.
 
     irace 4 reads `digits` and what is forbidden in `parameters.txt`; the runs and the race are the
     same.

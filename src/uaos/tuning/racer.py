@@ -174,7 +174,7 @@ TESTS: dict[str, Callable[[Costs, float], Verdict]] = {
 
 # Models: where new candidates come from. Every survivor carries a model of its own: a spread for
 # each number, which shrinks from race to race, and a distribution for each choice, which moves
-# towards the survivor's value. A child inherits the model of its parent.
+# toward the survivor's value. A child inherits the model of its parent.
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ class Model:
         """The model of a survivor for iteration j of J in which `new` candidates are drawn.
 
         With N free variables, spreads shrink by (1/new)^(1/N); chances become p (1 - (j-1)/J), plus
-        (j-1)/J for the survivor's own value, at most 0.2^(1/N), and are normalised.
+        (j-1)/J for the survivor's own value, at most 0.2^(1/N), and are normalized.
         """
         N = max(1, space.free)
         shrink = (1 / new) ** (1 / N)
@@ -217,7 +217,7 @@ class Model:
         """Softly restarted, for an iteration in which `new` candidates are drawn.
 
         Spreads go back by two iterations, times new^(2/N), to that of the second iteration at most;
-        chances become 0.9 p + 0.1 max p, and are normalised.
+        chances become 0.9 p + 0.1 max p, and are normalized.
         """
         shrink = (1 / new) ** (1 / max(1, space.free))
         spreads = {
@@ -237,18 +237,18 @@ class Model:
         return _near(domain, float(parent[variable.name]), self.spreads[variable.name], rng)
 
 
-def _near(domain: Real | Integer, centre: float, spread: float, rng: np.random.Generator) -> Value:
+def _near(domain: Real | Integer, center: float, spread: float, rng: np.random.Generator) -> Value:
     """Truncated normal around a value, by inversion of the distribution function."""
     from scipy.special import ndtr, ndtri
 
     low, high = bounds(domain)
-    centre += 0.5 * isinstance(domain, Integer)  # the middle of [n, n + 1)
+    center += 0.5 * isinstance(domain, Integer)  # the middle of [n, n + 1)
     if domain.log:
-        centre = math.log(centre)
+        center = math.log(center)
     if spread <= 0:
-        return rounded(domain, centre)
-    least, most = ndtr((low - centre) / spread), ndtr((high - centre) / spread)
-    drawn = centre + spread * float(ndtri(least + (most - least) * rng.random()))
+        return rounded(domain, center)
+    least, most = ndtr((low - center) / spread), ndtr((high - center) / spread)
+    drawn = center + spread * float(ndtri(least + (most - least) * rng.random()))
     return rounded(domain, min(max(drawn, low), high))
 
 

@@ -8,17 +8,17 @@ const withMouse = () => matchMedia("(pointer: fine)").matches;
 
 function frame(changes) {
   const axis = {
-    gridcolor: colour("grid"), linecolor: colour("soft"), tickcolor: colour("soft"),
+    gridcolor: color("grid"), linecolor: color("soft"), tickcolor: color("soft"),
     zeroline: false, showline: true, ticks: "outside", ticklen: 4, automargin: false,
   };
   const layout = {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false,
-    font: { family: colour("sans"), size: 12, color: colour("ink") },
+    font: { family: color("sans"), size: 12, color: color("ink") },
     margin: { l: 62, r: 22, t: 10, b: 46 },
-    modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("soft"), activecolor: colour("accent") },
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: color("soft"), activecolor: color("accent") },
     hoverlabel: {
-      bgcolor: colour("paper"), bordercolor: colour("line"),
-      font: { color: colour("ink"), family: colour("sans") }, namelength: -1,
+      bgcolor: color("paper"), bordercolor: color("line"),
+      font: { color: color("ink"), family: color("sans") }, namelength: -1,
     },
     // A finger scrolls the page, a mouse zooms.
     dragmode: withMouse() ? "zoom" : false, ...changes,
@@ -103,7 +103,7 @@ function profile(place) {
   if (panel.reference) {
     traces.push({
       ...steps(panel.reference, section, end, !small), name: section.reference, mode: "lines",
-      line: { color: colour("soft"), width: small ? 1.2 : 1.6, dash: "dash", shape: "hv" },
+      line: { color: color("soft"), width: small ? 1.2 : 1.6, dash: "dash", shape: "hv" },
       hovertemplate: hover,
     });
   }
@@ -111,7 +111,7 @@ function profile(place) {
     const line = panel.lines[i];
     if (!line || state.hidden.has(name)) return;
     const index = data.methods.findIndex((m) => m.name === name);
-    const { symbol, dash } = data.methods[index], tone = colour(`m${index}`);
+    const { symbol, dash } = data.methods[index], tone = color(`m${index}`);
     const stop = kind === "raw" ? Math.min(line.end, end) : end;
     const curve = steps(line[kind], section, stop, !small);
     traces.push({
@@ -155,7 +155,7 @@ const PATTERNS = ["", "/", ".", "x", "-"];
 const OPERATORS = 10;
 
 function keyOfOperator(name, k) {
-  // Repeated colours are hatched, in the plot and here.
+  // Repeated colors are hatched, in the plot and here.
   const key = element("span", { className: k < OPERATORS ? "key operator" : "key operator hatched" }, name);
   key.style.setProperty("--c", `var(--o${k % OPERATORS})`);
   return key;
@@ -173,24 +173,24 @@ function course(place) {
   const traces = [];
   const x = [0, ...run.evaluations];
   run.operators.forEach((name, k) => {
-    const tone = colour(`o${k % OPERATORS}`), pattern = PATTERNS[Math.floor(k / OPERATORS) % 5];
+    const tone = color(`o${k % OPERATORS}`), pattern = PATTERNS[Math.floor(k / OPERATORS) % 5];
     const common = { x, name };
     traces.push({
       ...common, y: [run.shares[k][0], ...run.shares[k]].map((s) => s / 1000), yaxis: "y",
       // A share is of the evaluations since the previous row.
       stackgroup: "use", mode: "lines", line: { width: 0, shape: "vh" }, fillcolor: tone,
-      fillpattern: { shape: pattern, fgcolor: colour("paper"), bgcolor: tone, size: 6 },
+      fillpattern: { shape: pattern, fgcolor: color("paper"), bgcolor: tone, size: 6 },
       hovertemplate: "%{y:.1%}",
     });
     if (!brief) traces.push({
       ...common, y: [run.probabilities[k][0], ...run.probabilities[k]].map((s) => s / 1000),
       yaxis: "y2", mode: "lines", hovertemplate: "%{y:.1%}",
-      line: { width: 1.6, color: colour(`l${k % OPERATORS}`), dash: ["solid", "dash", "dot"][Math.floor(k / OPERATORS) % 3] },
+      line: { width: 1.6, color: color(`l${k % OPERATORS}`), dash: ["solid", "dash", "dot"][Math.floor(k / OPERATORS) % 3] },
     });
   });
   traces.push({
     x: run.evaluations, y: run.best, yaxis: "y3", mode: "lines", name: run.label,
-    line: { color: colour("ink"), width: 2 }, hovertemplate: "%{y:.4g}",
+    line: { color: color("ink"), width: 2 }, hovertemplate: "%{y:.4g}",
   });
   const narrow = place.clientWidth < 560;
   const logarithmic = run.best.every((v) => v === null || v > 0);
@@ -212,7 +212,7 @@ function course(place) {
     hovermode: "x unified",
     shapes: run.restarts.map((at) => ({
       type: "line", x0: at, x1: at, yref: "paper", y0: 0, y1: 1,
-      line: { color: colour("soft"), width: 1, dash: "dot" },
+      line: { color: color("soft"), width: 1, dash: "dot" },
     })),
   });
   layout.separators = ".\u202f";

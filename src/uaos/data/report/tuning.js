@@ -5,7 +5,7 @@ function survival(place) {
   let start = 0, raced = 0;
   const middles = [], names = [], edges = [];
   found.races.forEach((race) => {
-    const tone = colour("l0");
+    const tone = color("l0");
     // One step more, so that what is left at the end is seen.
     const y = [...race.alive, race.alive[race.alive.length - 1]];
     const x = y.map((_, step) => start + step);
@@ -29,7 +29,7 @@ function survival(place) {
       yaxis: { rangemode: "tozero", title: { text: "candidates left", standoff: 8 } },
       hovermode: "closest",
       shapes: edges.slice(0, -1).map((at) => ({
-        type: "line", x0: at, x1: at, yref: "paper", y0: 0, y1: 1, line: { color: colour("line"), width: 1 },
+        type: "line", x0: at, x1: at, yref: "paper", y0: 0, y1: 1, line: { color: color("line"), width: 1 },
       })),
     }),
   };
@@ -55,8 +55,8 @@ function choice(place) {
   const count = one.shares[0].length;
   const traces = one.values.map((value, k) => ({
     type: "bar", x: one.shares[k].map((_, i) => i + 1), y: one.shares[k], name: value,
-    marker: { color: colour(`o${k % OPERATORS}`), pattern: { shape: PATTERNS[Math.floor(k / OPERATORS) % 5] },
-              line: { color: colour("paper"), width: 0.5 } },
+    marker: { color: color(`o${k % OPERATORS}`), pattern: { shape: PATTERNS[Math.floor(k / OPERATORS) % 5] },
+              line: { color: color("paper"), width: 0.5 } },
     hovertemplate: `${value}: %{y:.0%} in race %{x}<extra></extra>`,
   }));
   const layout = frame({
@@ -87,14 +87,14 @@ function number(place) {
     }
   });
   const traces = [
-    { x, y, customdata: race, mode: "markers", marker: { color: colour("l0"), size: 4, opacity: root.dataset.theme === "dark" ? 0.8 : 0.45 },
+    { x, y, customdata: race, mode: "markers", marker: { color: color("l0"), size: 4, opacity: root.dataset.theme === "dark" ? 0.8 : 0.45 },
       hovertemplate: "%{y} in race %{customdata}<extra></extra>" },
-    { x: middleX, y: middleY, mode: "lines", line: { color: colour("ink"), width: 1.6 }, hoverinfo: "skip" },
+    { x: middleX, y: middleY, mode: "lines", line: { color: color("ink"), width: 1.6 }, hoverinfo: "skip" },
   ];
   const count = one.values.length;
   const shapes = [];
   if (one.winner !== null) {
-    const tone = colour("l1");
+    const tone = color("l1");
     traces.push({ x: [count + 0.45], y: [one.winner], mode: "markers", cliponaxis: false,
       marker: { symbol: "star", size: 11, color: tone }, hovertemplate: "the winner has %{y}<extra></extra>" });
     shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: one.winner, y1: one.winner,

@@ -16,7 +16,7 @@ async function loadPlotly() {
 
 const root = document.documentElement;
 const all = (selector, from = document) => [...from.querySelectorAll(selector)];
-const colour = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
+const color = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
 
 function element(name, properties = {}, ...children) {
   const made = document.createElement(name);

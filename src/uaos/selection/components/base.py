@@ -42,7 +42,7 @@ class Component:
             cls.name = re.sub(r"(?<!^)(?=[A-Z]|\d+)", "_", cls.__name__).lower()
 
     def __new__(cls, *args: Any, **values: Any) -> Self:
-        """Refuse a misspelt parameter with the near misses, before `__init__` sees it."""
+        """Refuse a misspelled parameter with the near misses, before `__init__` sees it."""
         known_only(values, parameters(cls), cls.name)
         return super().__new__(cls)
 

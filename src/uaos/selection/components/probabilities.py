@@ -93,7 +93,7 @@ def _probability_matching(qualities: Array, p_min: float, error: float) -> Array
 @register
 @dataclass(frozen=True, repr=False)
 class AdaptivePursuit(Probability):
-    """The best operator is pushed towards p_max, the others towards p_min.
+    """The best operator is pushed toward p_max, the others toward p_min.
 
     Of several operators with the largest quality, the first is pursued.
 

@@ -1,6 +1,6 @@
 """Qualities: the running estimate of each operator's worth, from its rewards.
 
-Whatever the component, normalisation follows: negative values are shifted so that the smallest
+Whatever the component, normalization follows: negative values are shifted so that the smallest
 is 0, and the qualities are divided by their sum (sum 0: 1/K each).
 """
 
@@ -41,7 +41,7 @@ class Quality(Component):
 
     @abstractmethod
     def compute(self, now: Evidence) -> Array:
-        """The K qualities, before normalisation."""
+        """The K qualities, before normalization."""
 
 
 def decay_parameter(default: float) -> float:
@@ -255,7 +255,7 @@ def _bellman(
         value[op] += gamma * (a * p[op] + b) / (K * p[op] + 1.0)
         largest = max(largest, value[op])
     if softmax:
-        # It divides by the sum: so does the normalisation that follows every quality.
+        # It divides by the sum: so does the normalization that follows every quality.
         for op in range(K):
             value[op] = math.exp(value[op] - largest)
     return value

@@ -526,7 +526,7 @@ class AreaUnderCurve(WindowReward):
         weights = _rank_weights(self.D, self.W)
         size, K = int(memory.size), len(memory.labels)
         terms, heights = _curves(memory.operators, memory.metrics, size, order, weights, K)
-        return _normalised_areas(terms.sum(axis=2), heights)
+        return _normalized_areas(terms.sum(axis=2), heights)
 
 
 @lru_cache(maxsize=64)
@@ -573,7 +573,7 @@ def _curves(
 
 
 @njit(cache=True)
-def _normalised_areas(sums: Array, heights: Array) -> Array:
+def _normalized_areas(sums: Array, heights: Array) -> Array:
     K = len(heights)
     rewards = np.zeros(K)
     for op in range(K):

@@ -1,9 +1,9 @@
-"""The travelling salesman: three neighborhoods of a tour through fifty cities.
+"""The traveling salesman: three neighborhoods of a tour through fifty cities.
 
 A reversal (2-opt) repairs crossings, moving a few cities elsewhere (or-opt) repairs detours, and
 swapping two cities rarely repairs anything. Early on nearly every move helps; late, few do.
 
-    python examples/discrete/travelling_salesman.py --plot travelling_salesman.png
+    python examples/discrete/traveling_salesman.py --plot traveling_salesman.png
 """
 
 import numpy as np
@@ -52,7 +52,7 @@ def problem(quick: bool) -> Problem:
         return distances[tours, np.roll(tours, -1, axis=1)].sum(axis=1)
 
     return Problem(
-        name=f"travelling salesman, {len(cities)} cities",
+        name=f"traveling salesman, {len(cities)} cities",
         start=lambda rng: rng.permutation(len(cities)),
         fitness=length,
         operators={"2-opt": two_opt, "or-opt": or_opt, "swap": swap},
