@@ -1,18 +1,18 @@
-"""Compare the recipes of `uaos.optimizers.winners` with other implementations of the same methods.
+"""Run the recipes of `uaos.optimizers.winners` on the functions of competitions, beside others.
 
-    python benchmarks/winners.py run --recipes jSO,L-SRTDE --seeds 15 --out runs.csv
-    python benchmarks/winners.py table runs.csv
+    python benchmarks/winners.py run --suite cec2022 --budget 2000 --contenders "jSO;minion jSO"
+    python benchmarks/winners.py table runs.csv [more.csv]
 
-Functions: CEC-2017 in 10-D without f2 (as in the competition), or CEC-2022 in 10-D (`--suite`);
-10,000·D evaluations unless `--budget` says otherwise. `run` appends one row a run to the CSV file
-and skips the runs that are in it.
-`table` counts, for each recipe and each peer, the functions on which the errors of the recipe are
-significantly lower or higher: Mann-Whitney's test, two-sided, at 5 %. Errors up to 1e-8 are 0.
+Functions: CEC-2017 without f2 (as in the competition) or CEC-2022, both from minionpy. `run`
+appends one row a run to the CSV file and skips the runs that are in it. A contender is a name of
+the catalogue; one with `, resample` behind it, which draws coordinates outside the box anew; or
+`minion` and a name of that package, with its defaults.
 
-Peers are the C++ versions of the package minionpy, with its defaults. How points are brought back
-into the box matters much on some functions, and minionpy has other repairs than the originals: so
-that implementations are compared, and not repairs, both sides draw such coordinates anew. Its IMODE
-adds a local search, its NL-SHADE-RSP learns from the last F drawn (see `uaos methods`).
+`table` prints Markdown for each suite, dimension and budget. First the mean rank of each contender
+by its mean error over the seeds that all contenders have; errors up to 1e-8 are 0. Then each recipe
+beside minionpy's version: the functions on which its errors are significantly lower, not different
+and higher (Mann-Whitney's test, two-sided, 5 %), and Wilcoxon's signed-rank test on the mean errors
+of all functions.
 """
 
 import argparse
@@ -25,99 +25,122 @@ from time import process_time
 import numpy as np
 from outside import Objective
 from outside_problems import _cec
-from rich.console import Console
-from rich.table import Table
 
 from uaos import minimize
 
-#: The name of each recipe in minionpy.
-PEERS = {"L-SHADE": "LSHADE", "jSO": "jSO", "NL-SHADE-RSP": "NLSHADE_RSP", "IMODE": "IMODE",
-         "L-SRTDE": "LSRTDE"}  # fmt: skip
+#: Recipes and their names in minionpy. Its jSO draws coordinates outside the box anew.
+PEERS = {"L-SHADE": "LSHADE", "jSO": "jSO", "jSO, resample": "jSO", "NL-SHADE-RSP": "NLSHADE_RSP",
+         "IMODE": "IMODE", "L-SRTDE": "LSRTDE"}  # fmt: skip
 SUITES = {"cec2017": (2017, [f for f in range(1, 31) if f != 2]), "cec2022": (2022, range(1, 13))}
-DIMENSION, BUDGET, SOLVED, LEVEL = 10, 10_000, 1e-8, 0.05
-COLUMNS = ("suite", "budget", "function", "contender", "seed", "error", "evaluations", "seconds")
+SOLVED, LEVEL = 1e-8, 0.05
+COLUMNS = ("suite", "dimension", "budget", "function", "contender", "seed", "error",
+           "evaluations", "seconds")  # fmt: skip
 
 
-def _run_uaos(objective: Objective, method: str, seed: int) -> None:
-    minimize(
-        objective.evaluate, objective.problem.bounds, method=method, budget=objective.left,
-        seed=seed, vectorized=True, boundary="resample",
-    )  # fmt: skip
+def best_error(problem, contender: str, budget: int, seed: int) -> tuple[float, int]:
+    """Return the lowest error of a run, and its evaluations."""
+    objective = Objective(problem, budget)
+    if contender.startswith("minion "):
+        import minionpy
+
+        minionpy.Minimizer(
+            lambda X: objective.evaluate(X).tolist(), problem.bounds,
+            algo=contender.removeprefix("minion "), maxevals=budget, seed=seed,
+        ).optimize()  # fmt: skip
+    else:
+        name, _, boundary = contender.partition(", ")
+        minimize(
+            objective.evaluate, problem.bounds, method=name, budget=budget, seed=seed,
+            vectorized=True, **({"boundary": boundary} if boundary else {}),
+        )  # fmt: skip
+    return objective.best - problem.optimum, objective.used
 
 
-def _run_minion(objective: Objective, algorithm: str, seed: int) -> None:
-    import minionpy
-
-    minionpy.Minimizer(
-        lambda X: objective.evaluate(X).tolist(), objective.problem.bounds, algo=algorithm,
-        maxevals=objective.left, seed=seed, options={"bound_strategy": "random"},
-    ).optimize()  # fmt: skip
-
-
-def run(suite: str, budget: int, recipes: list[str], seeds: int, out: Path, alone: bool) -> None:
-    """Run the recipes and, unless they are run alone, their peers."""
+def run(
+    suite: str, dimension: int, budget: int, contenders: list[str], seeds: int, out: Path
+) -> None:
+    """Append the runs that the file lacks, seed by seed: an interrupted run is a smaller one."""
     done = set()
     if out.exists():
         with out.open() as file:
-            done = {tuple(row[c] for c in COLUMNS[:5]) for row in csv.DictReader(file)}
+            done = {tuple(row[c] for c in COLUMNS[:6]) for row in csv.DictReader(file)}
     year, functions = SUITES[suite]
-    contenders = [(name, _run_uaos, name) for name in recipes]
-    if not alone:
-        contenders += [(f"minion {PEERS[n]}", _run_minion, PEERS[n]) for n in recipes]
+    problems = {function: _cec(year, function, dimension) for function in functions}
     with out.open("a", newline="") as file:
         write = csv.writer(file)
         if not done:
             write.writerow(COLUMNS)
-        problems = {function: _cec(year, function, DIMENSION) for function in functions}
-        # Seed by seed, so that an interrupted run is a smaller one.
-        for seed, (function, problem), (name, runner, argument) in product(
+        for seed, (function, problem), name in product(
             range(1, seeds + 1), problems.items(), contenders
         ):
-            key = (suite, str(budget), str(function), name, str(seed))
-            if key in done:
-                continue
-            objective, start = Objective(problem, budget * DIMENSION), process_time()
-            runner(objective, argument, seed)
-            error, seconds = objective.best - problem.optimum, process_time() - start
-            write.writerow((*key, repr(error), objective.used, f"{seconds:.3f}"))
-            file.flush()
+            key = tuple(map(str, (suite, dimension, budget, function, name, seed)))
+            if key not in done:
+                start = process_time()
+                error, used = best_error(problem, name, budget * dimension, seed)
+                write.writerow((*key, repr(error), used, f"{process_time() - start:.3f}"))
+                file.flush()
 
 
-def table(paths: list[Path]) -> Table:
-    """Return how often each recipe is better or worse than its peers."""
-    from scipy.stats import mannwhitneyu
-
-    errors: dict[tuple[str, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
+def tables(paths: list[Path], only: list[str] | None) -> str:
+    """Return the tables of every suite, dimension and budget in the files as Markdown."""
+    found: dict[tuple[str, ...], dict[str, dict]] = defaultdict(lambda: defaultdict(dict))
     for path in paths:
         with path.open() as file:
             for row in csv.DictReader(file):
-                key = f"{row['suite']}, {row['budget']}D", row["contender"]
-                error = float(row["error"])
-                errors[key][int(row["function"])].append(error if error > SOLVED else 0.0)
-                seconds[key].append(float(row["seconds"]))
-    made = Table("suite", "recipe", "peer", "runs, both", "functions", "better", "equal", "worse",
-                 "worse on", "seconds a run, both")  # fmt: skip
-    for (suite, name), found in errors.items():
-        other = f"minion {PEERS.get(name)}"
-        theirs = errors.get((suite, other))
-        if theirs is None:
+                if only is None or row["contender"] in only:
+                    error = float(row["error"])
+                    cell = row["function"], int(row["seed"])
+                    experiment = found[row["suite"], row["dimension"], row["budget"]]
+                    experiment[row["contender"]][cell] = error if error > SOLVED else 0.0
+    parts = []
+    for (suite, dimension, budget), errors in found.items():
+        functions = [str(f) for f in SUITES[suite][1]]
+        seeds = sorted(set.intersection(*({s for _, s in cells} for cells in errors.values())))
+        seeds = [s for s in seeds if all((f, s) in c for c in errors.values() for f in functions)]
+        title = f"{suite.upper()}, {dimension}-D, {int(budget):,}·D evaluations, {len(seeds)} runs"
+        runs = {
+            name: np.array([[cells[f, s] for s in seeds] for f in functions])
+            for name, cells in errors.items()
+        }
+        parts += [f"### {title}\n", _ranks(runs), _beside_peers(runs, functions)]
+    return "\n".join(parts)
+
+
+def _ranks(runs: dict[str, np.ndarray]) -> str:
+    from scipy.stats import rankdata
+
+    means = np.array([errors.mean(axis=1) for errors in runs.values()]).T
+    ranks = rankdata(means, axis=1).mean(axis=0)
+    best = means == means.min(axis=1, keepdims=True)
+    lines = ["| contender | mean rank | best on | runs to 1e-8 |", "|---|--:|--:|--:|"]
+    for k in np.argsort(ranks, kind="stable"):
+        name, errors = list(runs.items())[k]
+        lines.append(
+            f"| {name} | {ranks[k]:.2f} | {best[:, k].sum()} | {(errors == 0).mean():.0%} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _beside_peers(runs: dict[str, np.ndarray], functions: list[str]) -> str:
+    from scipy.stats import mannwhitneyu, wilcoxon
+
+    lines = ["| recipe | minionpy's | better | no difference | worse | p, all functions |",
+             "|---|---|--:|--:|--:|--:|"]  # fmt: skip
+    for name, peer in PEERS.items():
+        if name not in runs or f"minion {peer}" not in runs:
             continue
+        ours, theirs = runs[name], runs[f"minion {peer}"]
         better, worse = [], []
-        shared = sorted(found.keys() & theirs.keys())
-        for function in shared:
-            a, b = np.array(found[function]), np.array(theirs[function])
+        for function, a, b in zip(functions, ours, theirs, strict=True):
             if np.unique([*a, *b]).size > 1 and mannwhitneyu(a, b).pvalue < LEVEL:
                 lower = mannwhitneyu(a, b, alternative="less").pvalue < LEVEL
-                (better if lower else worse).append(function)
-        runs = [min(len(e[f]) for f in shared) for e in (found, theirs)]
-        made.add_row(
-            suite, name, other, f"{runs[0]}, {runs[1]}", str(len(shared)), str(len(better)),
-            str(len(shared) - len(better) - len(worse)), str(len(worse)),
-            " ".join(f"f{f}" for f in worse),
-            ", ".join(f"{np.mean(seconds[suite, c]):.2f}" for c in (name, other)),
-        )  # fmt: skip
-    return made
+                (better if lower else worse).append(f"f{function}")
+        gap = ours.mean(axis=1) - theirs.mean(axis=1)
+        p = wilcoxon(gap).pvalue if gap.any() else 1.0
+        same = len(functions) - len(better) - len(worse)
+        cells = (f"{len(x)} ({', '.join(x)})" if x else "0" for x in (better, worse))
+        lines.append(f"| {name} | {peer} | {next(cells)} | {same} | {next(cells)} | {p:.2g} |")
+    return "\n".join(lines) + "\n" if len(lines) > 2 else ""
 
 
 def main() -> None:
@@ -126,20 +149,20 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     runs = commands.add_parser("run")
     runs.add_argument("--suite", choices=SUITES, default="cec2017")
-    runs.add_argument("--budget", type=int, default=BUDGET, help="in multiples of the dimension")
-    runs.add_argument("--recipes", default=",".join(PEERS))
+    runs.add_argument("--dimension", type=int, default=10)
+    runs.add_argument("--budget", type=int, default=10_000, help="in multiples of the dimension")
+    runs.add_argument("--contenders", required=True, help="with ; between")
     runs.add_argument("--seeds", type=int, default=15)
-    runs.add_argument("--alone", action="store_true", help="without peers")
-    runs.add_argument("--out", type=Path, required=True)
+    runs.add_argument("--out", type=Path, default=Path("runs.csv"))
     shows = commands.add_parser("table")
     shows.add_argument("files", type=Path, nargs="+")
+    shows.add_argument("--only", help="contenders, with ; between")
     given = parser.parse_args()
     if given.command == "run":
-        run(
-            given.suite, given.budget, given.recipes.split(","), given.seeds, given.out, given.alone
-        )
+        run(given.suite, given.dimension, given.budget, given.contenders.split(";"), given.seeds,
+            given.out)  # fmt: skip
     else:
-        Console(width=160).print(table(given.files))
+        print(tables(given.files, given.only and given.only.split(";")))
 
 
 if __name__ == "__main__":

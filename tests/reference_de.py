@@ -166,8 +166,10 @@ class SuccessHistory:
         if CR:
             if self.options.get("CR_mean") != "Lehmer":
                 new = mean(CR)
-            elif total([w * v for w, v in CR]) == 0 or self.M_CR[k] == -1:
+            elif self.M_CR[k] == -1:
                 new = -1.0  # for good, as all draws around it are cut to 0
+            elif total([w * v for w, v in CR]) == 0:
+                new = self.options.get("CR_zero", -1.0)
             else:
                 new = lehmer_mean(CR)
             self.M_CR[k] = (1 - c) * self.M_CR[k] + c * new
@@ -434,7 +436,10 @@ class ReferenceDE:
         spent, whole = self.span()
         progress = spent / whole
         width = 12 + D + int(self.top_drawn) + int(self.ranked) + int(self.newest)
-        width += D if self.boundary == "resample" else 0
+        width += D if self.boundary in ("resample", "mixed") else 0
+        boundary = self.boundary
+        if boundary == "mixed":
+            boundary = pick(self.draw(1)[0], ("midpoint", "clip", "resample"))
         us = self.draw(n * width)
         rows = [us[i * width : (i + 1) * width] for i in range(n)]
         order = self.ranking()
@@ -510,7 +515,7 @@ class ReferenceDE:
             for j in range(D):
                 if j in taken:
                     low, high = self.low[j], self.high[j]
-                    made.append(repair(self.boundary, v[j], low, high, x_i[j], resampling[j]))
+                    made.append(repair(boundary, v[j], low, high, x_i[j], resampling[j]))
                     repaired = repaired or not low <= v[j] <= high
                 else:
                     made.append(x_i[j])

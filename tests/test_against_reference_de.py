@@ -24,7 +24,7 @@ from uaos.selection.method import Method
 ALL = tuple(DRAWN)
 NINE = ALL[:9]
 ARCHIVED = "curr-to-pbest/1 (archived)"
-BOUNDARIES = ("none", "clip", "reflect", "midpoint", "resample")
+BOUNDARIES = ("none", "clip", "reflect", "midpoint", "resample", "mixed")
 LOW, HIGH = [-5.0, -1.0, 0.0, 2.0], [5.0, 1.0, 3.0, 2.5]
 
 
@@ -681,6 +681,7 @@ HISTORIES = {
     "jSO": {"F": 0.3, "CR": 0.8, "rate": 0.5, "CR_mean": "Lehmer", "last": 0.9, "phases": "jSO"},
     "SPA": {"CR_mean": "Lehmer", "phases": "SPA"},
     "idle": {"F": 0.2, "CR": 0.2, "idle": 0.5},
+    "zero": {"CR": 0.0, "CR_mean": "Lehmer", "CR_zero": 0.5},
     "taken": {"learns": "taken", "CR_scale": 0.3},
 }
 

@@ -125,17 +125,19 @@ def _imode() -> Recipe:
         "IMODE",
         Settings(
             pool, NP="6D^2", top_NP=0.25, archive_size=2.6, schedule=Linear(4), sorted_CR=True,
-            exponential=0.6, exponential_wraps=False,
+            exponential=0.6, exponential_wraps=False, boundary="mixed", local_search=0.85,
         ),
         bib.SALLAM_2020,
         "Three strategies whose shares follow their mean relative improvement.",
         method=_shares("0.3/K"),  # 0.1 for its three
         selects="mutation strategies",
         credit="mean relative improvement of a generation",
-        source="the authors' program for CEC 2021",
+        source="the authors' program; its local search is that of 2020, switched off in 2021",
         deviations=(
-            "no local search, which that program switches off too",
-            "bounds: always halfway to the parent, where the original draws one of three repairs",
+            "the local search is BFGS, where the original has MATLAB's SQP",
+            "credit follows the program: improvement alone, without diversity",
+            "a coordinate above the box is clipped to its upper bound, where the program takes the "
+            "lower one",
             "shares above or below the limits are normalized, where the original cuts off the "
             "third",
         ),
@@ -143,7 +145,7 @@ def _imode() -> Recipe:
 
 
 def _nlshadersp() -> Recipe:
-    memory = SuccessHistory("20D", F=0.2, CR=0.2, CR_mean="Lehmer", idle=0.5)
+    memory = SuccessHistory("20D", F=0.2, CR=0.2, CR_mean="Lehmer", CR_zero=0.5, idle=0.5)
     pool = (
         Operator("curr-to-pbest/1 (ranked)", memory, memory, "x_r2 from the population, by rank"),
         Operator("curr-to-pbest/1 (stored)", memory, memory, "x_r2 from the archive"),

@@ -212,9 +212,10 @@ def learn(
         if CR_w > 0.0:
             mean = CR_1 / CR_w
             if numbers[row, at.LEHMER] > 0.0:
-                # With all CR = 0 the pair ends there: at a location whose draws are all cut to 0.
-                ended = CR_1 == 0.0 or means[row, at.OF_CR, k] == -1.0
-                mean = -1.0 if ended else CR_2 / CR_1
+                # At -1 the pair ends: a location whose draws are all cut to 0.
+                mean = CR_2 / CR_1 if CR_1 > 0.0 else numbers[row, at.ZERO]
+                if means[row, at.OF_CR, k] == -1.0:
+                    mean = -1.0
             means[row, at.OF_CR, k] = (1.0 - c) * means[row, at.OF_CR, k] + c * mean
 
 

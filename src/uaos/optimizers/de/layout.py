@@ -18,7 +18,7 @@ CROSS .. + D   the crossover, one for each coordinate
 then, 1        top_NP, only if it is drawn for each offspring
 then, 1        the rank of x_rank, only if a strategy of the pool has it
 then, 1        the parent, only under ``survival="newest"``
-then, D        the coordinates that are resampled, only under ``boundary="resample"``
+then, D        the coordinates that are resampled, only if the boundary rule may do so
 =============  ==================================================================================
 """
 
@@ -39,11 +39,14 @@ OF_F, OF_CR = 0, 1
 # The numbers of an adaptive rule, one row for each: the share of the new mean in a pair, whether
 # improvements weigh, whether CR has Lehmer's mean, what a pair becomes after a generation without
 # improvement (0: it stays), what the last pair always is (0: as the others), the scales of the two
-# distributions, and the limits of F and CR at this stage of the run.
-RATE, WEIGHTED, LEHMER, IDLE, LAST, SCALE_F, SCALE_CR, F_MOST, CR_LEAST, NUMBERS = range(10)
+# distributions, what CR moves to where all that improved had CR = 0, and the limits of F and CR at
+# this stage of the run.
+RATE, WEIGHTED, LEHMER, IDLE, LAST, SCALE_F, SCALE_CR, ZERO, F_MOST, CR_LEAST, NUMBERS = range(11)
 
 # Boundary rules.
 NONE, CLIP, REFLECT, MIDPOINT, RESAMPLE = 0, 1, 2, 3, 4
+# One of these for each generation; no kernel sees it.
+MIXED = 5
 
 # Crossover of a generation.
 BINOMIAL, EXPONENTIAL, CUT = 0, 1, 2

@@ -5,6 +5,7 @@ one the offspring of a generation.
 """
 
 import dataclasses
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -34,6 +35,7 @@ from uaos.optimizers.de.settings import (
     least_population,
 )
 from uaos.optimizers.history import History
+from uaos.optimizers.local import LocalSearch
 from uaos.selection.method import Method
 
 #: What `method` may be: None for the recommended configuration, a name of the catalogue, the path
@@ -48,6 +50,13 @@ COLUMNS = ("population", "restarts", "repairs")
 
 # Above this size the order of the parents is sorted anew; below it, insertion is faster.
 _INSERTION = 1024
+
+# The three repairs of a generation under boundary="mixed".
+_MIXED = (layout.MIDPOINT, layout.CLIP, layout.RESAMPLE)
+
+# A generation is followed by a local search with the first probability, with the second after one
+# that failed; the search may take this share of the run's evaluations.
+_LOCAL_CHANCES, _LOCAL_SHARE = (0.1, 0.01), 0.02
 
 # The probability that an integer coordinate of an offspring with its parent's integers moves.
 _INTEGER_STEP = 0.1
@@ -81,8 +90,9 @@ class DifferentialEvolution(Optimizer):
     top_NP : float or str, optional
         The share of best parents that x_pbest is one of, or "U(2/NP,0.2)" to draw it for each
         offspring.
-    boundary : {"none", "clip", "reflect", "midpoint", "resample"}, optional
-        What happens to a coordinate that leaves the box.
+    boundary : {"none", "clip", "reflect", "midpoint", "resample", "mixed"}, optional
+        What happens to a coordinate that leaves the box. "mixed": each generation draws one of
+        midpoint, clip and resample.
     operators : sequence, optional
         Strategy names, :class:`uaos.Operator`, or objects with a `name` and a method
         `propose(state, parents, rng)`; or "paper", the nine strategies of the framework's paper.
@@ -123,6 +133,7 @@ class DifferentialEvolution(Optimizer):
         "_started", "_rows", "_fitness", "_order", "_counters", "_operators", "_F", "_CR",
         "_uniforms", "_repairs", "_asked_probabilities", "_parents", "_success_rate",
         "_elite_fitness", "_excess", "_epsilon", "_first_epsilon", "_epoch_violation",
+        "_local_chance",
     )  # fmt: skip
 
     def __init__(
@@ -176,7 +187,7 @@ class DifferentialEvolution(Optimizer):
         if isinstance(settings.schedule, Linear):
             self._NP_end = settings.schedule.end(self.dimension, self.pool.members)
         self._boundary = BOUNDARIES[settings.boundary]
-        self._resample = settings.boundary == "resample"
+        self._resample = settings.boundary in ("resample", "mixed")
         self._newest = settings.survival == "newest"
         self._rank_column = layout.CROSS + self.dimension + int(settings.top_drawn)
         self._parent_column = self._rank_column + int(self.pool.uses_ranks)
@@ -216,6 +227,8 @@ class DifferentialEvolution(Optimizer):
         self._epoch_best = np.inf
         self._since_better = 0
         self._started = False
+        self._local: LocalSearch | None = None
+        self._local_chance = _LOCAL_CHANCES[0]
         # Of the generation that has been asked for.
         self._operators = self._parents = np.zeros(0, np.int64)
         self._F, self._CR = np.zeros(0), np.zeros(0)
@@ -276,6 +289,8 @@ class DifferentialEvolution(Optimizer):
 
     def _propose(self) -> Array:
         announce()
+        if self._local is not None:
+            return self._local.ask()
         if self._started:
             self._resize()
             self._restart_if_stagnant()
@@ -290,6 +305,9 @@ class DifferentialEvolution(Optimizer):
         self._operators = np.ascontiguousarray(self._selector.select(n), np.int64)
         progress = self._progress()
         crossover, basis = self._crossover()
+        boundary = self._boundary
+        if boundary == layout.MIXED:
+            boundary = _MIXED[int(3 * self.rng.random(1)[0])]
         if len(self._uniforms) != n:
             self._uniforms = np.empty((n, self._columns))
         uniforms = self.rng.random(out=self._uniforms)
@@ -316,7 +334,7 @@ class DifferentialEvolution(Optimizer):
             self.best_index, self._parents, self._operators, pool.table, pool.role_table, uniforms,
             self._ranks(uniforms), self._samples(), settings.top(progress, self._success_rate),
             settings.top_drawn, _first_weight(progress), crossover, basis, self.low, self.high,
-            self._boundary, offspring, self._F, CR, self._CR,
+            boundary, offspring, self._F, CR, self._CR,
         )  # fmt: skip
         for k, operator in pool.custom.items():
             made = np.flatnonzero(self._operators == k)
@@ -326,8 +344,7 @@ class DifferentialEvolution(Optimizer):
                 shape = (len(made), self.dimension)
                 spare = self.rng.random(shape) if self._resample else np.zeros(shape)
                 self._repairs += kernels.enforce(
-                    offspring, made, parents, self._rows, spare, self.low, self.high,
-                    self._boundary,
+                    offspring, made, parents, self._rows, spare, self.low, self.high, boundary,
                 )  # fmt: skip
         if self.integers is not None:
             self._vary_integers(offspring)
@@ -408,6 +425,9 @@ class DifferentialEvolution(Optimizer):
         if not self._started:
             self._enter(values)
             return
+        if self._local is not None:
+            self._learn_locally(values)
+            return
         told, parents = values, self._fitness[self._parents]
         ranks = self._fitness, values
         if self.violations is not None:
@@ -437,6 +457,42 @@ class DifferentialEvolution(Optimizer):
         self.record(
             counts=counts, probabilities=self._asked_probabilities, population=self.NP,
             restarts=self.restarts, repairs=self._repairs,
+        )  # fmt: skip
+        self._start_local_search()
+
+    # Local search
+
+    def _start_local_search(self) -> None:
+        """After a generation late in the run, perhaps improve the best point by a local search."""
+        begin, (spent, whole) = self.settings.local_search, self._span()
+        late = begin > 0.0 and begin * whole < spent < whole
+        if not late or self._constrained or self.integers is not None:
+            return
+        if self._happens(self._local_chance):
+            evaluations = min(math.ceil(_LOCAL_SHARE * whole), whole - spent)
+            self._local = self._new_local_search(evaluations, self._rows[self._order[0]])
+
+    def _new_local_search(self, budget: int, x0: Array | None) -> LocalSearch:
+        box = np.stack([self.low, self.high], axis=1)
+        return LocalSearch(box, seed=0, budget=budget, x0=x0, history=False, restarts=False)
+
+    def _learn_locally(self, values: Array) -> None:
+        local = self._local
+        assert local is not None
+        local.tell(values)
+        if local.done:
+            self._local = None
+            improved = local.best_fitness < self._fitness[self._order[0]]
+            self._local_chance = _LOCAL_CHANCES[0 if improved else 1]
+            if improved:
+                worst = self._order[-1]
+                self._rows[worst], self._fitness[worst] = local.best_x, local.best_fitness
+                self._order = self._sorted()
+                self._epoch_best, self._since_better = local.best_fitness, 0
+        self.record(
+            counts=np.zeros(len(self.pool.members), np.int64),
+            probabilities=self._asked_probabilities, population=self.NP, restarts=self.restarts,
+            repairs=0,
         )  # fmt: skip
 
     def _survive(
@@ -649,6 +705,8 @@ class DifferentialEvolution(Optimizer):
         state["rules"] = self._rules.state()
         state["selector"] = self._selector.state()
         state["distribution"] = None if self._distribution is None else self._distribution.state()
+        state["local"] = None if self._local is None else self._local.state()
+        state["local_budget"] = None if self._local is None else self._local.budget
         state["custom"] = {}
         for operator in self.pool.custom.values():
             remembered = getattr(operator, "state", None)
@@ -669,6 +727,10 @@ class DifferentialEvolution(Optimizer):
         self._distribution = self._new_distribution()
         if self._distribution is not None:
             self._distribution.restore(state["distribution"])
+        self._local = None
+        if state["local"] is not None:
+            self._local = self._new_local_search(state["local_budget"], None)
+            self._local.restore(state["local"])
         for operator in self.pool.custom.values():
             if operator.name in state["custom"] and hasattr(operator, "restore"):
                 operator.restore(state["custom"][operator.name])
@@ -679,7 +741,9 @@ class DifferentialEvolution(Optimizer):
         """Refuse a state whose arrays the kernels cannot work with: they do not look."""
         NP, start, D = state["NP"], state["NP_start"], self.dimension
         most = self._archive_capacity(start)
-        n = 0 if state["_asked"] is None or not state["_started"] else len(state["_asked"])
+        n = 0
+        if state["_asked"] is not None and state["_started"] and state["local"] is None:
+            n = len(state["_asked"])
         used = state["_operators"][:n], state["_uniforms"][:n]
         parents = state["_parents"][:n]
         shapes = {

@@ -131,8 +131,11 @@ class SuccessHistory(Rule):
     rate: float = real(0, 1, default=1.0, tuned=False, doc="share of the new mean in a pair")
     CR_mean: str = choice(
         "arithmetic", "Lehmer", default="arithmetic", tuned=False,
-        doc="mean of CR; Lehmer's, ΣwCR²/ΣwCR, also leaves a pair at CR = 0 once all that improved "
-        "had it",
+        doc="mean of CR; Lehmer's is ΣwCR²/ΣwCR",
+    )  # fmt: skip
+    CR_zero: float = real(
+        -1, 1, default=-1.0, tuned=False,
+        doc="what stands for Lehmer's mean of CR where all CR are 0 (-1: the pair stays at CR = 0)",
     )  # fmt: skip
     CR_scale: float = real(
         0.01, 1, default=0.1, allowed=(1e-6, 10), tuned=False, doc="standard deviation of CR"

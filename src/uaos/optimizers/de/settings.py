@@ -180,6 +180,7 @@ BOUNDARIES = {
     "reflect": layout.REFLECT,
     "midpoint": layout.MIDPOINT,
     "resample": layout.RESAMPLE,
+    "mixed": layout.MIXED,
 }
 _DRAWN_TOP = re.compile(r"U\(2/NP,\s*(0?\.\d+|1(?:\.0*)?)\)")
 _SIZES = f'an integer 4 to {MOST_PARENTS}, a multiple of the dimension ("18D"), or None (chosen)'
@@ -228,6 +229,10 @@ class Settings:
       the covariance matrix of the best `eigen_share` of the parents (CoBiDE).
     - `rank_pressure`: x_rank has rank k = 0, 1, … with a chance proportional to
       exp(-rank_pressure·k/NP).
+    - `local_search`: after this share of the run, a generation is followed with probability 0.1 by
+      a local search (BFGS) from the best point, for up to 2 % of the run's evaluations; what it
+      finds takes the place of the worst parent. After one that found nothing, the probability is
+      0.01 (IMODE). Not with constraints or integer coordinates.
     """
 
     pool: tuple[Member | str, ...] | str | None = None
@@ -274,6 +279,9 @@ class Settings:
         allowed=(0.01, 100),
         tuned=False,
         doc="preference of x_rank",
+    )
+    local_search: float = real(
+        0, 1, default=0.0, tuned=False, doc="share of the run before local searches (0: none)"
     )
 
     def __post_init__(self) -> None:
@@ -435,6 +443,7 @@ class Settings:
 _LATER: dict[str, Any] = {
     "survival": "parent", "sorted_CR": False, "exponential": 0.0, "exponential_wraps": True,
     "binomial_CR": "drawn", "eigen": 0.0, "eigen_share": 0.5, "rank_pressure": 1.0,
+    "local_search": 0.0,
 }  # fmt: skip
 
 
@@ -559,7 +568,7 @@ class RuleMemory:
             self.numbers[row] = (
                 of_jade.c if isinstance(of_jade, Jade) else rule.rate,
                 not isinstance(of_jade, Jade), rule.CR_mean == "Lehmer", rule.idle, rule.last,
-                0.1, rule.CR_scale, *rule.limits(1.0),
+                0.1, rule.CR_scale, rule.CR_zero, *rule.limits(1.0),
             )  # fmt: skip
         self.turns = np.zeros(len(rules), int)
 
