@@ -3,6 +3,7 @@
 An extension of griffe, which reads the sources without importing them; mkdocs.yml names this file.
 """
 
+import ast
 import re
 import textwrap
 from typing import Any
@@ -14,7 +15,8 @@ _CODE = re.compile(r"::\n\n((?: {4}.*\n?|\n)+)")
 _EQUATION = re.compile(r"^Equation\n-+\n((?:.+\n?)+)", re.MULTILINE)
 _REFERENCES = re.compile(r"^(?:References\n-+\n|Reference: )", re.MULTILINE)
 _SECTION = re.compile(r"^(Parameters|Attributes|Returns|Yields|Raises|Notes|Examples)\n-+\n", re.M)
-_ITEM = re.compile(r"^(\w[\w, *.]*?)(?: : (.+))?\n((?:[ \t]+.*\n?)+)", re.MULTILINE)
+_EXAMPLE = re.compile(r"^>>> (?:.+\n?)+", re.MULTILINE)
+_ITEM = re.compile(r"^(\*{0,2}\w[\w, *.]*?)(?: : (.+))?\n((?:[ \t]+.*\n?)+)", re.MULTILINE)
 
 
 class Docstrings(Extension):
@@ -24,8 +26,9 @@ class Docstrings(Extension):
         """Called for each module, class, function and attribute."""
         if obj.name.startswith("__") and not obj.is_module:
             obj.public = False  # how an object prints itself is no part of its interface
-        if obj.docstring is None and obj.is_attribute and (comment := _comment_above(obj)):
-            obj.docstring = Docstring(comment, parent=obj)
+        if obj.docstring is None and obj.is_attribute:
+            comment = _comment_above(obj) or _declared(obj)
+            obj.docstring = Docstring(comment, parent=obj) if comment else None
         if obj.docstring is not None:
             obj.docstring.value = markdown(obj.docstring.value, obj)
 
@@ -44,7 +47,9 @@ def _sections(text: str) -> str:
     first, *rest = _SECTION.split(text)
     parts = [first]
     for title, body in zip(rest[::2], rest[1::2], strict=True):
-        if title not in ("Notes", "Examples"):
+        if title == "Examples":
+            body = _EXAMPLE.sub(lambda m: f"```pycon\n{m[0].rstrip()}\n```\n", body)
+        elif title != "Notes":
             body = _ITEM.sub(
                 lambda m: f"- `{m[1]}`{f' ({m[2]})' if m[2] else ''}: {' '.join(m[3].split())}\n",
                 body,
@@ -75,6 +80,15 @@ def _path(name: str, obj: Object) -> str:
     found = around.members[first]
     path = found.target_path if found.is_alias else found.path
     return f"{path}.{rest}" if rest else path
+
+
+def _declared(obj: Object) -> str:
+    """What a hyper-parameter is, as it is declared: `uaos.real(0, 1, default=0.5, doc="…")`."""
+    call = getattr(obj, "value", None)
+    given = {getattr(a, "name", ""): a.value for a in getattr(call, "arguments", ())
+             if hasattr(a, "value")}  # fmt: skip
+    text = ast.literal_eval(str(given["doc"])) if "doc" in given else ""
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def _comment_above(obj: Object) -> str:

@@ -13,7 +13,19 @@ class UaosError(Exception):
 
 
 class InvalidParameter(UaosError, ValueError):
-    """A parameter's value is outside what its declaration allows."""
+    """A parameter's value is outside what its declaration allows.
+
+    Parameters
+    ----------
+    name : str
+        The parameter.
+    value : object
+        What was given.
+    allowed : str
+        What is allowed.
+    owner : str
+        Whose parameter it is.
+    """
 
     def __init__(self, name: str, value: object, allowed: str, *, owner: str = "") -> None:
         self.name = name
@@ -29,7 +41,24 @@ class Missing(UaosError, ValueError):
 
 
 class UnknownName(UaosError, LookupError):
-    """A name does not exist; the message lists similar names, or all that exist."""
+    """A name does not exist; the message lists similar names, or all that exist.
+
+    Parameters
+    ----------
+    kind : str
+        What the name is of, such as "method".
+    name : object
+        What was given.
+    known : iterable of str
+        The names that exist.
+    hint : str
+        Added to the message.
+
+    Attributes
+    ----------
+    near : tuple of str
+        Known names that are similar.
+    """
 
     def __init__(self, kind: str, name: object, known: Iterable[str], *, hint: str = "") -> None:
         self.kind = kind

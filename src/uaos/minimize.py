@@ -152,6 +152,11 @@ def minimize(
         `constr`, `constr_violation` and `maxcv`. `success` is True if the target was reached or
         the run converged, at a feasible point; a spent budget is no success.
 
+    Raises
+    ------
+    InvalidParameter
+        If an argument is not what it should be; the message says what is allowed.
+
     Notes
     -----
     The same seed gives the same result with any number of workers, so that everything but the
@@ -570,7 +575,7 @@ def _polished(result: Result, batch: "_Batch", run: Optimizer) -> Result:
     end = start = result.x / width
     for _ in range(rounds):
         end = scipy.minimize(fun, end, bounds=walls, **settings).x
-    # A point that is just outside is drawn a little towards the start, which is inside.
+    # A point that is just outside is drawn a little toward the start, which is inside.
     for back in (0.0, 1e-9, 1e-7, 1e-5):
         point = np.clip((end + back * (start - end)) * width, low, high)
         value = batch.objective(point)

@@ -174,8 +174,40 @@ def real(
 ) -> Any:
     """Declare a real parameter on a dataclass field.
 
-    `bound` names an upper limit set by the number of operators K; such a parameter may also be
-    given as a share of it, as the string "0.2/K".
+    Parameters
+    ----------
+    low, high : float
+        The range that a tuner searches.
+    default : float
+        The value if none is given.
+    allowed : pair of float, optional
+        The range that is accepted; by default that of the tuner.
+    open_high : bool
+        Whether the upper end itself is excluded.
+    log : bool
+        Whether a tuner searches on a logarithmic scale.
+    bound : str
+        Names an upper limit set by the number of operators K; the parameter may then be given as a
+        share of it, as the string "0.2/K".
+    tuned : bool
+        Whether a tuner searches it.
+    symbol, doc, unit : str
+        What documentation and messages call it, what it is, and its unit.
+
+    Returns
+    -------
+    dataclasses.Field
+        The field.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import uaos
+    >>> @dataclass(frozen=True)
+    ... class Settings:
+    ...     rate: float = uaos.real(0, 1, default=0.1, doc="learning rate")
+    >>> Settings().rate
+    0.1
     """
     hard_low, hard_high = allowed or (low, high)
     return _field(
@@ -197,7 +229,36 @@ def integer(
     symbol: str = "",
     doc: str = "",
 ) -> Any:
-    """Declare an integer parameter on a dataclass field."""
+    """Declare an integer parameter on a dataclass field.
+
+    Parameters
+    ----------
+    low, high : int
+        The range that a tuner searches.
+    default : int
+        The value if none is given.
+    allowed : pair of int, optional
+        The range that is accepted; by default that of the tuner.
+    log : bool
+        Whether a tuner searches on a logarithmic scale.
+    symbol, doc : str
+        What documentation and messages call it, and what it is.
+
+    Returns
+    -------
+    dataclasses.Field
+        The field.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import uaos
+    >>> @dataclass(frozen=True)
+    ... class Settings:
+    ...     window: int = uaos.integer(1, 50, default=5, doc="generations")
+    >>> Settings().window
+    5
+    """
     hard_low, hard_high = allowed or (low, high)
     return _field(
         Integer(
@@ -215,7 +276,34 @@ def choice(
     doc: str = "",
     unit: str = "",
 ) -> Any:
-    """Declare a parameter that takes one of a few values on a dataclass field."""
+    """Declare a parameter that takes one of a few values on a dataclass field.
+
+    Parameters
+    ----------
+    *choices : str, bool or number
+        The values.
+    default : str, bool or number
+        The value if none is given.
+    tuned : bool
+        Whether a tuner searches it.
+    symbol, doc, unit : str
+        What documentation and messages call it, what it is, and its unit.
+
+    Returns
+    -------
+    dataclasses.Field
+        The field.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import uaos
+    >>> @dataclass(frozen=True)
+    ... class Settings:
+    ...     mean: str = uaos.choice("arithmetic", "harmonic", default="arithmetic", doc="the mean")
+    >>> Settings().mean
+    'arithmetic'
+    """
     return _field(
         Choice(choices=choices, default=default, tuned=tuned, symbol=symbol, doc=doc, unit=unit)
     )

@@ -63,10 +63,20 @@ _REPETITIONS = 5
 
 @dataclass(frozen=True)
 class Preset:
-    """How large a study is. Budgets are evaluations of a run, in multiples of the dimension.
+    """The size of a study. Made by :class:`Study` from its `preset`.
 
-    `dimension` and `instances` are for BBOB: the dimension, and the test problems, such as "test:4"
-    for four problems of each function.
+    Attributes
+    ----------
+    dimension : int
+        Of the BBOB problems.
+    tuning_runs : int
+        Runs of the tuning.
+    tuning_budget, test_budget : str
+        Evaluations of a run, in multiples of the dimension.
+    instances : str
+        The BBOB test problems, such as "test:4" for four of each function.
+    words : str
+        What it is for.
     """
 
     dimension: int
@@ -149,6 +159,13 @@ class Study:
         What the study is, the runs of its tuning, the configuration found, the runs of its test,
         the folder of its tables, and the report.
 
+    Raises
+    ------
+    UnknownName
+        If there is no such preset.
+    InvalidFile
+        If the folder holds another study.
+
     Examples
     --------
     >>> import tempfile, uaos
@@ -159,7 +176,7 @@ class Study:
     ... ])
     >>> study = uaos.Study(suite, tempfile.mkdtemp(), preset="smoke", tuning_budget="20D")
     >>> study.training.names, study.test.names
-    (('ackley', 'sphere'), ('rastrigin', 'rosenbrock'))
+    (('ackley', 'rastrigin'), ('rosenbrock', 'sphere'))
     >>> study.run()  # doctest: +SKIP
     """
 

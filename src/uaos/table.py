@@ -102,6 +102,14 @@ class Table:
         The numbers themselves, one observation each, for files that programs read.
     note
         What the reader has to know.
+
+    Examples
+    --------
+    >>> from uaos.analysis import Table
+    >>> table = Table.of("solved", "Solved", {"method": "method", "runs": "number"}, [["mix", 3]])
+    >>> print(table.to_csv())
+    method,runs
+    mix,3
     """
 
     name: str
@@ -291,9 +299,29 @@ class Table:
 
 
 def write_csv(tables: Sequence[Table], folder: Path, *, overwrite: bool = False) -> list[Path]:
-    """Write the records into a folder, which may be new: one file for each name of a table.
+    """Write the records into a folder: one file for each name of a table.
 
-    A file that is there is replaced if it has the same columns, otherwise only with `overwrite`.
+    Parameters
+    ----------
+    tables : sequence of Table
+        The tables; those with the same name go into one file.
+    folder : Path
+        Made if it is not there.
+    overwrite : bool
+        Whether a file with other columns may be replaced.
+
+    Returns
+    -------
+    list of Path
+        The files.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from uaos.analysis import Results, compare, write_csv
+    >>> files = write_csv(compare(Results.read("mine.db")).tables, Path("tables"))
+    >>> files[0].suffix
+    '.csv'
     """
     folder.mkdir(parents=True, exist_ok=True)
     texts = {}

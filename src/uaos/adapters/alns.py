@@ -47,6 +47,11 @@ class AdaptiveSelect(OperatorSelectionScheme):
     budget : int, optional
         Number of iterations, for methods that change toward the end of a run.
 
+    Raises
+    ------
+    InvalidParameter
+        If `segment` is not a positive integer.
+
     Notes
     -----
     The parent is the current solution when the pair is chosen, the offspring is the candidate. The
@@ -54,6 +59,13 @@ class AdaptiveSelect(OperatorSelectionScheme):
     candidate's objective is read after the callbacks of ALNS, so the pair is also credited with the
     effect of a local search in `on_best`. All random numbers come from the generator of the call.
     Further calls of `iterate` with the same scheme continue learning, as with the schemes of ALNS.
+
+    Examples
+    --------
+    >>> from uaos.adapters.alns import AdaptiveSelect
+    >>> select = AdaptiveSelect(num_destroy=2, num_repair=1)
+    >>> select.credit.probabilities
+    {'pair': {'destroy 0, repair 0': 0.5, 'destroy 1, repair 0': 0.5}}
     """
 
     def __init__(

@@ -107,6 +107,15 @@ class Credit:
         been evaluated.
     budget : int, optional
         Number of applications, for methods that change toward the end of a run.
+
+    Examples
+    --------
+    >>> from uaos.adapters.credit import Credit
+    >>> credit = Credit({"move": ["swap", "insert"]}, "SaDE", fitness=lambda tour: sum(tour))
+    >>> application = credit.note([1, 2], 5.0, ("move", 0))  # a swap made it from a parent of 5
+    >>> credit.settle()
+    >>> credit.counts
+    {'move': {'swap': 1, 'insert': 0}}
     """
 
     def __init__(

@@ -46,6 +46,7 @@ def adaptive(
     Parameters
     ----------
     toolbox : deap.base.Toolbox
+        The toolbox.
     mate, mutate : sequence of callable or str, optional
         Operators to choose from, or their names in the toolbox. A slot that is not given keeps the
         operator of the toolbox.
@@ -58,6 +59,14 @@ def adaptive(
     -------
     Variation
         What is learned, in its attribute `credit`.
+
+    Examples
+    --------
+    >>> from deap import base, tools
+    >>> from uaos.adapters.deap import adaptive
+    >>> variation = adaptive(base.Toolbox(), mate=[tools.cxOnePoint, tools.cxTwoPoint])
+    >>> variation.credit.probabilities
+    {'mate': {'cxOnePoint': 0.5, 'cxTwoPoint': 0.5}}
     """
     slots: dict[str, list[Callable[..., Any]]] = {}
     names: dict[str, list[str]] = {}
@@ -74,11 +83,18 @@ def adaptive(
 
 
 class Variation:
-    """Adaptive operators of a toolbox.
+    """Adaptive operators of a toolbox. Made by :func:`adaptive`.
 
     The selectors are seeded from Python's `random`, like everything in DEAP: after `random.seed` a
     run is repeatable if it starts with a new :func:`adaptive` or with :meth:`restart`. In a
     checkpoint, store `credit` beside the population and the random state, and assign it to resume.
+
+    Parameters
+    ----------
+    operators : mapping of str to list of callable
+        The operators of each slot.
+    credit : Credit
+        What is learned about them.
     """
 
     def __init__(self, operators: Mapping[str, list[Callable[..., Any]]], credit: Credit) -> None:

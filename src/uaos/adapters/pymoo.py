@@ -78,7 +78,24 @@ def adaptive(
 
     Returns
     -------
-    The same algorithm.
+    algorithm
+        The same algorithm; what it learns is in ``algorithm.mating.credit``.
+
+    Raises
+    ------
+    InvalidParameter
+        If the algorithm has another kind of mating, or none for these operators.
+
+    Examples
+    --------
+    >>> from pymoo.algorithms.soo.nonconvex.ga import GA
+    >>> from pymoo.optimize import minimize
+    >>> from pymoo.problems.single.rastrigin import Rastrigin
+    >>> from uaos.adapters.pymoo import adaptive, real_operators
+    >>> algorithm = adaptive(GA(pop_size=20), **real_operators())
+    >>> result = minimize(Rastrigin(), algorithm, ("n_gen", 5), seed=1)
+    >>> list(result.algorithm.mating.credit.counts["mutation"])
+    ['PM', 'coarse PM', 'fine PM']
     """
     if segment is not None and (not isinstance(segment, int) or segment < 1):
         raise InvalidParameter("segment", segment, "a number of offspring, 1 or more")
@@ -115,6 +132,17 @@ def real_operators() -> dict[str, list[Any]]:
     Simulated binary crossover with children near their parents (pymoo's default) and far from them,
     uniform crossover, a scaled difference of parents; polynomial mutation with steps of pymoo's
     default size, larger and smaller ones.
+
+    Returns
+    -------
+    dict of str to list
+        Operators under "crossover" and "mutation", the arguments of :func:`adaptive`.
+
+    Examples
+    --------
+    >>> from uaos.adapters.pymoo import real_operators
+    >>> {slot: len(operators) for slot, operators in real_operators().items()}
+    {'crossover': 4, 'mutation': 3}
     """
     return {
         "crossover": [SBX(), SBX(eta=3, name="wide SBX"), UX(), DEM()],

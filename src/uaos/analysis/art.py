@@ -16,10 +16,20 @@ TABLE_TARGETS = (1e1, 1e0, 1e-1, 1e-2, 1e-3, 1e-5, 1e-7)
 
 @dataclass(frozen=True)
 class AverageRunningTime:
-    """The aRT of a method on a function to a target.
+    """The average running time (aRT) of a method on a function. Made by :func:`running_times`.
 
-    `low` and `high` are the 10th and 90th percentiles of the run lengths with simulated restarts;
-    `reference` is the aRT of the suite's reference (NaN where there is none for the target).
+    Attributes
+    ----------
+    method, function, dimension, target
+        What took this long.
+    art : float
+        The aRT.
+    successes, trials : int
+        How many of the runs reached the target.
+    low, high : float
+        10th and 90th percentile of the run lengths with simulated restarts.
+    reference : float
+        The aRT of the suite's reference; NaN if there is none for the target.
     """
 
     method: str
@@ -52,18 +62,37 @@ class AverageRunningTime:
 def average_running_time(
     evaluations: NDArray[np.float64], totals: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the aRT of each row of `evaluations` (targets × runs, NaN where a run missed).
+    """Return the average running time (aRT) to targets.
 
         aRT = (Σ evaluations of successful runs to the target + Σ lengths of failed runs)
               / successes
 
     It is the expected length of restarting until the target is reached, infinite without success.
 
+    Parameters
+    ----------
+    evaluations : ndarray, shape (targets, runs)
+        Evaluations to each target; NaN where a run missed it.
+    totals : ndarray, shape (runs,)
+        The lengths of the runs.
+
+    Returns
+    -------
+    ndarray, shape (targets,)
+        The aRT to each target.
+
     References
     ----------
     Hansen, N., Auger, A., Ros, R., Mersmann, O., Tušar, T. & Brockhoff, D. (2021), "COCO: a
     platform for comparing continuous optimizers in a black-box setting", Optimization Methods and
     Software 36, section 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uaos.analysis import average_running_time
+    >>> average_running_time(np.array([[100.0, np.nan, 300.0]]), np.array([100, 500, 300]))
+    array([450.])
     """
     missed = np.isnan(evaluations)
     spent = np.where(missed, totals, evaluations).sum(axis=-1)
@@ -93,6 +122,18 @@ def running_times(
         The aRT of the suite's reference to the 51 targets of a runtime profile, if it has one.
     seed
         Of the simulated restarts, drawn anew for each target.
+
+    Returns
+    -------
+    list of AverageRunningTime
+        One for each target.
+
+    Examples
+    --------
+    >>> from uaos.analysis import Results, running_times
+    >>> runs = Results.read("mine.db").runs["JADE", "f1", 2]
+    >>> [(time.target, time.successes) for time in running_times(runs, [10.0, 1.0])]
+    [(10.0, 2), (1.0, 2)]
     """
     times = runs.evaluations_to(targets)
     arts = average_running_time(times, runs.evaluations)

@@ -25,7 +25,15 @@ class ComparedSection:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The comparison of every section; `published` are tables beside published numbers."""
+    """The comparison of every section. Made by :func:`compare`.
+
+    Attributes
+    ----------
+    sections : tuple
+        For each section its `tables`, `headline`, `verdict` and `notes`.
+    published : tuple of Table
+        Our numbers beside published ones.
+    """
 
     sections: tuple[ComparedSection, ...]
     published: tuple[Table, ...] = ()
@@ -69,10 +77,23 @@ def compare(
     seed
         Of the simulated restarts.
 
+    Returns
+    -------
+    Comparison
+        The tables, and the findings in words.
+
     Raises
     ------
     Missing
         If there are no finished runs, or none that the paper has.
+
+    Examples
+    --------
+    >>> from uaos.analysis import Results, compare
+    >>> comparison = compare(Results.read("mine.db"))
+    >>> print(comparison.to_markdown())
+    ## 2-D
+    ...
     """
     found = tuple(_compared(part, results) for part in sections(results, seed=seed))
     published: list[Table] = paper_tables(results, seed=seed) if paper else []

@@ -25,9 +25,14 @@ RESTART_HORIZON = 10
 
 @dataclass(frozen=True)
 class Ecdf:
-    """A step curve: after `times[i]` evaluations / dimension the share is `shares[i]`.
+    """A runtime profile, as a step curve. Made by :func:`ecdf`.
 
-    `times` ascend, and `shares` ascend with them to the share that was ever reached.
+    Attributes
+    ----------
+    times : ndarray
+        Evaluations / dimension, ascending.
+    shares : ndarray
+        The share of pairs of function and target solved by then.
     """
 
     times: NDArray[np.float64]
@@ -62,10 +67,22 @@ def ecdf(
     seed
         Of the simulated restarts.
 
+    Returns
+    -------
+    Ecdf
+        The profile, a step curve.
+
     References
     ----------
     Hansen, N., Auger, A., Brockhoff, D. & Tušar, T. (2022), "Anytime performance assessment in
     blackbox optimization benchmarking", IEEE Transactions on Evolutionary Computation 26.
+
+    Examples
+    --------
+    >>> from uaos.analysis import Results, ecdf
+    >>> curve = ecdf(Results.read("mine.db").runs["JADE", "f1", 2])
+    >>> bool(curve.at(10) < curve.at(200))
+    True
     """
     wanted = tuple(map(float, ECDF_TARGETS if targets is None else targets))
     key = (ecdf, wanted, seed if restarts else None)
@@ -122,7 +139,25 @@ def stream(runs: Runs, *parts: int) -> list[int]:
 
 
 def combined(curves: Sequence[Ecdf]) -> Ecdf:
-    """Return one profile of several functions, each with the same weight."""
+    """Return one profile of several functions, each with the same weight.
+
+    Parameters
+    ----------
+    curves : sequence of Ecdf
+        One profile for each function.
+
+    Returns
+    -------
+    Ecdf
+        Their mean.
+
+    Examples
+    --------
+    >>> from uaos.analysis import Results, combined, ecdf
+    >>> curve = combined([ecdf(runs) for runs in Results.read("mine.db").of("JADE")])
+    >>> 0 < curve.reached < 1
+    True
+    """
     times = np.concatenate([c.times for c in curves])
     weights = np.concatenate([np.diff(c.shares, prepend=0.0) for c in curves])
     return _curve(times, weights, len(curves))
@@ -177,6 +212,14 @@ def simulated_restarts(
     -------
     ndarray
         Infinite if no run succeeded.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uaos.analysis import simulated_restarts
+    >>> rng = np.random.default_rng(1)
+    >>> simulated_restarts(np.array([100.0, np.nan]), np.array([100, 500]), 4, rng)
+    array([ 100.,  100., 1100., 1600.])
     """
     return np.sort(np.repeat(*_restarted(evaluations, totals, size, rng)))
 

@@ -97,6 +97,24 @@ def against_paper(results: Results, *, seed: int = 1) -> list[PaperComparison]:
 
     Our runs are read as if they had stopped at the published budget, so that a longer one of ours
     does not look better for its length.
+
+    Parameters
+    ----------
+    results : Results
+        Our runs.
+    seed : int
+        Of the simulated restarts.
+
+    Returns
+    -------
+    list of PaperComparison
+        One for each method that the paper has a table of; empty if none of the runs are comparable.
+
+    Examples
+    --------
+    >>> from uaos.analysis import Results, against_paper
+    >>> against_paper(Results.read("mine.db"))  # the paper's runs are in 20-D
+    []
     """
     known = reference(results.suite)
     if known is None:
@@ -197,7 +215,19 @@ def paper_table(compared: PaperComparison) -> Table:
 
 
 def archive_names() -> tuple[str, ...]:
-    """Return the algorithms of COCO's archive that ship with the package."""
+    """Return the algorithms of COCO's archive that ship with the package.
+
+    Returns
+    -------
+    tuple of str
+        Their names.
+
+    Examples
+    --------
+    >>> from uaos.analysis import archive_names
+    >>> "HCMA" in archive_names()
+    True
+    """
     known = reference("bbob")
     assert known is not None
     return tuple(dict.fromkeys(c.algorithm for c in known.published("archive")))
@@ -214,6 +244,24 @@ def archive_tables(results: Results, names: Iterable[str], *, seed: int = 1) -> 
         Algorithms of the archive.
     seed
         Of simulated restarts.
+
+    Returns
+    -------
+    list of Table
+        For each dimension a profile, and the aRT to the seven targets.
+
+    Raises
+    ------
+    Missing
+        If the suite is not BBOB.
+    UnknownName
+        If an algorithm is not in the archive.
+
+    Examples
+    --------
+    >>> from uaos.analysis import Results, archive_tables
+    >>> [table.name for table in archive_tables(Results.read("mine.db"), ["HCMA"])]
+    ['archive-profile', 'archive']
     """
     known = reference(results.suite)
     if known is None:

@@ -39,6 +39,13 @@ class Runs:
     hits
         ``hits[i, j]`` is the evaluation, counted from 1, at which run i first reached
         ``TARGETS[j]``, or -1.
+
+    Examples
+    --------
+    >>> from uaos.analysis import Results
+    >>> runs = Results.read("mine.db").runs["JADE", "f1", 2]
+    >>> len(runs), runs.solved, runs.evaluations_to([1.0]).shape
+    (2, 0, (1, 2))
     """
 
     method: str
@@ -119,6 +126,13 @@ class Results:
         of the runs.
     seconds
         Processor time of the runs.
+
+    Examples
+    --------
+    >>> from uaos.analysis import Results
+    >>> results = Results.read("mine.db")
+    >>> results.methods, results.functions, results.dimensions
+    (('JADE', 'uniform'), ('f1', 'f3', 'f8'), (2,))
     """
 
     runs: Mapping[Key, Runs]

@@ -65,6 +65,13 @@ class Section:
         The runs.
     seed
         Of the simulated restarts.
+
+    Examples
+    --------
+    >>> from uaos.analysis import Results, section
+    >>> part = section(Results.read("mine.db"))
+    >>> part.title, part.budget, sorted(part.ranking.order)
+    ('2-D', 200.0, ['JADE', 'uniform'])
     """
 
     results: Results
@@ -258,7 +265,31 @@ def relative_note(problems: tuple[str, ...]) -> str:
 
 
 def sections(results: Results, *, seed: int = 1) -> list[Section]:
-    """Divide results into sections."""
+    """Divide results into sections.
+
+    Parameters
+    ----------
+    results : Results
+        The runs.
+    seed : int
+        Of the simulated restarts.
+
+    Returns
+    -------
+    list of Section
+        One for each dimension if functions exist in several, otherwise one.
+
+    Raises
+    ------
+    Missing
+        If there are no finished runs.
+
+    Examples
+    --------
+    >>> from uaos.analysis import Results, sections
+    >>> [section.title for section in sections(Results.read("mine.db"))]
+    ['2-D']
+    """
     if not results.runs:
         failed = sum(results.failed.values())
         more = f"; {failed} failed" if failed else ""
@@ -269,7 +300,35 @@ def sections(results: Results, *, seed: int = 1) -> list[Section]:
 
 
 def section(results: Results, dimension: int | None = None, *, seed: int = 1) -> Section:
-    """Return the section of a dimension, or the only one."""
+    """Return the section of a dimension, or the only one.
+
+    Parameters
+    ----------
+    results : Results
+        The runs.
+    dimension : int, optional
+        Which section; needed if there are several.
+    seed : int
+        Of the simulated restarts.
+
+    Returns
+    -------
+    Section
+        What tables and figures are made from.
+
+    Raises
+    ------
+    Missing
+        If there are no finished runs, or several dimensions and none is chosen.
+    InvalidParameter
+        If there are no runs in the dimension.
+
+    Examples
+    --------
+    >>> from uaos.analysis import Results, section
+    >>> section(Results.read("mine.db"), dimension=2).functions
+    ('f1', 'f3', 'f8')
+    """
     found = sections(results, seed=seed)
     known = ", ".join(map(str, results.dimensions))
     if dimension is None and len(found) > 1:

@@ -52,10 +52,18 @@ def score_runs(runs: Runs, limit: float) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of the methods (columns) on the problems that all of them were run on (rows).
+    """Scores on the problems that all methods were run on. Made by :func:`scores`.
 
-    A problem's score is the median over its repetitions; `omitted` counts the problems that some
-    method was not run on.
+    Attributes
+    ----------
+    methods : tuple of str
+        The columns.
+    problems : tuple
+        The rows: function, dimension and name of each problem.
+    values : ndarray
+        The median score over the repetitions; smaller is better.
+    omitted : int
+        Problems that some method was not run on.
     """
 
     methods: tuple[str, ...]
@@ -79,7 +87,27 @@ class Scores:
 
 
 def scores(runs: Sequence[Runs], methods: Sequence[str]) -> Scores:
-    """Score the methods on every problem that all of them were run on."""
+    """Score the methods on every problem that all of them were run on.
+
+    Parameters
+    ----------
+    runs : sequence of Runs
+        The runs.
+    methods : sequence of str
+        The methods to score.
+
+    Returns
+    -------
+    Scores
+        The median score of each method on each problem; smaller is better.
+
+    Examples
+    --------
+    >>> from uaos.analysis import Results, scores
+    >>> results = Results.read("mine.db")
+    >>> scores(list(results.runs.values()), results.methods).values.shape
+    (6, 2)
+    """
     limit = max((float((r.evaluations / r.dimension).max()) for r in runs), default=1.0)
     found: dict[str, dict[ProblemKey, float]] = {name: {} for name in methods}
     for r in runs:
@@ -107,10 +135,20 @@ def scores(runs: Sequence[Runs], methods: Sequence[str]) -> Scores:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two methods over the same problems; what is negative favors the first.
+    """Two methods on the same problems; negative numbers favor the first. Made by :func:`pairwise`.
 
-    `difference` is the median of the score differences, in powers of ten, and `signed_ranks` the
-    sum of their signed ranks, whose sign says which of the two a significant test found better.
+    Attributes
+    ----------
+    first, second : str
+        The methods.
+    wins, ties, losses : int
+        Problems on which the first is better, equal, worse.
+    difference : float
+        The median of the score differences, in powers of ten.
+    p, p_holm : float
+        Of Wilcoxon's test, and corrected after Holm for all pairs.
+    signed_ranks : float
+        Their sum; its sign says which of the two a significant test found better.
     """
 
     first: str
@@ -174,9 +212,26 @@ def pairwise(scores: Scores) -> Pairs:
 
     Two-sided; the ranks of equal scores are split evenly between the two sides.
 
+    Parameters
+    ----------
+    scores : Scores
+        The scores.
+
+    Returns
+    -------
+    tuple of Pair
+        The tests of all pairs.
+
     References
     ----------
     Wilcoxon, F. (1945), "Individual comparisons by ranking methods", Biometrics Bulletin 1.
+
+    Examples
+    --------
+    >>> from uaos.analysis import Results, pairwise, section
+    >>> pair = pairwise(section(Results.read("mine.db")).scores)[0]
+    >>> pair.first, pair.second, pair.problems
+    ('JADE', 'uniform', 6)
     """
     methods = scores.methods
     if len(methods) < 2 or not scores.problems:
@@ -246,10 +301,26 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 
         p̃₍ᵢ₎ = min(1, max_{j ≤ i} (m − j + 1) p₍ⱼ₎),  p₍₁₎ ≤ … ≤ p₍ₘ₎
 
+    Parameters
+    ----------
+    p_values : array_like
+        The p-values of m tests.
+
+    Returns
+    -------
+    ndarray
+        The corrected p-values, in the same order.
+
     References
     ----------
     Holm, S. (1979), "A simple sequentially rejective multiple test procedure", Scandinavian
     Journal of Statistics 6.
+
+    Examples
+    --------
+    >>> from uaos.analysis import holm
+    >>> holm([0.01, 0.04, 0.03])
+    array([0.03, 0.06, 0.06])
     """
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p, kind="stable")
@@ -261,9 +332,18 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Mean ranks (1 is best) of the methods over the problems, and Friedman's test.
+    """Mean ranks of the methods, and Friedman's test. Made by :func:`friedman`.
 
-    `statistic` and `p` are NaN for fewer than three methods or two problems.
+    Attributes
+    ----------
+    methods : tuple of str
+        The methods.
+    mean_ranks : ndarray
+        Over the problems; 1 is best.
+    problems : int
+        How many there are.
+    statistic, p : float
+        Of the test; NaN for fewer than three methods or two problems.
     """
 
     methods: tuple[str, ...]
@@ -287,10 +367,26 @@ class Ranking:
 def friedman(scores: Scores) -> Ranking:
     """Rank the methods on each problem and test by Friedman's test whether they differ at all.
 
+    Parameters
+    ----------
+    scores : Scores
+        The scores.
+
+    Returns
+    -------
+    Ranking
+        Mean ranks and the test.
+
     References
     ----------
     Friedman, M. (1940), "A comparison of alternative tests of significance for the problem of m
     rankings", Annals of Mathematical Statistics 11.
+
+    Examples
+    --------
+    >>> from uaos.analysis import Results, friedman, section
+    >>> friedman(section(Results.read("mine.db")).scores).methods
+    ('JADE', 'uniform')
     """
     n, k = scores.values.shape
     if not n or not k:

@@ -16,9 +16,16 @@ SAME = "no significant difference"
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer in one sentence, and each adaptive method against uniform choice.
+    """Whether adapting pays. Made by :func:`verdict`.
 
-    `tests` are pairs of tests, over the problems and over the functions.
+    Attributes
+    ----------
+    headline : str
+        The answer in one sentence.
+    tests : tuple of pairs of Pair
+        Each adaptive method against uniform choice, over the problems and over the functions.
+    note : str
+        What to keep in mind.
     """
 
     headline: str
@@ -34,6 +41,22 @@ def verdict(section: Section) -> Verdict:
     not. It is compared with uniform choice in the same optimizer if the results have one (`mix`
     with `mix-uniform`), otherwise with `uniform`. "Better" means significantly so: Wilcoxon's test
     over the problems, corrected after Holm for all pairs of the comparison.
+
+    Parameters
+    ----------
+    section : Section
+        The runs.
+
+    Returns
+    -------
+    Verdict
+        The answer.
+
+    Examples
+    --------
+    >>> from uaos.analysis import Results, section, verdict
+    >>> verdict(section(Results.read("mine.db"))).headline
+    'Does adapting pay? ...'
     """
     methods, configurations = section.methods, section.results.configurations
     if UNIFORM not in methods:
@@ -74,7 +97,24 @@ def verdict(section: Section) -> Verdict:
 
 
 def headline(section: Section) -> str:
-    """Say in one or two sentences who did best."""
+    """Say in one or two sentences who did best.
+
+    Parameters
+    ----------
+    section : Section
+        The runs.
+
+    Returns
+    -------
+    str
+        The sentences.
+
+    Examples
+    --------
+    >>> from uaos.analysis import Results, headline, section
+    >>> headline(section(Results.read("mine.db")))
+    '... of 6 runs.'
+    """
     overall, methods = section.overall, section.methods
     if len(methods) == 1:
         only = overall.standings[0]

@@ -28,6 +28,28 @@ class Plan:
 
     The seed of a run is derived from `seed` and from what the run is, so that results do not depend
     on the rest of the plan.
+
+    Parameters
+    ----------
+    competitors : mapping of str to Configuration
+        The methods.
+    suite : Suite
+        The problems.
+    repetitions : int
+        Runs of each method on each problem.
+    budget : int or str
+        Evaluations of a run at most, or a multiple of each problem's dimension such as "1000D".
+    seed : int
+        What the seeds of the runs are derived from.
+
+    Examples
+    --------
+    >>> from uaos.experiments import Plan
+    >>> from uaos.problems import suite
+    >>> problems = suite("bbob", dimension=2, functions="1-3", instances="1-2")
+    >>> plan = Plan.of(["JADE", "SaDE"], problems, budget="100D")
+    >>> list(plan.competitors), len(list(plan.units()))
+    (['JADE', 'SaDE', 'uniform'], 18)
     """
 
     competitors: Mapping[str, Configuration]

@@ -31,7 +31,7 @@ _DESCENDING = -TARGETS
 
 
 class Trace(NamedTuple):
-    """The improvements of a run: at `evaluations[i]`, counted from 1, the best was `values[i]`.
+    """The improvements of a run. Made by :func:`run_unit`.
 
     Not every improvement is there. With the optimum known, an entry is at least 0.01 decades below
     the one before, in terms of the error; without it, in terms of the distance to the run's own
@@ -39,6 +39,13 @@ class Trace(NamedTuple):
     on a plateau, when 5 % more evaluations brought nothing better, is there exactly: who leads
     among runs in the same local optimum may depend on the last digits. Step and share are doubled
     until 400 entries suffice. The first and the last improvement are always there.
+
+    Attributes
+    ----------
+    evaluations : ndarray
+        When the best value improved, counted from 1.
+    values : ndarray
+        The best value from then on.
     """
 
     evaluations: NDArray[np.int64]

@@ -27,9 +27,18 @@ R = TypeVar("R")
 
 
 class Progress(NamedTuple):
-    """How far an experiment is, in units of its plan; `new` are those of this session.
+    """How far an experiment is. Passed to :func:`run`'s `on_progress`.
 
-    `damaged` counts runs that were in the store, and are made again as they were damaged.
+    Attributes
+    ----------
+    total, over : int
+        Runs of the plan, and those that are done or failed.
+    new : int
+        Runs of this session.
+    failed : int
+        Runs that failed.
+    damaged : int
+        Runs that were damaged in the store and are made again.
     """
 
     total: int
@@ -50,11 +59,44 @@ def run(
     on_progress: Callable[[Progress], None] | None = None,
     work: Callable[[Unit, Problem, Configuration], Finished] = run_unit,
 ) -> dict[str, Tally]:
-    """Run what the store at `path` does not have yet of the plan; how far each method is then.
+    """Run an experiment: whatever the store does not have yet of the plan.
 
-    Units run in `jobs` processes of this machine (default: one for each processor), on the Dask
-    cluster at the address `dask`, or on `executor`; a function that makes executors lets the
-    experiment go on when one breaks. Ctrl-C stops it cleanly (:class:`Stopped`).
+    Ctrl-C stops it cleanly; the same call continues it.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to run.
+    path : str or path
+        The store.
+    executor : Executor or callable, optional
+        Where to run it, instead of on `jobs` or `dask`. A function that makes executors lets the
+        experiment go on when one breaks.
+    jobs : int, optional
+        Processes of this machine; by default one for each processor.
+    dask : str, optional
+        The address of a Dask cluster.
+    retry_failed : bool
+        Whether to repeat runs that failed.
+    on_progress : callable, optional
+        Called with a :class:`Progress` now and then.
+    work : callable
+        Makes one run; :func:`run_unit` by default.
+
+    Returns
+    -------
+    dict of str to Tally
+        How many runs of each method are planned, done, failed and solved.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from uaos.experiments import Plan, run
+    >>> from uaos.problems import suite
+    >>> problems = suite("bbob", dimension=2, functions="1", instances="1-2")
+    >>> plan = Plan.of(["JADE"], problems, budget=50)
+    >>> run(plan, "small.db", ThreadPoolExecutor(1))["JADE"]
+    Tally(total=2, done=2, failed=0, solved=0)
     """
     plan.check()
     check_pool(executor, jobs)

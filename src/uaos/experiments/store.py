@@ -57,7 +57,17 @@ _NEVER = (-1).to_bytes(8, "little", signed=True)
 
 
 class Stopped(UaosError):
-    """The work was stopped; what was finished is in the store."""
+    """The work was stopped; what was finished is in the store.
+
+    Parameters
+    ----------
+    finished : str
+        How much is done, in words.
+    path : path
+        The store.
+    progress : Progress, optional
+        How far the work is.
+    """
 
     def __init__(self, finished: str, path: object, progress: Any = None) -> None:
         self.progress = progress
@@ -99,10 +109,22 @@ class Tally(NamedTuple):
 
 @dataclass(frozen=True)
 class RunTable:
-    """All finished runs of a store in columns, for analysis.
+    """All finished runs of a store in columns. Made by :meth:`Store.table`.
 
-    `method` and `problem` are positions in `methods` and `problems`; rows are in their order.
-    `failed` marks runs that failed; `id` is the run's number in the store.
+    Attributes
+    ----------
+    methods, problems : tuple
+        What the columns `method` and `problem` are positions in.
+    id : ndarray
+        The number of each run in the store.
+    method, problem, repetition, seed, budget : ndarray
+        What was run.
+    evaluations, best, error, seconds : ndarray
+        What came out: evaluations, best value, its distance from the optimum, processor time.
+    failed : ndarray of bool
+        Which runs failed.
+    hits : ndarray, shape (runs, targets)
+        The evaluation at which each of `TARGETS` was first reached, or -1.
     """
 
     methods: tuple[str, ...]
@@ -125,7 +147,26 @@ class RunTable:
 
 
 class Store:
-    """The outcomes of an experiment; see :meth:`open` and :meth:`create_or_resume`."""
+    """The outcomes of an experiment: one SQLite file.
+
+    Open it with :meth:`open` or :meth:`create_or_resume`.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    connection : sqlite3.Connection
+        To the file.
+    lock : Lock, optional
+        Of the process that writes.
+
+    Examples
+    --------
+    >>> from uaos.experiments import Store
+    >>> with Store.open("mine.db") as store:
+    ...     print(store.methods(), len(store.table()))
+    ['JADE', 'uniform'] 12
+    """
 
     #: What the store is of.
     kind = BENCHMARK

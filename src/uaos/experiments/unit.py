@@ -17,7 +17,15 @@ from uaos.problems import Problem
 
 
 class Unit(NamedTuple):
-    """One run of an experiment: a method on a problem, with a seed and a budget."""
+    """One run of an experiment. Made by :meth:`Plan.units`.
+
+    Attributes
+    ----------
+    method, problem : str
+        Their names.
+    repetition, seed, budget : int
+        Its number, its seed, and its evaluations at most.
+    """
 
     method: str
     problem: str
@@ -35,13 +43,27 @@ class Unit(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came out of a unit.
+    """What came out of one run. Made by :func:`run_unit`.
 
-    `best` is the best value seen, infinite if there was none; `error` is `best` minus the optimum,
-    NaN if that is not known. `hits[t]` is the evaluation, counted from 1, at which an error of at
-    most `TARGETS[t]` was first seen, -1 for never (or if the optimum is not known). `trace` has the
-    improvements; it is empty where it was not asked for. `status` is "done", or "failed" with the
-    `reason`.
+    Attributes
+    ----------
+    method, problem, function, group, dimension, instance, repetition, seed, budget
+        What was run.
+    evaluations : int
+        How many were made.
+    best : float
+        The best value, infinite if there was none.
+    error : float
+        `best` minus the optimum; NaN if that is not known.
+    hits : ndarray
+        ``hits[t]`` is the evaluation, counted from 1, at which an error of at most ``TARGETS[t]``
+        was first seen; -1 for never, or if the optimum is not known.
+    trace : Trace
+        The improvements; empty if they were not asked for.
+    seconds : float
+        Processor time.
+    status, reason : str
+        "done", or "failed" and why.
     """
 
     method: str
@@ -91,6 +113,31 @@ def run_unit(unit: Unit, problem: Problem, configuration: Configuration) -> Fini
 
     The final target is 1e-8 above the optimum; where that is not known, runs end with the budget.
     What comes out depends on the unit, its problem and its configuration only.
+
+    Parameters
+    ----------
+    unit : Unit
+        What to run.
+    problem : Problem
+        The unit's problem.
+    configuration : Configuration
+        The unit's method.
+
+    Returns
+    -------
+    Finished
+        The :class:`Outcome`, and the course of the run.
+
+    Examples
+    --------
+    >>> from uaos.experiments import Plan, run_unit
+    >>> from uaos.problems import suite
+    >>> problems = suite("bbob", dimension=2, functions="1", instances="1")
+    >>> plan = Plan.of(["JADE"], problems, budget=50)
+    >>> unit = next(plan.units())
+    >>> outcome = run_unit(unit, plan.suite[unit.problem], plan.competitors[unit.method]).outcome
+    >>> outcome.evaluations, outcome.status
+    (50, 'done')
     """
     started = time.perf_counter()
     packed, status, reason = None, "done", ""

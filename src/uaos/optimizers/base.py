@@ -504,7 +504,15 @@ class MissingOperator(UnknownName):
 
 
 class RunView:
-    """A run as it is now, for callbacks. Copy what you want to keep: the run goes on."""
+    """A run as it is now. Passed to :func:`uaos.minimize`'s callback.
+
+    Copy what you want to keep: the run goes on.
+
+    Parameters
+    ----------
+    run : Optimizer
+        The run.
+    """
 
     def __init__(self, run: Optimizer) -> None:
         self._run = run
@@ -597,6 +605,26 @@ def register(cls: C) -> C:
     -------
     type
         The class itself.
+
+    Raises
+    ------
+    InvalidComponent
+        If the class lacks a name or a method.
+    NameClash
+        If another class has the name.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> import uaos
+    >>> @uaos.register
+    ... @dataclass(frozen=True)
+    ... class Improvements(uaos.Metric):
+    ...     def compute(self, parents, offspring, best_so_far):
+    ...         return np.sqrt(np.maximum(parents - offspring, 0.0))
+    >>> uaos.method("SaDE", metric="improvements").metric
+    Improvements()
     """
     if not (inspect.isclass(cls) and issubclass(cls, Optimizer)):
         register_component(cls)

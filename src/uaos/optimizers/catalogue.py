@@ -240,7 +240,19 @@ def _optimizers() -> dict[str, Configuration]:
 
 
 def methods() -> Mapping[str, Configuration]:
-    """The catalogue by name: methods, tuned, baselines, winners, registered optimizers."""
+    """Return the catalogue by name: methods, tuned, baselines, winners, registered optimizers.
+
+    Returns
+    -------
+    mapping of str to Configuration
+        The configurations.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> uaos.methods()["JADE"].kind
+    'baseline'
+    """
     own = {name: entry for group in _GROUPS for name, entry in _entries(group).items()}
     return MappingProxyType({**own, **_optimizers()})
 
@@ -271,13 +283,29 @@ def expanded(names: Iterable[Any], *, selecting: bool = False) -> list[Any]:
 
 
 def configuration(name: str | os.PathLike[str] | Configuration) -> Configuration:
-    """The entry of the catalogue called `name`, or the configuration in a TOML file.
+    """Return a configuration of the catalogue, or that of a TOML file.
 
     Parameters
     ----------
     name : str, path-like or Configuration
         A name that :func:`methods` lists, the path of a file that ends in .toml, or a configuration
         itself, which is returned as it is.
+
+    Returns
+    -------
+    Configuration
+        An optimizer with its settings.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such name.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> uaos.configuration("CMA-ES").optimizer
+    'CMA-ES'
     """
     if isinstance(name, Configuration):
         return name
@@ -295,10 +323,31 @@ def configuration(name: str | os.PathLike[str] | Configuration) -> Configuration
 
 
 def method(name: str, **changes: Any) -> Method:
-    """The method called `name`, with components or hyper-parameters exchanged.
+    """Return a method of the catalogue, with components or hyper-parameters exchanged.
 
-    >>> method("SaDE", max_gen=50).reward
-    success_rate(max_gen=50, power=1, frac=0.0, noise=0.0)
+    Parameters
+    ----------
+    name : str
+        A name of the catalogue, or a TOML file.
+    **changes
+        Components by family (``reward="area_under_curve"``) and hyper-parameters by name
+        (``W=30``).
+
+    Returns
+    -------
+    Method
+        The method.
+
+    Raises
+    ------
+    InvalidParameter
+        If the configuration of this name selects nothing, or a change does not fit.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> uaos.method("SaDE", max_gen=50).reward
+    success_rate(max_gen=50, power=1, frac=0.0, noise=0.01)
     """
     found = configuration(name).method
     if found is None:

@@ -345,10 +345,16 @@ class CMAES(Optimizer):
         least 120 + 30 D/λ generations; "maxfevals": a small run of BIPOP used half the evaluations
         of the last large one.
 
+    Raises
+    ------
+    InvalidParameter
+        If a setting is out of range.
+
     Examples
     --------
     >>> import numpy as np
-    >>> optimizer = CMAES([(-5, 5)] * 4, seed=1, budget=2000, target=1e-8)
+    >>> import uaos
+    >>> optimizer = uaos.CMAES([(-5, 5)] * 4, seed=1, budget=2000, target=1e-8)
     >>> while not optimizer.done:
     ...     optimizer.tell([np.sum((x - 1) ** 2) for x in optimizer.ask()])
     >>> optimizer.best_fitness <= 1e-8

@@ -47,6 +47,11 @@ class Configuration:
     optimizer : str
         The name of the optimizer.
 
+    Raises
+    ------
+    InvalidParameter
+        If the name is empty, or settings and method do not fit the optimizer.
+
     Examples
     --------
     >>> import uaos

@@ -241,6 +241,14 @@ class CoordinateSearch(Optimizer):
     ----------
     Swarzberg, Seront & Bersini, "S.T.E.P.: The Easiest Way to Optimize a Function", IEEE
     Conference on Evolutionary Computation, 1994, pages 519-524.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> from uaos.problems import rastrigin
+    >>> result = uaos.minimize(rastrigin, [(-3, 6)] * 4, method="STEP", target=1e-8)
+    >>> result.success
+    True
     """
 
     name: ClassVar[str] = "STEP"

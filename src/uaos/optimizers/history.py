@@ -55,7 +55,8 @@ class History:
 
     Examples
     --------
-    >>> history = History(columns=("sigma",))
+    >>> import uaos
+    >>> history = uaos.History(columns=("sigma",))
     >>> history.record(evaluations=10, best=3.5, iteration=1, sigma=0.3)
     >>> history.sigma.tolist()
     [0.3]

@@ -58,9 +58,22 @@ class LocalSearch(Optimizer):
         The course of the run, with the columns `gradient` (the length of the gradient in the
         coordinates that are free to move) and `restarts`.
 
+    Raises
+    ------
+    InvalidParameter
+        If a setting is out of range.
+
     References
     ----------
     Nocedal & Wright, Numerical Optimization, 2nd ed., 2006, chapters 6 to 8 and 16.7.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> from uaos.problems import rosenbrock
+    >>> result = uaos.minimize(rosenbrock, [(-5, 5)] * 4, method="BFGS", target=1e-8)
+    >>> result.success
+    True
     """
 
     name: ClassVar[str] = "BFGS"

@@ -58,6 +58,17 @@ class Member:
     cap : float
         The most evaluations of the member's introductory run, in multiples of the dimension. A
         member with a cap has such a run, and so has one that runs once.
+
+    Raises
+    ------
+    InvalidParameter
+        If `cap` is not positive.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> members = [uaos.Member("BFGS", once=True, cap=100), "CMA-ES", "mix"]
+    >>> run = uaos.Portfolio([(-5, 5)] * 3, members=members, seed=1)
     """
 
     configuration: Any

@@ -27,16 +27,31 @@ class PyCMA(Optimizer):
     Parameters
     ----------
     bounds, seed, budget, target, history
-        As for every :class:`uaos.Optimizer`. There is no `x0`.
+        As for every :class:`uaos.Optimizer`.
     sigma0 : float
         The initial step size, as a share of the box's width in each coordinate.
     start : float
         The share of the box, around its center, that starting points are drawn from.
+    x0 : None
+        Not supported.
+
+    Raises
+    ------
+    InvalidParameter
+        If `x0` is given.
 
     References
     ----------
     Hansen, N. (2009), "Benchmarking a BI-population CMA-ES on the BBOB-2009 function testbed",
     GECCO 2009 Companion, 2389-2396.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> from uaos.problems import sphere
+    >>> result = uaos.minimize(sphere, [(-5, 5)] * 3, method="BIPOP-CMA-ES", target=1e-8, seed=1)
+    >>> result.success
+    True
     """
 
     name: ClassVar[str] = "BIPOP-CMA-ES"

@@ -42,6 +42,14 @@ class Result:
         constraints.
     constr_violation, maxcv : float
         The largest of these; 0 if `x` is feasible.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> from uaos.problems import sphere
+    >>> result = uaos.minimize(sphere, [(-5, 5)] * 3, budget=200, seed=1)
+    >>> result.nfev, result["success"], result.message
+    (200, False, 'the budget of 200 evaluations is spent')
     """
 
     x: Array | None

@@ -108,7 +108,7 @@ def _spacma() -> Recipe:
         deviations=(
             "one share, smoothed with 0.04, where the original has five in turn with 0.2",
             "the limits 0.2 and 0.8 cut what is used, where the original cuts what is smoothed",
-            "a generation without improvement moves the shares towards 1/2",
+            "a generation without improvement moves the shares toward 1/2",
             "a distribution that degenerates starts again, where the original goes on without it",
         ),
     )

@@ -71,6 +71,14 @@ def suite(
     Returns
     -------
     Suite
+        The problems.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such suite.
+    InvalidParameter
+        If a part of BBOB is asked of another suite.
 
     Examples
     --------
@@ -105,10 +113,44 @@ def built_in_suite(name: str, keys: Iterable[tuple[str, int, int | None]]) -> Su
 
 
 def reference(suite_name: str) -> Reference | None:
-    """The published running times of a suite, by its name; None if there are none."""
+    """The published running times of a suite, by its name; None if there are none.
+
+    Parameters
+    ----------
+    suite_name : str
+        The suite.
+
+    Returns
+    -------
+    Reference or None
+        Running times, and published tables.
+
+    Examples
+    --------
+    >>> from uaos.problems import reference
+    >>> reference("bbob").name
+    'best 2009'
+    """
     return _bbob.REFERENCE if suite_name == _bbob.NAME else None
 
 
 def titles(suite_name: str) -> Mapping[str, str]:
-    """What the functions of a suite are called beyond their names; empty for most suites."""
+    """What the functions of a suite are called beyond their names; empty for most suites.
+
+    Parameters
+    ----------
+    suite_name : str
+        The suite.
+
+    Returns
+    -------
+    mapping of str to str
+        Descriptive names by function.
+
+    Examples
+    --------
+    >>> from uaos.problems import titles
+    >>> titles("bbob")["f8"]
+    'Rosenbrock'
+    """
     return _bbob.TITLES if suite_name == _bbob.NAME else {}

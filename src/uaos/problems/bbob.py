@@ -178,6 +178,18 @@ def bbob(
     Returns
     -------
     Suite
+        The problems.
+
+    Raises
+    ------
+    InvalidParameter
+        If the dimension, the functions or the instances do not exist.
+
+    Examples
+    --------
+    >>> from uaos.problems.bbob import bbob
+    >>> bbob(dimension=5, functions="1-3", instances="1-2").names[:2]
+    ('f1 i1 5-D', 'f1 i2 5-D')
     """
     # Here, not when worker processes evaluate it.
     require("cocoex", "the BBOB suite", "coco-experiment", "experiments")

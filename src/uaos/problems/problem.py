@@ -54,6 +54,11 @@ class Problem:
     held_out : bool
         Whether the problem is for final comparisons only; a tuner does not train on it.
 
+    Raises
+    ------
+    InvalidParameter
+        If `fun` is no function, a name is missing, or bounds or optimum are no finite numbers.
+
     Examples
     --------
     >>> import uaos
@@ -172,6 +177,13 @@ class Suite(Sequence[Problem]):
         Published running times, if there are any for this suite.
     file, source, hash : str
         Where the suite was loaded from, and its content; empty for other suites.
+
+    Raises
+    ------
+    InvalidParameter
+        If there is no problem, or something else among them.
+    NameClash
+        If two problems have the same name.
 
     Examples
     --------

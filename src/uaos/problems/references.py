@@ -16,9 +16,18 @@ REFERENCE_TARGETS.flags.writeable = False
 
 @dataclass(frozen=True)
 class Published:
-    """One cell of a published table; `art` is infinite where the target was never reached.
+    """One cell of a published table. Made by :meth:`Reference.published`.
 
-    `ratio` is relative to the reference where the table gives ratios, else NaN.
+    Attributes
+    ----------
+    algorithm, function, dimension, target
+        What it is of.
+    art : float
+        The average running time; infinite where the target was never reached.
+    ratio : float
+        Relative to the reference, where the table gives ratios; otherwise NaN.
+    successes, trials : int
+        How many of the runs reached the target.
     """
 
     algorithm: str
@@ -33,7 +42,17 @@ class Published:
 
 @dataclass(frozen=True)
 class Reference:
-    """The reference running times of a suite, by function and dimension, and published tables."""
+    """The reference running times of a suite, and published tables. Made by :func:`reference`.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in tables.
+    times_file : str
+        The file of the running times, by function and dimension.
+    tables : dict of str to str
+        The files of published tables by name.
+    """
 
     name: str
     times_file: str

@@ -69,6 +69,17 @@ class Style:
     order
         Methods that take the first colors, so that figures of several stores agree on them; the
         others follow in the order of the results.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such font.
+
+    Examples
+    --------
+    >>> from uaos.reporting.style import Style
+    >>> Style(width="page", font="serif").inches("column")
+    7.2
     """
 
     width: float | str | None = None

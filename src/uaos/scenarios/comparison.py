@@ -29,10 +29,18 @@ _BLOCK = 10
 
 @dataclass(frozen=True)
 class ScenarioResult:
-    """The outcome: for each method the ranks of the operators it chose, 0 being the best.
+    """What the methods chose. Made by :func:`compare`.
 
-    `ranks[name]` is (repetitions, steps). Uniform choice and the oracle, which always takes
-    the best operator, are included.
+    Uniform choice and the oracle, which always takes the best operator, are included.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        What was played.
+    ranks : mapping of str to ndarray
+        The ranks of the operators that a method chose, (repetitions, steps); 0 is the best.
+    methods : tuple of str
+        The methods that were asked for.
     """
 
     scenario: Scenario
@@ -85,6 +93,12 @@ def compare(
     Returns
     -------
     ScenarioResult
+        What each method chose.
+
+    Raises
+    ------
+    InvalidParameter
+        If a name or a number is not what it should be.
 
     Examples
     --------

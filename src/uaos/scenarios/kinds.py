@@ -6,13 +6,13 @@ K, K − 1, …, 1; they differ in how much a single reward reveals about its me
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uaos.errors import InvalidParameter, UnknownName
-from uaos.params import check_fields, integer, known_only, parameters
+from uaos.params import check_fields, integer
 
 Floats = NDArray[np.float64]
 Ranks = NDArray[np.int16]
@@ -34,9 +34,22 @@ class World(NamedTuple):
 class Scenario(ABC):
     """K operators over a number of steps; every ΔT steps the ranks are permuted at random.
 
-    The best operator always changes, as in Thierens (2005). A
-    custom scenario derives from this class and defines `rewards`, and `means` if they are not
-    K, K − 1, …, 1.
+    The best operator always changes, as in Thierens (2005). A custom scenario derives from this
+    class and defines `rewards`, and `means` if they are not K, K − 1, …, 1.
+
+    Raises
+    ------
+    InvalidParameter
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> from uaos.scenarios import Scenario
+    >>> class Noisy(Scenario):
+    ...     def rewards(self, ranks, rng):
+    ...         return self.means[ranks] + rng.normal(size=ranks.shape)
+    >>> Noisy(operators=3, every=100, steps=300).changes
+    range(100, 300, 100)
     """
 
     name: ClassVar[str] = "custom"
@@ -89,6 +102,12 @@ class Uniform(Scenario):
 
     Reference: Thierens, D. (2005), "An adaptive pursuit strategy for allocating operator
     probabilities", GECCO.
+
+    Examples
+    --------
+    >>> from uaos.scenarios import Uniform
+    >>> Uniform(operators=3).means
+    array([3., 2., 1.])
     """
 
     name: ClassVar[str] = "uniform"
@@ -107,6 +126,13 @@ class Boolean(Scenario):
     selection with dynamic multi-armed bandits", GECCO; Fialho, Á., Da Costa, L., Schoenauer, M. &
     Sebag, M. (2010), "Analyzing bandit-based adaptive operator selection mechanisms", Annals of
     Mathematics and Artificial Intelligence 60.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uaos.scenarios import Boolean
+    >>> Boolean(operators=5).rewards(np.array([0, 0, 0, 4]), np.random.default_rng(1))
+    array([ 0.,  0., 10.,  0.])
     """
 
     name: ClassVar[str] = "boolean"
@@ -127,6 +153,13 @@ class Outlier(Scenario):
     selection with dynamic multi-armed bandits", GECCO; Fialho, Á., Da Costa, L., Schoenauer, M. &
     Sebag, M. (2010), "Analyzing bandit-based adaptive operator selection mechanisms", Annals of
     Mathematics and Artificial Intelligence 60.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uaos.scenarios import Outlier
+    >>> float(Outlier(operators=5).rewards(np.zeros(20, int), np.random.default_rng(1)).max())
+    50.0
     """
 
     name: ClassVar[str] = "outlier"
@@ -141,13 +174,32 @@ class Outlier(Scenario):
 KINDS: dict[str, type[Scenario]] = {kind.name: kind for kind in (Uniform, Boolean, Outlier)}
 
 
-def scenario(kind: str, **settings: Any) -> Scenario:
-    """Return the scenario called `kind`: uniform, boolean or outlier.
+def scenario(kind: str, *, operators: int = 5, every: int = 50, steps: int = 500) -> Scenario:
+    """Return the scenario called `kind`.
 
+    Parameters
+    ----------
+    kind : {"uniform", "boolean", "outlier"}
+        Its name.
+    operators, every, steps : int
+        Its settings; see :class:`Scenario`.
+
+    Returns
+    -------
+    Scenario
+        The scenario.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such kind.
+
+    Examples
+    --------
+    >>> from uaos.scenarios import scenario
     >>> scenario("uniform", operators=3).means
     array([3., 2., 1.])
     """
     if kind not in KINDS:
         raise UnknownName("scenario", kind, KINDS)
-    known_only(settings, parameters(Scenario), f"the {kind} scenario")
-    return KINDS[kind](**settings)
+    return KINDS[kind](operators=operators, every=every, steps=steps)

@@ -21,7 +21,13 @@ THRESHOLD = 0.5
 
 
 class Estimate(NamedTuple):
-    """A mean over repetitions and its standard error (NaN if there is one repetition only)."""
+    """A mean over repetitions. Made by :meth:`ScenarioResult.summaries`.
+
+    Attributes
+    ----------
+    mean, error : float
+        The mean and its standard error, NaN if there is only one repetition.
+    """
 
     mean: float
     error: float
@@ -37,7 +43,13 @@ class Estimate(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """A method's row of the table."""
+    """A method's row of the table. Made by :meth:`ScenarioResult.summaries`.
+
+    Attributes
+    ----------
+    name : str
+        The method.
+    """
 
     name: str
     share: Estimate

@@ -62,7 +62,36 @@ RECIPES: dict[str, Callable[[int], Method]] = {"AP": pursuit, "PM": matching, "M
 
 
 def named(name: str, n_operators: int) -> tuple[str, Method]:
-    """Return the name in tables and the method: a recipe, the catalogue's, or a file's."""
+    """Return a method by its name.
+
+    Parameters
+    ----------
+    name : str
+        A recipe ("AP", "PM", "MAB"), a name of the catalogue, or a TOML file.
+    n_operators : int
+        How many operators the method selects among.
+
+    Returns
+    -------
+    name : str
+        What tables call it.
+    method : Method
+        The method.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such method.
+    InvalidParameter
+        If it does not select among operators.
+
+    Examples
+    --------
+    >>> from uaos.scenarios import named
+    >>> name, method = named("AP", 5)
+    >>> method.probability
+    adaptive_pursuit(p_min=0.1, p_max=0.6, mu=0.8)
+    """
     if not isinstance(name, str):
         raise InvalidParameter("methods", name, "names, or a mapping of names to methods")
     if name in RECIPES:

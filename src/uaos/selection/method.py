@@ -55,12 +55,19 @@ class Method:
         one. Shares of a longer step are a matter of the selection: `largest_deficit` serves who is
         furthest behind its share.
 
+    Raises
+    ------
+    UnknownName
+        If there is no such component or scope.
+    InvalidParameter
+        If a hyper-parameter is out of range.
+
     Examples
     --------
-    >>> Method(reward="success_sum", quality={"name": "weighted_sum", "delta": 0.3})
-    Method(metric=parent_improvement, reward=success_sum(max_gen=10), \
-quality=weighted_sum(delta=0.3), probability=probability_matching(p_min=0.05, error=0.0), \
-selection=proportional, scale_rewards=True)
+    >>> import uaos
+    >>> method = uaos.Method(reward="success_sum", quality={"name": "weighted_sum", "delta": 0.3})
+    >>> method.reward, method.quality
+    (success_sum(max_gen=10), weighted_sum(delta=0.3))
     """
 
     metric: Metric

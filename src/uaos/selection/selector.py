@@ -43,17 +43,39 @@ _NUMBERS = frozenset((float, np.float64, int))
 
 
 class Selector:
-    """The running state of a method: which operators to use next, from what they achieved.
+    """A method at work: it says which operators to use next, and learns from what they achieved.
 
-    Made by :meth:`uaos.Method.selector`. The loop of any algorithm needs two calls::
+    Made by :meth:`uaos.Method.selector`. The loop of any algorithm needs two calls: :meth:`select`,
+    and :meth:`update` when the offspring are evaluated. Smaller fitness is better. Batches may have
+    any size; an update with one offspring is a generation of one. An update that does not fit
+    raises :class:`uaos.errors.InvalidFeedback` and changes nothing.
 
-        operators = selector.select(n)                # one operator number for each of n parents
-        ...                                           # make and evaluate n offspring
-        selector.update(operators, parent_fitness, offspring_fitness)
+    Parameters
+    ----------
+    method : Method
+        The recipe.
+    n_operators : int
+        How many operators there are.
+    seed : int or numpy.random.Generator, optional
+        Makes the choices repeatable.
+    budget : int, optional
+        Number of offspring, for methods that change toward the end of a run.
+    bests : array_like, optional
+        The best fitness that each operator starts with; inf for none.
 
-    Smaller fitness is better. Batches may be of any size and change from call to call; an update
-    with one offspring is a generation of one. An update that does not fit raises
-    :class:`uaos.errors.InvalidFeedback` and changes nothing.
+    Raises
+    ------
+    InvalidParameter
+        If the method needs a budget, or cannot serve so many operators.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> selector = uaos.method("SaDE").selector(n_operators=3, seed=1)
+    >>> operators = selector.select(4)  # one for each of four parents
+    >>> selector.update(operators, parent_fitness=[5, 5, 5, 5], offspring_fitness=[4, 3, 5, 6])
+    >>> len(selector.probabilities)
+    3
     """
 
     def __init__(

@@ -34,9 +34,26 @@ class _Never(Exception):
 
 
 def to_configspace(space: Space, *, seed: int | None = None) -> "ConfigurationSpace":
-    """The same space: names, ranges, log scales, conditions, and what is forbidden.
+    """Return the same space for ConfigSpace: names, ranges, conditions, and what is forbidden.
 
-    `seed` is that of its sampling.
+    Parameters
+    ----------
+    space : Space
+        The space.
+    seed : int, optional
+        Of its sampling.
+
+    Returns
+    -------
+    ConfigSpace.ConfigurationSpace
+        The space.
+
+    Examples
+    --------
+    >>> from uaos.tuning import design_for
+    >>> from uaos.tuning.configspace import to_configspace
+    >>> "F" in to_configspace(design_for("SaDE", ["F"]).space, seed=1)
+    True
     """
     library = optional("ConfigSpace", "the export to ConfigSpace", "ConfigSpace", "configspace")
     defaults = _defaults(space)
@@ -64,7 +81,29 @@ def to_configspace(space: Space, *, seed: int | None = None) -> "ConfigurationSp
 
 
 def from_configspace(space: Space, configuration: Mapping[str, Any]) -> dict[str, Value]:
-    """The candidate that a configuration of :func:`to_configspace` is, rounded as declared."""
+    """Return the candidate that a configuration of ConfigSpace is, rounded as declared.
+
+    Parameters
+    ----------
+    space : Space
+        The space.
+    configuration : mapping
+        A configuration of :func:`to_configspace`'s space.
+
+    Returns
+    -------
+    dict
+        The values by name.
+
+    Examples
+    --------
+    >>> from uaos.tuning import design_for
+    >>> from uaos.tuning.configspace import from_configspace, to_configspace
+    >>> space = design_for("SaDE", ["F"]).space
+    >>> drawn = to_configspace(space, seed=1).sample_configuration()
+    >>> sorted(from_configspace(space, drawn)) == sorted(drawn)
+    True
+    """
     values: dict[str, Any] = {}
     for name, value in dict(configuration).items():
         plain, domain = value.item() if isinstance(value, np.generic) else value, space[name].domain

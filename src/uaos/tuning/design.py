@@ -82,11 +82,22 @@ _POLICIES = ("best_rule", "archive", "boundary", "survival", "exponential", "eig
 
 @dataclass(frozen=True)
 class Design:
-    """A search space whose candidates are configurations; made by :func:`design`.
+    """A search space whose candidates are configurations. Made by :func:`design`.
 
-    `base` holds what is not searched. `slots` says which variable a component's parameter is.
-    `options` are the options that shaped the space: preset or method, pool, fixed values and
-    ranges.
+    Attributes
+    ----------
+    space : Space
+        What is searched.
+    base : Configuration
+        What is not.
+    slots : mapping
+        Which variable a component's parameter is.
+    dimension : int
+        Of the problems, for population sizes.
+    constants : mapping
+        Parameters that are not searched.
+    options : mapping
+        What shaped the space: preset or method, pool, fixed values and ranges.
     """
 
     space: Space
@@ -235,6 +246,12 @@ def design(
     Returns
     -------
     Design
+        The space.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such preset.
 
     Examples
     --------
@@ -283,6 +300,20 @@ def design_for(
     Returns
     -------
     Design
+        The space.
+
+    Raises
+    ------
+    InvalidParameter
+        If the method does not select, or the pool gives its operators their own F or CR.
+    UnknownName
+        If there is no such method or setting.
+
+    Examples
+    --------
+    >>> from uaos.tuning import design_for
+    >>> [variable.name for variable in design_for("RecPM", ["F"]).space]
+    ['F', ...]
     """
     base = configuration(name)
     if base.method is None:
@@ -325,6 +356,20 @@ def portfolio_design(members: Sequence[Member], *, dimension: int = 20) -> Desig
     Returns
     -------
     Design
+        The space.
+
+    Raises
+    ------
+    InvalidParameter
+        If fewer than two members run on.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> from uaos.tuning import portfolio_design
+    >>> members = [uaos.Member("CMA-ES"), uaos.Member("mix")]
+    >>> portfolio_design(members).base.optimizer
+    'portfolio'
     """
     count = len(continuing(members))
     if count < 2:

@@ -333,10 +333,33 @@ class NobodyLeft(UaosError):
 class Rules:
     """How races are run; the names are those of the literature on iterated racing.
 
-    `first_test`: instances before the first test. `each_test`: instances between tests. `alpha`:
-    the tests' level. `new_instances`: how many each later race begins with. `elitist_limit`: tests
-    in a row without a loser that end a race. `mu`: least instances that the size of a race is
-    computed for.
+    Parameters
+    ----------
+    test : {"friedman", "t"}
+        The statistical test.
+    first_test, each_test : int
+        Instances before the first test, and between tests.
+    alpha : float
+        The level of the tests.
+    new_instances : int
+        How many each later race begins with.
+    elitist_limit : int
+        Tests in a row without a loser that end a race.
+    mu : int
+        The least number of instances that the size of a race is computed for.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such test.
+    InvalidParameter
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> from uaos.tuning import Rules
+    >>> Rules(first_test=8).least
+    8
     """
 
     test: str = "friedman"

@@ -54,10 +54,16 @@ RESOLUTION = 0.01
 
 
 class RecordedRun(NamedTuple):
-    """A run of one member on its own.
+    """A run of one member on its own. Made by :meth:`Recordings.runs`.
 
-    `restarts` are the evaluations after which it had converged or started afresh, `ends` those
-    after which its batches ended.
+    Attributes
+    ----------
+    outcome : Outcome
+        What came out.
+    restarts : tuple of int
+        Evaluations after which it had converged or started afresh.
+    ends : ndarray
+        Evaluations after which its batches ended.
     """
 
     outcome: Outcome
@@ -166,6 +172,19 @@ def simulate(
     Outcome
         As a benchmark of the portfolio would record it: the evaluations at which targets were
         reached, the improvements, the best value.
+
+    Raises
+    ------
+    InvalidParameter
+        If there is not one run for each member, or `resolution` is negative.
+
+    Examples
+    --------
+    >>> from uaos.tuning import Recordings, simulate
+    >>> recordings = Recordings("mine.db", ["JADE", "uniform"])
+    >>> runs = recordings.runs(recordings.suite[0].name)
+    >>> simulate(None, recordings.members, runs, seed=1).evaluations
+    400
     """
     team = tuple(map(Member.of, members))
     if len(runs) != len(team):
@@ -246,6 +265,20 @@ class Recordings:
     members : tuple of Member
     suite : Suite
         The problems of the store.
+
+    Raises
+    ------
+    UnknownName
+        If a member is not recorded.
+    InvalidFile
+        If a recorded run is missing.
+
+    Examples
+    --------
+    >>> from uaos.tuning import Recordings
+    >>> recordings = Recordings("mine.db", ["JADE", "uniform"])
+    >>> [member.name for member in recordings.members]
+    ['JADE', 'uniform']
     """
 
     def __init__(self, path: Any, members: Iterable[str] | None = None) -> None:

@@ -141,7 +141,15 @@ class Forbidden:
 
 @dataclass(frozen=True)
 class Space:
-    """Variables, each after those that its conditions name, and what is forbidden."""
+    """A search space. Made by :func:`uaos.tuning.design`.
+
+    Attributes
+    ----------
+    variables : tuple of Variable
+        Each after those that its conditions name.
+    forbidden : tuple of Forbidden
+        What must not be combined.
+    """
 
     variables: tuple[Variable, ...]
     forbidden: tuple[Forbidden, ...] = ()

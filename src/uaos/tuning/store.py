@@ -36,9 +36,26 @@ _NO_COLUMN = ("costs", "dropped", "elites")
 
 
 class TuningStore(Store):
-    """The runs and the record of tunings; see :meth:`open` and :meth:`create_or_resume`.
+    """The runs and the record of tunings: one SQLite file.
 
-    A run's method is the key of its configuration.
+    Open it with :meth:`open` or :meth:`create_or_resume`. A run's method is the key of its
+    configuration.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    connection : sqlite3.Connection
+        To the file.
+    lock : Lock, optional
+        Of the process that writes.
+
+    Examples
+    --------
+    >>> from uaos.tuning import TuningStore
+    >>> with TuningStore.open("tuning.db") as store:
+    ...     print(len(store.tunings()))
+    1
     """
 
     kind = TUNING

@@ -77,6 +77,26 @@ def frequencies(store: "TuningStore", tuning: int) -> dict[str, Shares | Numbers
     """Which values of each free parameter were drawn in each iteration.
 
     Survivors of earlier races count in the iteration that they were drawn in.
+
+    Parameters
+    ----------
+    store : TuningStore
+        The store.
+    tuning : int
+        The number of the tuning.
+
+    Returns
+    -------
+    dict of str to Shares or Numbers
+        By parameter: shares of the values of a choice, or the numbers drawn.
+
+    Examples
+    --------
+    >>> from uaos.tuning import TuningStore
+    >>> from uaos.tuning.summaries import frequencies
+    >>> with TuningStore.open("tuning.db") as store:
+    ...     print("F" in frequencies(store, 1))
+    True
     """
     entry = _entry(store, tuning)
     candidates = store.candidates(tuning)
@@ -103,7 +123,27 @@ def frequencies(store: "TuningStore", tuning: int) -> dict[str, Shares | Numbers
 
 
 def survival(store: "TuningStore", tuning: int) -> list[Survival]:
-    """The races, in their order."""
+    """Return the races, in their order.
+
+    Parameters
+    ----------
+    store : TuningStore
+        The store.
+    tuning : int
+        The number of the tuning.
+
+    Returns
+    -------
+    list of Survival
+        How many candidates each race began with and were left after each step.
+
+    Examples
+    --------
+    >>> from uaos.tuning import TuningStore
+    >>> from uaos.tuning.summaries import survival
+    >>> with TuningStore.open("tuning.db") as store:
+    ...     races = survival(store, 1)
+    """
     _entry(store, tuning)
     members, steps = _members(store, tuning), store.steps(tuning)
     return [
@@ -130,6 +170,25 @@ def importance(store: "TuningStore", tuning: int) -> list[Importance]:
     what the tuning has settled early no longer varies and counts by its first races, and parameters
     that were inherited together share the credit, so that shares need not add up to 1. Parameters
     of which too few candidates differ are left out.
+
+    Parameters
+    ----------
+    store : TuningStore
+        The store.
+    tuning : int
+        The number of the tuning.
+
+    Returns
+    -------
+    list of Importance
+        One for each parameter that varied enough.
+
+    Examples
+    --------
+    >>> from uaos.tuning import TuningStore
+    >>> from uaos.tuning.summaries import importance
+    >>> with TuningStore.open("tuning.db") as store:
+    ...     names = [found.name for found in importance(store, 1)]
     """
     entry = _entry(store, tuning)
     values = {c.id: c.values for c in store.candidates(tuning)}

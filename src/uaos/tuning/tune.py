@@ -34,7 +34,15 @@ TUNERS = ("racer", "irace")
 
 
 class HeldOutProblems(UaosError, ValueError):
-    """A tuning would see problems that are held out to judge its result."""
+    """A tuning would see problems that are held out to judge its result.
+
+    Parameters
+    ----------
+    found : iterable of Problem
+        Those that are held out.
+    total : int
+        How many problems there are.
+    """
 
     def __init__(self, found: Iterable[Problem], total: int) -> None:
         self.found = tuple(found)
@@ -53,13 +61,26 @@ def check_training(suite: Suite, *, force: bool = False) -> Suite:
     Parameters
     ----------
     suite : Suite
+        The problems.
     force : bool
         Whether to allow problems that are held out.
+
+    Returns
+    -------
+    Suite
+        The same suite.
 
     Raises
     ------
     HeldOutProblems
         If problems of the suite are held out for testing.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> from uaos.tuning import check_training
+    >>> len(check_training(uaos.suite("bbob", dimension=5, instances="train")))
+    48
     """
     held_out = [problem for problem in suite if problem.held_out]
     if held_out and not force:
@@ -69,7 +90,15 @@ def check_training(suite: Suite, *, force: bool = False) -> Suite:
 
 @dataclass(frozen=True)
 class Found:
-    """A configuration that survived, with its rank and costs."""
+    """A configuration that survived. Made by :func:`tune`.
+
+    Attributes
+    ----------
+    configuration : Configuration
+        The configuration.
+    elite : Elite
+        Its rank and costs.
+    """
 
     configuration: Configuration
     elite: Elite
@@ -77,7 +106,19 @@ class Found:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What a tuning found: the survivors, best first."""
+    """What a tuning found. Made by :func:`tune`.
+
+    Attributes
+    ----------
+    found : tuple of Found
+        The survivors, best first.
+    tuning : int
+        The number of the tuning in its store.
+    used : int
+        Runs made.
+    seconds : float
+        Time taken.
+    """
 
     found: tuple[Found, ...]
     tuning: int
@@ -115,6 +156,13 @@ class TuningPlan:
     rules : Rules
         How candidates race. By default costs are ranked; where an optimum is not known, only within
         a problem.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such tuner.
+    InvalidParameter
+        If the rules do not fit the problems.
 
     Examples
     --------
@@ -206,9 +254,28 @@ def plan_key(setup: Mapping[str, Any]) -> str:
 def initial_candidates(
     design: Design, names: Sequence[str] | None = None
 ) -> tuple[list[dict[str, Value]], list[str]]:
-    """The candidates that named configurations are, and remarks on what the space changes of them.
+    """Return named configurations as candidates of a search space.
 
-    With no names: those tuned in the paper, as far as the space has them.
+    Parameters
+    ----------
+    design : Design
+        The space.
+    names : sequence of str, optional
+        The configurations; by default those tuned in the paper, as far as the space has them.
+
+    Returns
+    -------
+    candidates : list of dict
+        Their values.
+    remarks : list of str
+        What the space changes in them.
+
+    Examples
+    --------
+    >>> from uaos.tuning import design, initial_candidates
+    >>> candidates, remarks = initial_candidates(design(dimension=5), ["U-AOS-FW"])
+    >>> len(candidates)
+    1
     """
     made: list[dict[str, Value]] = []
     remarks: list[str] = []
@@ -240,11 +307,44 @@ def tune(
     on_run: Callable[[Result], None] = lambda _: None,
     work: Work = run_one,
 ) -> Tuned:
-    """Tune as planned, keeping every run in the store at `path`.
+    """Tune as planned; every run is kept in a store.
 
-    Runs go to `jobs` processes of this machine, to the Dask cluster at the address `dask`, or to
-    `executor`; `work` does one of them. Stopped or killed, the same call goes on where it was: the
-    search is decided by the plan alone, and what was run is not run again.
+    Stopped or killed, the same call continues: the plan alone decides the search, and nothing is
+    run twice.
+
+    Parameters
+    ----------
+    plan : TuningPlan
+        What to search, and on what.
+    path : str or path
+        The store.
+    executor : Executor or callable, optional
+        Where to run, instead of on `jobs` or `dask`; or a function that makes executors.
+    jobs : int, optional
+        Processes of this machine; by default one for each processor.
+    dask : str, optional
+        The address of a Dask cluster.
+    retry_failed : bool
+        Whether to repeat runs that failed.
+    on_event, on_run : callable
+        Called with each step of the search and with each run.
+    work : callable
+        Makes one run.
+
+    Returns
+    -------
+    Tuned
+        The surviving configurations.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> import uaos
+    >>> from uaos.tuning import TuningPlan, design_for, tune
+    >>> suite = uaos.suite("bbob", functions="1,8", dimension=2, instances=[16])
+    >>> plan = TuningPlan(design_for("SaDE", dimension=2), suite, runs=200, budget="20D")
+    >>> tuned = tune(plan, "sade.db", ThreadPoolExecutor(1))
+    >>> text = tuned.best.to_toml("sade.toml")
     """
     plan.check()
     with TuningStore.create_or_resume(path, plan.suite) as store:

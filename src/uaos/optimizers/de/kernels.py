@@ -166,7 +166,7 @@ def learn(
 ) -> None:
     """Update the adaptive rules from the offspring that improved; call before survival.
 
-    The pair in turn moves by its rate c towards the mean of F, ΣwF²/ΣwF, and of CR, ΣwCR/Σw or
+    The pair in turn moves by its rate c toward the mean of F, ΣwF²/ΣwF, and of CR, ΣwCR/Σw or
     ΣwCR²/ΣwCR. `jade` has w = 1, `success_history` w = f - u.
     An improvement that is not finite (the parent had failed) weighs as much as the largest that is;
     weights are taken relative to that one, so that no sum overflows.

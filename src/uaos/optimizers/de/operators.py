@@ -23,7 +23,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Operator:
-    """A strategy with its F, CR and top_NP: numbers, rules (F, CR), or None for the run's own."""
+    """A strategy of differential evolution with its settings.
+
+    Parameters
+    ----------
+    strategy : str
+        The strategy, such as "rand/1".
+    F, CR : float or rule, optional
+        Its scale of differences and crossover probability; None for those of the run.
+    name : str, optional
+        Its name in histories; by default made from strategy, F and CR.
+    top_NP : float, optional
+        The share of the best parents that x_pbest is drawn from; None for that of the run.
+
+    Raises
+    ------
+    InvalidParameter
+        If a setting is out of range.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> uaos.Operator("rand/1", F=0.5, CR=0.9).label
+    'rand/1 F=0.5 CR=0.9'
+    """
 
     strategy: str
     F: float | Rule | None = None
@@ -70,6 +93,18 @@ class CustomOperator(Protocol):
     It may also have `learn(state, parents, offspring, fitness, improved)`, called with the outcome
     before the parents are replaced, and, if it remembers anything between generations, `state()`
     and `restore(state)` (plain values and arrays), so that a saved run continues exactly.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> class Gaussian:
+    ...     name = "gaussian"
+    ...
+    ...     def propose(self, state, parents, rng):
+    ...         return state.population[parents] + rng.normal(size=(len(parents), len(state.low)))
+    >>> run = uaos.DifferentialEvolution([(-5, 5)] * 3, operators=["rand/1", Gaussian()])
+    >>> run.operators
+    ('rand/1', 'gaussian')
     """
 
     name: str
@@ -95,6 +130,24 @@ def product(
     """Every combination of the given strategies, F and CR as an operator.
 
     An adaptive rule given once in `F` and in `CR` is one memory shared by all that name it.
+
+    Parameters
+    ----------
+    strategies : iterable of str
+        The strategies.
+    F, CR : sequence of float or rule
+        The values to combine; None for that of the run.
+
+    Returns
+    -------
+    tuple of Operator
+        For `operators` of :class:`uaos.DifferentialEvolution`.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> len(uaos.product(["rand/1", "best/1"], F=[0.5, 0.9]))
+    4
     """
     return tuple(Operator(s, f, c) for s in strategies for f in F for c in CR)
 

@@ -832,7 +832,15 @@ class SingleOperator:
 
 
 class PopulationView(RunView):
-    """A run of differential evolution as it is now, for callbacks and custom operators."""
+    """A run of differential evolution as it is now.
+
+    Passed to :meth:`CustomOperator.propose` and to callbacks.
+
+    Parameters
+    ----------
+    run : DifferentialEvolution
+        The run.
+    """
 
     _run: DifferentialEvolution
 

@@ -44,7 +44,14 @@ class Rule:
 
 @dataclass(frozen=True)
 class Constant(Rule):
-    """The same value for every offspring."""
+    """The same value for every offspring.
+
+    Examples
+    --------
+    >>> from uaos.optimizers.de.rules import Constant
+    >>> Constant(0.7).value
+    0.7
+    """
 
     rule: ClassVar[str] = "constant"
     kind: ClassVar[int] = layout.CONSTANT
@@ -57,7 +64,19 @@ class Constant(Rule):
 
 @dataclass(frozen=True)
 class Uniform(Rule):
-    """Drawn for each offspring, uniformly from [a, b]."""
+    """Drawn for each offspring, uniformly from [a, b].
+
+    Raises
+    ------
+    InvalidParameter
+        If `a` is above `b`.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> from uaos.optimizers.de.rules import Uniform
+    >>> run = uaos.DifferentialEvolution([(-5, 5)] * 3, method="DE-uniform", F=Uniform(0.4, 0.9))
+    """
 
     rule: ClassVar[str] = "uniform"
     kind: ClassVar[int] = layout.UNIFORM
@@ -73,7 +92,14 @@ class Uniform(Rule):
 
 @dataclass(frozen=True)
 class Cauchy(Rule):
-    """F drawn for each offspring from a Cauchy distribution, redrawn while <= 0, cut at 1."""
+    """F drawn for each offspring from a Cauchy distribution, redrawn while <= 0, cut at 1.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> from uaos.optimizers.de.rules import Cauchy
+    >>> run = uaos.DifferentialEvolution([(-5, 5)] * 3, method="DE-uniform", F=Cauchy(loc=0.6))
+    """
 
     rule: ClassVar[str] = "cauchy"
     kind: ClassVar[int] = layout.CAUCHY
@@ -85,7 +111,14 @@ class Cauchy(Rule):
 
 @dataclass(frozen=True)
 class Normal(Rule):
-    """Drawn for each offspring from a normal distribution, cut to [0, 1]."""
+    """Drawn for each offspring from a normal distribution, cut to [0, 1].
+
+    Examples
+    --------
+    >>> import uaos
+    >>> from uaos.optimizers.de.rules import Normal
+    >>> run = uaos.DifferentialEvolution([(-5, 5)] * 3, method="DE-uniform", CR=Normal(0.9, 0.05))
+    """
 
     rule: ClassVar[str] = "normal"
     kind: ClassVar[int] = layout.NORMAL
@@ -101,6 +134,13 @@ class Jade(Rule):
     After a generation, over the F and CR of the offspring that improved:
     mu_F <- (1-c) mu_F + c ΣF²/ΣF and mu_CR <- (1-c) mu_CR + c mean CR.
     Zhang and Sanderson (2009), JADE.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> from uaos.optimizers.de.rules import Jade
+    >>> rule = Jade()  # one memory for F and CR
+    >>> run = uaos.DifferentialEvolution([(-5, 5)] * 3, method="DE-uniform", F=rule, CR=rule)
     """
 
     rule: ClassVar[str] = "jade"
@@ -117,6 +157,13 @@ class SuccessHistory(Rule):
     F ~ cauchy(M_F[k], 0.1), CR ~ normal(M_CR[k], 0.1). After a generation with improvements the
     next pair in turn becomes the weighted Lehmer mean of F, ΣwF²/ΣwF, and the weighted mean of CR,
     w = f - u. Tanabe and Fukunaga (2013), SHADE; the further settings are those of its successors.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> from uaos.optimizers.de.rules import SuccessHistory
+    >>> rule = SuccessHistory(H=100)
+    >>> run = uaos.DifferentialEvolution([(-5, 5)] * 3, method="DE-uniform", F=rule, CR=rule)
     """
 
     rule: ClassVar[str] = "success_history"

@@ -163,12 +163,50 @@ class Stagnation:
 
 
 def linear(NP_end: int | str) -> Linear:
-    """A population that shrinks to `NP_end`, a number or a multiple of the dimension ("2D")."""
+    """Return a population schedule: the population shrinks linearly over the run.
+
+    Parameters
+    ----------
+    NP_end : int or str
+        The size at the end, or a multiple of the dimension such as "2D".
+
+    Returns
+    -------
+    Linear
+        The schedule.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> from uaos.optimizers.de.settings import linear
+    >>> run = uaos.DifferentialEvolution([(-5, 5)] * 3, schedule=linear(6), budget=10_000)
+    """
     return Linear(NP_end)
 
 
 def stagnation(patience: int = 200, spread: float = 1e-12, growth: float = 1.0) -> Stagnation:
-    """A restart when nothing has improved for `patience` generations, or all fitness is alike."""
+    """Return a restart rule: start again when nothing improves any more.
+
+    Parameters
+    ----------
+    patience : int
+        Generations without improvement.
+    spread : float
+        Restart also once the fitness values differ by no more than this, relatively.
+    growth : float
+        What the population size is multiplied by at a restart.
+
+    Returns
+    -------
+    Stagnation
+        The rule.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> from uaos.optimizers.de.settings import stagnation
+    >>> run = uaos.DifferentialEvolution([(-5, 5)] * 3, restart=stagnation(patience=100))
+    """
     return Stagnation(patience, spread, growth)
 
 
@@ -195,44 +233,73 @@ _TOPS = (
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """A configuration of the engine. The fields with a range are what a tuner may search.
+    """The settings of a differential evolution. Those with a range are what a tuner may search.
 
-    `pool`: operators or strategy names; None is the pool "paper", the nine strategies of the
-    framework's paper. Operators that leave F or CR open take the ones given here. `NP`: a number, a
-    multiple of the dimension such as "18D", "6D^2" or "25sqrt(D) ln(D)", or None (chosen from
-    dimension and budget; "auto" in TOML). `top_NP`: a number; "U(2/NP,0.2)" to draw it for each
-    offspring (SHADE); "0.25 to 0.125" to change it linearly over the run (jSO); or "0.7 exp(-7 S)"
-    with S the share of the last generation's offspring that survived (L-SRTDE). `boundary`: see
-    :class:`uaos.DifferentialEvolution`. What follows is written alike in Python and in the section
-    `[de]` of a TOML file, unless it says otherwise:
+    Parameters
+    ----------
+    pool : sequence of Operator or str, or str, optional
+        Operators, strategy names, or a named pool; by default "paper", the nine strategies of the
+        framework's paper.
+    F, CR : float or rule
+        For operators that leave them open.
+    NP : int or str, optional
+        Population size, or a multiple of the dimension such as "18D", "6D^2" or "25sqrt(D) ln(D)";
+        None (TOML: "auto") chooses it from dimension and budget.
+    top_NP : float or str
+        The share of parents that x_pbest is drawn from; "U(2/NP,0.2)" to draw it for each offspring
+        (SHADE), "0.25 to 0.125" to change it linearly over the run (jSO), "0.7 exp(-7 S)" with S
+        the share of the last generation's offspring that survived (L-SRTDE).
+    boundary : str
+        Repair of bounds; see :class:`uaos.DifferentialEvolution`.
+    centre : bool
+        Whether the middle of the box is in the first population.
+    best_rule : {"population", "latest"}
+        x_best is the best parent, or the individual that now stands where the last generation's
+        best offspring was made.
+    archive : {"recent", "history"}
+        Which of the parents that lost to their offspring stay in a full archive: the newest takes a
+        random member's place, or a random sample of all that ever lost.
+    archive_size : float
+        In multiples of NP.
+    schedule : Linear, str or None
+        A population that shrinks: ``Linear(4)`` or ``NonLinear(4)``, in TOML
+        ``{rule = "linear", NP_end = 4}``. None (TOML: "constant") keeps its size.
+    restart : Stagnation, str or None
+        A fresh start when nothing improves: "stagnation", or :func:`stagnation` with its numbers,
+        in TOML ``{rule = "stagnation", patience = 100, spread = 1e-12, growth = 2.0}``.
+    survival : {"parent", "newest"}
+        An offspring that is not worse takes its parent's place; or that which was renewed longest
+        ago, with parents drawn at random and the best points in the archive (L-SRTDE).
+    sorted_CR : bool
+        Whether the best parent gets the smallest CR of a generation, and so on.
+    exponential : float
+        The chance that a generation crosses over exponentially instead of binomially.
+    exponential_wraps : bool
+        Whether that goes on with the first coordinate after the last.
+    binomial_CR : {"drawn", "rising"}
+        "rising": CR = max(0, 2t - 1), t the share of the run, in binomial generations
+        (NL-SHADE-RSP).
+    eigen, eigen_share : float
+        The chance that a generation crosses over in the eigenvectors of the covariance matrix of
+        this share of the best parents (CoBiDE).
+    rank_pressure : float
+        x_rank has rank k = 0, 1, … with a chance proportional to exp(-rank_pressure·k/NP).
+    local_search : float
+        After this share of the run, a generation is followed with probability 0.1 by a local search
+        (BFGS) from the best point, for up to 2 % of the run's evaluations; what it finds takes the
+        place of the worst parent. After one that found nothing, the probability is 0.01 (IMODE).
+        Not with constraints or integer coordinates.
 
-    - `centre`: True (TOML: true) puts the middle of the box into the first population.
-    - `best_rule`: who x_best is. "population": the best parent. "latest": the individual that now
-      stands where the last generation's best offspring was made.
-    - `archive`: which of the parents that lost to their offspring stay in a full archive. "recent":
-      the newest takes a random member's place. "history": a random sample of all that ever lost.
-      `archive_size`: its size in multiples of NP, such as 2.6.
-    - `schedule`: None (TOML: "constant"), or a population that shrinks: `Linear(4)` or
-      `NonLinear(4)` of :mod:`uaos.optimizers.de.settings`, in TOML `{rule = "linear", NP_end = 4}`.
-    - `restart`: None (TOML: "none"), or a fresh start when nothing improves any more: "stagnation",
-      or with its numbers `stagnation(patience=100)` of :mod:`uaos.optimizers.de.settings`, in TOML
-      `{rule = "stagnation", patience = 100, spread = 1e-12, growth = 2.0}`.
-    - `survival`: "parent": an offspring that is not worse takes its parent's place. "newest":
-      parents are drawn at random, an offspring that is not worse than its parent takes the place
-      that was renewed longest ago, and the archive holds the best points found (L-SRTDE).
-    - `sorted_CR`: True gives the smallest CR of a generation to the best parent, and so on.
-    - `exponential`: the chance that a generation crosses over exponentially instead of binomially.
-      `exponential_wraps`: whether that goes on with the first coordinate after the last.
-      `binomial_CR`: "rising" has CR = max(0, 2t - 1), t the share of the run, in binomial
-      generations, and the CR drawn in exponential ones (NL-SHADE-RSP).
-    - `eigen`: the chance that a generation crosses over in the coordinates of the eigenvectors of
-      the covariance matrix of the best `eigen_share` of the parents (CoBiDE).
-    - `rank_pressure`: x_rank has rank k = 0, 1, … with a chance proportional to
-      exp(-rank_pressure·k/NP).
-    - `local_search`: after this share of the run, a generation is followed with probability 0.1 by
-      a local search (BFGS) from the best point, for up to 2 % of the run's evaluations; what it
-      finds takes the place of the worst parent. After one that found nothing, the probability is
-      0.01 (IMODE). Not with constraints or integer coordinates.
+    Raises
+    ------
+    InvalidParameter
+        If a setting is out of range.
+
+    Examples
+    --------
+    >>> from uaos.optimizers.de.settings import Settings
+    >>> Settings(pool=("rand/1", "best/1"), F=0.7, NP="10D").names
+    ('rand/1', 'best/1')
     """
 
     pool: tuple[Member | str, ...] | str | None = None

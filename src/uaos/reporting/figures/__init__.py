@@ -67,6 +67,12 @@ class Figure:
         What the report says below it.
     interactive
         Turns the data into what the report's script draws; without, the report has an image.
+
+    Examples
+    --------
+    >>> from uaos.reporting.figures import figures
+    >>> figures()["ranks"].source
+    'section'
     """
 
     name: str
@@ -91,10 +97,33 @@ _ORDER = (
 def register(figure: Figure) -> Figure:
     """Add a custom figure to those of `uaos plot` and the report.
 
+    Parameters
+    ----------
+    figure : Figure
+        The figure.
+
+    Returns
+    -------
+    Figure
+        The same.
+
     Raises
     ------
     NameClash
         If there is a figure of that name.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure as Drawing
+    >>> from uaos.reporting.figures import SECTION, Figure, register
+    >>> def data(section):
+    ...     return section.methods
+    >>> def draw(methods, style):
+    ...     drawing = Drawing()
+    ...     drawing.suptitle(", ".join(methods))
+    ...     return drawing
+    >>> register(Figure("names", "The names of the methods.", SECTION, data, draw)).name
+    'names'
     """
     if figure.name in figures():
         raise NameClash(f"there is a figure called {figure.name!r}; choose another name")
@@ -103,7 +132,19 @@ def register(figure: Figure) -> Figure:
 
 
 def figures() -> dict[str, Figure]:
-    """Return all figures by name."""
+    """Return all figures by name.
+
+    Returns
+    -------
+    dict of str to Figure
+        The built-in figures, then registered ones.
+
+    Examples
+    --------
+    >>> from uaos.reporting.figures import figures
+    >>> list(figures())[:3]
+    ['ecdf-overall', 'ecdf-groups', 'ecdf-functions']
+    """
     return _own() | _REGISTERED
 
 
@@ -128,18 +169,26 @@ def draw(name: str, source: Any, *, style: Style = DEFAULT, **options: Any) -> "
 
     Parameters
     ----------
-    name
-        Of the figure.
-    source
-        A section of results, a run or a tuning, as the figure needs.
-    style
+    name : str
+        The figure, such as "ecdf-overall"; :func:`figures` has all.
+    source : Section, run or tuning
+        What the figure shows: a :class:`uaos.analysis.Section` for most.
+    style : Style
         Width and font.
     **options
-        Those of the figure.
+        Those of the figure; `uaos plot --help` lists them.
 
     Returns
     -------
     matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from uaos.analysis import Results, section
+    >>> from uaos.reporting.figures import draw
+    >>> drawing = draw("ranks", section(Results.read("mine.db")))
+    >>> drawing.get_size_inches().tolist()[0]
+    3.5
     """
     kind = figure(name)
     return kind.draw(kind.data(source, **options), style)
@@ -149,6 +198,25 @@ def save(drawing: "Drawing", path: str | os.PathLike[str]) -> Path:
     """Write a figure as PNG (300 dpi), SVG (text stays text) or PDF (TrueType), by the suffix.
 
     The file appears whole or not at all and holds no date: equal figures are equal files.
+
+    Parameters
+    ----------
+    drawing : matplotlib.figure.Figure
+        The figure.
+    path : str or path
+        Ends in .png, .svg or .pdf.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> from uaos.analysis import Results, section
+    >>> from uaos.reporting.figures import draw, save
+    >>> save(draw("ecdf-overall", section(Results.read("mine.db"))), "profiles.pdf").name
+    'profiles.pdf'
     """
     matplotlib = optional("matplotlib", "a figure", "matplotlib", "plot")
     place = check_output(path, suffixes=FORMATS, overwrite=True)

@@ -54,6 +54,12 @@ def write_report(
     -------
     Path
         The file.
+
+    Examples
+    --------
+    >>> from uaos.reporting.report import write_report
+    >>> write_report(["mine.db"], "report.html", title="JADE and uniform choice").name
+    'report.html'
     """
     from uaos.reporting.report.page import page
 

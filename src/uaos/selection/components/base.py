@@ -26,7 +26,14 @@ LIMIT = 1e100
 
 @dataclass(frozen=True, repr=False)
 class Component:
-    """Base of all five families."""
+    """Base of all five families.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> issubclass(uaos.components("reward")["area_under_curve"], uaos.Component)
+    True
+    """
 
     family: ClassVar[str] = ""
     #: What the component is called everywhere; by default the class name in snake case.

@@ -27,7 +27,18 @@ SMALLEST = sys.float_info.min
 
 
 class Metric(Component):
-    """A metric computes one value for each offspring; the selector masks those not improving."""
+    """Base of the metrics: one value for each offspring; the selector masks those not improving.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import uaos
+    >>> @uaos.register
+    ... @dataclass(frozen=True)
+    ... class Gain(uaos.Metric):
+    ...     def compute(self, parents, offspring, best_so_far):
+    ...         return parents - offspring
+    """
 
     family: ClassVar[str] = "metric"
     #: Whether a success needs a metric above 0, beyond improving on the parent.

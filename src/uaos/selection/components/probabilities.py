@@ -17,7 +17,18 @@ from uaos.selection.components.registry import register
 
 
 class Probability(Component):
-    """A probability rule computes one value an operator; they need not sum to 1."""
+    """Base of the probability rules: one value for each operator; they need not sum to 1.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import uaos
+    >>> @uaos.register
+    ... @dataclass(frozen=True)
+    ... class Squared(uaos.Probability):
+    ...     def compute(self, qualities, probabilities):
+    ...         return qualities**2 + 0.01
+    """
 
     family: ClassVar[str] = "probability"
 

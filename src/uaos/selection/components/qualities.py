@@ -18,7 +18,7 @@ from uaos.selection.components.registry import register
 
 
 class Evidence(NamedTuple):
-    """What a quality may look at, an array of length K each."""
+    """What a quality may look at, arrays of length K. Passed to :meth:`uaos.Quality.compute`."""
 
     rewards: Array
     """`r`: the rewards just computed (after scaling, if the method scales)."""
@@ -33,7 +33,18 @@ class Evidence(NamedTuple):
 
 
 class Quality(Component):
-    """A quality computes one value an operator from the :class:`Evidence`."""
+    """Base of the qualities: one value for each operator, from the :class:`Evidence`.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import uaos
+    >>> @uaos.register
+    ... @dataclass(frozen=True)
+    ... class Halfway(uaos.Quality):
+    ...     def compute(self, now):
+    ...         return (now.rewards + now.qualities) / 2
+    """
 
     family: ClassVar[str] = "quality"
     #: Whether the rule reads `observations`; counting them takes time, so say False if not.

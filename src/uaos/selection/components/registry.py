@@ -90,7 +90,29 @@ def _identity(component: type[Component]) -> tuple[str, str]:
 
 
 def components(family: str) -> Mapping[str, type[Component]]:
-    """The components of a family by name: metric, reward, quality, probability or selection."""
+    """Return the components of a family by name.
+
+    Parameters
+    ----------
+    family : {"metric", "reward", "quality", "probability", "selection"}
+        The family.
+
+    Returns
+    -------
+    mapping of str to type
+        The classes.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such family.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> list(uaos.components("probability"))[:2]
+    ['probability_matching', 'adaptive_pursuit']
+    """
     if not isinstance(family, str) or family not in _members:
         raise UnknownName("family of components", family, FAMILIES)
     return MappingProxyType(_members[family])

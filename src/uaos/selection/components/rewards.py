@@ -69,7 +69,21 @@ class Reward(Component):
 
 
 class GenerationReward(Reward):
-    """Base of the rewards over the last `max_gen` generations."""
+    """Base of the rewards over the last `max_gen` generations.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> import uaos
+    >>> @uaos.register
+    ... @dataclass(frozen=True)
+    ... class MeanGain(uaos.GenerationReward):
+    ...     max_gen: int = uaos.integer(1, 50, default=5, doc="number of generations")
+    ...
+    ...     def compute(self, memory):
+    ...         return memory.sums.sum(axis=0) / np.maximum(memory.applications.sum(axis=0), 1)
+    """
 
     memory: ClassVar[str] = "generations"
     max_gen = 1
@@ -84,7 +98,20 @@ class GenerationReward(Reward):
 
 
 class SuccessReward(Reward):
-    """Base of the rewards over each operator's last `fix_appl` successes."""
+    """Base of the rewards over each operator's last `fix_appl` successes.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import uaos
+    >>> @uaos.register
+    ... @dataclass(frozen=True)
+    ... class BestSuccess(uaos.SuccessReward):
+    ...     fix_appl: int = uaos.integer(1, 100, default=20, doc="successes of each operator")
+    ...
+    ...     def compute(self, memory):
+    ...         return memory.metrics.max(axis=1)
+    """
 
     memory: ClassVar[str] = "successes"
     fix_appl = 50
@@ -99,7 +126,20 @@ class SuccessReward(Reward):
 
 
 class WindowReward(Reward):
-    """Base of the rewards over the window of the last `W` successes of all operators."""
+    """Base of the rewards over the window of the last `W` successes of all operators.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import uaos
+    >>> @uaos.register
+    ... @dataclass(frozen=True)
+    ... class ShareOfWindow(uaos.WindowReward):
+    ...     W: int = uaos.integer(10, 200, default=50, doc="length of the window")
+    ...
+    ...     def compute(self, memory):
+    ...         return memory.membership().sum(axis=1) / self.W
+    """
 
     memory: ClassVar[str] = "window"
     W = 50

@@ -18,7 +18,7 @@ from uaos.selection.components.registry import register
 
 
 class Draws(NamedTuple):
-    """Random numbers, uniform in [0, 1), and how often each operator was applied."""
+    """Random numbers in [0, 1), and applications. Passed to :meth:`uaos.Selection.compute`."""
 
     pick: Array
     """One a parent: which operator."""
@@ -31,7 +31,19 @@ class Draws(NamedTuple):
 
 
 class Selection(Component):
-    """A selection computes the operator of each parent."""
+    """Base of the selections: one operator for each parent.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> import uaos
+    >>> @uaos.register
+    ... @dataclass(frozen=True)
+    ... class MostProbable(uaos.Selection):
+    ...     def compute(self, probabilities, draws, progress):
+    ...         return np.full(len(draws.pick), np.argmax(probabilities))
+    """
 
     family: ClassVar[str] = "selection"
     #: Whether the rule depends on the share of the budget that is spent.

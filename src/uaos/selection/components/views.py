@@ -13,7 +13,10 @@ from uaos.selection.components.base import Array
 
 
 class Generations(NamedTuple):
-    """The last generations, newest first: row t is the t-th last, row 0 the one just evaluated."""
+    """The last generations, newest first. Passed to :meth:`uaos.GenerationReward.compute`.
+
+    Row t is the t-th last generation, row 0 the one just evaluated.
+    """
 
     successes: Array
     """`s[t, op]`: how many offspring of op were successes."""
@@ -28,7 +31,7 @@ class Generations(NamedTuple):
 
 
 class Successes(NamedTuple):
-    """The metrics of each operator's last successes."""
+    """Each operator's last successes. Passed to :meth:`uaos.SuccessReward.compute`."""
 
     metrics: Array
     """K rows; the first `counts[op]` entries of a row are filled, in no particular order."""
@@ -76,7 +79,7 @@ def _squared_deviations(relative: Array, shift: Array, counts: Array) -> Array:
 
 
 class Window(NamedTuple):
-    """The most recent successes of all operators together, oldest first."""
+    """The last successes of all, oldest first. Passed to :meth:`uaos.WindowReward.compute`."""
 
     operators: Array
     """The operator of each entry; -1 where the window is not filled."""
