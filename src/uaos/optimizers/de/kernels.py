@@ -221,6 +221,16 @@ def learn(
 
 # Offspring and survival
 
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def draw_ranks(uniforms: Array, column: int, pressure: float, NP: int, ranks: Array) -> None:
+    """Ranks with chances exp(-λk/NP), by the inverse of their distribution function."""
+    whole = math.expm1(-pressure)
+    for m in range(ranks.shape[0]):
+        k = int(-math.log1p(uniforms[m, column] * whole) * (NP / pressure))
+        ranks[m] = min(k, NP - 1)
+
+
 # Who can stand in a formula, by the place in `cast` that `propose` puts it in (`strategies.CAST`).
 _I, _BEST, _PBEST, _ARCH, _R1 = range(5)
 _RANK, _STORED, _ELITE, _CENTRE, _CAST = range(9, 14)
@@ -564,6 +574,46 @@ def survive_newest(
             rows[place, j] = offspring[m, j]
         fitness[place] = u
     return best
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def keep_best(
+    rows: Array,
+    start: int,
+    elite: Array,
+    points: Array,
+    values: Array,
+    order: Array,
+    kept: Array,
+) -> None:
+    """Merge points into an archive that is sorted by fitness; the best `len(kept)` stay.
+
+    `elite` is the fitness of the archive, from row `start` on; `order` sorts the points by
+    `values`. Of equals, members come first. The fitness goes to `kept`.
+    """
+    D = rows.shape[1]
+    old, new = 0, 0
+    while old + new < kept.shape[0]:
+        if new == len(order) or (old < len(elite) and elite[old] <= values[order[new]]):
+            old += 1
+        else:
+            new += 1
+    # From the end on, so that no member is overwritten before it has moved.
+    for place in range(kept.shape[0] - 1, -1, -1):
+        if new == 0 or (old > 0 and elite[old - 1] > values[order[new - 1]]):
+            old -= 1
+            kept[place] = elite[old]
+            if old == place:
+                for k in range(place):
+                    kept[k] = elite[k]
+                return
+            for j in range(D):
+                rows[start + place, j] = rows[start + old, j]
+        else:
+            new -= 1
+            kept[place] = values[order[new]]
+            for j in range(D):
+                rows[start + place, j] = points[order[new], j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -193,6 +193,8 @@ class DifferentialEvolution(Optimizer):
         self._parent_column = self._rank_column + int(self.pool.uses_ranks)
         self._columns = self._parent_column + int(self._newest)
         self._columns += self.dimension if self._resample else 0
+        self._nothing = np.zeros((0, self.dimension))
+        self._no_ranks = np.zeros(0, np.int64)
         self._view = PopulationView(self)
         self._begin(NP, self.x0, settings.centre)
 
@@ -324,7 +326,9 @@ class DifferentialEvolution(Optimizer):
             self._F, self._CR,
         )  # fmt: skip
         if settings.sorted_CR:
-            by_rank = self._fitness[self._parents].argsort(kind="stable")
+            by_rank = self._order if n == self.NP else self._order[self._order < n]
+            if self._newest:
+                by_rank = self._fitness[self._parents].argsort(kind="stable")
             self._CR[by_rank] = np.sort(self._CR)
         CR = self._CR
         if settings.binomial_CR == "rising" and crossover == layout.BINOMIAL:
@@ -352,7 +356,7 @@ class DifferentialEvolution(Optimizer):
 
     def _samples(self) -> Array:
         """A point of the distribution for each offspring whose operator wants one."""
-        samples = np.zeros((0, self.dimension))
+        samples = self._nothing
         if self._distribution is not None:
             samples = np.zeros((len(self._operators), self.dimension))
             sampled = self.pool.sampled[self._operators]
@@ -362,7 +366,7 @@ class DifferentialEvolution(Optimizer):
 
     def _crossover(self) -> tuple[int, Array]:
         """The crossover of a generation, and the axes it uses where these are not the box's."""
-        chosen, basis = layout.BINOMIAL, np.zeros((0, self.dimension))
+        chosen, basis = layout.BINOMIAL, self._nothing
         if self._happens(self.settings.exponential):
             chosen = layout.EXPONENTIAL if self.settings.exponential_wraps else layout.CUT
         if self._happens(self.settings.eigen):
@@ -378,13 +382,13 @@ class DifferentialEvolution(Optimizer):
         return chance > 0.0 and bool(chance == 1.0 or self.rng.random(1)[0] < chance)
 
     def _ranks(self, uniforms: Array) -> Array:
-        """Ranks drawn with chances exp(-λk/NP), by the inverse of their distribution function."""
+        """The rank of each x_rank, where a strategy has it."""
         if not self.pool.uses_ranks:
-            return np.zeros(0, np.int64)
-        pressure, u = self.settings.rank_pressure, uniforms[:, self._rank_column]
-        ranks = np.floor(-np.log1p(u * np.expm1(-pressure)) * (self.NP / pressure))
-        found: Array = np.minimum(ranks, self.NP - 1).astype(np.int64)
-        return found
+            return self._no_ranks
+        ranks = np.empty(len(uniforms), np.int64)
+        pressure = self.settings.rank_pressure
+        kernels.draw_ranks(uniforms, self._rank_column, pressure, self.NP, ranks)
+        return ranks
 
     def _vary_integers(self, offspring: Array) -> None:
         """Keep integer coordinates from stagnating.
@@ -539,13 +543,14 @@ class DifferentialEvolution(Optimizer):
 
     def _keep_best(self, points: Array, values: Array) -> None:
         """Let the archive hold the best of its members and of the given points, best first."""
-        start, kept = self.NP_start, len(self._elite_fitness)
-        fitness = np.concatenate([self._elite_fitness, values])
-        order = np.argsort(fitness, kind="stable")[: self._capacity]
-        rows = np.concatenate([self._rows[start : start + kept], points])[order]
-        self._elite_fitness = fitness[order]
-        self._rows[start : start + len(order)] = rows
-        self._counters[layout.ARCHIVED] = len(order)
+        elite = self._elite_fitness
+        size = min(len(elite) + len(values), self._capacity)
+        self._elite_fitness = np.empty(size)
+        kernels.keep_best(
+            self._rows, self.NP_start, elite, points, values, values.argsort(kind="stable"),
+            self._elite_fitness,
+        )  # fmt: skip
+        self._counters[layout.ARCHIVED] = size
 
     def _enter(self, values: Array) -> None:
         """Take in the initial population. A point that was not evaluated, or failed, has +inf."""

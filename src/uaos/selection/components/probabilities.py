@@ -172,9 +172,18 @@ class ClippedShares(Probability):
     even: int = choice(1, 0, default=1, doc="1: all are equal where an operator has no quality")
 
     def compute(self, qualities: Array, probabilities: Array) -> Array:  # noqa: D102
-        if self.even and (qualities == 0.0).any():
-            return np.full(len(qualities), 1.0 / len(qualities))
-        return np.minimum(np.maximum(qualities, self.p_min), self.p_max)
+        return clipped_shares(qualities, self.p_min, self.p_max, self.even)
+
+
+@njit(cache=True)
+def clipped_shares(qualities: Array, p_min: float, p_max: float, even: int) -> Array:  # noqa: D103
+    K = len(qualities)
+    probabilities = np.full(K, 1.0 / K)
+    for op in range(K):
+        if even and qualities[op] == 0.0:
+            return np.full(K, 1.0 / K)
+        probabilities[op] = min(max(qualities[op], p_min), p_max)
+    return probabilities
 
 
 @register
