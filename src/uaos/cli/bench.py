@@ -25,6 +25,8 @@ from uaos.cli.options import (
     Dask,
     Jobs,
     Overwrite,
+    RetryFailed,
+    Seed,
     SuiteName,
     chosen_suite,
     split_names,
@@ -54,14 +56,14 @@ def bench(
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Names (see `uaos methods`), configuration files (.toml) and groups of the "
-            "catalogue (literature, tuned, all), separated by commas."
+            help="Run these: names (see `uaos methods`), configuration files (.toml) and groups of "
+            "the catalogue (literature, tuned, all), separated by commas."
         ),
     ] = None,
     suite: SuiteName = "bbob",
     problems: Annotated[
         str | None,
-        typer.Option(help="Run on these problems of the suite: names, separated by commas."),
+        typer.Option(help="Run on these problems of the suite, separated by commas."),
     ] = None,
     functions: BbobFunctions = None,
     dim: BbobDimension = None,
@@ -76,21 +78,21 @@ def bench(
     budget: Annotated[
         str,
         typer.Option(
-            help="Evaluations of a run at most, or a multiple of a problem's dimension: 20000, "
-            "10000D."
+            help="Limit the evaluations of a run: a number, or a multiple of the dimension "
+            "(10000D)."
         ),
     ] = "100000D",
-    repetitions: Annotated[int, typer.Option(help="Runs of each method on each problem.")] = 1,
-    seed: Annotated[int, typer.Option(help="Makes the experiment repeatable.")] = 1,
+    repetitions: Annotated[
+        int, typer.Option(help="Run each method this often on each problem.")
+    ] = 1,
+    seed: Seed = 1,
     jobs: Jobs = None,
     dask: Dask = None,
     without_uniform: Annotated[
         bool,
         typer.Option("--without-uniform", help="Leave out uniform choice, the yardstick."),
     ] = False,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Run units again that failed.")
-    ] = False,
+    retry_failed: RetryFailed = False,
     status: Annotated[
         bool, typer.Option("--status", help="Show how far the experiment is, and end.")
     ] = False,

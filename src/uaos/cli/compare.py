@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from uaos.cli.app import app, console
-from uaos.cli.options import split_methods, split_names
+from uaos.cli.options import Overwrite, split_methods, split_names
 from uaos.files import MARK, check_folder, check_output, whole_file
 
 
@@ -21,13 +21,13 @@ def show_comparison(
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Only these methods, or groups of the catalogue (literature, tuned, all), "
-            "comma-separated; uniform choice always stays."
+            help="Show only these methods or groups of the catalogue (literature, tuned, all), "
+            "separated by commas; uniform choice always stays."
         ),
     ] = None,
     functions: Annotated[
         str | None,
-        typer.Option(help="Only these functions, like 1-5,8 or names (default: all)."),
+        typer.Option(help='Show only these functions, such as "1-5,8" or names (default: all).'),
     ] = None,
     against_paper: Annotated[
         bool,
@@ -36,7 +36,8 @@ def show_comparison(
     archive: Annotated[
         str | None,
         typer.Option(
-            metavar="NAMES", help="Algorithms of COCO's archive to compare with, comma-separated."
+            metavar="NAMES",
+            help="Compare with these algorithms of COCO's archive, separated by commas.",
         ),
     ] = None,
     csv: Annotated[
@@ -48,10 +49,8 @@ def show_comparison(
     latex: Annotated[
         Path | None, typer.Option(help="Write the tables as LaTeX to this file.")
     ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace output files whatever they hold.")
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the simulated restarts.", min=0)] = 1,
+    overwrite: Overwrite = False,
+    seed: Annotated[int, typer.Option(min=0, help="Simulate restarts with this seed.")] = 1,
 ) -> None:
     """Compare methods: runs solved, running times, ECDF areas, tests, and whether adapting pays."""
     # Here, because SciPy's statistics would slow down the start of every other command.

@@ -29,11 +29,12 @@ def show_methods(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="One method, a configuration file (.toml), or a group: literature, tuned, all."
+            help="A method, a configuration file (.toml), or a group: literature, tuned, all."
         ),
     ] = None,
     components: Annotated[
-        bool, typer.Option("--components", help="The five families, with parameters and ranges.")
+        bool,
+        typer.Option("--components", help="List the components and their parameters."),
     ] = False,
 ) -> None:
     """List the catalogue of methods, one recipe, or the components to compose your own from."""

@@ -18,7 +18,6 @@ SuiteName = Annotated[
         "--suite", metavar="NAME|FILE.py", help="Take problems from bbob, or from your Python file."
     ),
 ]
-Dimension = Annotated[int, typer.Option(help="Dimension: 2, 3, 5, 10, 20 or 40.")]
 BbobFunctions = Annotated[
     str | None, typer.Option(help='Choose BBOB functions, such as "1-5,8" (default: all 24).')
 ]
@@ -26,8 +25,10 @@ BbobDimension = Annotated[
     int | None, typer.Option(help="Choose the BBOB dimension: 2, 3, 5, 10, 20 (default) or 40.")
 ]
 Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace a file that uaos did not write.")
+    bool, typer.Option("--overwrite", help="Replace output files that uaos did not write.")
 ]
+Seed = Annotated[int, typer.Option(help="Make the result repeatable.")]
+RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Run again what failed.")]
 Jobs = Annotated[
     int | None, typer.Option(help="Use this many processes (default: one for each processor).")
 ]

@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 from uaos.cli.app import app, console
-from uaos.cli.options import split_names
+from uaos.cli.options import Overwrite, split_names
 from uaos.errors import InvalidFile, InvalidParameter, Missing, UaosError, UnknownName
 
 if TYPE_CHECKING:
@@ -31,12 +31,13 @@ def draw_figure(
         typer.Argument(metavar="STORE", help="Files that `uaos bench` or `uaos tune` wrote."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The figure: a .png, .svg or .pdf file.")
+        Path | None,
+        typer.Option("-o", "--output", help="Write it here (.png, .svg or .pdf)."),
     ] = None,
-    dim: Annotated[int | None, typer.Option(help="Dimension, if there are several.")] = None,
+    dim: Annotated[int | None, typer.Option(help="Choose one of several dimensions.")] = None,
     methods: Annotated[
         str | None,
-        typer.Option(help="Only these methods or groups, comma-separated (default: all)."),
+        typer.Option(help="Show only these methods or groups, separated by commas (default: all)."),
     ] = None,
     method: Annotated[str | None, typer.Option(help="operators: the run's method.")] = None,
     function: Annotated[str | None, typer.Option(help="operators: its function.")] = None,
@@ -60,20 +61,18 @@ def draw_figure(
     ] = None,
     parameters: Annotated[
         str | None,
-        typer.Option(help="tuning-frequencies: these, comma-separated (default: the winner's)."),
+        typer.Option(help="tuning-frequencies: separated by commas (default: the winner's)."),
     ] = None,
     width: Annotated[
         str | None,
-        typer.Option(help="column (3.5 inches), page (7.2) or inches (default: as suits)."),
+        typer.Option(help="Set the width: column (3.5 inches), page (7.2) or inches."),
     ] = None,
-    font: Annotated[str, typer.Option(help="sans or serif.")] = "sans",
+    font: Annotated[str, typer.Option(help="Set the font: sans or serif.")] = "sans",
     order: Annotated[
         str | None,
-        typer.Option(help="Methods that take the first colors, to match other figures."),
+        typer.Option(help="Give these methods the first colors, to match other figures."),
     ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the output file whatever it holds.")
-    ] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Draw one figure for a paper: PNG (300 dpi), SVG or PDF, as wide as a column or a page."""
     # Here, because the analysis would slow down the start of every other command.

@@ -9,6 +9,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from uaos.cli.app import app, console
+from uaos.cli.options import Overwrite
 
 
 @app.command(
@@ -21,20 +22,18 @@ def write(
         list[Path],
         typer.Argument(metavar="STORE...", help="Files that `uaos bench` or `uaos tune` wrote."),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write (.html).")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Write the report here (.html).")],
     title: Annotated[
-        str | None, typer.Option(help="The heading (default: what was compared on what).")
+        str | None, typer.Option(help="Set the heading (default: what was compared on what).")
     ] = None,
     runs: Annotated[
         str | None,
         typer.Option(
             metavar="METHOD:PROBLEM,…",
-            help="Runs whose operator use is shown (default: where it changes most).",
+            help="Show the operator use of these runs (default: where it changes most).",
         ),
     ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the output file whatever it holds.")
-    ] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Write a report: findings, runtime profiles, running times, operator use, methods.
 

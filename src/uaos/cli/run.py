@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from uaos.cli.app import INTERRUPTED, app, console
-from uaos.cli.options import PICTURES, Dimension, Overwrite, SuiteName
+from uaos.cli.options import PICTURES, Overwrite, SuiteName
 from uaos.errors import Missing
 from uaos.experiments import FINAL
 from uaos.files import check_output
@@ -37,22 +37,24 @@ def run(
     problem: Annotated[
         str | None, typer.Option(metavar="NAME", help="Run on this problem of --suite FILE.py.")
     ] = None,
-    function: Annotated[int, typer.Option(help="BBOB function, 1 to 24.")] = 8,
-    dim: Dimension = 20,
-    instance: Annotated[int, typer.Option(help="Instance of the function, 1 to 1000.")] = 1,
+    function: Annotated[int, typer.Option(help="Choose the BBOB function, 1 to 24.")] = 8,
+    dim: Annotated[
+        int, typer.Option(help="Choose the BBOB dimension: 2, 3, 5, 10, 20 or 40.")
+    ] = 20,
+    instance: Annotated[int, typer.Option(help="Choose the BBOB instance, 1 to 1000.")] = 1,
     method: Annotated[
         str | None,
         typer.Option(
-            help="A name (see `uaos methods`) or a configuration file (.toml); default: portfolio, "
-            "or mix with --popsize."
+            help="Run this method: a name (see `uaos methods`) or a configuration file (.toml); "
+            "default: portfolio, or mix with --popsize."
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Makes the run repeatable.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Make the result repeatable.")] = None,
     budget: Annotated[
-        int | None, typer.Option(help="Evaluations at most (default: 10 000 × dimension).")
+        int | None, typer.Option(help="Limit the evaluations (default: 10,000 × dimension).")
     ] = None,
     popsize: Annotated[
-        int | None, typer.Option(help="Population size (default: the method's).")
+        int | None, typer.Option(help="Set the population size (default: the method's).")
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw the run into this file (.png, .svg or .pdf).")

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from uaos.cli.app import INTERRUPTED, app, console
-from uaos.cli.options import PICTURES, Overwrite, split_names
+from uaos.cli.options import PICTURES, Overwrite, Seed, split_names
 from uaos.files import check_output
 from uaos.scenarios import KINDS, ScenarioResult, compare, scenario
 
@@ -41,7 +41,7 @@ def show_scenario(
     ] = 50,
     steps: Annotated[int, typer.Option(help="Apply operators this often in a repetition.")] = 500,
     repetitions: Annotated[int, typer.Option(help="Repeat each method this often.")] = 100,
-    seed: Annotated[int, typer.Option(help="Make the result repeatable.")] = 1,
+    seed: Seed = 1,
     jobs: Annotated[
         int | None,
         typer.Option(

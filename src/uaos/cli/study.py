@@ -14,7 +14,7 @@ from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from uaos.cli.app import INTERRUPTED, app, console
-from uaos.cli.options import Dask, Jobs, SplitSeed, SuiteName, Train, parse_train
+from uaos.cli.options import Dask, Jobs, Seed, SplitSeed, SuiteName, Train, parse_train
 
 _TITLES = {
     "tune": "tuning on the training problems",
@@ -47,12 +47,12 @@ def study_command(
     test_budget: Annotated[str | None, typer.Option(
         help="Limit the evaluations of a test run, such as 1000D.")] = None,
     repetitions: Annotated[int | None, typer.Option(
-        min=1, help="Run each method so often on each test problem.")] = None,
+        min=1, help="Run each method this often on each test problem.")] = None,
     only: Annotated[str | None, typer.Option(
         help="Run only this stage: tune, test, tables or report.")] = None,
     start: Annotated[str | None, typer.Option(
         "--from", help="Run this stage and those after it.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Make the study repeatable.")] = 1,
+    seed: Seed = 1,
     jobs: Jobs = None,
     dask: Dask = None,
 ) -> None:

@@ -9,10 +9,14 @@ from rich.text import Text
 
 from uaos.cli.app import app, console
 from uaos.cli.options import (
+    PICTURES,
     BbobDimension,
     BbobFunctions,
     Dask,
     Jobs,
+    Overwrite,
+    RetryFailed,
+    Seed,
     SplitSeed,
     SuiteName,
     Train,
@@ -27,8 +31,6 @@ from uaos.params import Value
 if TYPE_CHECKING:
     from uaos.tuning.design import Design
     from uaos.tuning.simulation import Recordings
-
-_PICTURES = (".png", ".svg", ".pdf")
 
 # What --simulate brings, so that options cannot choose it otherwise.
 _RECORDED = (
@@ -71,7 +73,7 @@ def tune_command(
         help="Select from these operators: nine, nine-by-CR, mix, or strategies such as "
         "rand/1,best/1.")] = None,
     fix: Annotated[list[str] | None, typer.Option(
-        metavar="NAME=VALUE", help="Hold a parameter at a value; again for more.")] = None,
+        metavar="NAME=VALUE", help="Hold a parameter at a value; repeat it for more.")] = None,
     limit: Annotated[list[str] | None, typer.Option(
         "--range", metavar="NAME=RANGE",
         help='Narrow a parameter: NP=50..150, "reward=success_sum|success_rate".')] = None,
@@ -102,15 +104,13 @@ def tune_command(
         "in the paper; with --method, that method).")] = None,
     tuner: Annotated[str, typer.Option(
         help="Use the racer (built in), or irace (R's, if it is installed).")] = "racer",
-    seed: Annotated[int, typer.Option(min=0, help="Make the tuning repeatable.")] = 1,
+    seed: Seed = 1,
     jobs: Jobs = None,
     dask: Dask = None,
-    retry_failed: Annotated[bool, typer.Option(
-        "--retry-failed", help="Run again what failed before.")] = False,
+    retry_failed: RetryFailed = False,
     output: Annotated[_File, typer.Option(
         "--output", "-o", help="Write the winner here (default: STORE as .toml).")] = None,
-    overwrite: Annotated[bool, typer.Option(
-        "--overwrite", help="Replace output files of something else.")] = False,
+    overwrite: Overwrite = False,
     irace_folder: Annotated[_File, typer.Option(
         "--export-irace", help="Write irace's files into this folder, and end.")] = None,
     configspace_file: Annotated[_File, typer.Option(
@@ -137,7 +137,7 @@ def tune_command(
 
     if plot is not None:
         inputs = [] if store is None else [store]
-        check_output(plot, inputs=inputs, suffixes=_PICTURES, overwrite=overwrite)
+        check_output(plot, inputs=inputs, suffixes=PICTURES, overwrite=overwrite)
     if status:
         view.show_status(_needed(store), plot)
         return

@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # loaded when there is a tuning
 _PARTS = 6
 
 #: What `--runs` expects.
-FORM = "method:function:instance, such as mix:8:3, or method:problem, comma-separated"
+FORM = "method:function:instance, such as mix:8:3, or method:problem, separated by commas"
 
 
 @dataclass(frozen=True)
