@@ -25,9 +25,9 @@ from uaos.tuning.design import (
     Design,
     design,
     design_for,
-    narrow,
     pools,
 )
+from uaos.tuning.limits import narrow
 from uaos.tuning.space import ForbiddenCandidate
 
 STEADY = settings(deadline=None, derandomize=True, max_examples=60)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
 from uaos.params import Choice, Integer, Real
-from uaos.tuning.design import design, design_for, narrow
+from uaos.tuning.design import design, design_for
+from uaos.tuning.limits import narrow
 
 PAPER = design("paper")
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uaos.errors import InvalidParameter, UnknownName
-from uaos.experiments.plan import UNIFORM
+from uaos.experiments.plan import UNIFORM, differing
 from uaos.experiments.recorder import FINAL, TARGETS, Trace
-from uaos.experiments.store import ProblemRecord, RunTable, Store, differing
+from uaos.experiments.store import ProblemRecord, RunTable, Store
 from uaos.text import natural_key
 
 #: Method, function and dimension of runs that are pooled.

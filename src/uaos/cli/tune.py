@@ -130,8 +130,8 @@ def tune_command(
     """
     # Here, because a tuner would slow down the start of every other command.
     from uaos.cli import tune_view as view
-    from uaos.tuning.design import narrow
     from uaos.tuning.evaluator import run_one
+    from uaos.tuning.limits import narrow
     from uaos.tuning.racer import Rules
     from uaos.tuning.tune import TuningPlan, check_training
 
@@ -159,7 +159,8 @@ def tune_command(
             training, rest = training.split(share, seed=split_seed)
         design = _wanted_design(space, method, free, pool, training.dimensions[-1])
     check_training(training, force=force)
-    design = narrow(design, fix or (), limit or (), space_file)
+    if fix or limit or space_file is not None:
+        design = narrow(design, fix or (), limit or (), space_file)
     if show_space:
         console.print(view.space_table(design, console.width))
         return

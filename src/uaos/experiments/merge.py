@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from uaos.errors import InvalidParameter, UaosError
-from uaos.experiments.store import Store, differences
+from uaos.experiments.plan import differences
+from uaos.experiments.store import Store
 from uaos.experiments.storefile import Lock, connect, create, insert, is_whole
 from uaos.experiments.unit import Unit
 from uaos.files import whole_file

@@ -1,9 +1,11 @@
 """What to run: methods × problems × repetitions."""
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from uaos.errors import InvalidParameter, NameClash, UaosError
 from uaos.experiments.unit import Unit, derived_seed
@@ -18,6 +20,9 @@ UNIFORM = "uniform"
 
 #: Evaluations for each dimension where no budget is given: 2 000 000 in 20-D.
 DEFAULT_BUDGET = "100000D"
+
+#: What the content of a suite's file is called in an identity.
+CONTENT = "content of the suite's file"
 
 _BUDGET = 'a number of evaluations >= 1, or a multiple of the dimension such as "10000D"'
 
@@ -114,6 +119,12 @@ class Plan:
     def __len__(self) -> int:
         return len(self.competitors) * len(self.suite) * self.repetitions
 
+    def identity(self) -> dict[str, Any]:
+        """What a store of this plan, or of a part of it, agrees on."""
+        found = suite_identity(self.suite) | {"seed": self.seed}
+        found |= {f"budget on {p.name}": self.evaluations(p) for p in self.suite}
+        return found | {f"method {n}": plain(c.to_dict()) for n, c in self.competitors.items()}
+
     def check(self) -> None:
         """Refuse what could not run at all, such as an optimizer that is not installed."""
         for competitor in self.competitors.values():
@@ -157,5 +168,39 @@ def evaluations(budget: int | float | str | None, dimension: int) -> int:
     return int(number) * (dimension if relative else 1)
 
 
+# Whether two experiments are the same
+
+
 class PlanConflict(UaosError, ValueError):
     """A plan does not fit the experiment that a file already holds."""
+
+
+def suite_identity(suite: Suite) -> dict[str, Any]:
+    """What experiments on the same suite agree on."""
+    found: dict[str, Any] = {"suite": suite.name, CONTENT: suite.hash}
+    for p in suite:
+        found[f"problem {p.name}"] = [p.dimension, p.optimum, p.bounds.ravel().tolist()]
+    return found
+
+
+def differences(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
+    """Why two identities are not those of one experiment, in at most four points."""
+    shared = (key for key in here if key in there)
+    return [one for key in shared for one in differing(key, there[key], here[key])][:4]
+
+
+def plain(data: Any) -> Any:
+    """Data as it comes back from a store."""
+    return json.loads(json.dumps(data))
+
+
+def differing(where: str, there: Any, here: Any) -> list[str]:
+    """What differs between two configurations, apart from what does not change a run."""
+    if isinstance(there, dict) and isinstance(here, dict):
+        found = []
+        for key in (*there, *(k for k in here if k not in there)):
+            if key not in ("note", "reference", "tuning"):
+                name = f"{where}.{key}"
+                found += differing(name, there.get(key, "nothing"), here.get(key, "nothing"))
+        return found
+    return [] if there == here else [f"{where}: {repr(there)[:60]} there, {repr(here)[:60]} here"]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from uaos.errors import InvalidFile, UaosError, UnknownName
 from uaos.experiments import legacy, storefile
 from uaos.experiments.packing import hits_from_bytes, pack_trace, unpack_course, unpack_trace
-from uaos.experiments.plan import Plan, PlanConflict
+from uaos.experiments.plan import CONTENT, Plan, PlanConflict, differences
 from uaos.experiments.recorder import NO_TRACE, TARGETS, Trace
 from uaos.experiments.storefile import (
     Lock,
@@ -52,7 +52,6 @@ _JOINED = (
 _ORDER = "runs.method, runs.problem, repetition, runs.id"
 _INTEGERS = ("id", "method", "problem", "repetition", "seed", "budget", "evaluations")
 _REALS = ("best", "error", "seconds")
-_CONTENT = "content of the suite's file"
 _NEVER = (-1).to_bytes(8, "little", signed=True)
 
 
@@ -571,7 +570,7 @@ class Store:
         """What another part of the same experiment agrees on, as far as it has it."""
         found = dict(self._rows("SELECT key, CAST(value AS INTEGER) FROM about WHERE key = 'seed'"))
         for name, content in self._rows("SELECT name, hash FROM suite"):
-            found |= {"suite": name, _CONTENT: content}
+            found |= {"suite": name, CONTENT: content}
         for name, *values, bounds in self._rows(
             "SELECT name, dimension, optimum, bounds FROM problems"
         ):
@@ -583,17 +582,11 @@ class Store:
         return found | {f"method {name}": made for name, made in self.configurations().items()}
 
     def _check_against(self, plan: Plan) -> None:
-        here = suite_identity(plan.suite) | {"seed": plan.seed}
-        here |= {f"budget on {p.name}": plan.evaluations(p) for p in plan.suite}
-        here |= {f"method {n}": plain(made.to_dict()) for n, made in plan.competitors.items()}
-        if found := differences(self.identity(), here):
+        if found := differences(self.identity(), plan.identity()):
             raise PlanConflict(
                 f"{self.path} holds another experiment. {'; '.join(found)}. Use another file, "
                 "restore what was changed, or give the method another name"
             )
-
-    def _suite_differences(self, suite: Suite) -> list[str]:
-        return differences(self.identity(), suite_identity(suite))
 
     def _add(self, plan: Plan) -> None:
         insert(self._connection, "about", [("seed", str(plan.seed))], "INSERT OR IGNORE")
@@ -699,34 +692,3 @@ def _outcome(*row: Any) -> Outcome:
     return Outcome._make(
         (*head, best, error, hits_from_bytes(hits), trace, seconds, status, reason)
     )
-
-
-def suite_identity(suite: Suite) -> dict[str, Any]:
-    """What experiments on the same suite agree on."""
-    found: dict[str, Any] = {"suite": suite.name, _CONTENT: suite.hash}
-    for p in suite:
-        found[f"problem {p.name}"] = [p.dimension, p.optimum, p.bounds.ravel().tolist()]
-    return found
-
-
-def differences(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
-    """Why two identities are not those of one experiment, in at most four points."""
-    shared = (key for key in here if key in there)
-    return [one for key in shared for one in differing(key, there[key], here[key])][:4]
-
-
-def plain(data: Any) -> Any:
-    """Data as it comes back from a store."""
-    return json.loads(json.dumps(data))
-
-
-def differing(where: str, there: Any, here: Any) -> list[str]:
-    """What differs between two configurations, apart from what does not change a run."""
-    if isinstance(there, dict) and isinstance(here, dict):
-        found = []
-        for key in (*there, *(k for k in here if k not in there)):
-            if key not in ("note", "reference", "tuning"):
-                name = f"{where}.{key}"
-                found += differing(name, there.get(key, "nothing"), here.get(key, "nothing"))
-        return found
-    return [] if there == here else [f"{where}: {repr(there)[:60]} there, {repr(here)[:60]} here"]

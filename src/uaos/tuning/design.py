@@ -15,25 +15,18 @@ presets:
   rules for F and CR, who x_best is, the archive's policy, the repair of bounds, survival,
   crossover, the population schedule, restarts, and the scaling of rewards.
 
-A user narrows a space with :func:`narrow`, by limits as they are typed or kept in a file:
-
-    reward=immediate_success            held at a value
-    NP=50..150                          a number narrowed to an interval
-    reward=success_sum|success_rate     a choice narrowed to some of its values
+A user narrows a space by limits (:mod:`uaos.tuning.limits`).
 """
 
 import dataclasses
 import functools
-import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
-from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
+from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.optimizers.catalogue import configuration, methods
 from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.de.operators import Operator
@@ -41,9 +34,9 @@ from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, Rule, Succe
 from uaos.optimizers.de.settings import SCHEDULES, Linear, Settings, Stagnation
 from uaos.optimizers.de.strategies import POOLS, STRATEGIES
 from uaos.optimizers.portfolio import Member, continuing, leader_method
-from uaos.params import Choice, Integer, Real, Value, known_only, parameters, per_operator
+from uaos.params import Choice, Integer, Real, Value, parameters, per_operator
 from uaos.selection.components import FAMILIES, components
-from uaos.selection.method import SCOPES, Method, read_toml
+from uaos.selection.method import SCOPES, Method
 from uaos.tuning.space import (
     Clause,
     Condition,
@@ -53,7 +46,6 @@ from uaos.tuning.space import (
     Variable,
     plain,
     searched,
-    uniform_candidates,
 )
 
 PRESETS = ("paper", "extended", "wide")
@@ -590,197 +582,3 @@ def is_pool(members: Sequence[Any], pool: Sequence[Operator]) -> bool:
         and p.F in (None, m.F) and p.CR in (None, m.CR)
         for p, m in zip(pool, members, strict=True)
     )  # fmt: skip
-
-
-# Limits that a user sets
-
-# How many candidates are drawn, each from a hundred attempts, to see whether any can run.
-_ATTEMPTS = 3
-
-#: A limit: "fix" or "range", and a value, an interval or some choices as they are typed.
-Limit = tuple[str, str]
-
-
-def narrow(
-    of: Design,
-    fix: Iterable[str] = (),
-    ranges: Iterable[str] = (),
-    file: str | os.PathLike[str] | None = None,
-) -> Design:
-    """Fix or narrow parameters of a design.
-
-    Parameters
-    ----------
-    of : Design
-    fix : iterable of str
-        Values such as "F=0.5".
-    ranges : iterable of str
-        Ranges such as "NP=50..150" or "reward=success_sum|success_rate".
-    file : path, optional
-        A TOML file with such limits under [fix] and [range]; `fix` and `ranges` override it.
-
-    Returns
-    -------
-    Design
-
-    Raises
-    ------
-    UaosError
-        If no configuration that is left can run.
-
-    Examples
-    --------
-    >>> from uaos.tuning import design, narrow
-    >>> narrow(design(), fix=["F=0.5"], ranges=["NP=50..150"]).space["NP"].domain.range
-    '50 to 150'
-    """
-    limits = {} if file is None else _from_file(of.space, file)
-    limits |= _typed(of.space, fix, ranges)
-    made = dataclasses.replace(of, space=_limited(of.space, limits))
-    _check_any_works(made)
-    options = dict(of.options)
-    for kind in ("fix", "range"):
-        kept = {name: text for name, (which, text) in sorted(limits.items()) if which == kind}
-        if kept:
-            options[kind] = {**options.get(kind, {}), **kept}
-    return dataclasses.replace(made, options=options)
-
-
-def design_of(options: Mapping[str, Any], *, dimension: int = 20) -> Design:
-    """The design that options such as :attr:`Design.options` shape; not that of a portfolio."""
-    if "method" in options:
-        made = design_for(options["method"], options.get("free", ()), dimension=dimension)
-    else:
-        made = design(options["space"], dimension=dimension, pool=options.get("pool"))
-    fix, ranges = (
-        [f"{name}={value}" for name, value in options.get(kind, {}).items()]
-        for kind in ("fix", "range")
-    )
-    return narrow(made, fix, ranges)
-
-
-def option_words(options: Mapping[str, Any]) -> list[str]:
-    """The options of `uaos tune` that shaped a space, from :attr:`Design.options`."""
-    words = []
-    for name in ("space", "method", "free", "pool", "members"):
-        value = options.get(name, DEFAULT_PRESET if name == "space" else "")
-        if value and value != DEFAULT_PRESET:
-            words += [f"--{name}", value if isinstance(value, str) else ",".join(value)]
-    for kind in ("fix", "range"):
-        for name, value in options.get(kind, {}).items():
-            words += [f"--{kind}", f"{name}={value}"]
-    return words
-
-
-def _from_file(space: Space, file: str | os.PathLike[str]) -> dict[str, Limit]:
-    data = read_toml(file)
-    try:
-        known_only(data, {"fix": None, "range": None}, "the file of limits")
-        limits: dict[str, Limit] = {}
-        for kind, table in data.items():
-            if not isinstance(table, Mapping):
-                raise InvalidParameter("limits", table, "tables [fix] and [range]")
-            for name, value in table.items():
-                if name in limits:
-                    raise InvalidParameter(name, value, "one limit, in [fix] or in [range]")
-                limits[name] = kind, _as_typed(value)
-        _limited(space, limits)
-    except UaosError as error:
-        raise InvalidFile(f"{os.fspath(file)}: {error}") from error
-    return limits
-
-
-def _as_typed(value: Any) -> str:
-    if not isinstance(value, list):
-        return str(value)
-    numbers = all(isinstance(one, int | float) for one in value)
-    return (".." if numbers and len(value) == 2 else "|").join(map(str, value))
-
-
-def _typed(space: Space, fix: Iterable[str], ranges: Iterable[str]) -> dict[str, Limit]:
-    limits: dict[str, Limit] = {}
-    for kind, texts, example in (
-        ("fix", fix, "NAME=VALUE such as F=0.5"),
-        ("range", ranges, 'NAME=LOW..HIGH such as NP=50..150, or "NAME=VALUE|VALUE"'),
-    ):
-        for text in texts:
-            name, _, value = (part.strip() for part in text.partition("="))
-            if not (name and value):
-                raise InvalidParameter(f"--{kind}", text, example)
-            _variable(space, name)
-            if name in limits:
-                raise InvalidParameter(f"--{kind}", text, f"one limit for {name}")
-            limits[name] = (kind, value)
-    return limits
-
-
-def _variable(space: Space, name: str) -> Variable:
-    try:
-        return space[name]
-    except UnknownName as error:
-        wide = name in design("wide").space.names
-        hint = "(the space `wide` has it: --space wide)" if wide else ""
-        raise UnknownName(error.kind, name, space.names, hint=hint) from None
-
-
-def _limited(space: Space, limits: Mapping[str, Limit]) -> Space:
-    """The space under all limits, those a parameter depends on first."""
-    wanted = {name: _variable(space, name) for name in limits}
-    for name in [n for n in space.names if n in wanted]:
-        (kind, text), domain = limits[name], wanted[name].domain
-        if name not in space.names:
-            needs = " or ".join(map(str, wanted[name].when))
-            raise InvalidParameter(
-                name, text, f"no limit, as other limits take it out: it exists where {needs}"
-            )
-        if kind == "fix":
-            space = space.fix(name, _value(name, domain, text))
-            continue
-        low, interval, high = text.partition("..")
-        if isinstance(domain, Choice):
-            if interval:
-                raise InvalidParameter(name, text, f"some of {'|'.join(map(str, domain.choices))}")
-            space = space.only(name, [_value(name, domain, part) for part in text.split("|")])
-        else:
-            if not interval:
-                example = f"{domain.low:g}..{domain.high:g}"
-                allowed = f"LOW..HIGH such as {example}; to hold it at a value, fix it"
-                raise InvalidParameter(name, text, allowed)
-            ends = (float(_value(name, domain, end)) for end in (low, high))
-            space = space.limit(name, *ends)
-    return space
-
-
-def _value(name: str, domain: Real | Integer | Choice, text: str) -> Value:
-    """What was typed, as one of the parameter's values."""
-    text = text.strip()
-    if isinstance(domain, Choice):
-        known = {str(one): one for one in domain.choices}
-        if text not in known and text in ("True", "False"):  # of a file, for a switch 0 or 1
-            text = str(int(text == "True"))
-        if text not in known:
-            raise UnknownName(f"value of {name}", text, known)
-        return known[text]
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise InvalidParameter(name, text, domain.allowed)
-    whole = isinstance(domain, Integer) and number.is_integer()
-    return domain.check(int(number) if whole else number, name)
-
-
-def _check_any_works(made: Design) -> None:
-    """Refuse a space of which nothing can run, saying why of one candidate."""
-    rng = np.random.default_rng(1)
-    if uniform_candidates(made.space, _ATTEMPTS, rng, made.works):
-        return
-    drawn = made.space.fill(lambda variable: variable.uniform(rng))
-    why = made.space.why_forbidden(drawn)
-    if not why:
-        try:
-            made.configuration(drawn)
-        except UaosError as error:
-            why = str(error)
-    raise UaosError(f"no configuration of this search space can run: {why}; change its limits")

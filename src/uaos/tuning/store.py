@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from uaos.errors import UnknownName
-from uaos.experiments.plan import PlanConflict
+from uaos.experiments.plan import PlanConflict, differences, suite_identity
 from uaos.experiments.store import TUNING, Store
 from uaos.experiments.storefile import Lock, as_mapping, insert
 from uaos.experiments.unit import Outcome, Unit, versions
@@ -80,10 +80,9 @@ class TuningStore(Store):
         """
 
         def check(there: Self) -> None:
-            if differences := there._suite_differences(suite):
+            if found := differences(there.identity(), suite_identity(suite)):
                 raise PlanConflict(
-                    f"{path} holds tunings on other problems. {'; '.join(differences[:8])}. Use "
-                    "another file"
+                    f"{path} holds tunings on other problems. {'; '.join(found)}. Use another file"
                 )
 
         return cls._writer(path, check, lambda store: store.add_suite(suite))

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from uaos.errors import UaosError
-from uaos.experiments.plan import UNIFORM, competitor
-from uaos.experiments.store import ProblemRecord, differing, plain
+from uaos.experiments.plan import UNIFORM, competitor, differing, plain
+from uaos.experiments.store import ProblemRecord
 from uaos.problems import suite
 from uaos.reporting.figures import RUN, SECTION, TUNING, figures
 from uaos.reporting.report.html import Markup, code, joined, tag
@@ -97,7 +97,7 @@ def _named(method: str, stored: Mapping[str, Any]) -> str:
 
 def tune_command(entry: TuningEntry) -> tuple[str, str]:
     """Return the command of a tuning, and what it does not say."""
-    from uaos.tuning.design import design_of, option_words
+    from uaos.tuning.limits import design_of, option_words
 
     setup = entry.tuning.setup
     records = {p.name: p for p in entry.store.problems()}
