@@ -139,11 +139,21 @@ class Memory:
     recent: for each operator the metrics of its last fix_appl successes, oldest first.
     window_entries: at most window successes (operator, metric), oldest first.
     bests: the best finite fitness of each operator's offspring, inf before the first.
+    successes: since the last generation that began with a share of counts below `least`, where an
+    operator's count is `start` and its successes.
     """
 
     def __init__(
-        self, n_operators: int, max_gen: int = 0, fix_appl: int = 0, window: int = 0
+        self,
+        n_operators: int,
+        max_gen: int = 0,
+        fix_appl: int = 0,
+        window: int = 0,
+        start: float = 1,
+        least: float = 0,
     ) -> None:
+        self.start, self.least = start, least
+        self.successes = [0] * n_operators
         self.n_operators = n_operators
         self.max_gen = max_gen
         self.fix_appl = fix_appl
@@ -161,6 +171,10 @@ class Memory:
         offspring: Sequence[float],
     ) -> None:
         """Section 2: takes in one generation, its successes in order of the population index."""
+        if min(self.counts) / sum(self.counts) < self.least:
+            self.successes = [0] * self.n_operators
+        for op, success in zip(operators, successes, strict=True):
+            self.successes[op] += bool(success)
         for op, u in zip(operators, offspring, strict=True):
             if math.isfinite(u):
                 self.bests[op] = min(self.bests[op], u)
@@ -173,6 +187,11 @@ class Memory:
                 if len(self.recent[op]) > self.fix_appl:
                     self.recent[op].pop(0)
                 self.enter_window(op, metric)
+
+    @property
+    def counts(self) -> list[float]:
+        """Winners, success_count: c[op]."""
+        return [self.start + n for n in self.successes]
 
     def enter_window(self, op: int, metric: float) -> None:
         """Section 2, window memory: a newest entry, for which another leaves when it is full."""
@@ -395,6 +414,11 @@ def leader(_params: Params, memory: Memory, n_operators: int) -> list[float]:
     return rewards
 
 
+def success_count(_params: Params, memory: Memory, n_operators: int) -> list[float]:
+    """Winners, success_count: c[op]."""
+    return memory.counts
+
+
 def fitness_rate_rank(params: Params, memory: Memory, n_operators: int) -> list[float]:
     """Additions, fitness_rate_rank: shares of the sums of the metric, decayed by their ranks."""
     last = memory.generations[: params["max_gen"]]
@@ -419,6 +443,7 @@ REWARDS: dict[str, Callable[[Params, Memory, int], list[float]]] = {
     "normalised_best_sum": normalised_best_sum,
     "improvement_sum": improvement_sum,
     "leader": leader,
+    "success_count": success_count,
     "fitness_rate_rank": fitness_rate_rank,
 }
 
@@ -451,6 +476,8 @@ def looked_at(reward_name: str, params: Params, memory: Memory, n_operators: int
         return [len(memory.recent[op][-params["fix_appl"] :]) for op in range(n_operators)]
     if reward_name == "leader":
         return [1] * n_operators
+    if reward_name == "success_count":
+        return list(memory.successes)
     last = memory.generations[: depth(reward_name, params)]
     counted = "n" if reward_name == "fitness_rate_rank" else "s"
     return [sum(t[counted][op] for t in last) for op in range(n_operators)]
@@ -706,6 +733,8 @@ class Selector:
             max_gen=depth(reward, reward_params),
             fix_appl=reward_params["fix_appl"] if reward in RECENT_REWARDS else 0,
             window=reward_params["W"] if reward in WINDOW_REWARDS else 0,
+            start=reward_params.get("start", 1),
+            least=reward_params.get("least", 0) / n_operators,
         )
 
     def update(

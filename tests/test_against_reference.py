@@ -99,6 +99,8 @@ def remembered(reward, generations, n_operators):
         max_gen=reference.depth(reward.name, params),
         fix_appl=params.get("fix_appl", 0),
         window=params.get("W", 0),
+        start=params.get("start", 1),
+        least=params.get("least", 0) / n_operators,
     )
     for generation in generations:
         fast.record(*generation.arrays())

@@ -145,6 +145,7 @@ def test_the_wide_space_adds_what_a_run_can_vary() -> None:
     assert added == {
         "pool", "F_rule", "CR_rule", "H", "best_rule", "archive", "boundary", "schedule", "NP_end",
         "restart", "patience", "scale_rewards", "scope", "even", "survival", "exponential", "eigen",
+        "start", "least",
     }  # fmt: skip
     assert set(DESIGNS["paper"].space.names) <= set(DESIGNS["wide"].space.names)
 

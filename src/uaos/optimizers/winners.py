@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de.operators import Operator
-from uaos.optimizers.de.rules import SuccessHistory, SuccessRate
+from uaos.optimizers.de.rules import BimodalCauchy, SuccessHistory, SuccessRate
 from uaos.optimizers.de.settings import Linear, NonLinear, Settings
 from uaos.selection import bibliography as bib
 from uaos.selection.method import Method
@@ -173,6 +173,47 @@ def _nlshadersp() -> Recipe:
     )  # fmt: skip
 
 
+def _ea4eig() -> Recipe:
+    memory = SuccessHistory(
+        5, F=0.3, CR=0.8, rate=0.5, CR_mean="Lehmer", CR_scale=0.1**0.5, last=0.9, phases="jSO"
+    )
+    pool = (
+        Operator("rand/1", BimodalCauchy(0.65, 1.0), BimodalCauchy(0.1, 0.95), "CoBiDE"),
+        Operator("individual-dependent", 0.5, 0.5, "IDE"),  # it has its own F and CR
+        Operator("CMA-ES sample (own)", 0.5, 1.0, "CMA-ES"),
+        Operator("curr-to-pbest-w/1 (archived)", memory, memory, "jSO"),
+    )
+    return _recipe(
+        "EA4eig",
+        Settings(
+            pool, NP=100, top_NP="0.25 to 0.125", archive_size=2.6, schedule=Linear(10),
+            boundary="reflect", eigen=0.4, eigen_CR="kept", j_rand="if none",
+        ),
+        bib.BUJOK_2022,
+        "Four algorithms that take turns on one population, most often those that succeed.",
+        method=Method(
+            "parent_improvement", {"name": "success_count", "start": 2, "least": 0.2}, "identity",
+            "identity", "proportional", scale_rewards=False, scope="generation",
+        ),
+        selects="CoBiDE, IDE, CMA-ES or jSO",
+        credit="number of successes since the last reset",
+        scope="generation",
+        source="two public translations of the authors' program that agree",
+        deviations=(
+            "points outside the box are always repaired, where the competition's program evaluates "
+            "those of jSO with eigenvector crossover as they are",
+            "each algorithm has one of the first four generations",
+            "offspring as good as their parents are not counted as successes",
+            "the stages of IDE end with its planned generations, where the original's formula goes "
+            "on",
+            "IDE takes a random coordinate of the mutant only where crossover takes none",
+            "mutants of CoBiDE are not repaired before eigenvector crossover, only after it",
+            "x_r2 of jSO may be x_r1, and x_pbest is not the parent in the first half of the run",
+            "a CMA-ES that degenerates starts again, where the original ends the run",
+        ),
+    )  # fmt: skip
+
+
 def _lsrtde() -> Recipe:
     memory = SuccessHistory(5, CR=1.0, rate=0.5, CR_mean="Lehmer", CR_scale=0.05, learns="taken")
     pool = (Operator("r-new-to-ptop/n/t", SuccessRate(), memory, "r-new-to-ptop/n/t"),)
@@ -197,5 +238,5 @@ def _lsrtde() -> Recipe:
 @cache
 def recipes() -> Mapping[str, Recipe]:
     """The recipes by name, in the order of their years."""
-    made = (_jso(), _spacma(), _imode(), _nlshadersp(), _lsrtde())
+    made = (_jso(), _spacma(), _imode(), _nlshadersp(), _ea4eig(), _lsrtde())
     return MappingProxyType({one.configuration.name: one for one in made})

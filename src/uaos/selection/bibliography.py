@@ -203,6 +203,13 @@ STANOVOV_2021 = Publication(
     "optimization",
     "IEEE Congress on Evolutionary Computation, 809–816",
 )
+BUJOK_2022 = Publication(
+    "Bujok, P.; Kolenovsky, P.",
+    2022,
+    "Eigen crossover in cooperative model of evolutionary algorithms applied to CEC 2022 single "
+    "objective numerical optimisation",
+    "IEEE Congress on Evolutionary Computation",
+)
 STANOVOV_2024 = Publication(
     "Stanovov, V.; Semenkin, E.",
     2024,

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from uaos.errors import InvalidFile
 from uaos.jit import njit
-from uaos.selection.components.rewards import Reward
-from uaos.selection.components.views import Bests, Generations, Successes, Window
+from uaos.selection.components.rewards import Reward, SuccessCount
+from uaos.selection.components.views import Bests, Generations, Successes, Tally, Window
+from uaos.selection.kernels import count_applications
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -62,6 +63,8 @@ def memory_for(reward: Reward, n_operators: int) -> Memory:
     """The memory that a reward reads, empty."""
     if reward.memory == "generations":
         return GenerationMemory(n_operators, reward.capacity, reward.counts_failures)
+    if isinstance(reward, SuccessCount):
+        return TallyMemory(n_operators, reward.start, reward.least / n_operators)
     kinds: dict[str, Callable[[int, int], Memory]] = {
         "successes": SuccessMemory,
         "window": WindowMemory,
@@ -202,6 +205,35 @@ class BestMemory(Memory):
 
     def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
         return {"values": self._values}
+
+
+class TallyMemory(Memory):
+    """Successes of each operator, counted from `start` again once a share is below `least`."""
+
+    def __init__(self, n_operators: int, start: float, least: float) -> None:
+        self._start, self._least = start, least
+        self._successes = np.zeros(n_operators)
+
+    def record(
+        self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
+    ) -> None:
+        """Start anew if the generation was chosen with a share too small, and count."""
+        counts = self.view().counts
+        if counts.min() / counts.sum() < self._least:
+            self._successes[:] = 0.0
+        count_applications(self._successes, operators[successes])
+
+    def view(self) -> Tally:  # noqa: D102
+        return Tally(self._start + self._successes)
+
+    def observations(self) -> NDArray[Any]:  # noqa: D102
+        return self._successes
+
+    def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
+        return {"successes": self._successes}
+
+    def _is_consistent(self, saved: Mapping[str, NDArray[Any]]) -> bool:
+        return bool((saved["successes"] >= 0).all())
 
 
 @njit(cache=True)

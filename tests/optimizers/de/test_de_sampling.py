@@ -66,7 +66,8 @@ class Slow:
 def test_the_distribution_follows_a_shrinking_population():
     """Mean, step size, matrix and paths, while the population contracts and loses members."""
     rng, D = np.random.default_rng(4), 4
-    fast = Distribution(np.full(D, -100.0), np.full(D, 100.0), 40, rng)
+    fast = Distribution(np.full(D, -100.0), np.full(D, 100.0), 40)
+    fast.mean = rng.random(D)
     slow = Slow(fast.mean, 40)
     for generation in range(1, 40):
         NP = 40 - generation // 2
@@ -83,7 +84,7 @@ def test_the_distribution_follows_a_shrinking_population():
 def test_samples_have_the_mean_and_the_covariance_of_the_distribution():
     """In the units of the box, however wide each side is."""
     low, high = np.array([0.0, -1.0]), np.array([200.0, 1.0])
-    one = Distribution(low, high, 20, np.random.default_rng(1))
+    one = Distribution(low, high, 20)
     one.mean, one.sigma = np.array([10.0, -20.0]), 2.0
     one.C = np.array([[4.0, 1.0], [1.0, 1.0]])
     one._decompose()
@@ -94,7 +95,7 @@ def test_samples_have_the_mean_and_the_covariance_of_the_distribution():
 
 
 def test_a_distribution_that_degenerates_starts_again():
-    one = Distribution(np.full(2, -1.0), np.full(2, 1.0), 8, np.random.default_rng(1))
+    one = Distribution(np.full(2, -1.0), np.full(2, 1.0), 8)
     one.sigma = 1e99
     one.C = np.full((2, 2), np.inf)
     one.follow(np.zeros((8, 2)), 8)

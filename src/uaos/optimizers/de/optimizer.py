@@ -21,8 +21,8 @@ from uaos.optimizers.catalogue import RECOMMENDED, configuration
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de import kernels, layout
 from uaos.optimizers.de.kernels import announce
+from uaos.optimizers.de.models import MODELS, Generation, Model, against_worst
 from uaos.optimizers.de.operators import CustomOperator, Operator, as_members
-from uaos.optimizers.de.sampling import Distribution
 from uaos.optimizers.de.settings import (
     BOUNDARIES,
     MOST_PARENTS,
@@ -133,7 +133,7 @@ class DifferentialEvolution(Optimizer):
         "_started", "_rows", "_fitness", "_order", "_counters", "_operators", "_F", "_CR",
         "_uniforms", "_repairs", "_asked_probabilities", "_parents", "_success_rate",
         "_elite_fitness", "_excess", "_epsilon", "_first_epsilon", "_epoch_violation",
-        "_local_chance",
+        "_local_chance", "_kept",
     )  # fmt: skip
 
     def __init__(
@@ -239,13 +239,26 @@ class DifferentialEvolution(Optimizer):
         self._asked_probabilities = np.zeros(len(self.pool.members))
         left = None if self.budget is None else max(1, self.budget - self.evaluations - NP)
         self._selector = self._new_selector(left)
-        self._distribution = self._new_distribution()
+        self._models = self._new_models()
+        # The F and CR that individuals keep, a row for each rule.
+        self._kept = np.empty((len(self.pool.kept), NP))
+        for row, (rule, role, _) in zip(self._kept, self.pool.kept, strict=True):
+            row[:] = rule.draw(role, self.rng.random(NP))
 
-    def _new_distribution(self) -> Distribution | None:
-        """What x_sample of an epoch is drawn from, where an operator has it."""
-        if not self.pool.sampled.any():
-            return None
-        return Distribution(self.low, self.high, self.NP_start, self.rng)
+    def _new_models(self) -> dict[str, Model]:
+        """What makes x_sample in an epoch, where an operator has it."""
+        if not self.pool.models:
+            return {}
+        _, whole = self._span()
+        now, NP = self._now(), self.NP_start
+        return {name: MODELS[name](now, NP, round(whole / NP)) for name in self.pool.models}
+
+    def _now(self, rotated: bool = False) -> Generation:
+        """The population as the models see it."""
+        population, evaluations = self._rows[: self.NP], self.evaluations
+        return Generation(
+            population, self._order, evaluations, rotated, self.low, self.high, self.rng
+        )
 
     def _new_selector(self, budget: int | None) -> Any:
         """The selector of an epoch; `budget`: evaluations after its first population."""
@@ -330,13 +343,24 @@ class DifferentialEvolution(Optimizer):
             if self._newest:
                 by_rank = self._fitness[self._parents].argsort(kind="stable")
             self._CR[by_rank] = np.sort(self._CR)
+        for kept, (_, role, having) in zip(self._kept, pool.kept, strict=True):
+            mine = having[self._operators]
+            (self._F if role == "F" else self._CR)[mine] = kept[self._parents[mine]]
+        samples = self._samples(len(basis) > 0)
         CR = self._CR
+        if settings.eigen_CR == "kept" and len(basis):
+            row = [role for _, role, _ in pool.kept].index("CR")
+            CR = np.where(pool.crossed[self._operators], self._kept[row][self._parents], CR)
+        if settings.j_rand == "if none":
+            taken = uniforms[:, layout.CROSS : layout.CROSS + self.dimension] < CR[:, None]
+            some = taken.any(axis=1)
+            uniforms[some, layout.J_RAND] = (taken[some].argmax(axis=1) + 0.5) / self.dimension
         if settings.binomial_CR == "rising" and crossover == layout.BINOMIAL:
             CR = np.full(n, max(0.0, 2.0 * progress - 1.0))
         self._repairs = kernels.propose(
             self._rows, self.NP, self.NP_start, int(self._counters[layout.ARCHIVED]), self._order,
             self.best_index, self._parents, self._operators, pool.table, pool.role_table, uniforms,
-            self._ranks(uniforms), self._samples(), settings.top(progress, self._success_rate),
+            self._ranks(uniforms), samples, settings.top(progress, self._success_rate),
             settings.top_drawn, _first_weight(progress), crossover, basis, self.low, self.high,
             boundary, offspring, self._F, CR, self._CR,
         )  # fmt: skip
@@ -354,15 +378,23 @@ class DifferentialEvolution(Optimizer):
             self._vary_integers(offspring)
         return offspring
 
-    def _samples(self) -> Array:
-        """A point of the distribution for each offspring whose operator wants one."""
+    def _samples(self, rotated: bool) -> Array:
+        """The mutant of each offspring whose operator has a model, which may set its CR too."""
         samples = self._nothing
-        if self._distribution is not None:
+        if self._models:
             samples = np.zeros((len(self._operators), self.dimension))
-            sampled = self.pool.sampled[self._operators]
-            z = self.rng.standard_normal((np.count_nonzero(sampled), self.dimension))
-            samples[sampled] = self._distribution.sample(z)
+            now = self._now(rotated)
+            for name, model in self._models.items():
+                mine = self._made_by(name)
+                if len(mine):
+                    samples[mine], CR = model.propose(now, self._parents[mine])
+                    if CR is not None:
+                        self._CR[mine] = CR
         return samples
+
+    def _made_by(self, model: str) -> Array:
+        """The offspring of a model."""
+        return np.flatnonzero(self.pool.models[model][self._operators])
 
     def _crossover(self) -> tuple[int, Array]:
         """The crossover of a generation, and the axes it uses where these are not the box's."""
@@ -434,8 +466,12 @@ class DifferentialEvolution(Optimizer):
             return
         told, parents = values, self._fitness[self._parents]
         ranks = self._fitness, values
+        places = np.zeros(0, np.int64)
         if self.violations is not None:
             parents, values, ranks = self._compared(told, self.violations)
+        elif self._replaces_worst():
+            places, parents = np.empty(len(values), np.int64), np.empty(len(values))
+            against_worst(self._fitness.copy(), values, places, parents)
         self._selector.update(self._operators, parents, values)
         rules = self._rules
         if len(rules.lengths):
@@ -448,8 +484,15 @@ class DifferentialEvolution(Optimizer):
             if len(mine) and hasattr(operator, "learn"):
                 improved = values[mine] < parents[mine]  # not so for NaN
                 operator.learn(self.view, self._parents[mine], points[mine], values[mine], improved)
+        if self._models or self.pool.kept:
+            self._tell_models(points, values, values <= parents)
         counts = np.zeros(len(self.pool.members), np.int64)
-        best = self._survive(points, told, values, parents, ranks, counts)
+        if len(places):
+            best = self._replace_worst(points, values, places, counts)
+        else:
+            best = self._survive(points, told, values, parents, ranks, counts)
+        for model in self._models.values():
+            model.follow(self._now())
         if best >= 0:
             self._latest = best
         self._since_better += 1
@@ -499,6 +542,35 @@ class DifferentialEvolution(Optimizer):
             repairs=0,
         )  # fmt: skip
 
+    def _tell_models(self, points: Array, values: Array, survived: Array) -> None:
+        """Let models learn from their offspring, and individuals whose offspring failed redraw."""
+        now = self._now()
+        for name, model in self._models.items():
+            mine = self._made_by(name)
+            if len(mine):
+                model.learn(now, points[mine], values[mine], survived[mine])
+        for kept, (rule, role, having) in zip(self._kept, self.pool.kept, strict=True):
+            failed = self._parents[having[self._operators] & ~survived]
+            kept[failed] = rule.draw(role, self.rng.random(len(failed)))
+
+    def _replaces_worst(self) -> bool:
+        """Whether a generation is that of a model whose offspring compete with the worst."""
+        return any(
+            model.replaces_worst and len(self._made_by(name)) == len(self._operators)
+            for name, model in self._models.items()
+        )
+
+    def _replace_worst(self, points: Array, values: Array, places: Array, counts: Array) -> int:
+        """Let the successful take their places; return the best offspring's index, -1 if none."""
+        counts[self._operators[0]] += len(values)
+        for i in np.flatnonzero(places >= 0):
+            self._rows[places[i]], self._fitness[places[i]] = points[i], values[i]
+        self._order = np.argsort(self._fitness, kind="stable")
+        self._success_rate = float(np.count_nonzero(places >= 0)) / len(values)
+        finite = np.where(np.isfinite(values), values, np.inf)
+        best = int(finite.argmin())
+        return best if finite[best] < np.inf else -1
+
     def _survive(
         self,
         points: Array,
@@ -524,7 +596,7 @@ class DifferentialEvolution(Optimizer):
         else:
             successful = values <= parents
             best = kernels.survive(
-                self._rows, ranks[0], self.NP_start, self._capacity,
+                self._rows, ranks[0], self.NP_start, self._room(),
                 self.settings.archive == "history", self._counters, points, ranks[1],
                 self._uniforms, self._operators, counts, self._order,
                 self.NP if self.NP <= _INSERTION else 0,
@@ -537,9 +609,16 @@ class DifferentialEvolution(Optimizer):
         elif self._newest or self.NP > _INSERTION:
             self._order = np.argsort(self._fitness, kind="stable")
         self._success_rate = float(np.count_nonzero(successful)) / len(values)
-        if self._distribution is not None:
-            self._distribution.follow(self._rows[self._order], self.evaluations)
         return best
+
+    def _room(self) -> int:
+        """The size of the archive; none where one operator of many had the whole generation.
+
+        Unless it uses the archive: what others lose is not its business then.
+        """
+        method = self.configuration.method
+        alone = method is not None and method.scope == "generation" and len(self.pool.members) > 1
+        return 0 if alone and not self.pool.archived[self._operators[0]] else self._capacity
 
     def _keep_best(self, points: Array, values: Array) -> None:
         """Let the archive hold the best of its members and of the given points, best first."""
@@ -647,6 +726,7 @@ class DifferentialEvolution(Optimizer):
             self._latest = int(found[0]) if len(found) else -1
         self._rows[:NP] = self._rows[stay]
         self._fitness, self._excess = self._fitness[stay], self._excess[stay]
+        self._kept = self._kept[:, stay]
         self._order = self._sorted()
         self.NP = NP
         self._capacity = self._archive_capacity(NP)
@@ -709,7 +789,7 @@ class DifferentialEvolution(Optimizer):
         state = super().state()
         state["rules"] = self._rules.state()
         state["selector"] = self._selector.state()
-        state["distribution"] = None if self._distribution is None else self._distribution.state()
+        state["models"] = {name: model.state() for name, model in self._models.items()}
         state["local"] = None if self._local is None else self._local.state()
         state["local_budget"] = None if self._local is None else self._local.budget
         state["custom"] = {}
@@ -729,9 +809,9 @@ class DifferentialEvolution(Optimizer):
             left = max(1, self.budget - self._epoch_start - self.NP_start)
         self._selector = self._new_selector(left)
         self._selector.restore(state["selector"])
-        self._distribution = self._new_distribution()
-        if self._distribution is not None:
-            self._distribution.restore(state["distribution"])
+        self._models = self._new_models()
+        for name, model in self._models.items():
+            model.restore(state["models"][name])
         self._local = None
         if state["local"] is not None:
             self._local = self._new_local_search(state["local_budget"], None)
@@ -754,7 +834,7 @@ class DifferentialEvolution(Optimizer):
         shapes = {
             "_rows": (start + most + 1, D), "_fitness": (NP,), "_order": (NP,), "_counters": (2,),
             "_elite_fitness": (int(state["_counters"][0]) if self._newest else 0,),
-            "_excess": (NP,),
+            "_excess": (NP,), "_kept": (len(self.pool.kept), NP),
         }  # fmt: skip
         archived, ever = state["_counters"].tolist()
         fits = (

@@ -12,7 +12,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
+import numpy as np
+
 from uaos.errors import InvalidParameter, UnknownName
+from uaos.optimizers.base import Array
 from uaos.optimizers.de import layout
 from uaos.params import check_fields, choice, integer, known_only, real
 
@@ -267,9 +270,47 @@ class SuccessRate(Rule):
         return self.location(0.5), self.scale
 
 
+@dataclass(frozen=True)
+class BimodalCauchy(Rule):
+    """F or CR of an individual, kept while its offspring survive, drawn anew when one does not.
+
+    Cauchy around one of two locations, each with probability 1/2; F is redrawn while < 0 and cut at
+    1, CR is cut to [0, 1]. Wang, Li, Huang and Li (2014), CoBiDE.
+    """
+
+    rule: ClassVar[str] = "bimodal_cauchy"
+    kind: ClassVar[int] = layout.CONSTANT  # what the individual keeps takes the constant's place
+
+    first: float = real(0, 1, default=0.65, doc="one location")
+    second: float = real(0, 1, default=1.0, doc="the other location")
+    scale: float = real(0.01, 1, default=0.1, allowed=(1e-6, 10), doc="scale")
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """Nothing that the kernels would need."""
+        return (self.first,)
+
+    def draw(self, role: str, u: Array) -> Array:
+        """Values for F or CR from uniform numbers, by the inverse distribution functions."""
+        at_zero = [0.5 - math.atan(loc / self.scale) / math.pi for loc in (self.first, self.second)]
+        lowest = np.array(at_zero if role == "F" else [0.0, 0.0])
+        # Redrawing also chooses the location anew.
+        chance = (1.0 - lowest[0]) / (2.0 - lowest.sum())
+        one = u < chance
+        within = np.where(one, u / chance, (u - chance) / (1.0 - chance))
+        p = np.where(one, lowest[0], lowest[1])
+        p = p + within * (1.0 - p)
+        loc = np.where(one, self.first, self.second)
+        values: Array = np.clip(loc + self.scale * np.tan(math.pi * (p - 0.5)), 0.0, 1.0)
+        return values
+
+
 RULES: dict[str, type[Rule]] = {
-    r.rule: r for r in (Constant, Uniform, Cauchy, Normal, Jade, SuccessHistory, SuccessRate)
-}
+    r.rule: r
+    for r in (
+        Constant, Uniform, Cauchy, Normal, Jade, SuccessHistory, SuccessRate, BimodalCauchy,
+    )
+}  # fmt: skip
 
 
 def as_rule(value: object, role: str, owner: str) -> Rule:

@@ -1,7 +1,7 @@
-"""A normal distribution that follows the population: CMA-ES as an operator.
+"""The normal distribution of CMA-ES that learns from points made elsewhere too.
 
-Its mean is the weighted mean of the better half of the population, whoever made its members; step
-size and covariance matrix follow by the equations of CMA-ES.
+Its mean is the weighted mean of the better half of the points it is shown; step size and covariance
+matrix follow by the equations of CMA-ES.
 """
 
 import math
@@ -19,9 +19,9 @@ SIGMA, UNITS = 0.5, 200.0
 class Distribution:
     """The distribution of a run.
 
-    With the best μ = NP/2 parents x_1, x_2, … after survival and w_i proportional to
-    ln(NP/2 + 1/2) - ln i, mean, paths, step size and matrix change as in CMA-ES without negative
-    weights; the learning rates are those of the first NP. Mohamed et al. (2017), LSHADE-SPACMA.
+    With the best μ = NP/2 points x_1, x_2, … and w_i proportional to ln(NP/2 + 1/2) - ln i, mean,
+    paths, step size and matrix change as in CMA-ES without negative weights; the learning rates are
+    those of the first NP. Mohamed et al. (2017), LSHADE-SPACMA.
 
     Parameters
     ----------
@@ -29,25 +29,26 @@ class Distribution:
         The box.
     NP : int
         The size of the first population.
-    rng : numpy.random.Generator
-        Draws the first mean.
+    sigma : float
+        The first step size.
     """
 
-    def __init__(self, low: Array, high: Array, NP: int, rng: np.random.Generator) -> None:
+    def __init__(self, low: Array, high: Array, NP: int, sigma: float = SIGMA) -> None:
+        self._sigma = sigma
         self._low, self._unit = (low + high) / 2.0, (high - low) / UNITS
         D = self.dimension = len(low)
-        self._weights, mu_eff = _weights(NP)
+        _, mu_eff = weights(NP)
         self._c_c = (4 + mu_eff / D) / (D + 4 + 2 * mu_eff / D)
         self._c_sigma = (mu_eff + 2) / (D + mu_eff + 5)
         self._c_1 = 2 / ((D + 1.3) ** 2 + mu_eff)
         self._c_mu = min(1 - self._c_1, 2 * (mu_eff - 2 + 1 / mu_eff) / ((D + 2) ** 2 + mu_eff))
         self._d_sigma = 1 + 2 * max(0.0, math.sqrt((mu_eff - 1) / (D + 1)) - 1) + self._c_sigma
         self._expected = math.sqrt(D) * (1 - 1 / (4 * D) + 1 / (21 * D * D))
-        self._reset(rng.random(D))
+        self._reset(np.zeros(D))
 
     def _reset(self, mean: Array) -> None:
         D = self.dimension
-        self.mean, self.sigma = mean, SIGMA
+        self.mean, self.sigma = mean, self._sigma
         self.C, self.factor, self.whitening = np.eye(D), np.eye(D), np.eye(D)
         self.path_sigma, self.path_c = np.zeros(D), np.zeros(D)
         self.decomposed = 0  # evaluations at the last decomposition
@@ -57,14 +58,19 @@ class Distribution:
         points: Array = self._low + self._unit * (self.mean + self.sigma * (z @ self.factor.T))
         return points
 
+    def recenter(self, population: Array) -> None:
+        """Take the mean from a population that is sorted by fitness, the best first."""
+        w, _ = weights(len(population))
+        self.mean = w @ ((population[: len(w)] - self._low) / self._unit)
+
     # A distribution that has lost its scale starts again, and needs no warnings.
     @np.errstate(all="ignore")
     def follow(self, population: Array, evaluations: int) -> None:
         """Move to a population that is sorted by fitness, the best first."""
         NP, D = len(population), self.dimension
-        weights, mu_eff = _weights(NP)
-        best = (population[: len(weights)] - self._low) / self._unit
-        old, self.mean = self.mean, weights @ best
+        w, mu_eff = weights(NP)
+        best = (population[: len(w)] - self._low) / self._unit
+        old, self.mean = self.mean, w @ best
         step = (self.mean - old) / self.sigma
         c_s, c_c = self._c_sigma, self._c_c
         self.path_sigma = (1 - c_s) * self.path_sigma + math.sqrt(
@@ -78,7 +84,7 @@ class Distribution:
         self.C = (
             (1 - self._c_1 - self._c_mu + (1 - h) * self._c_1 * c_c * (2 - c_c)) * self.C
             + self._c_1 * np.outer(self.path_c, self.path_c)
-            + self._c_mu * (steps.T * weights) @ steps
+            + self._c_mu * (steps.T * w) @ steps
         )
         exponent = c_s / self._d_sigma * (math.sqrt(square) / self._expected - 1)
         self.sigma *= math.exp(min(exponent, 700.0))
@@ -112,7 +118,8 @@ class Distribution:
             setattr(self, name, value.item() if value.ndim == 0 else value)
 
 
-def _weights(NP: int) -> tuple[Array, float]:
+def weights(NP: int) -> tuple[Array, float]:
+    """The weights of the better half of NP points, and how many equal ones they are worth."""
     raw = np.log(NP / 2 + 0.5) - np.log(np.arange(1, NP // 2 + 1))
-    weights = raw / raw.sum()
-    return weights, 1.0 / float((weights**2).sum())
+    normalized = raw / raw.sum()
+    return normalized, 1.0 / float((normalized**2).sum())

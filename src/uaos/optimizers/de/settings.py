@@ -22,6 +22,8 @@ from uaos.optimizers.de.operators import (
     unique_names,
 )
 from uaos.optimizers.de.rules import (
+    BimodalCauchy,
+    Constant,
     Jade,
     Rule,
     SuccessHistory,
@@ -282,6 +284,13 @@ class Settings:
     eigen, eigen_share : float
         The chance that a generation crosses over in the eigenvectors of the covariance matrix of
         this share of the best parents (CoBiDE).
+    eigen_CR : {"drawn", "kept"}
+        "kept": in such a generation CR is that which the individual keeps by a rule
+        `bimodal_cauchy` of the pool, whichever operator made the mutant, unless its CR is 1
+        (EA4eig).
+    j_rand : {"always", "if none"}
+        Whether one random coordinate comes from the mutant whatever CR says, or only where
+        crossover would take none.
     rank_pressure : float
         x_rank has rank k = 0, 1, … with a chance proportional to exp(-rank_pressure·k/NP).
     local_search : float
@@ -339,6 +348,12 @@ class Settings:
     eigen_share: float = real(
         0.1, 1, default=0.5, allowed=(0.01, 1), tuned=False, doc="share of parents for its matrix"
     )
+    eigen_CR: str = choice(
+        "drawn", "kept", default="drawn", tuned=False, doc="CR of eigenvector crossover"
+    )
+    j_rand: str = choice(
+        "always", "if none", default="always", tuned=False, doc="when a coordinate is forced"
+    )
     rank_pressure: float = real(
         0.5,
         5,
@@ -381,6 +396,12 @@ class Settings:
         put(self, "schedule", _part(self.schedule, "schedule", "constant", SCHEDULES))
         put(self, "restart", _part(self.restart, "restart", "none", (Stagnation,)))
         unique_names([m for m in self.pool or () if not isinstance(m, str)])
+        if self.eigen_CR == "kept" and not any(
+            isinstance(m, Operator) and isinstance(m.CR, BimodalCauchy) for m in self.members
+        ):
+            raise InvalidParameter(
+                "eigen_CR", "kept", '"drawn", or an operator whose CR is bimodal_cauchy'
+            )
 
     # What the engine reads
 
@@ -509,8 +530,8 @@ class Settings:
 # The settings that the recipes of competitions brought, and their defaults.
 _LATER: dict[str, Any] = {
     "survival": "parent", "sorted_CR": False, "exponential": 0.0, "exponential_wraps": True,
-    "binomial_CR": "drawn", "eigen": 0.0, "eigen_share": 0.5, "rank_pressure": 1.0,
-    "local_search": 0.0,
+    "binomial_CR": "drawn", "eigen": 0.0, "eigen_share": 0.5, "eigen_CR": "drawn",
+    "j_rand": "always", "rank_pressure": 1.0, "local_search": 0.0,
 }  # fmt: skip
 
 
@@ -566,7 +587,11 @@ class Pool:
         self.rules: list[Rule] = []
         self.uses_archive = settings.survival == "newest"
         self.uses_ranks = False
-        self.sampled = np.zeros(len(self.members), np.bool_)
+        #: Where x_sample, the archive and a CR below 1 take part.
+        self.sampled, self.archived, self.crossed = np.zeros((3, len(self.members)), np.bool_)
+        #: Which operators have each model, and each rule whose values individuals keep.
+        self.models: dict[str, Array] = {}
+        self.kept: list[tuple[BimodalCauchy, str, Array]] = []
         #: Operators whose F follows the success rate, or is uniform in the first half of the run.
         self.moving: dict[int, Any] = {}
         #: Strategies whose x_pbest is not the parent, up to a share of the run.
@@ -577,7 +602,11 @@ class Pool:
                 self.table[k, layout.STRATEGY] = chosen.code
                 self.uses_archive |= chosen.archive
                 self.uses_ranks |= chosen.ranked
-                self.sampled[k] = chosen.sampled
+                self.sampled[k], self.archived[k] = chosen.sampled, chosen.archive
+                self.crossed[k] = Constant(1.0) != member.CR
+                if chosen.sampled:
+                    nobody = np.zeros(len(self.members), np.bool_)
+                    self.models.setdefault(chosen.model, nobody)[k] = True
                 if chosen.other_until > 0.0:
                     self.apart[chosen.code] = chosen.other_until
                 self._enter(k, layout.F_KIND, member.F)
@@ -593,6 +622,12 @@ class Pool:
 
     def _enter(self, k: int, column: int, rule: Any) -> None:
         """Write a rule's kind, two numbers and memory row to the table, from `column` on."""
+        if isinstance(rule, BimodalCauchy):
+            role = "F" if column == layout.F_KIND else "CR"
+            if not any(one is rule and of == role for one, of, _ in self.kept):
+                self.kept.append((rule, role, np.zeros(len(self.members), np.bool_)))
+            for one, of, having in self.kept:
+                having[k] |= one is rule and of == role
         values = () if rule.adaptive else rule.numbers
         self.table[k, column] = rule.kind
         self.table[k, column + 1 : column + 1 + len(values)] = values

@@ -5,13 +5,14 @@ Notation: `x_i` the parent, `x_best` the best parent, `x_pbest` one of the
 different from i, `x_arch` drawn from parents ∪ archive without i, `x_rank` a parent drawn with a
 chance that falls with its rank (not i or r1 where r1 takes part), `x_stored` drawn from the archive
 alone (x_rank while that is empty; not x_elite where that takes part), `x_elite` one of the first
-`max(2, round(top_NP·NP))` of the archive, `x_centre` the middle of the box, `x_sample` a point of
-the normal distribution that follows the population (see `sampling`).
+`max(2, round(top_NP·NP))` of the archive, `x_centre` the middle of the box, `x_sample` a point that
+a model with a memory of its own makes (see `models`).
 
 References: Storn and Price (1997) for the rand and best families; Zhang and Sanderson (2009), JADE,
 for curr-to-pbest and its archive; Brest et al. (2017), jSO, for the weight F_w; Stanovov et al.
-(2021, 2024) for ranks and elite; Sallam et al. (2020), IMODE, for the scaled form. The choice of
-nine is that of Sharma, López-Ibáñez and Kazakov.
+(2021, 2024) for ranks and elite; Sallam et al. (2020), IMODE, for the scaled form; Tang et al.
+(2015), IDE, for the individual-dependent one. The choice of nine is that of Sharma, López-Ibáñez
+and Kazakov.
 """
 
 from dataclasses import dataclass
@@ -46,18 +47,21 @@ class Strategy:
         0.8 F in the second, then 1.2 F (jSO).
     other_until : float
         The share of the run up to which x_pbest is never the parent itself.
+    model : str
+        What makes x_sample, from :data:`uaos.optimizers.de.models.MODELS`.
     """
 
     name: str
     roles: str
     weighted: bool = False
     other_until: float = 0.0
+    model: str = ""
 
     @property
     def formula(self) -> str:
         """The mutant as text."""
         if self.sampled:
-            return f"x_{self.roles}"
+            return _FORMULAS[self.model]
         base, *rest = [f"x_{role}" for role in self.roles.split()]
         terms = [f"{p} - {m}" for p, m in zip(rest[::2], rest[1::2], strict=True)]
         if self.weighted:
@@ -82,7 +86,7 @@ class Strategy:
     @property
     def sampled(self) -> bool:
         """Whether the mutant is x_sample."""
-        return self.roles == "sample"
+        return bool(self.model)
 
     @property
     def ranked(self) -> bool:
@@ -92,6 +96,8 @@ class Strategy:
     @property
     def least_population(self) -> int:
         """The smallest NP at which i and the drawn indices can be distinct."""
+        if self.model == "IDE":
+            return 5
         drawn = {role for role in self.roles.split() if role[0] == "r"}
         return 1 + len(drawn | ({"rank"} if self.ranked else set()))
 
@@ -112,8 +118,15 @@ _ALL = (
     Strategy("curr-to-pbest/1 (stored)", "i pbest i r1 stored", other_until=1.0),
     Strategy("r-new-to-ptop/n/t", "i elite i rank stored"),
     Strategy("rand-to-pbest/1 (scaled)", "centre r1 centre pbest r2"),
-    Strategy("CMA-ES sample", "sample"),
+    Strategy("CMA-ES sample", "sample", model="CMA-ES of the population"),
+    Strategy("CMA-ES sample (own)", "sample", model="CMA-ES"),
+    Strategy("individual-dependent", "sample", model="IDE"),
 )
+_FORMULAS = {
+    "CMA-ES of the population": "x_sample",
+    "CMA-ES": "x_sample",
+    "IDE": "x_o + F_o (x_r1 - x_o + x_r2 - x_r3)",
+}
 
 #: All strategies by name.
 STRATEGIES = {s.name: s for s in _ALL}

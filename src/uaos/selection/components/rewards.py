@@ -22,7 +22,7 @@ from uaos.jit import njit
 from uaos.params import choice, integer, real
 from uaos.selection.components.base import Array, Component, ratio, saturate
 from uaos.selection.components.registry import register
-from uaos.selection.components.views import Bests, Generations, Successes, Window
+from uaos.selection.components.views import Bests, Generations, Successes, Tally, Window
 
 
 def generations_parameter(default: int = 10) -> Any:
@@ -53,7 +53,7 @@ class Reward(Component):
     """A reward computes one value an operator from what its memory holds."""
 
     family: ClassVar[str] = "reward"
-    #: Which memory the reward reads: "generations", "successes", "window" or "bests".
+    #: Which memory the reward reads: "generations", "successes", "window", "bests" or "tally".
     memory: ClassVar[str] = ""
     #: Whether N of the upper confidence bound counts failed applications too.
     counts_failures: ClassVar[bool] = False
@@ -732,3 +732,40 @@ class Leader(Reward):
     def compute(self, memory: Bests) -> Array:  # noqa: D102
         lowest = memory.values == memory.values.min()
         return 1.0 * (lowest & (lowest.sum() == 1))
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class SuccessCount(Reward):
+    """The successes so far, counted from `start` again whenever an operator falls far behind.
+
+    s[op] is the number of successes in the generation just evaluated; c starts as c[op] = start.
+
+    Equation
+    --------
+    c[op] = start for all op, if min_j c[j] / Σ_j c[j] < least / K
+    c[op] = c[op] + s[op]
+    r[op] = c[op]
+
+    References
+    ----------
+    Tvrdík, J. (2006), "Competitive differential evolution", MENDEL; as choice of an algorithm for a
+    generation: Bujok, P. & Kolenovsky, P. (2022), "Eigen crossover in cooperative model of
+    evolutionary algorithms applied to CEC 2022 single objective numerical optimisation", Congress
+    on Evolutionary Computation.
+    """
+
+    memory: ClassVar[str] = "tally"
+    printed: ClassVar[bool] = False
+
+    start: float = real(
+        1, 10, default=2, allowed=(1e-6, 1e6), symbol="n0", doc="count of every operator at first"
+    )
+    least: float = real(0, 1, default=0.2, symbol="δ", doc="least share, times 1/K")
+
+    @property
+    def capacity(self) -> int:  # noqa: D102
+        return 1
+
+    def compute(self, memory: Tally) -> Array:  # noqa: D102
+        return memory.counts

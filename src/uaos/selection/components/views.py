@@ -100,3 +100,10 @@ class Bests(NamedTuple):
 
     values: Array
     """`best[op]`: smaller is better; inf before the first value."""
+
+
+class Tally(NamedTuple):
+    """Counts of successes that start anew when one is far behind."""
+
+    counts: Array
+    """`c[op]`: the count of each operator."""

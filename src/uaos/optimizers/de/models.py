@@ -1,0 +1,246 @@
+"""Models that make mutants: what x_sample of a strategy is.
+
+A model lives as long as the population it works on. It sees a :class:`Generation`, makes mutants
+for some of its offspring, and hears of them and of the survivors.
+"""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from uaos.jit import njit
+from uaos.optimizers.base import Array
+from uaos.optimizers.de.kernels import distinct
+from uaos.optimizers.de.sampling import Distribution
+
+
+class Generation(NamedTuple):
+    """A population that is about to have offspring, or has survived them."""
+
+    population: Array
+    """The NP parents."""
+    order: Array
+    """Their places, best first."""
+    evaluations: int
+    """Evaluations spent so far."""
+    rotated: bool
+    """Whether crossover is by eigenvectors."""
+    low: Array
+    high: Array
+    rng: np.random.Generator
+
+
+class Model:
+    """What all models have.
+
+    Parameters
+    ----------
+    now : Generation
+        The population.
+    NP : int
+        The size of the first population.
+    generations : int
+        How many generations of this size the run is long.
+    """
+
+    #: Whether its offspring compete with the worst parent of all, where they are a whole
+    #: generation, and not with their own parent.
+    replaces_worst: ClassVar[bool] = False
+
+    def __init__(self, now: Generation, NP: int, generations: int) -> None:
+        raise NotImplementedError
+
+    def propose(self, now: Generation, parents: Array) -> tuple[Array, Array | None]:
+        """A mutant for each of `parents`, and its CR where that is the model's."""
+        raise NotImplementedError
+
+    def learn(self, now: Generation, points: Array, values: Array, survived: Array) -> None:
+        """Hear of the model's own offspring, before they take their parents' places."""
+
+    def follow(self, now: Generation) -> None:
+        """Hear of the survivors of a generation, whoever made them."""
+
+    def state(self) -> dict[str, Any]:
+        """What changes in a run."""
+        raise NotImplementedError
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue from what :meth:`state` returned."""
+        raise NotImplementedError
+
+
+class PopulationModel(Model):
+    """A normal distribution that follows the population, whoever made its members.
+
+    Mohamed et al. (2017), LSHADE-SPACMA.
+    """
+
+    def __init__(self, now: Generation, NP: int, generations: int) -> None:
+        self.distribution = Distribution(now.low, now.high, NP)
+        self.distribution.mean = now.rng.random(len(now.low))
+
+    def propose(self, now: Generation, parents: Array) -> tuple[Array, Array | None]:  # noqa: D102
+        z = now.rng.standard_normal((len(parents), len(now.low)))
+        return self.distribution.sample(z), None
+
+    def follow(self, now: Generation) -> None:  # noqa: D102
+        self.distribution.follow(now.population[now.order], now.evaluations)
+
+    def state(self) -> dict[str, Any]:  # noqa: D102
+        return self.distribution.state()
+
+    def restore(self, state: Mapping[str, Any]) -> None:  # noqa: D102
+        self.distribution.restore(state)
+
+
+class SampleModel(PopulationModel):
+    """CMA-ES that shares a population with others.
+
+    Its mean starts every generation of its own as the weighted mean of the better half of the
+    population; paths, step size and matrix learn from its own samples. σ starts as half the box. A
+    coordinate outside the box becomes the middle between the bound and the sample before it in the
+    same place. Bujok and Kolenovsky (2022), EA4eig.
+    """
+
+    replaces_worst: ClassVar[bool] = True
+
+    def __init__(self, now: Generation, NP: int, generations: int) -> None:
+        self.distribution = Distribution(now.low, now.high, NP, sigma=100.0)
+        self.before = now.population.copy()
+
+    def propose(self, now: Generation, parents: Array) -> tuple[Array, Array | None]:  # noqa: D102
+        self.distribution.recenter(now.population[now.order])
+        points, _ = super().propose(now, parents)
+        n = len(points)
+        middle_low = (self.before[:n] + now.low) / 2.0
+        middle_high = (self.before[:n] + now.high) / 2.0
+        points = np.where(points < now.low, middle_low, points)
+        return np.where(points > now.high, middle_high, points), None
+
+    def learn(self, now: Generation, points: Array, values: Array, survived: Array) -> None:  # noqa: D102
+        if len(points) < len(now.population):
+            return  # too few to learn from: other operators had a part in it, or the run ends
+        self.before = points.copy()
+        ranked = np.argsort(np.where(np.isnan(values), np.inf, values), kind="stable")
+        self.distribution.follow(points[ranked], now.evaluations)
+
+    def follow(self, now: Generation) -> None:  # noqa: D102
+        pass
+
+    def state(self) -> dict[str, Any]:  # noqa: D102
+        return super().state() | {"before": self.before.copy()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:  # noqa: D102
+        super().restore(state)
+        self.before = np.array(state["before"])
+
+
+class IndividualDependent(Model):
+    """Differential evolution whose F and CR follow the ranks, in two stages.
+
+    x_o + F_o (x_r1 - x_o + x_r2 - x'_r3) with F_o ~ N(rank of o / NP, 0.1), redrawn until in
+    (0, 1], and CR ~ N(rank of i / NP, 0.1), redrawn until in [0, 1]. In the first stage o is i; in
+    the second it is drawn, and with probability 1/2 x_i takes the place of the first x_o. It begins
+    after half of the generations, or once a tenth of them in a row had no survivor. After a share t
+    of them the best ps = 0.1 + 0.9·10^(5(t - 1)) of the population are superior: where neither o
+    nor r1 is, r1 becomes one that is. Each coordinate of x'_r3 is drawn anew from the box with
+    probability ps/10.
+
+    Tang, Dong and Liu (2015), IDE; as part of EA4eig: Bujok and Kolenovsky (2022). Coordinates
+    outside the box are drawn anew, unless crossover is by eigenvectors.
+    """
+
+    def __init__(self, now: Generation, NP: int, generations: int) -> None:
+        self.generations = max(1, generations)
+        self.generation, self.idle = 0, 0
+        self.switch = self.generations // 2  # the last generation of the first stage
+
+    def propose(self, now: Generation, parents: Array) -> tuple[Array, Array | None]:  # noqa: D102
+        X, order, rng = now.population, now.order, now.rng
+        (NP, D), n = X.shape, len(parents)
+        rank = np.empty(NP, np.int64)
+        rank[order] = np.arange(NP)
+        drawn = np.empty((n, 4), np.int64)
+        _draw_distinct(parents, NP, rng.random((n, 4)), drawn)
+        second = self.generation > self.switch
+        o = drawn[:, 0] if second else parents
+        r1, r2, r3 = drawn[:, 1], drawn[:, 2], drawn[:, 3]
+        share = 0.1 + 0.9 * 10.0 ** (5.0 * (min(1.0, self.generation / self.generations) - 1.0))
+        superior = int(share * NP)
+        used = (rank[drawn] < superior).sum(axis=1) + (rank[parents] < superior)
+        # One of the first superior ones, as many as are not taken: so the authors' program does.
+        better = order[np.floor(rng.random(n) * np.maximum(superior - used, 1)).astype(np.int64)]
+        inferior = (rank[o] >= superior) & (rank[r1] >= superior)
+        r1 = np.where(inferior, better, r1)
+        F = _normal_between((rank[o] + 1) / NP, rng, open_low=True)[:, None]
+        fresh = now.low + rng.random((n, D)) * (now.high - now.low)
+        noisy = np.where(rng.random((n, D)) < 0.1 * share, fresh, X[r3])
+        base = np.where(rng.random(n) < 0.5, parents, o) if second else o
+        mutants = X[base] + F * (X[r1] - X[o]) + F * (X[r2] - noisy)
+        if now.rotated:
+            return mutants, None
+        outside = (mutants < now.low) | (mutants > now.high)
+        if outside.any():
+            spare = now.low + rng.random((n, D)) * (now.high - now.low)
+            mutants = np.where(outside, spare, mutants)
+        return mutants, _normal_between((rank[parents] + 1) / NP, rng)
+
+    def learn(self, now: Generation, points: Array, values: Array, survived: Array) -> None:  # noqa: D102
+        if self.generation < self.switch:
+            self.idle = 0 if survived.any() else self.idle + 1
+            if self.idle >= self.generations / 10:
+                self.switch = self.generation
+        self.generation += 1
+
+    def state(self) -> dict[str, Any]:  # noqa: D102
+        return {"counts": np.array([self.generation, self.idle, self.switch])}
+
+    def restore(self, state: Mapping[str, Any]) -> None:  # noqa: D102
+        self.generation, self.idle, self.switch = (int(v) for v in state["counts"])
+
+
+def _normal_between(
+    means: Array, rng: np.random.Generator, *, open_low: bool = False, scale: float = 0.1
+) -> Array:
+    """Normal numbers, redrawn until all are in [0, 1], or in (0, 1]."""
+    values = means + scale * rng.standard_normal(len(means))
+    while True:
+        bad = np.flatnonzero(((values <= 0) if open_low else (values < 0)) | (values > 1))
+        if not len(bad):
+            return values
+        values[bad] = means[bad] + scale * rng.standard_normal(len(bad))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _draw_distinct(parents: Array, NP: int, uniforms: Array, drawn: Array) -> None:
+    """Write distinct places other than the parent's own, a row for each parent."""
+    used = np.empty(drawn.shape[1] + 1, np.int64)
+    for m in range(len(parents)):
+        distinct(parents[m], NP, uniforms[m], drawn.shape[1], used, drawn[m])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def against_worst(fitness: Array, values: Array, places: Array, compared: Array) -> None:
+    """Let each value in turn compete with the worst of `fitness`, whose place it takes if better.
+
+    `places` becomes where it goes, -1 if nowhere, and `compared` what it competed with.
+    """
+    for i in range(len(values)):
+        worst = 0
+        for k in range(1, len(fitness)):
+            if fitness[k] > fitness[worst]:
+                worst = k
+        compared[i] = fitness[worst]
+        places[i] = -1
+        if values[i] < fitness[worst]:
+            places[i] = worst
+            fitness[worst] = values[i]
+
+
+#: The models by name.
+MODELS: dict[str, type[Model]] = {
+    "CMA-ES of the population": PopulationModel,
+    "CMA-ES": SampleModel,
+    "IDE": IndividualDependent,
+}
