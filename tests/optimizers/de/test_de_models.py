@@ -1,0 +1,190 @@
+"""Models that make mutants, values that individuals keep, and algorithms that take turns."""
+
+import math
+
+import numpy as np
+import pytest
+
+import uaos
+from uaos.errors import InvalidParameter
+from uaos.optimizers.de.models import (
+    Generation,
+    IndividualDependent,
+    SampleModel,
+    against_worst,
+)
+from uaos.optimizers.de.operators import Operator
+from uaos.optimizers.de.optimizer import DifferentialEvolution
+from uaos.optimizers.de.rules import BimodalCauchy
+from uaos.optimizers.de.settings import Settings
+
+LOW, HIGH = np.full(3, -1.0), np.full(3, 3.0)
+
+
+def generation(X, order=None, *, rotated=False, seed=1, evaluations=100):
+    order = np.arange(len(X)) if order is None else order
+    rng = np.random.default_rng(seed)
+    return Generation(X, order, evaluations, rotated, LOW, HIGH, rng)
+
+
+# Values that individuals keep
+
+
+def test_bimodal_values_are_quantiles_of_two_cauchy_distributions():
+    rule = BimodalCauchy(0.65, 1.0, 0.1)
+    u = (np.arange(200_000) + 0.5) / 200_000
+    F, CR = rule.draw("F", u), BimodalCauchy(0.1, 0.95, 0.1).draw("CR", u)
+
+    def above(x, loc):  # 1 - P(x) of a Cauchy distribution of scale 0.1
+        return 0.5 - math.atan((x - loc) / 0.1) / math.pi
+
+    # F is redrawn while negative: P(F > 0.8) = ΣP(> 0.8) / ΣP(> 0), 1 takes all above it.
+    expected = (above(0.8, 0.65) + above(0.8, 1.0)) / (above(0, 0.65) + above(0, 1.0))
+    assert np.mean(F > 0.8) == pytest.approx(expected, abs=1e-4)
+    assert F.min() >= 0
+    assert F.max() == 1
+    # CR is cut: half of P(CR < 0) of either location is at 0.
+    assert np.mean(CR == 0) == pytest.approx(1 - above(0, 0.1) / 2 - above(0, 0.95) / 2, abs=1e-4)
+
+
+def test_an_individual_draws_its_values_anew_when_its_offspring_fail():
+    F, CR = BimodalCauchy(), BimodalCauchy(0.1, 0.95)
+    run = DifferentialEvolution(
+        [(-5, 5)] * 3, method="DE-uniform", operators=[Operator("rand/1", F, CR)], popsize=10,
+        seed=1,
+    )  # fmt: skip
+    run.tell(np.zeros(len(run.ask())))
+    before = run._kept.copy()
+    run.ask()
+    assert run._F.tolist() == before[0].tolist()
+    assert run._CR.tolist() == before[1].tolist()
+    run.tell([-1.0, 0.0, *[1.0] * 7, math.nan])
+    same = (run._kept == before).all(axis=0)
+    assert same.tolist() == [True, True] + [False] * 8
+
+
+def test_eigenvector_crossover_with_kept_values_needs_an_operator_that_keeps_some():
+    with pytest.raises(InvalidParameter, match="bimodal_cauchy"):
+        Settings(("rand/1",), eigen=0.4, eigen_CR="kept")
+
+
+def test_a_coordinate_is_forced_only_where_crossover_takes_none():
+    """With CR = 0 each offspring differs in one coordinate, with CR = 1 in all."""
+    for CR, changed in ((0.0, 1), (1.0, 4)):
+        settings = Settings(("rand/1",), F=0.5, CR=CR, NP=20, j_rand="if none")
+        run = uaos.Configuration("forced", settings=settings).build([(-5, 5)] * 4, seed=1)
+        X = run.ask()
+        run.tell((X**2).sum(axis=1))
+        assert ((run.ask() != X).sum(axis=1) == changed).all()
+
+
+def test_forced_coordinates_leave_the_share_of_taken_ones_at_the_crossover_rate():
+    """P(taken) = CR + (1 - CR)^D / D, and not CR + (1 - CR) / D."""
+    settings = Settings(("rand/1",), F=0.5, CR=0.3, NP=4000, j_rand="if none")
+    run = uaos.Configuration("forced", settings=settings).build([(-5, 5)] * 4, seed=1)
+    X = run.ask()
+    run.tell((X**2).sum(axis=1))
+    assert (run.ask() != X).mean() == pytest.approx(0.3 + 0.7**4 / 4, abs=0.01)
+
+
+# Replacing the worst
+
+
+def test_each_value_in_turn_competes_with_the_worst_that_is_left():
+    fitness, values = np.array([3.0, 9.0, 5.0]), np.array([4.0, 7.0, math.nan, 1.0])
+    places, compared = np.empty(4, np.int64), np.empty(4)
+    against_worst(fitness, values, places, compared)
+    # 4 replaces 9; 7 is worse than 5, as is NaN; 1 replaces 5
+    assert places.tolist() == [1, -1, -1, 2]
+    assert compared.tolist() == [9, 5, 5, 5]
+    assert fitness.tolist() == [3, 4, 1]
+
+
+# Models
+
+
+def test_cma_es_on_a_shared_population_starts_from_its_better_half_with_half_the_box():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(0, 2, (2000, 3))
+    now = generation(X, np.argsort((X**2).sum(axis=1)))
+    model = SampleModel(now, 2000, 50)
+    points, CR = model.propose(now, np.arange(2000))
+    assert CR is None
+    raw = math.log(1000.5) - np.log(np.arange(1, 1001))
+    mean = (raw / raw.sum()) @ X[now.order[:1000]]
+    assert model.distribution.sample(np.zeros((1, 3)))[0] == pytest.approx(mean)
+    assert model.distribution.sample(np.ones((1, 3)))[0] == pytest.approx(mean + 2.0)
+    # What falls outside is halfway from the bound to the member before, in [0, 2].
+    assert np.isin(points, [(X + LOW) / 2, (X + HIGH) / 2]).any()
+    assert ((points >= LOW) & (points <= HIGH)).all()
+
+
+def test_cma_es_learns_from_a_whole_generation_of_its_own():
+    X = np.random.default_rng(3).uniform(0, 2, (20, 3))
+    now = generation(X)
+    model = SampleModel(now, 20, 50)
+    points, _ = model.propose(now, np.arange(20))
+    before = model.state()
+    model.learn(now, points[:19], np.arange(19.0), np.ones(19, bool))
+    assert model.state()["sigma"] == before["sigma"]
+    model.learn(now, points, np.arange(20.0), np.ones(20, bool))
+    assert model.state()["sigma"] != before["sigma"]
+    assert model.before.tolist() == points.tolist()
+
+
+def test_individual_dependent_mutants_in_the_first_stage_start_from_the_parent():
+    """Of the best individual F is near 1/NP, so that its mutant is near it; of the last near 1."""
+    X = np.random.default_rng(5).uniform(0, 2, (50, 3))
+    now = generation(X, rotated=True)
+    mutants, CR = IndividualDependent(now, 50, 100).propose(now, np.arange(50))
+    assert CR is None  # crossover by eigenvectors has its own
+    steps = np.linalg.norm(mutants - X, axis=1)
+    assert np.median(steps[:10]) < np.median(steps[-10:]) / 3
+
+
+def test_individual_dependent_crossover_follows_the_rank_and_the_box():
+    X = np.random.default_rng(5).uniform(-1, 3, (200, 3))
+    now = generation(X, np.arange(200)[::-1])
+    mutants, CR = IndividualDependent(now, 200, 100).propose(now, np.arange(200))
+    assert ((mutants >= LOW) & (mutants <= HIGH)).all()
+    assert (CR >= 0).all()
+    assert (CR <= 1).all()
+    assert CR[:20].mean() > 0.85  # the first parents are the last in rank
+    assert CR[-20:].mean() < 0.2
+
+
+def test_the_second_stage_begins_after_half_of_the_generations_or_a_tenth_without_success():
+    now = generation(np.zeros((10, 3)))
+    lucky, unlucky = (IndividualDependent(now, 10, 100) for _ in range(2))
+    for g in range(60):
+        for model, survives in ((lucky, True), (unlucky, False)):
+            model.learn(now, np.zeros((1, 3)), np.zeros(1), np.array([survives]))
+        assert (lucky.generation > lucky.switch) == (g + 1 > 50)
+        assert (unlucky.generation > unlucky.switch) == (g + 1 >= 10)
+
+
+# EA4eig
+
+
+def test_all_offspring_of_a_generation_have_one_algorithm_and_jso_alone_fills_the_archive():
+    run = uaos.configuration("EA4eig").build([(-5, 5)] * 4, seed=2, budget=6000)
+    names, seen = run.operators, set()
+    while not run.done:
+        X, archived = run.ask(), run._counters[0]
+        run.tell((X**2).sum(axis=1))
+        if run.generation:
+            (one,) = set(run._operators.tolist())
+            seen.add(names[one])
+            if names[one] != "jSO":
+                assert run._counters[0] <= archived
+    assert seen == {"CoBiDE", "IDE", "CMA-ES", "jSO"}
+    assert run.NP == 10
+    assert run.history.counts.sum() == 6000 - 100
+
+
+def test_ea4eig_runs_under_constraints():
+    result = uaos.minimize(
+        lambda x: float(x @ x), [(-5, 5)] * 3, method="EA4eig", budget=4000, seed=1,
+        constraints={"type": "ineq", "fun": lambda x: x[0] - 1.0},
+    )  # fmt: skip
+    assert result.fun == pytest.approx(1.0, abs=1e-2)
