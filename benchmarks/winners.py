@@ -1,15 +1,16 @@
 """Run the recipes of `uaos.optimizers.winners` on the functions of competitions, beside others.
 
     python benchmarks/winners.py run --suite cec2022 --budget 2000 --contenders "jSO;minion jSO"
-    python benchmarks/winners.py table runs.csv [more.csv]
+    python benchmarks/winners.py page [--runs runs.csv …] [--stores jSO.db …]
 
 Functions: CEC-2017 without f2 (as in the competition) or CEC-2022, both from minionpy. `run`
 appends one row a run to the CSV file and skips the runs that are in it. A contender is a name of
 the catalogue; one with `, resample` behind it, which draws coordinates outside the box anew; or
 `minion` and a name of that package, with its defaults.
 
-`table` prints Markdown for each suite, dimension and budget. First the mean rank of each contender
-by its mean error over the seeds that all contenders have; errors up to 1e-8 are 0. Then each recipe
+`page` writes tables into docs/results/winners.md. From stores of `uaos bench`: the overview of
+`uaos compare`. From runs, for each suite, dimension and budget: the mean rank of each contender
+by its mean error over the seeds that all contenders have; errors up to 1e-8 are 0; and each recipe
 beside minionpy's version: the functions on which its errors are significantly lower, not different
 and higher (Mann-Whitney's test, two-sided, 5 %), and Wilcoxon's signed-rank test on the mean errors
 of all functions.
@@ -33,6 +34,7 @@ PEERS = {"L-SHADE": "LSHADE", "jSO": "jSO", "jSO, resample": "jSO", "NL-SHADE-RS
          "IMODE": "IMODE", "L-SRTDE": "LSRTDE"}  # fmt: skip
 SUITES = {"cec2017": (2017, [f for f in range(1, 31) if f != 2]), "cec2022": (2022, range(1, 13))}
 SOLVED, LEVEL = 1e-8, 0.05
+PAGE = Path(__file__).parents[1] / "docs" / "results" / "winners.md"
 COLUMNS = ("suite", "dimension", "budget", "function", "contender", "seed", "error",
            "evaluations", "seconds")  # fmt: skip
 
@@ -81,17 +83,35 @@ def run(
                 file.flush()
 
 
-def tables(paths: list[Path], only: list[str] | None) -> str:
+def write_page(runs: list[Path], stores: list[Path]) -> None:
+    """Put the tables of runs and stores into their places on the page."""
+    made = {}
+    if runs:
+        made["runs"] = tables(runs)
+    if stores:
+        from uaos.analysis import Results
+        from uaos.analysis.section import section
+        from uaos.analysis.tables import overview_table
+
+        made["stores"] = overview_table(section(Results.read(*stores))).to_markdown()
+    page = PAGE.read_text("utf-8")
+    for name, text in made.items():
+        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+        before, _, rest = page.partition(begin)
+        page = f"{before}{begin}\n{text.strip()}\n\n{end}{rest.partition(end)[2]}"
+    PAGE.write_text(page, "utf-8")
+
+
+def tables(paths: list[Path]) -> str:
     """Return the tables of every suite, dimension and budget in the files as Markdown."""
     found: dict[tuple[str, ...], dict[str, dict]] = defaultdict(lambda: defaultdict(dict))
     for path in paths:
         with path.open() as file:
             for row in csv.DictReader(file):
-                if only is None or row["contender"] in only:
-                    error = float(row["error"])
-                    cell = row["function"], int(row["seed"])
-                    experiment = found[row["suite"], row["dimension"], row["budget"]]
-                    experiment[row["contender"]][cell] = error if error > SOLVED else 0.0
+                error = float(row["error"])
+                cell = row["function"], int(row["seed"])
+                experiment = found[row["suite"], row["dimension"], row["budget"]]
+                experiment[row["contender"]][cell] = error if error > SOLVED else 0.0
     parts = []
     for (suite, dimension, budget), errors in found.items():
         functions = [str(f) for f in SUITES[suite][1]]
@@ -154,15 +174,15 @@ def main() -> None:
     runs.add_argument("--contenders", required=True, help="with ; between")
     runs.add_argument("--seeds", type=int, default=15)
     runs.add_argument("--out", type=Path, default=Path("runs.csv"))
-    shows = commands.add_parser("table")
-    shows.add_argument("files", type=Path, nargs="+")
-    shows.add_argument("--only", help="contenders, with ; between")
+    page = commands.add_parser("page")
+    page.add_argument("--runs", type=Path, nargs="*", default=[])
+    page.add_argument("--stores", type=Path, nargs="*", default=[])
     given = parser.parse_args()
     if given.command == "run":
         run(given.suite, given.dimension, given.budget, given.contenders.split(";"), given.seeds,
             given.out)  # fmt: skip
     else:
-        print(tables(given.files, given.only and given.only.split(";")))
+        write_page(given.runs, given.stores)
 
 
 if __name__ == "__main__":
