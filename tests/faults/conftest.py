@@ -1,8 +1,11 @@
-"""Counts what was tried, and says so at the end."""
+"""Counts what was tried, and says so at the end; runs that nothing disturbed, for comparison."""
 
+import time
 from collections import Counter
+from pathlib import Path
 
 import pytest
+from fault_tools import BENCH, TUNE, finish, make_store
 
 
 @pytest.fixture
@@ -13,6 +16,26 @@ def count(record_property):
         record_property("fault", (what, times))
 
     return note
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small store."""
+    path = tmp_path_factory.mktemp("whole") / "a.db"
+    make_store(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, float]]:
+    """The stores of BENCH and TUNE, and the seconds that each command took."""
+    found = {}
+    for command in (BENCH, TUNE):
+        folder, begun = tmp_path_factory.mktemp("undisturbed"), time.monotonic()
+        code, _, err = finish(command, folder)
+        assert code == 0, err
+        found[command[0]] = folder / command[1], time.monotonic() - begun
+    return found
 
 
 def pytest_terminal_summary(terminalreporter) -> None:

@@ -10,26 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fault_tools import (
-    attempt,
-    damages,
-    make_store,
-    runs,
-    short_and_long,
-    small_plan,
-    tuning,
-)  # fmt: skip
+from fault_tools import attempt, damages, runs, short_and_long, small_plan, tuning
 
 import uaos
 from uaos.experiments import Store, packing, run
 from uaos.experiments.packing import unpack_trace
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("whole") / "a.db"
-    make_store(path)
-    return path
 
 
 @short_and_long(150, 5000)
@@ -77,10 +62,11 @@ def test_a_damaged_store_that_is_continued_ends_as_the_whole_one(
 
 @short_and_long(60, 2000)
 def test_a_damaged_tuning_never_gives_other_values(
-    times: int, a_tuning: Path, tmp_path: Path, count
+    times: int, undisturbed: dict, tmp_path: Path, count
 ) -> None:
-    good, path, refused = tuning(a_tuning), tmp_path / "t.db", 0
-    for data in damages(a_tuning.read_bytes(), times, seed=3):
+    whole, path, refused = undisturbed["tune"][0], tmp_path / "t.db", 0
+    good = tuning(whole)
+    for data in damages(whole.read_bytes(), times, seed=3):
         path.write_bytes(data)
         found, line = attempt(tuning, path)
         if line:
@@ -90,16 +76,6 @@ def test_a_damaged_tuning_never_gives_other_values(
         assert found == {key: value for key, value in good.items() if key != "runs"}
     assert refused
     count("damaged tuning stores", times)
-
-
-@pytest.fixture(scope="module")
-def a_tuning(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from fault_tools import TUNE, finish
-
-    folder = tmp_path_factory.mktemp("tuning")
-    code, _, err = finish(TUNE, folder)
-    assert code == 0, err
-    return folder / "t.db"
 
 
 def saved_files(folder: Path) -> dict[str, tuple[Path, object]]:
@@ -167,12 +143,11 @@ def test_damaged_packed_courses_and_traces_raise_nothing_unforeseen(
 
 @short_and_long(40, 1000)
 def test_copies_of_a_store_that_is_being_written_are_read_or_refused(
-    times: int, tmp_path: Path, count
+    times: int, whole: Path, tmp_path: Path, count
 ) -> None:
     """A torn copy has a part of the runs, each as it was written, or is refused."""
     path, draw, plan = tmp_path / "a.db", random.Random(7), small_plan()
-    make_store(tmp_path / "good.db")
-    good, stop = runs(tmp_path / "good.db"), threading.Event()
+    good, stop = runs(whole), threading.Event()
 
     def write() -> None:
         with ThreadPoolExecutor(1) as executor:

@@ -1,10 +1,11 @@
 """A full disk: every file is whole or not there, earlier ones stay, and one line says why."""
 
 import resource
+import shutil
 from pathlib import Path
 
 import pytest
-from fault_tools import BENCH, finish, make_store, runs, short_and_long
+from fault_tools import BENCH, finish, runs, short_and_long
 from test_cli import run as command_line
 
 from uaos.experiments import Store
@@ -51,9 +52,9 @@ def on_a_full_disk(*command: str, cwd: Path):
     "command", [["a.db", "--export-coco", "coco"], ["b.db", "--merge", "a.db"]], ids=lambda c: c[1]
 )
 def test_a_full_disk_leaves_no_part_of_a_folder_or_store(
-    command: list[str], tmp_path: Path, count
+    command: list[str], whole: Path, tmp_path: Path, count
 ) -> None:
-    make_store(tmp_path / "a.db")
+    shutil.copy(whole, tmp_path)
     done = on_a_full_disk("bench", *command, cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert "cannot be written" in done.stderr
@@ -74,15 +75,13 @@ def test_a_full_disk_leaves_no_part_of_a_folder_or_store(
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
 def test_output_on_a_full_disk_leaves_the_earlier_file(
-    command: list[str], file: str, tmp_path: Path, count
+    command: list[str], file: str, whole: Path, tmp_path: Path, count
 ) -> None:
-    make_store(tmp_path / "a.db")
-    done = command_line(*command, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    before = (tmp_path / file).read_bytes()
-    done = on_a_full_disk(*command, cwd=tmp_path)
+    shutil.copy(whole, tmp_path)
+    (tmp_path / file).write_bytes(b"earlier")
+    done = on_a_full_disk(*command, "--overwrite", cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert "cannot be written" in done.stderr
-    assert (tmp_path / file).read_bytes() == before
+    assert (tmp_path / file).read_bytes() == b"earlier"
     assert {p.name for p in tmp_path.iterdir()} == {"a.db", file}
     count("output files on a full disk")

@@ -6,11 +6,12 @@ import decimal
 import fractions
 import math
 import random
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
-from fault_tools import attempt, make_store, short_and_long
+from fault_tools import attempt, short_and_long
 from test_cli import run as command_line
 
 import uaos
@@ -159,14 +160,17 @@ WORDS = [
 
 
 @short_and_long(30, 1000)
-def test_nonsense_command_lines_end_with_one_line(times: int, tmp_path: Path, count) -> None:
+def test_nonsense_command_lines_end_with_one_line(
+    times: int, whole: Path, tmp_path: Path, count
+) -> None:
     draw = random.Random(5)
-    make_store(tmp_path / "a.db")
+    shutil.copy(whole, tmp_path)
     before = (tmp_path / "a.db").read_bytes()
     for _ in range(times):
         words = [draw.choice(WORDS[:9]), *draw.choices(WORDS, k=draw.randrange(6))]
         if {"study", "tune", "bench"} & set(words) and not {"--status", "--help"} & set(words):
             words.append("--nonsense")  # what may work would take its time
+        words += {"run": ["--budget", "50"], "scenario": ["--steps", "50"]}.get(words[0], [])
         done = command_line(*words, cwd=tmp_path)
         assert done.returncode in (0, 1, 2), words
         assert "Traceback" not in done.stderr, words

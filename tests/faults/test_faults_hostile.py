@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from fault_tools import attempt, make_store
+from fault_tools import attempt
 from test_cli import run as command_line
 
 import uaos
@@ -22,10 +22,8 @@ EVIL = "import os; os.mkdir('owned')"
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    path = tmp_path_factory.mktemp("whole") / "a.db"
-    make_store(path)
-    return path.read_bytes()
+def store(whole: Path) -> bytes:
+    return whole.read_bytes()
 
 
 def forge(path: Path, statement: str, *values: object) -> None:

@@ -21,23 +21,19 @@ def kill_and_resume(command: list[str], folder: Path, times: int, took: float, s
 
 @short_and_long(1, 40)
 @pytest.mark.parametrize(
-    ("command", "file", "read"), [(BENCH, "a.db", runs), (TUNE, "t.db", tuning)],
-    ids=["bench", "tune"],
-)  # fmt: skip
+    ("command", "read"), [(BENCH, runs), (TUNE, tuning)], ids=["bench", "tune"]
+)
 def test_a_killed_command_resumes_to_the_same_results(
-    command: list[str], file: str, read, times: int, tmp_path: Path, count
+    command: list[str], read, times: int, undisturbed: dict, tmp_path: Path, count
 ) -> None:
-    (tmp_path / "plain").mkdir()
-    begun = time.monotonic()
-    assert finish(command, tmp_path / "plain")[0] == 0
-    took = time.monotonic() - begun
-    good, deaths = read(tmp_path / "plain" / file), 0
+    path, took = undisturbed[command[0]]
+    good, deaths = read(path), 0
     rounds = max(1, times // 4)
     for number in range(rounds):
         folder = tmp_path / str(number)
         folder.mkdir()
         deaths += kill_and_resume(command, folder, min(4, times), took, seed=number)
-        assert read(folder / file) == good
+        assert read(folder / path.name) == good
         assert not list(folder.glob("*.part"))
     count(f"kills of uaos {command[0]}, resumed to identical results", deaths)
 

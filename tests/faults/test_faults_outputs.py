@@ -3,17 +3,14 @@
 from pathlib import Path
 
 import pytest
-from fault_tools import make_store
 from test_cli import run as command_line
 
 SIZE = ["--dim", "2", "--functions", "1", "--instances", "16"]
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    path = tmp_path_factory.mktemp("whole") / "a.db"
-    make_store(path)
-    return path.read_bytes()
+def store(whole: Path) -> bytes:
+    return whole.read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from fault_tools import BENCH, finish, runs, short_and_long, start, wait_until
+from fault_tools import BENCH, runs, short_and_long, start, wait_until
 
 
 def children(process: int) -> list[int]:
@@ -22,12 +22,12 @@ def children(process: int) -> list[int]:
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
 @short_and_long(1, 12)
-def test_workers_that_die_or_stand_still_change_nothing(times: int, tmp_path: Path, count) -> None:
+def test_workers_that_die_or_stand_still_change_nothing(
+    times: int, undisturbed: dict, tmp_path: Path, count
+) -> None:
     """Killed while they start, killed at work, or stopped for a while and continued."""
     command = [*BENCH[:-1], "2"]
-    (tmp_path / "plain").mkdir()
-    assert finish(command, tmp_path / "plain")[0] == 0
-    good = runs(tmp_path / "plain" / "a.db")
+    good = runs(undisturbed["bench"][0])
     for number in range(times):
         folder = tmp_path / str(number)
         folder.mkdir()
