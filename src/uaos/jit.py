@@ -2,6 +2,8 @@
 
 import os
 import tempfile
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ from numba import njit
 from numba.core import config
 from numba.misc import appdirs
 
-__all__ = ["njit"]
+__all__ = ["linked", "njit"]
 
 # Set when numba is imported, so mypy does not know it.
 _settings: Any = config
@@ -56,3 +58,25 @@ def _user() -> int:
 
 
 keep_somewhere()
+
+
+def linked(function: Callable[..., Any]) -> Any:
+    """Compile a function that calls kernels of other modules.
+
+    What is cached includes them, but numba would compile it anew only when the file of the
+    function itself has changed, not when theirs has.
+    """
+    compiled: Any = njit(cache=True, nogil=True)(function)
+    if not _settings.DISABLE_JIT:
+        compiled._cache._cache_file._source_stamp = _kernel_files()
+    return compiled
+
+
+@cache
+def _kernel_files() -> tuple[tuple[float, int], ...]:
+    """Time and size of the files with kernels that others call."""
+    package = Path(__file__).parent
+    files = [package / "optimizers" / "base.py"]
+    for folder in ("selection", "optimizers/de"):
+        files += sorted((package / folder).rglob("*.py"))
+    return tuple((found.st_mtime, found.st_size) for found in map(os.stat, files))

@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import math
 import os
 import sys
 import time
@@ -34,6 +35,9 @@ PORTFOLIO = "portfolio"
 
 # A run ends when this many evaluations per dimension have all failed.
 _FAILURES = 10
+
+# Generations are made in a compiled loop for about so many seconds at a time.
+_MOMENT = 0.02
 
 # Polishing stays this far inside the constraints, relative to the range of their values, as it
 # meets them only up to rounding.
@@ -201,7 +205,7 @@ def minimize(
             setattr(run, name, value)
     if tolerances["tol"] is not None and tolerances["atol"] is None:
         run.atol = 0.0
-    whole, processes = vectorized, workers
+    whole, processes, loop = vectorized, workers, None
     # numba's functions have this attribute.
     compiled = hasattr(fun, "py_func") and not vectorized and on_error == "raise"
     if compiled and type(workers) is int and workers >= 1:
@@ -210,6 +214,9 @@ def minimize(
         batchwise = over_batch(fun, len(space.low), args, workers)
         if batchwise is not None:
             fun, whole, processes = batchwise, True, 1
+            # Without further work for Python, whole generations are made in a compiled loop.
+            alone = callback is None and not disp and not args and not limits.each and space.whole
+            loop = batchwise.loop if alone and workers == 1 else None
     evaluator = Evaluator(
         space.function(fun, args), vectorized=whole, workers=processes,
         tolerate=on_error == "fail",
@@ -241,8 +248,9 @@ def minimize(
     with evaluator, batch:
         try:
             verdict = None
+            pace = _Pace(run, batch, loop, iterations, stops)
             while verdict is None and not run.done:
-                run.tell(*batch(run.ask()))
+                pace.step()
                 verdict = ending()
             result = run.result
             if verdict is not None:
@@ -490,6 +498,45 @@ class _Batch:
         if message.endswith(INFEASIBLE):
             message += f" (maxcv = {largest:.6g})"
         return dataclasses.replace(result, message=message, constr=constr, constr_violation=largest)
+
+
+class _Pace:
+    """Makes the batches of a run: several in a compiled loop where that can be done.
+
+    So many at a time that Ctrl-C and a limit of time need not wait long.
+
+    Parameters
+    ----------
+    run : Optimizer
+    batch : _Batch
+        Evaluates the points of one.
+    loop : compiled function, optional
+        The objective for the compiled loop, see `advance` of differential evolution.
+    iterations : int, optional
+        The limit on the iterations of the run.
+    stops : bool
+        Whether the run ends when it has converged.
+    """
+
+    def __init__(
+        self, run: Optimizer, batch: _Batch, loop: Any, iterations: int | None, stops: bool
+    ) -> None:
+        self._run, self._batch, self._loop, self._stops = run, batch, loop, stops
+        self._last = 2**62 if iterations is None else iterations
+        self._seconds = math.inf  # that an iteration took lately
+
+    def step(self) -> None:
+        """Make one batch, or several."""
+        run, made = self._run, 0
+        if self._loop is None or not isinstance(run, DifferentialEvolution):
+            run.tell(*self._batch(run.ask()))
+            return
+        started = time.perf_counter()
+        most = min(int(_MOMENT / self._seconds), self._last - run.iterations)
+        made = run.advance(self._loop, most, stops=self._stops)
+        if made == 0:
+            run.tell(*self._batch(run.ask()))
+        self._seconds = (time.perf_counter() - started) / max(1, made)
 
 
 class _FullView:

@@ -39,6 +39,26 @@ def test_a_thinned_history_keeps_the_later_value_of_extra_columns():
     assert history.sigma.tolist() == [2.0**-2, 2.0**-4, 2.0**-6]
 
 
+@pytest.mark.parametrize("parts", [(50,), (1, 49), (7, 7, 7, 29), (3,) * 16 + (2,)])
+def test_rows_may_be_added_several_at_a_time(parts):
+    """As if each had been recorded, with rows that are merged and a last one that is not full."""
+    rng = np.random.default_rng(1)
+    columns = {
+        "evaluations": np.arange(50), "best": rng.random(50), "iteration": np.arange(50),
+        "counts": rng.integers(0, 9, (50, 2)), "probabilities": rng.random((50, 2)),
+        "repairs": rng.integers(0, 9, 50), "sigma": rng.random(50),
+    }  # fmt: skip
+    one, other = (History("ab", ("repairs", "sigma"), max_rows=8) for _ in range(2))
+    for row in range(50):
+        one.record(**{name: column[row] for name, column in columns.items()})
+    ends = np.cumsum(parts)
+    for start, end in zip((0, *ends), ends, strict=False):
+        other.extend(**{name: column[start:end] for name, column in columns.items()})
+    a, b = one.state(), other.state()
+    assert (a["stride"], a["filled"]) == (b["stride"], b["filled"]) == (8, 2)
+    assert all(np.array_equal(a["data"][name], b["data"][name]) for name in a["data"])
+
+
 def test_a_saved_history_continues_where_it_stood():
     one = recorded(5, max_rows=4)
     other = History.from_state(one.state())

@@ -272,7 +272,7 @@ class Optimizer(ABC):
                 "point of ask(). Nothing was changed"
             )
         excess = self._checked_violations(violations, len(points))
-        best = _mark_failures(told)
+        best = mark_failures(told)
         self._asked = self._single_values = self._single_told = None
         self.evaluations += len(told)
         self.iterations += 1
@@ -677,7 +677,7 @@ def settings_of(cls: type[Optimizer]) -> dict[str, Any]:
 
 
 @njit(cache=True, nogil=True)
-def _mark_failures(values: Array) -> int:
+def mark_failures(values: Array) -> int:
     """Make every value that is not finite NaN; return the index of the lowest other, or -1."""
     best = -1
     for i in range(len(values)):

@@ -1,6 +1,5 @@
 """Objectives that numba has compiled: a batch of points in one compiled loop."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
@@ -13,12 +12,12 @@ from uaos.jit import njit
 from uaos.optimizers.arguments import Array
 
 
-def over_batch(fun: Any, dimension: int, args: Any, threads: int) -> Callable[..., Array] | None:
-    """Return `fun` as a function of many points, (n, D), if numba has compiled it.
+class Batch:
+    """A compiled objective as a function of many points, (n, D).
 
     Parameters
     ----------
-    fun : callable
+    fun : compiled function
         The objective of one point.
     dimension : int
         The number of coordinates.
@@ -27,40 +26,58 @@ def over_batch(fun: Any, dimension: int, args: Any, threads: int) -> Callable[..
     threads : int
         How many threads share a batch.
 
-    Returns
-    -------
-    callable or None
-        None if it is not compiled, or numba cannot call it so.
+    Attributes
+    ----------
+    loop : compiled function
+        Writes the values of points to an array: ``loop(X, values, *args)``.
+
+    Raises
+    ------
+    NumbaError
+        If numba cannot call the objective so.
     """
+
+    def __init__(self, fun: Any, dimension: int, args: tuple[Any, ...], threads: int) -> None:
+        self.loop = _loop(fun, bool(args))
+        self.loop(np.zeros((0, dimension)), np.zeros(0), *args)  # compiles, and evaluates nothing
+        self._threads = threads
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+
+    def __call__(self, X: Array, *args: Any) -> Array:
+        """The values of points."""
+        values = np.empty(len(X))
+        if self._pool is None:
+            self.loop(X, values, *args)
+            return values
+        parts = (np.array_split(array, min(self._threads, len(X))) for array in (X, values))
+        list(self._pool.map(lambda x, v: self.loop(x, v, *args), *parts))
+        return values
+
+
+def over_batch(fun: Any, dimension: int, args: Any, threads: int) -> Batch | None:
+    """The objective as a :class:`Batch`, None if it is not compiled or numba cannot call it so."""
     if not isinstance(fun, Dispatcher) or not isinstance(args, tuple):
         return None
-    loop = _loop(fun)
     try:
-        loop(np.zeros((0, dimension)), *args)  # compiles, and evaluates nothing
+        return Batch(fun, dimension, args, threads)
     except NumbaError:
         return None
-    return loop if threads == 1 else _Threads(loop, threads)
 
 
 @lru_cache(maxsize=16)
-def _loop(fun: Any) -> Any:
-    @njit(nogil=True)
-    def evaluate(X: Array, *args: Any) -> Array:
-        values = np.empty(len(X))
-        for i in range(len(X)):
-            values[i] = fun(X[i], *args)
-        return values
+def _loop(fun: Any, further: bool) -> Any:
+    if further:
+
+        @njit(nogil=True)
+        def evaluate(X: Array, values: Array, *args: Any) -> None:
+            for i in range(len(X)):
+                values[i] = fun(X[i], *args)
+
+    else:  # a function of fixed arguments, which a compiled loop can be given
+
+        @njit(nogil=True)
+        def evaluate(X: Array, values: Array) -> None:
+            for i in range(len(X)):
+                values[i] = fun(X[i])
 
     return evaluate
-
-
-class _Threads:
-    """A loop over a batch whose parts several threads evaluate."""
-
-    def __init__(self, loop: Any, threads: int) -> None:
-        self._loop, self._threads = loop, threads
-        self._pool = ThreadPoolExecutor(threads)
-
-    def __call__(self, X: Array, *args: Any) -> Array:
-        parts = np.array_split(X, min(self._threads, len(X)))
-        return np.concatenate(list(self._pool.map(lambda part: self._loop(part, *args), parts)))

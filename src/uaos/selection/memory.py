@@ -79,22 +79,22 @@ class GenerationMemory(Memory):
     def __init__(self, n_operators: int, max_gen: int, counts_failures: bool = False) -> None:
         self._counts_failures = counts_failures
         # One block: successes, applications, sums, bests, each (max_gen, K), newest row first.
-        self._table = np.zeros((4, max_gen, n_operators))
-        self._count = np.zeros(())
-        self._view = _rows(self._table, self._count)
+        self.table = np.zeros((4, max_gen, n_operators))
+        self.count = np.zeros(())
+        self._view = _rows(self.table, self.count)
 
     def record(
         self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
     ) -> None:
         """Move every generation one row down and fill row 0."""
-        _record_generation(self._table, self._count, operators, metrics, successes)
+        record_generation(self.table, self.count, operators, metrics, successes)
 
     def view(self) -> Generations:  # noqa: D102 (see Memory)
         return self._view
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """A deep copy has a table of its own, and its view must show that one."""
-        self.__dict__.update(state, _view=_rows(state["_table"], state["_count"]))
+        self.__dict__.update(state, _view=_rows(state["table"], state["count"]))
 
     def observations(self) -> NDArray[Any]:  # noqa: D102
         seen = self._view.applications if self._counts_failures else self._view.successes
@@ -102,7 +102,7 @@ class GenerationMemory(Memory):
         return counts
 
     def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
-        return {"table": self._table, "count": self._count}
+        return {"table": self.table, "count": self.count}
 
 
 def _rows(table: Floats, count: Floats) -> Generations:
@@ -244,7 +244,8 @@ def _record_bests(values, operators, offspring):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _record_generation(table, count, operators, metrics, successes):  # type: ignore[no-untyped-def]
+def record_generation(table, count, operators, metrics, successes):  # type: ignore[no-untyped-def]
+    """Move every generation one row down and fill row 0."""
     s, n, total, best = table[0], table[1], table[2], table[3]
     rows, k = s.shape
     for t in range(rows - 1, 0, -1):

@@ -14,6 +14,8 @@ from rich.table import Table
 from uaos import statefile
 from uaos.errors import InvalidComponent, InvalidFeedback, InvalidFile, InvalidParameter
 from uaos.selection.components import Component, Draws, Evidence, Selection
+from uaos.selection.components.selections import Proportional
+from uaos.selection.fused import Fused, codes_of, learn
 from uaos.selection.kernels import (
     count_applications,
     first_outside,
@@ -24,7 +26,7 @@ from uaos.selection.kernels import (
     repair_fitness,
     scale_rewards,
 )
-from uaos.selection.memory import BestMemory, Floats, Integers, memory_for
+from uaos.selection.memory import BestMemory, Floats, GenerationMemory, Integers, memory_for
 from uaos.selection.method import Method
 
 #: Version of the file that :meth:`Selector.save` writes.
@@ -136,11 +138,23 @@ class Selector:
         self._rewards = np.zeros(k)
         self._qualities = np.full(k, 1.0 / k)
         self._probabilities = np.full(k, 1.0 / k)
-        self._best_so_far = np.inf
-        self._reported = 0
+        self._tally = np.array([np.inf, 0.0])  # the best fitness so far, offspring reported
         self._applications = np.zeros(k, dtype=np.int64)
         self._unapplied = np.full(k, self.method.selection.unapplied_first)
         self._all_applied = not self._unapplied.any()
+        self._fused: Fused | None = None
+        codes = codes_of(self._fitted)
+        if codes is not None and isinstance(self._memory, GenerationMemory):
+            self._fused = Fused(
+                *codes, self.method.scale_rewards, self._memory.table, self._memory.count,
+                self._rewards, self._qualities, self._probabilities, self._tally,
+            )  # fmt: skip
+
+    @property
+    def fused(self) -> Fused | None:
+        """The selector for compiled loops that draw operators in proportion; None if it cannot."""
+        drawn = type(self.method.selection) is Proportional and self.method.scope == "offspring"
+        return self._fused if drawn and self._all_applied else None
 
     @property
     def probabilities(self) -> Floats:
@@ -177,7 +191,7 @@ class Selector:
     def _choose(self, n: int) -> Integers:
         numbers = self.rng.random(2 * n + 1)
         draws = Draws(numbers[:n], numbers[n : 2 * n], numbers[2 * n], self._applications)
-        progress = min(1.0, self._reported / self.budget) if self.budget else 0.0
+        progress = min(1.0, self._tally[1] / self.budget) if self.budget else 0.0
         operators: Integers = self._selection(self._probabilities, draws, progress)
         if self._all_applied:
             return operators
@@ -224,11 +238,14 @@ class Selector:
     @np.errstate(all="ignore")
     def _learn(self, operators: Integers, parents: Floats, offspring: Floats) -> None:
         """Metric → memory → reward → quality → probability."""
+        if self._fused is not None:
+            learn(self._fused, operators, parents, offspring)
+            return
         method, p, q = self._fitted, self._probabilities, self._qualities
         least_parent, least_offspring, all_finite = fitness_summary(parents, offspring)
         if not all_finite:
             parents, offspring = repair_fitness(parents, offspring)
-        best_so_far = min(self._best_so_far, least_parent)
+        best_so_far = min(self._tally[0], least_parent)
         metrics = self._metric(parents, offspring, best_so_far)
         successes = np.empty(len(metrics), dtype=bool)
         n_successes = mask_failures(
@@ -243,8 +260,7 @@ class Selector:
         q = normalize_qualities(self._quality(Evidence(rewards, self._rewards, q, p, seen)))
         p = normalize_probabilities(self._probability(q, p))
         self._rewards, self._qualities, self._probabilities = rewards, q, p
-        self._best_so_far = min(best_so_far, least_offspring)
-        self._reported += len(operators)
+        self._tally[:] = min(best_so_far, least_offspring), self._tally[1] + len(operators)
 
     def _note_selected(self, operators: Integers) -> None:
         if self._all_applied:
@@ -268,8 +284,8 @@ class Selector:
             for values in (parents, offspring):
                 if values.dtype.kind in "cmMSU":  # NumPy would make numbers of them
                     raise TypeError(f"they have type {values.dtype}")
-            parents = parents.astype(np.float64, copy=False)
-            offspring = offspring.astype(np.float64, copy=False)
+            # Copies: kernels are compiled for plain, writable arrays.
+            parents, offspring = parents.astype(np.float64), offspring.astype(np.float64)
         except (TypeError, ValueError, OverflowError) as error:
             raise InvalidFeedback(f"fitness values must be numbers: {error}") from error
         if applied.ndim == 0:
@@ -294,8 +310,8 @@ class Selector:
             "rewards": self.rewards,
             "qualities": self.qualities,
             "probabilities": self.probabilities,
-            "best_so_far": np.array(self._best_so_far),
-            "reported": self._reported,
+            "best_so_far": np.array(self._tally[0]),
+            "reported": int(self._tally[1]),
             "applications": self._applications.copy(),
             "unapplied": self._unapplied.copy(),
             "memory": {name: array.copy() for name, array in self._memory.arrays().items()},
@@ -319,8 +335,10 @@ class Selector:
             if isinstance(error, InvalidFile):
                 raise
             raise InvalidFile(f"not the state of a selector: {error!r}") from error
-        self._rewards, self._qualities, self._probabilities = arrays
-        self._best_so_far, self._reported = best, reported
+        held = (self._rewards, self._qualities, self._probabilities)
+        for array, restored in zip(held, arrays, strict=True):
+            array[:] = restored
+        self._tally[:] = best, reported
         self._unapplied, self._applications = unapplied, applications
         self._all_applied = not unapplied.any()
         self.rng.bit_generator.state = state["rng"]
@@ -359,7 +377,7 @@ class Selector:
 
     def __rich__(self) -> Table:
         """The operators' standing, with a bar for each probability."""
-        table = Table(title=f"selector after {self._reported} offspring", title_justify="left")
+        table = Table(title=f"selector after {self._tally[1]:.0f} offspring", title_justify="left")
         for column in ("operator", "reward", "quality", "probability", ""):
             table.add_column(column, justify="left" if column == "" else "right")
         for op in range(self.n_operators):

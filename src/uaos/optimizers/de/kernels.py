@@ -617,6 +617,12 @@ def keep_best(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def alike(least: float, most: float, spread: float) -> bool:
+    """Whether the fitness of all parents is alike: max f - min f <= spread (1 + |min f|)."""
+    return most < np.inf and most - least <= spread * (1.0 + abs(least))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def enforce(
     offspring: Array,
     made: Array,

@@ -9,6 +9,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,9 +21,11 @@ from uaos.optimizers.base import Array, Optimizer, RunView, read_only, register
 from uaos.optimizers.catalogue import RECOMMENDED, configuration
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de import kernels, layout
+from uaos.optimizers.de.generations import Engine, Population, Rows, generations
 from uaos.optimizers.de.kernels import announce
 from uaos.optimizers.de.models import MODELS, Generation, Model, against_worst
 from uaos.optimizers.de.operators import CustomOperator, Operator, as_members
+from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, SuccessHistory, Uniform
 from uaos.optimizers.de.settings import (
     BOUNDARIES,
     MOST_PARENTS,
@@ -36,6 +39,7 @@ from uaos.optimizers.de.settings import (
 )
 from uaos.optimizers.history import History
 from uaos.optimizers.local import LocalSearch
+from uaos.selection.fused import Fused
 from uaos.selection.method import Method
 
 #: What `method` may be: None for the recommended configuration, a name of the catalogue, the path
@@ -58,8 +62,20 @@ _MIXED = (layout.MIDPOINT, layout.CLIP, layout.RESAMPLE)
 # that failed; the search may take this share of the run's evaluations.
 _LOCAL_CHANCES, _LOCAL_SHARE = (0.1, 0.01), 0.02
 
+# Rules for F and CR that are the same throughout a run, but for what they learn.
+_STEADY = (Constant, Uniform, Cauchy, Normal, Jade, SuccessHistory)
+
+# Random numbers that a compiled loop has in advance: as many as the caches hold.
+_AHEAD = 2**17
+
+# The least number of evaluations that makes up for calling a compiled loop.
+_WORTHWHILE = 500
+
 # The probability that an integer coordinate of an offspring with its parent's integers moves.
 _INTEGER_STEP = 0.1
+
+# When a population that does not restart is taken to stagnate.
+_PATIENCE = Stagnation(spread=0.0)
 
 # The level ε of the ε-constrained method starts as the violation at this quantile of the first
 # population, and reaches 0 after this share of the budget.
@@ -205,7 +221,7 @@ class DifferentialEvolution(Optimizer):
         self.NP = self.NP_start = NP
         self._capacity = self._archive_capacity(NP)
         # Rows 0..NP-1 are the population, the archive follows; the last is the middle of the box.
-        self._rows = np.empty((NP + self._capacity + 1, self.dimension))
+        self._rows = np.zeros((NP + self._capacity + 1, self.dimension))
         self._rows[-1] = (self.low + self.high) / 2.0
         points = self.low + self.rng.random((NP, self.dimension)) * (self.high - self.low)
         self._rows[:NP] = np.clip(points, self.low, self.high)  # rounding may step outside
@@ -660,6 +676,115 @@ class DifferentialEvolution(Optimizer):
             self._epoch_violation, self._epoch_best = found
             self._since_better = 0
 
+    # Several generations at once
+
+    def advance(self, evaluate: Any, most: int, *, stops: bool = False) -> int:
+        """Make whole generations in a compiled loop, the same as `ask` and `tell` would.
+
+        Parameters
+        ----------
+        evaluate : compiled function
+            Writes the values of points, (n, D), to an array of length n.
+        most : int
+            The largest number of generations.
+        stops : bool
+            Whether to pause where the run may have converged.
+
+        Returns
+        -------
+        int
+            How many it made, possibly fewer; 0 if `ask` and `tell` are to make the next one.
+        """
+        if not (self._kernels_suffice and self._started and self._asked is None):
+            return 0
+        if self._constrained or self.best_x is None:
+            return 0
+        self._resize()
+        self._restart_if_stagnant()
+        selector = self._selector.fused
+        if selector is None or not self._started or self.NP > _INSERTION:
+            return 0
+        n, K = self.NP, len(self.pool.members)
+        drawn = n * self._columns + (2 * n + 1 if K > 1 else 0)
+        most = min(most, max(1, _AHEAD // drawn))
+        if self.budget is not None:
+            most = min(most, (self.budget - self.evaluations) // n)
+        most = self._until_resize(most)
+        if most * n < _WORTHWHILE:
+            return 0
+        before = self.rng.bit_generator.state
+        draws = self.rng.random((most, drawn))
+        settings, rules = self.settings, self._rules
+        rule = settings.restart
+        if stops and not isinstance(rule, Stagnation):
+            rule = _PATIENCE
+        ending = (rule.patience, rule.spread) if isinstance(rule, Stagnation) else (2**62, -1.0)
+        engine = Engine(
+            self.pool.table, self.pool.role_table, rules.lengths, rules.numbers, self.low,
+            self.high, self._boundary, self.NP_start, self._capacity, settings.archive == "history",
+            settings.top(), settings.top_drawn, settings.best_rule == "latest",
+            -np.inf if self.target is None else self.target, *ending,
+            *((self.atol, self.tol) if stops else (-1.0, -1.0)),
+        )  # fmt: skip
+        now = Population(
+            self._rows, self._fitness, self._order, self._counters, rules.means, rules.turns,
+            np.zeros(n, np.int64), np.empty(n), np.empty(n), self.best_x.copy(),
+            np.array([self.best_fitness, self._epoch_best, self._success_rate]),
+            np.array([self._latest, self._since_better]),
+        )  # fmt: skip
+        rows = Rows(
+            np.empty((most, K), np.int64), np.empty((most, K)), np.empty(most),
+            np.empty(most, np.int64),
+        )  # fmt: skip
+        made = generations(evaluate, draws, engine, now, selector, rows)
+        if made < most:  # as if only these had been drawn
+            self.rng.bit_generator.state = before
+            self.rng.random((made, drawn))
+        self._operators, self._F, self._CR, self.best_x = now.operators, now.F, now.CR, now.best_x
+        self._parents, self._repairs = np.arange(n), int(rows.repairs[made - 1])
+        self._uniforms = draws[made - 1, -n * self._columns :].reshape(n, self._columns).copy()
+        self.best_fitness, self._epoch_best, self._success_rate = now.floats.tolist()
+        self._latest, self._since_better = now.integers.tolist()
+        if self.history is not None:
+            self._asked_probabilities = rows.probabilities[made - 1].copy()
+            steps = np.arange(1, made + 1)
+            self.history.extend(
+                evaluations=self.evaluations + n * steps, iteration=self.iterations + steps,
+                population=np.full(made, n), restarts=np.full(made, self.restarts),
+                **{name: column[:made] for name, column in rows._asdict().items()},
+            )  # fmt: skip
+        self.evaluations += made * n
+        self.iterations += made
+        return made
+
+    @cached_property
+    def _kernels_suffice(self) -> bool:
+        """Whether a generation needs nothing but kernels, whatever the stage of the run."""
+        settings, pool = self.settings, self.pool
+        rules = (rule for m in pool.members if isinstance(m, Operator) for rule in (m.F, m.CR))
+        return (
+            settings.is_classic
+            and not (pool.custom or pool.apart or pool.models or pool.uses_ranks or pool.weighted)
+            and self.integers is None
+            and self._boundary != layout.MIXED
+            and (settings.top_drawn or not isinstance(settings.top_NP, str))
+            and all(
+                isinstance(r, _STEADY) and getattr(r, "phases", "none") == "none" for r in rules
+            )
+        )
+
+    def _until_resize(self, most: int) -> int:
+        """How many generations the population keeps its size, `most` at most."""
+        schedule = self.settings.schedule
+        if self._NP_end is None or not isinstance(schedule, Linear):
+            return most
+        end = min(self._NP_end, self.NP_start)
+        spent, whole = self._span()
+        for made in range(1, most if end < self.NP else 0):
+            if schedule.size(self.NP_start, end, spent + made * self.NP, whole) < self.NP:
+                return made
+        return most
+
     # Constraints
 
     def _checked_violations(self, violations: Any, n: int) -> Array | None:
@@ -751,11 +876,11 @@ class DifferentialEvolution(Optimizer):
 
     def _is_stagnating(self, rule: Stagnation) -> bool:
         """Whether there was no better best for too long, or all fitness is alike."""
-        best = float(self._fitness[self._order[0]])
-        worst = float(self._fitness[self._order[-1]])
-        alike = worst < np.inf and worst - best <= rule.spread * (1.0 + abs(best))
-        alike = alike and self._excess[self._order[-1]] == 0
-        return alike or self._since_better >= rule.patience
+        if self._since_better >= rule.patience:
+            return True
+        least, most = self._fitness[self._order[0]], self._fitness[self._order[-1]]
+        feasible = self._excess[self._order[-1]] == 0
+        return bool(feasible and kernels.alike(least, most, rule.spread))
 
     @property
     def converged(self) -> bool:
@@ -767,7 +892,7 @@ class DifferentialEvolution(Optimizer):
         if not self._started:
             return False
         rule = self.settings.restart
-        patience = rule if isinstance(rule, Stagnation) else Stagnation(spread=0.0)
+        patience = rule if isinstance(rule, Stagnation) else _PATIENCE
         return self._is_stagnating(patience) or self.convergence > 1
 
     @property
@@ -900,6 +1025,11 @@ class SingleOperator:
     """The selector of a pool of one operator: there is nothing to choose, and nothing to learn."""
 
     probabilities: Array = np.ones(1)
+    #: No component, and one operator.
+    fused = Fused(
+        np.zeros(0, np.int64), np.zeros((0, 0)), False, np.zeros((0, 0, 0)), np.zeros(()),
+        *(np.zeros(0), np.zeros(0), np.ones(1), np.zeros(0)),
+    )  # fmt: skip
 
     def select(self, n: int, /) -> Array:
         """Operator 0, n times."""

@@ -447,6 +447,11 @@ class Settings:
         assert found is not None  # checked on construction
         return float(found[1]) * math.exp(-float(found[2]) * success_rate)
 
+    @property
+    def is_classic(self) -> bool:
+        """Whether none of the settings that the recipes of competitions brought is in use."""
+        return all(getattr(self, name) == default for name, default in _LATER.items())
+
     def population_size(self, dimension: int, budget: int | None) -> int:
         """NP of a run: as given, or 10·D of at least 20, fewer for a budget below 20 generations.
 
@@ -587,6 +592,7 @@ class Pool:
         self.rules: list[Rule] = []
         self.uses_archive = settings.survival == "newest"
         self.uses_ranks = False
+        self.weighted = False
         #: Where x_sample, the archive and a CR below 1 take part.
         self.sampled, self.archived, self.crossed = np.zeros((3, len(self.members)), np.bool_)
         #: Which operators have each model, and each rule whose values individuals keep.
@@ -602,6 +608,7 @@ class Pool:
                 self.table[k, layout.STRATEGY] = chosen.code
                 self.uses_archive |= chosen.archive
                 self.uses_ranks |= chosen.ranked
+                self.weighted |= chosen.weighted
                 self.sampled[k], self.archived[k] = chosen.sampled, chosen.archive
                 self.crossed[k] = Constant(1.0) != member.CR
                 if chosen.sampled:

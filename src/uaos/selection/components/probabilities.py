@@ -85,11 +85,12 @@ class ProbabilityMatching(Probability):
     error: float = real(0, 1, default=0, symbol="ε", doc="added to every quality")
 
     def compute(self, qualities: Array, probabilities: Array) -> Array:  # noqa: D102
-        return _probability_matching(qualities, self.p_min, self.error)
+        return probability_matching(qualities, self.p_min, self.error)
 
 
 @njit(cache=True)
-def _probability_matching(qualities: Array, p_min: float, error: float) -> Array:
+def probability_matching(qualities: Array, p_min: float, error: float) -> Array:
+    """The equation of :class:`ProbabilityMatching`."""
     K = len(qualities)
     total = 0.0
     for op in range(K):
@@ -131,11 +132,12 @@ class AdaptivePursuit(Probability):
             )
 
     def compute(self, qualities: Array, probabilities: Array) -> Array:  # noqa: D102
-        return _adaptive_pursuit(qualities, probabilities, self.p_min, self.p_max, self.mu)
+        return adaptive_pursuit(qualities, probabilities, self.p_min, self.p_max, self.mu)
 
 
 @njit(cache=True)
-def _adaptive_pursuit(qualities: Array, old: Array, p_min: float, p_max: float, mu: float) -> Array:
+def adaptive_pursuit(qualities: Array, old: Array, p_min: float, p_max: float, mu: float) -> Array:
+    """The equation of :class:`AdaptivePursuit`."""
     K = len(qualities)
     best = 0
     for op in range(K):

@@ -81,11 +81,12 @@ class WeightedSum(Quality):
     delta: float = decay_parameter(default=0.6)
 
     def compute(self, now: Evidence) -> Array:  # noqa: D102 (see base)
-        return _weighted_sum(now.rewards, now.qualities, self.delta)
+        return weighted_sum(now.rewards, now.qualities, self.delta)
 
 
 @njit(cache=True)
-def _weighted_sum(rewards: Array, old: Array, delta: float) -> Array:
+def weighted_sum(rewards: Array, old: Array, delta: float) -> Array:
+    """The equation of :class:`WeightedSum`."""
     K = len(rewards)
     qualities = np.empty(K)
     for op in range(K):
@@ -239,16 +240,17 @@ class Bellman(Quality):
     )
 
     def compute(self, now: Evidence) -> Array:  # noqa: D102
-        return _bellman(
+        return bellman(
             now.rewards, now.previous_rewards, now.probabilities,
             self.c1, self.c2, self.gamma, self.softmax,
         )  # fmt: skip
 
 
 @njit(cache=True)
-def _bellman(
+def bellman(
     rewards: Array, previous: Array, p: Array, c1: float, c2: float, gamma: float, softmax: bool
 ) -> Array:
+    """The equation of :class:`Bellman`."""
     K = len(rewards)
     value = np.empty(K)
     s = total = weighted = 0.0

@@ -179,15 +179,16 @@ class SuccessRate(GenerationReward):
     noise: float = real(0, 1, default=0, symbol="ε", doc="added to every reward")
 
     def compute(self, memory: Generations) -> Array:  # noqa: D102 (see base)
-        return _success_rate(
+        return success_rate(
             memory.successes, memory.applications, self.power, self.frac, self.noise
         )
 
 
 @njit(cache=True)
-def _success_rate(
+def success_rate(
     successes: Array, applications: Array, power: int, frac: float, noise: float
 ) -> Array:
+    """The equation of :class:`SuccessRate`."""
     T, K = successes.shape
     rewards = np.zeros(K)
     for t in range(T):
@@ -221,11 +222,12 @@ class ImmediateSuccess(GenerationReward):
     """
 
     def compute(self, memory: Generations) -> Array:  # noqa: D102
-        return _immediate_success(memory.successes, memory.applications)
+        return immediate_success(memory.successes, memory.applications)
 
 
 @njit(cache=True)
-def _immediate_success(successes: Array, applications: Array) -> Array:
+def immediate_success(successes: Array, applications: Array) -> Array:
+    """The equation of :class:`ImmediateSuccess`."""
     K = successes.shape[1]
     NP = 0.0
     for op in range(K):
@@ -254,11 +256,12 @@ class SuccessSum(GenerationReward):
     max_gen: int = generations_parameter()
 
     def compute(self, memory: Generations) -> Array:  # noqa: D102
-        return _success_sum(memory.sums, memory.applications)
+        return success_sum(memory.sums, memory.applications)
 
 
 @njit(cache=True)
-def _success_sum(sums: Array, applications: Array) -> Array:
+def success_sum(sums: Array, applications: Array) -> Array:
+    """The equation of :class:`SuccessSum`."""
     T, K = sums.shape
     rewards = np.zeros(K)
     for op in range(K):

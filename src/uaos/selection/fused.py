@@ -1,0 +1,135 @@
+"""A generation of learning in one compiled call, for methods whose components are all kernels.
+
+The equations are the components' own: here is the order in which they are called, as in
+`Selector._learn`. A component that leaves part of its equation to NumPy is not among them: a sum or
+a logarithm of NumPy's may differ from a compiled one in the last bit.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from uaos.jit import linked
+from uaos.params import parameters
+from uaos.selection.components import metrics, probabilities, qualities, rewards
+from uaos.selection.components.base import Array
+from uaos.selection.kernels import (
+    fitness_summary,
+    mask_failures,
+    normalize_probabilities,
+    normalize_qualities,
+    repair_fitness,
+    scale_rewards,
+)
+from uaos.selection.memory import record_generation
+from uaos.selection.method import Method
+
+# A component's place is its code in the kernels below.
+_COMPILED = {
+    "metric": (metrics.ParentImprovement, metrics.OffspringFitness, metrics.RelativeImprovement),
+    "reward": (rewards.ImmediateSuccess, rewards.SuccessRate, rewards.SuccessSum),
+    "quality": (qualities.Identity, qualities.WeightedSum, qualities.Bellman),
+    "probability": (
+        probabilities.Identity, probabilities.ProbabilityMatching, probabilities.AdaptivePursuit,
+    ),
+}  # fmt: skip
+_METRIC, _REWARD, _QUALITY, _PROBABILITY = range(4)
+
+
+class Fused(NamedTuple):
+    """A method at work as :func:`learn` takes it: what stays, and the arrays that it changes."""
+
+    codes: Array
+    """The code of each component."""
+    numbers: Array
+    """Their parameters, a row for each component, in the order of declaration."""
+    scale: bool
+    """Whether rewards are scaled."""
+    table: Array
+    """The memory of generations, and `count`, how many it holds."""
+    count: Array
+    rewards: Array
+    qualities: Array
+    probabilities: Array
+    tally: Array
+    """The best fitness so far, and the number of offspring reported."""
+
+
+def codes_of(method: Method) -> tuple[Array, Array] | None:
+    """The codes and numbers of a method's components, or None if one has no code."""
+    codes, numbers = np.zeros(4, np.int64), np.zeros((4, 4))
+    for row, (family, known) in enumerate(_COMPILED.items()):
+        component = getattr(method, family)
+        if type(component) not in known:
+            return None
+        codes[row] = known.index(type(component))
+        values = [float(getattr(component, name)) for name in parameters(component)]
+        numbers[row, : len(values)] = values
+    return codes, numbers
+
+
+# These metrics are functions of their arguments alone.
+_parent_improvement, _offspring_fitness, _relative_improvement = map(
+    linked,
+    (cls.compute for cls in _COMPILED["metric"]),  # type: ignore[attr-defined]
+)
+
+
+@linked
+def _metrics(code: int, parents: Array, offspring: Array, best_so_far: float) -> Array:
+    if code == 0:
+        return _parent_improvement(None, parents, offspring, best_so_far)
+    if code == 1:
+        return _offspring_fitness(None, parents, offspring, best_so_far)
+    return _relative_improvement(None, parents, offspring, best_so_far)
+
+
+@linked
+def _rewards(code: int, given: Array, table: Array) -> Array:
+    successes, applications, sums = table[0], table[1], table[2]
+    if code == 0:
+        return rewards.immediate_success(successes, applications)
+    if code == 1:
+        return rewards.success_rate(successes, applications, int(given[1]), given[2], given[3])
+    return rewards.success_sum(sums, applications)
+
+
+@linked
+def _qualities(code: int, given: Array, r: Array, previous: Array, q: Array, p: Array) -> Array:
+    if code == 0:
+        return r
+    if code == 1:
+        return qualities.weighted_sum(r, q, given[0])
+    return qualities.bellman(r, previous, p, given[0], given[1], given[2], given[3] > 0.0)
+
+
+@linked
+def _probabilities(code: int, given: Array, q: Array, p: Array) -> Array:
+    if code == 0:
+        return q
+    if code == 1:
+        return probabilities.probability_matching(q, given[0], given[1])
+    return probabilities.adaptive_pursuit(q, p, given[0], given[1], given[2])
+
+
+@linked
+def learn(now: Fused, operators: Array, parents: Array, offspring: Array) -> None:
+    """Learn from one generation."""
+    least_parent, least_offspring, all_finite = fitness_summary(parents, offspring)
+    if not all_finite:
+        parents, offspring = repair_fitness(parents, offspring)
+    best_so_far = min(now.tally[0], least_parent)
+    codes, numbers = now.codes, now.numbers
+    metric = _metrics(codes[_METRIC], parents, offspring, best_so_far)
+    successes = np.empty(len(metric), np.bool_)
+    mask_failures(metric, successes, parents, offspring, False)
+    record_generation(now.table, now.count, operators, metric, successes)
+    r = scale_rewards(_rewards(codes[_REWARD], numbers[_REWARD], now.table), now.scale)
+    q, p = now.qualities, now.probabilities
+    q = normalize_qualities(_qualities(codes[_QUALITY], numbers[_QUALITY], r, now.rewards, q, p))
+    p = normalize_probabilities(_probabilities(codes[_PROBABILITY], numbers[_PROBABILITY], q, p))
+    now.rewards[:] = r
+    now.qualities[:] = q
+    now.probabilities[:] = p
+    now.tally[0] = min(best_so_far, least_offspring)
+    now.tally[1] += len(operators)
