@@ -19,7 +19,7 @@ import uaos
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.experiments import Stopped, Unit, WorkersLost, run_unit
 from uaos.problems import BBOB, Suite
-from uaos.tuning.evaluator import Evaluator, Result, run_one
+from uaos.tuning.evaluator import CostEvaluator, RunCost, run_one
 from uaos.tuning.objective import OBJECTIVES
 from uaos.tuning.store import TuningStore
 
@@ -63,7 +63,7 @@ def test_a_cost_is_the_objective_of_the_run(objective: str, store: TuningStore) 
     problem = PROBLEMS[2]
     unit = Unit("mix", problem.name, 1, 7, BUDGET)
     expected = run_unit(unit, problem, MIX).outcome
-    with Evaluator(store, objective, each, AtOnce()) as evaluator:
+    with CostEvaluator(store, objective, each, AtOnce()) as evaluator:
         (result,) = evaluator.evaluate([(MIX, problem, 7)])
     assert result.cost == OBJECTIVES[objective](expected)
     assert result.reason == ""
@@ -77,7 +77,7 @@ def test_results_are_in_the_order_of_the_tasks(store: TuningStore) -> None:
     ended: list[float] = []
     with (
         ThreadPoolExecutor(8) as executor,
-        Evaluator(
+        CostEvaluator(
             store, "error", each, executor, work=stubs.last_first,
             on_run=lambda result: ended.append(result.cost),
         ) as evaluator,
@@ -96,7 +96,7 @@ def test_what_the_store_has_is_not_run_again(tmp_path: Path) -> None:
     work, asked = counting()
     with (
         TuningStore.create_or_resume(tmp_path / "t.db", PROBLEMS) as store,
-        Evaluator(store, "error", each, AtOnce(), work=work) as evaluator,
+        CostEvaluator(store, "error", each, AtOnce(), work=work) as evaluator,
     ):
         first = evaluator.evaluate(TASKS[:8])
         assert len(asked) == 8
@@ -105,7 +105,7 @@ def test_what_the_store_has_is_not_run_again(tmp_path: Path) -> None:
     assert second[:8] == first
     with (
         TuningStore.create_or_resume(tmp_path / "t.db", PROBLEMS) as store,
-        Evaluator(store, "error", each, AtOnce(), work=work) as evaluator,
+        CostEvaluator(store, "error", each, AtOnce(), work=work) as evaluator,
     ):
         assert evaluator.evaluate(TASKS) == second
     assert len(asked) == 12
@@ -114,7 +114,7 @@ def test_what_the_store_has_is_not_run_again(tmp_path: Path) -> None:
 def test_equal_tasks_are_run_once_whatever_they_are_called(store: TuningStore) -> None:
     work, asked = counting()
     same = dataclasses.replace(MIX, name="mine")
-    with Evaluator(store, "error", each, AtOnce(), work=work) as evaluator:
+    with CostEvaluator(store, "error", each, AtOnce(), work=work) as evaluator:
         results = evaluator.evaluate(
             [(MIX, PROBLEMS[0], 1), (same, PROBLEMS[0], 1), (MIX, PROBLEMS[0], np.int64(1))]
         )
@@ -129,7 +129,7 @@ def test_another_objective_uses_the_same_runs(store: TuningStore) -> None:
     work, asked = counting()
     costs = {}
     for objective in OBJECTIVES:
-        with Evaluator(store, objective, each, AtOnce(), work=work) as evaluator:
+        with CostEvaluator(store, objective, each, AtOnce(), work=work) as evaluator:
             costs[objective] = [r.cost for r in evaluator.evaluate(TASKS)]
     assert len(asked) == len(TASKS)
     assert costs["error"] != costs["anytime"]
@@ -140,10 +140,12 @@ def test_a_budget_depends_on_the_problem(tmp_path: Path) -> None:
     problems = Suite("two", [BBOB(1, dimension, 16) for dimension in (2, 5)])
     store = TuningStore.create_or_resume(tmp_path / "t.db", problems)
     tasks = [(MIX, problem, 1) for problem in problems]
-    with Evaluator(store, "error", lambda p: 100 * p.dimension, AtOnce(), work=work) as evaluator:
+    with CostEvaluator(
+        store, "error", lambda p: 100 * p.dimension, AtOnce(), work=work
+    ) as evaluator:
         evaluator.evaluate(tasks)
     assert [budget for *_, budget in asked] == [200, 500]
-    with Evaluator(store, "error", lambda _: 200, AtOnce(), work=work) as evaluator:
+    with CostEvaluator(store, "error", lambda _: 200, AtOnce(), work=work) as evaluator:
         evaluator.evaluate(tasks)
     assert len(asked) == 3
     assert sorted(unit.budget for unit in store.cached()) == [200, 200, 500]
@@ -156,7 +158,7 @@ def test_what_comes_back_together_is_one_transaction(
     sizes: list[int] = []
     record = store.record_runs
     monkeypatch.setattr(store, "record_runs", lambda o: (sizes.append(len(o)), record(o)))
-    with Evaluator(store, "error", each, AtOnce(), work=cheap) as evaluator:
+    with CostEvaluator(store, "error", each, AtOnce(), work=cheap) as evaluator:
         evaluator.evaluate(TASKS)
     assert sizes == [8, 4]
 
@@ -165,7 +167,7 @@ def test_a_run_is_in_the_store_before_anybody_is_told(store: TuningStore) -> Non
     told: list[int] = []
     with (
         TuningStore.open(store.path) as reader,
-        Evaluator(
+        CostEvaluator(
             store, "error", each, AtOnce(), work=cheap,
             on_run=lambda _: told.append(len(reader.cached())),
         ) as evaluator,
@@ -178,7 +180,7 @@ def test_a_run_is_in_the_store_before_anybody_is_told(store: TuningStore) -> Non
 
 
 def test_a_run_that_raises_is_a_failed_run_and_the_rest_goes_on(store: TuningStore) -> None:
-    with Evaluator(store, "error", each, AtOnce(), work=stubs.raises_on_f3) as evaluator:
+    with CostEvaluator(store, "error", each, AtOnce(), work=stubs.raises_on_f3) as evaluator:
         results = evaluator.evaluate(TASKS)
     for (_, problem, _), result in zip(TASKS, results, strict=True):
         assert (result.cost == float("inf")) == (problem.function == "f3")
@@ -186,23 +188,23 @@ def test_a_run_that_raises_is_a_failed_run_and_the_rest_goes_on(store: TuningSto
             "ZeroDivisionError: on purpose" if problem.function == "f3" else ""
         )
     # failed is a result: it is run again only if that is wished
-    with Evaluator(store, "error", each, AtOnce(), work=cheap) as evaluator:
+    with CostEvaluator(store, "error", each, AtOnce(), work=cheap) as evaluator:
         assert evaluator.evaluate(TASKS) == results
     assert store.forget_failures() == 4
-    with Evaluator(store, "error", each, AtOnce(), work=cheap) as evaluator:
+    with CostEvaluator(store, "error", each, AtOnce(), work=cheap) as evaluator:
         assert [r.cost for r in evaluator.evaluate(TASKS)][-1] == pytest.approx(3.1701)
 
 
 def test_a_configuration_that_cannot_run_at_all_is_a_failed_run(store: TuningStore) -> None:
     few = dataclasses.replace(MIX, settings=dataclasses.replace(MIX.settings, schedule=None, NP=4))
-    with Evaluator(store, "error", each, AtOnce()) as evaluator:
+    with CostEvaluator(store, "error", each, AtOnce()) as evaluator:
         (result,) = evaluator.evaluate([(few, PROBLEMS[0], 1)])
     assert result.cost == float("inf")
     assert result.reason.startswith("InvalidParameter: NP")
 
 
 def test_a_task_that_kills_its_worker_is_recorded_and_the_rest_goes_on(store: TuningStore) -> None:
-    with Evaluator(store, "error", each, jobs=2, work=stubs.dies_on_f2) as evaluator:
+    with CostEvaluator(store, "error", each, jobs=2, work=stubs.dies_on_f2) as evaluator:
         results = evaluator.evaluate([(MIX, problem, 1) for problem in PROBLEMS])
         # the same workers, or their successors, go on
         assert evaluator.evaluate([(MIX, PROBLEMS[0], 2)])[0].cost == pytest.approx(1.1602)
@@ -226,11 +228,11 @@ def test_workers_that_cannot_be_replaced_end_it_with_what_was_finished(store: Tu
             return super().submit(work, *arguments)
 
     with (
-        Evaluator(store, "error", each, Breaks(), work=cheap) as evaluator,
+        CostEvaluator(store, "error", each, Breaks(), work=cheap) as evaluator,
         pytest.raises(WorkersLost, match="pass a function that makes executors"),
     ):
         evaluator.evaluate(TASKS * 2 + [(MIX, PROBLEMS[0], seed) for seed in range(20)])
-    with Evaluator(store, "error", each, AtOnce(), work=cheap) as evaluator:
+    with CostEvaluator(store, "error", each, AtOnce(), work=cheap) as evaluator:
         assert len(evaluator.evaluate(TASKS)) == 12
 
 
@@ -246,7 +248,7 @@ def test_the_pool_starts_with_the_first_run_that_is_needed_and_serves_till_the_e
         made.append(ThreadPoolExecutor(2))
         return made[-1]
 
-    with Evaluator(store, "error", each, make, work=cheap) as evaluator:
+    with CostEvaluator(store, "error", each, make, work=cheap) as evaluator:
         assert evaluator.evaluate([]) == []
         assert made == []
         evaluator.evaluate(TASKS[:4])
@@ -254,7 +256,7 @@ def test_the_pool_starts_with_the_first_run_that_is_needed_and_serves_till_the_e
         assert len(made) == 1
     with pytest.raises(RuntimeError, match="after shutdown"):
         made[0].submit(int)
-    with Evaluator(store, "error", each, make, work=cheap) as evaluator:
+    with CostEvaluator(store, "error", each, make, work=cheap) as evaluator:
         evaluator.evaluate(TASKS)
     assert len(made) == 1
 
@@ -263,7 +265,7 @@ def test_worker_processes_start_once(
     store: TuningStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("UAOS_TEST_MARK", str(tmp_path / "mark"))
-    with Evaluator(store, "error", each, jobs=1, work=stubs.tells_its_process) as evaluator:
+    with CostEvaluator(store, "error", each, jobs=1, work=stubs.tells_its_process) as evaluator:
         evaluator.evaluate(TASKS[:1])
         evaluator.evaluate(TASKS)
     workers = (tmp_path / "mark").read_text().split()
@@ -283,7 +285,7 @@ def test_what_cannot_be_is_refused(
     arguments: dict, error: type, message: str, store: TuningStore
 ) -> None:
     with pytest.raises(error, match=message):
-        Evaluator(store, **{"objective": "error", "budget": each, **arguments})
+        CostEvaluator(store, **{"objective": "error", "budget": each, **arguments})
 
 
 # Stopped or killed
@@ -293,15 +295,17 @@ def test_what_cannot_be_is_refused(
 def test_a_stopped_evaluation_keeps_what_is_finished_and_continues(
     number: int, store: TuningStore
 ) -> None:
-    ended: list[Result] = []
+    ended: list[RunCost] = []
 
-    def stop(result: Result) -> None:
+    def stop(result: RunCost) -> None:
         ended.append(result)
         if len(ended) == 3:
             os.kill(os.getpid(), number)
 
     with ThreadPoolExecutor(1) as executor:
-        with Evaluator(store, "error", each, executor, work=stubs.slowly, on_run=stop) as evaluator:
+        with CostEvaluator(
+            store, "error", each, executor, work=stubs.slowly, on_run=stop
+        ) as evaluator:
             message = r"stopped: all finished runs \(\d+\) are in .*t.db; the same command contin"
             with pytest.raises(Stopped, match=message) as error:
                 evaluator.evaluate(TASKS)
@@ -310,8 +314,8 @@ def test_a_stopped_evaluation_keeps_what_is_finished_and_continues(
             assert f"({finished})" in str(error.value)
             with pytest.raises(Stopped):  # it is over, for runs that are cached, too
                 evaluator.evaluate([])
-        again: list[Result] = []
-        with Evaluator(store, "error", each, executor, on_run=again.append) as evaluator:
+        again: list[RunCost] = []
+        with CostEvaluator(store, "error", each, executor, on_run=again.append) as evaluator:
             evaluator.evaluate(TASKS)
     assert len(again) == len(TASKS) - finished
 
@@ -319,7 +323,7 @@ def test_a_stopped_evaluation_keeps_what_is_finished_and_continues(
 def test_a_wish_to_stop_between_evaluations_is_heard_at_the_next(store: TuningStore) -> None:
     work, asked = counting()
     before = signal.getsignal(signal.SIGINT)
-    with Evaluator(store, "error", each, AtOnce(), work=work) as evaluator:
+    with CostEvaluator(store, "error", each, AtOnce(), work=work) as evaluator:
         evaluator.evaluate(TASKS)
         os.kill(os.getpid(), signal.SIGINT)
         with pytest.raises(Stopped, match=r"all finished runs \(12\)"):
@@ -336,7 +340,7 @@ def test_it_works_in_a_thread_where_signals_cannot_be_caught(tmp_path: Path) -> 
     def elsewhere() -> None:
         with (
             TuningStore.create_or_resume(tmp_path / "t.db", PROBLEMS) as store,
-            Evaluator(store, "error", each, AtOnce(), work=cheap) as evaluator,
+            CostEvaluator(store, "error", each, AtOnce(), work=cheap) as evaluator,
         ):
             costs.extend(r.cost for r in evaluator.evaluate(TASKS))
 
@@ -349,7 +353,7 @@ def test_it_works_in_a_thread_where_signals_cannot_be_caught(tmp_path: Path) -> 
 def test_a_store_that_cannot_be_written_any_more_is_a_clear_error(store: TuningStore) -> None:
     store._connection.execute("PRAGMA query_only = 1")
     with (
-        Evaluator(store, "error", each, AtOnce(), work=cheap) as evaluator,
+        CostEvaluator(store, "error", each, AtOnce(), work=cheap) as evaluator,
         pytest.raises(UaosError, match=r"t.db: cannot be written \(attempt to write a readonly"),
     ):
         evaluator.evaluate(TASKS)
@@ -369,12 +373,12 @@ SESSION = """
 import sys
 import evaluator_stubs as stubs
 import uaos
-from uaos.tuning.evaluator import Evaluator
+from uaos.tuning.evaluator import CostEvaluator
 from uaos.tuning.store import TuningStore
 if __name__ == "__main__":
     tasks = [(uaos.configuration(n), p, 1) for p in stubs.PROBLEMS for n in ("mix", "JADE")]
     with TuningStore.create_or_resume(sys.argv[1], stubs.PROBLEMS) as store:
-        with Evaluator(store, "error", stubs.each, jobs=2, work=stubs.slowly) as evaluator:
+        with CostEvaluator(store, "error", stubs.each, jobs=2, work=stubs.slowly) as evaluator:
             evaluator.evaluate(tasks)
 """
 
@@ -400,10 +404,10 @@ def test_a_killed_tuner_loses_only_what_is_in_flight(tmp_path: Path) -> None:
     found = runs_of(path)
     assert seen.items() <= found.items()
     assert 3 <= len(found) < len(TASKS)
-    again: list[Result] = []
+    again: list[RunCost] = []
     with (
         TuningStore.create_or_resume(path, PROBLEMS) as store,
-        Evaluator(store, "error", each, AtOnce(), on_run=again.append) as evaluator,
+        CostEvaluator(store, "error", each, AtOnce(), on_run=again.append) as evaluator,
     ):
         results = evaluator.evaluate(TASKS)
     assert len(again) == len(TASKS) - len(found)

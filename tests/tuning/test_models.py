@@ -11,7 +11,7 @@ from scipy import stats
 from spaces import choice, cooking, flat, real, when, whole
 
 from uaos.tuning.racer import (
-    Model,
+    Sampler,
     children,
     nearly_equal,
     uniform_candidates,
@@ -38,7 +38,7 @@ def test_a_first_model_has_half_of_each_range_and_equal_chances() -> None:
         real("x", 1, 4), whole("n", 2, 10), real("y", 0.01, 100, log=True),
         whole("m", 1, 7, log=True), choice("c", 1, 2, 3, 4),
     ))  # fmt: skip
-    model = Model.first(space)
+    model = Sampler.first(space)
     assert model.spreads == pytest.approx({
         "x": 1.5, "n": 4, "y": math.log(10_000) / 2, "m": math.log(8) / 2,
     })  # fmt: skip
@@ -47,7 +47,7 @@ def test_a_first_model_has_half_of_each_range_and_equal_chances() -> None:
 
 def test_an_update_is_computed_by_hand() -> None:
     values = {"x": 1.0, "c": "b"}
-    first = Model.first(two())
+    first = Sampler.first(two())
     # Iteration 2 of 4 with 9 new candidates, N = 2: the spread 2 times (1/9)^(1/2) = 2/3. A quarter
     # of the chances moves to b: 3/16 for the others, 7/16 for b; 0.2^(1/2) = 0.447 is not reached.
     second = first.updated(two(), values, iteration=2, planned=4, new=9)
@@ -68,7 +68,7 @@ def test_what_the_survivor_lacks_keeps_its_chances_and_its_spread_shrinks() -> N
     space = Space(
         (choice("a", 1, 2), choice("b", 1, 2, when("a", 1)), real("x", 0, 1, when("a", 1)))
     )
-    model = Model.first(space).updated(space, {"a": 2}, iteration=2, planned=2, new=8)
+    model = Sampler.first(space).updated(space, {"a": 2}, iteration=2, planned=2, new=8)
     assert model.chances["b"].tolist() == [0.5, 0.5]
     assert model.chances["a"][1] > 0.5
     assert model.spreads["x"] == pytest.approx(0.25)  # 0.5 (1/8)^(1/3)
@@ -76,7 +76,9 @@ def test_what_the_survivor_lacks_keeps_its_chances_and_its_spread_shrinks() -> N
 
 def test_fixed_variables_do_not_count_as_free() -> None:
     space = Space((real("x", 0, 4), choice("fixed", 1)))
-    model = Model.first(space).updated(space, {"x": 1.0, "fixed": 1}, iteration=2, planned=2, new=4)
+    model = Sampler.first(space).updated(
+        space, {"x": 1.0, "fixed": 1}, iteration=2, planned=2, new=4
+    )
     assert model.spreads == pytest.approx({"x": 0.5})  # N = 1: 2 times 1/4
     assert model.chances["fixed"].tolist() == [1]
 
@@ -84,12 +86,12 @@ def test_fixed_variables_do_not_count_as_free() -> None:
 def test_a_soft_restart_is_computed_by_hand() -> None:
     # Spreads go back by two iterations: times 4^(2/2), but not beyond 2 (1/4)^(1/2) = 1, what they
     # were in the second iteration.
-    narrow = Model({"x": 0.1}, {"c": np.array([0.7, 0.1, 0.1, 0.1])})
+    narrow = Sampler({"x": 0.1}, {"c": np.array([0.7, 0.1, 0.1, 0.1])})
     wider = narrow.widened(two(), 4)
     assert wider.spreads == pytest.approx({"x": 0.4})
     # 0.9 p + 0.07: 0.7 and three times 0.16, together 1.18
     assert wider.chances["c"].tolist() == pytest.approx([0.7 / 1.18] + [0.16 / 1.18] * 3)
-    assert Model({"x": 0.5}, {}).widened(two(), 4).spreads == pytest.approx({"x": 1})
+    assert Sampler({"x": 0.5}, {}).widened(two(), 4).spreads == pytest.approx({"x": 1})
 
 
 # Draws from a model
@@ -97,7 +99,7 @@ def test_a_soft_restart_is_computed_by_hand() -> None:
 
 def around(variable, value: float, spread: float, count: int = 4000) -> np.ndarray:
     rng = np.random.default_rng(1)
-    model = Model({variable.name: spread}, {})
+    model = Sampler({variable.name: spread}, {})
     return np.array([model.draw(variable, {variable.name: value}, rng) for _ in range(count)])
 
 
@@ -145,7 +147,7 @@ def test_no_spread_gives_the_parent_s_value() -> None:
 
 def test_a_choice_follows_the_parent_s_distribution() -> None:
     rng = np.random.default_rng(1)
-    model = Model({}, {"c": np.array([0.5, 0.25, 0.125, 0.125])})
+    model = Sampler({}, {"c": np.array([0.5, 0.25, 0.125, 0.125])})
     found = Counter(model.draw(two()["c"], {"c": "d"}, rng) for _ in range(4000))
     for value, share in zip("abcd", (0.5, 0.25, 0.125, 0.125), strict=True):
         assert abs(found[value] / 4000 - share) < 5 * math.sqrt(share * (1 - share) / 4000)
@@ -154,7 +156,7 @@ def test_a_choice_follows_the_parent_s_distribution() -> None:
 def test_what_the_parent_lacks_is_drawn_uniformly() -> None:
     rng = np.random.default_rng(1)
     space = Space((choice("a", 1, 2), real("x", 0, 1, when("a", 1))))
-    model = Model({"x": 1e-9}, {"a": np.array([0.5, 0.5])})
+    model = Sampler({"x": 1e-9}, {"a": np.array([0.5, 0.5])})
     made = children(space, [{"a": 2}], [model], [1], 160, rng, anything)
     found = [values["x"] for _, values in made if values["a"] == 1]
     assert len(found) == 101  # every value of two digits once: a = 2 is the parent
@@ -170,7 +172,7 @@ def test_children_are_new_candidates_of_the_space(seed: int) -> None:
     rng = np.random.default_rng(seed)
     space = cooking()
     parents = uniform_candidates(space, 3, rng, anything)
-    narrow = Model.first(space).updated(space, parents[0], iteration=2, planned=3, new=50)
+    narrow = Sampler.first(space).updated(space, parents[0], iteration=2, planned=3, new=50)
     made = [
         values for _, values in children(space, parents, [narrow] * 3, [3, 2, 1], 20, rng, anything)
     ]
@@ -184,7 +186,7 @@ def test_a_better_parent_has_more_children() -> None:
     rng = np.random.default_rng(1)
     space = Space((real("x", 0, 1000), real("y", 0, 1000)))
     parents = [{"x": 100.0, "y": 1.0}, {"x": 500.0, "y": 1.0}, {"x": 900.0, "y": 1.0}]
-    made = children(space, parents, [Model.first(space)] * 3, [3, 2, 1], 3000, rng, anything)
+    made = children(space, parents, [Sampler.first(space)] * 3, [3, 2, 1], 3000, rng, anything)
     found = Counter(parent for parent, _ in made)
     for parent, share in enumerate((1 / 2, 1 / 3, 1 / 6)):  # (E - r + 1) / (E (E + 1) / 2)
         assert abs(found[parent] / 3000 - share) < 5 * math.sqrt(share * (1 - share) / 3000)
@@ -193,7 +195,7 @@ def test_a_better_parent_has_more_children() -> None:
 def test_a_child_stands_near_the_parent_that_is_named() -> None:
     rng = np.random.default_rng(1)
     space = Space((real("x", 0, 1000),))
-    model = Model({"x": 5.0}, {})
+    model = Sampler({"x": 5.0}, {})
     made = children(space, [{"x": 100.0}, {"x": 900.0}], [model] * 2, [1, 1], 100, rng, anything)
     assert {parent for parent, _ in made} == {0, 1}
     assert all(abs(values["x"] - (100, 900)[parent]) < 30 for parent, values in made)
@@ -207,10 +209,10 @@ def test_nothing_is_drawn_twice_and_an_exhausted_space_gives_fewer() -> None:
     assert len({tuple(c.values()) for c in made}) == 6
     besides = uniform_candidates(space, 10, rng, anything, made[:4])
     assert sorted(map(str, besides)) == sorted(map(str, made[4:]))
-    found = children(space, made[:2], [Model.first(space)] * 2, [2, 1], 10, rng, anything)
+    found = children(space, made[:2], [Sampler.first(space)] * 2, [2, 1], 10, rng, anything)
     assert len(found) == 4
     failed = children(
-        space, made[:2], [Model.first(space)] * 2, [2, 1], 10, rng, anything, made[2:5]
+        space, made[:2], [Sampler.first(space)] * 2, [2, 1], 10, rng, anything, made[2:5]
     )
     assert [values for _, values in failed] == [made[5]]
 

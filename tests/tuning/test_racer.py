@@ -15,9 +15,9 @@ from spaces import choice, flat, real, when, whole
 
 from uaos.errors import InvalidParameter
 from uaos.tuning.racer import (
-    Model,
     NobodyLeft,
     Rules,
+    Sampler,
     Task,
     Winners,
     _Search,
@@ -176,7 +176,7 @@ def test_the_better_of_two_survivors_has_two_thirds_of_the_children() -> None:
 def test_where_candidates_are_alike_their_models_are_widened_once() -> None:
     space = Space((real("x", 0, 1), real("y", 0, 1)))
     search = after(space, ({"x": 0.1, "y": 0.1}, 5), ({"x": 0.9, "y": 0.9}, 5), seen=5)
-    search.models |= {1: Model({"x": 0.02, "y": 0.02}, {}), 2: Model({"x": 0.5, "y": 0.5}, {})}
+    search.models |= {1: Sampler({"x": 0.02, "y": 0.02}, {}), 2: Sampler({"x": 0.5, "y": 0.5}, {})}
     made = search.next(6, 2, 3)  # 4 new, N = 2: spreads times 1/2, widened times 4
     assert len(made) == 4
     assert search.models[1].spreads == {"x": 0.04, "y": 0.04}
@@ -187,7 +187,7 @@ def test_models_that_repeat_themselves_are_widened() -> None:
     # a spread of 0.001 gives 0.50 in two digits, which is the parent
     space = Space((real("x", 0, 1),))
     search = after(space, ({"x": 0.5}, 5), seen=5)
-    search.models[1] = Model({"x": 0.004}, {})
+    search.models[1] = Sampler({"x": 0.004}, {})
     made = search.next(5, 2, 3)  # 4 new, N = 1: times 1/4, then times 16
     assert search.models[1].spreads == {"x": 0.016}
     assert len(made) == 4

@@ -19,7 +19,7 @@ from uaos.cli.app import INTERRUPTED, console
 from uaos.errors import InvalidParameter, UaosError
 from uaos.experiments import Stopped
 from uaos.experiments.pools import check_pool
-from uaos.experiments.storefile import check_folder as check_parent
+from uaos.experiments.storefile import check_place
 from uaos.files import check_folder, check_output, whole_file
 from uaos.optimizers.catalogue import RECOMMENDED
 from uaos.optimizers.configuration import Configuration
@@ -28,7 +28,7 @@ from uaos.params import Choice
 from uaos.problems import Suite
 from uaos.table import NUMBER, TEXT, Cell, Row, Table
 from uaos.tuning.design import Design
-from uaos.tuning.evaluator import Result
+from uaos.tuning.evaluator import RunCost
 from uaos.tuning.racer import NobodyLeft, least_budget, races_planned
 from uaos.tuning.records import Candidate, Event, Iteration, IterationStarted, Step, Tuning
 from uaos.tuning.space import Space, Values
@@ -108,7 +108,7 @@ class View:
         else:
             self._show_race(event)
 
-    def on_run(self, result: Result) -> None:
+    def on_run(self, result: RunCost) -> None:
         """Show that a run ended."""
         self._fresh += 1
         self._since_step += 1
@@ -342,7 +342,7 @@ def check(plan: TuningPlan, store: Path, jobs: int | None, output: Path, overwri
     """Refuse what cannot be done."""
     plan.check()
     check_pool(None, jobs)
-    check_parent(store)
+    check_place(store)
     if store.exists():
         TuningStore.open(store).close()
     check_winner(output, store, plan, overwrite)

@@ -123,7 +123,7 @@ class Plan:
         """What a store of this plan, or of a part of it, agrees on."""
         found = suite_identity(self.suite) | {"seed": self.seed}
         found |= {f"budget on {p.name}": self.evaluations(p) for p in self.suite}
-        return found | {f"method {n}": plain(c.to_dict()) for n, c in self.competitors.items()}
+        return found | {f"method {n}": as_json(c.to_dict()) for n, c in self.competitors.items()}
 
     def check(self) -> None:
         """Refuse what could not run at all, such as an optimizer that is not installed."""
@@ -189,7 +189,7 @@ def differences(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
     return [one for key in shared for one in differing(key, there[key], here[key])][:4]
 
 
-def plain(data: Any) -> Any:
+def as_json(data: Any) -> Any:
     """Data as it comes back from a store."""
     return json.loads(json.dumps(data))
 

@@ -23,7 +23,7 @@ class WorkersLost(UaosError):
     """There is nothing left to run units on; what was finished is in the store."""
 
 
-class Pool(Protocol):
+class WorkerPool(Protocol):
     """What the coordinator asks of a place to run units."""
 
     #: How many units may be submitted at a time.
@@ -47,14 +47,14 @@ class Pool(Protocol):
         """End it; units that are still running are abandoned."""
 
 
-#: What :meth:`Pool.losses` says of a unit whose worker died while it was starting.
+#: What :meth:`WorkerPool.losses` says of a unit whose worker died while it was starting.
 NEVER_BEGUN = -1
 
 # Workers, for each that is wanted, that may die one after the other while they are starting.
 _STARTS = 3
 
 
-class Task:
+class RemoteCall:
     """A call to be made by a worker, which loads the files that users gave by their content first.
 
     A function or a class of such a file can only be unpickled where the file was loaded.
@@ -71,10 +71,10 @@ class Task:
         return _unpacked, (loaded_files(), pickle.dumps(self._call))
 
 
-def _unpacked(files: tuple[tuple[str, str], ...], call: bytes) -> Task:
+def _unpacked(files: tuple[tuple[str, str], ...], call: bytes) -> RemoteCall:
     for file, source in files:
         load_source(file, source)
-    return Task(*pickle.loads(call))
+    return RemoteCall(*pickle.loads(call))
 
 
 class LocalPool:
@@ -102,7 +102,7 @@ class LocalPool:
     def submit(self, work: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Run `work` on a worker that is free."""
         slot = next(slot for slot in self._slots if slot.idle)
-        task = Task(work, arguments)
+        task = RemoteCall(work, arguments)
         try:
             slot.current = slot.executor.submit(task)
         except BrokenExecutor:  # its process died, now or at its last unit
@@ -212,7 +212,7 @@ class SharedPool:
 
     def submit(self, work: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Run `work` on a worker."""
-        task = Task(work, arguments)
+        task = RemoteCall(work, arguments)
         try:
             return self._executor.submit(task)
         except BrokenExecutor:
@@ -303,7 +303,7 @@ class DaskPool:
         """Run `work` somewhere in the cluster."""
         local: Future[Any] = Future()
         local.set_running_or_notify_cancel()
-        remote = self._client.submit(Task(work, arguments), pure=False)
+        remote = self._client.submit(RemoteCall(work, arguments), pure=False)
         self._remote[local] = remote
         remote.add_done_callback(lambda _: self._fetch(local))
         return local
@@ -371,7 +371,7 @@ def check_picklable(problems: Iterable[Any], configurations: Mapping[str, Any]) 
             ) from None
 
 
-def pool_for(executor: Any, jobs: int | None, dask: str | None, units: int) -> Pool:
+def pool_for(executor: Any, jobs: int | None, dask: str | None, units: int) -> WorkerPool:
     """The place to run so many units that the caller asked for."""
     if dask is not None:
         return DaskPool(dask)

@@ -10,7 +10,7 @@ from os import PathLike
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from uaos.experiments.plan import Plan
-from uaos.experiments.pools import NEVER_BEGUN, Pool, check_picklable, check_pool, pool_for
+from uaos.experiments.pools import NEVER_BEGUN, WorkerPool, check_picklable, check_pool, pool_for
 from uaos.experiments.store import Stopped, Store, Tally
 from uaos.experiments.unit import Finished, Unit, failed, run_unit
 from uaos.optimizers.configuration import Configuration
@@ -119,7 +119,7 @@ def run(
 
 
 def _run(
-    units: list[Unit], plan: Plan, store: Store, pool: Pool, work: Callable[..., Finished],
+    units: list[Unit], plan: Plan, store: Store, pool: WorkerPool, work: Callable[..., Finished],
     report: Callable[[Progress], None],
 ) -> None:  # fmt: skip
     progress = Progress(len(plan), len(plan) - len(units), 0, 0, store.removed)
@@ -159,7 +159,7 @@ class Coordinator(Generic[U, R]):
     def __init__(
         self,
         units: Iterable[U],
-        pool: Pool,
+        pool: WorkerPool,
         *,
         work: Callable[..., R],
         arguments: Callable[[U], tuple[Any, ...]],

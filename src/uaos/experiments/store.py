@@ -222,7 +222,7 @@ class Store:
     ) -> Self:
         """A store to write to, once `check_before` allows what it holds; `begin` writes first."""
         place = Path(path)
-        storefile.check_folder(place)
+        storefile.check_place(place)
         lock = Lock(place)
         try:
             fresh = not place.exists()

@@ -264,7 +264,7 @@ def create_tables(connection: sqlite3.Connection) -> None:
     )
 
 
-def check_folder(path: Path) -> None:
+def check_place(path: Path) -> None:
     """Refuse a place where no file can be."""
     if path.is_dir():
         raise InvalidFile(f"{path}: a folder, where a file is expected")

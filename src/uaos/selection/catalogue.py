@@ -106,7 +106,7 @@ _NOTES = {
 }  # fmt: skip
 
 
-class Published(NamedTuple):
+class PublishedMethod(NamedTuple):
     """A method of the literature."""
 
     name: str
@@ -117,14 +117,14 @@ class Published(NamedTuple):
 
 
 @cache
-def literature() -> tuple[Published, ...]:
+def literature() -> tuple[PublishedMethod, ...]:
     """The 27 methods, in the order of the framework's paper."""
     found = []
     for name, metric, reward, quality, probability, selection, fixed, own, source in _ROWS:
         bare = Method(metric, reward, quality, probability, selection, scale_rewards=False)
         method = bare.replace(**fixed, **own)
         note = _note(name, method, fixed, own)
-        found.append(Published(name, method, str(source), note))
+        found.append(PublishedMethod(name, method, str(source), note))
     return tuple(found)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from uaos.errors import InvalidFile
 from uaos.jit import njit
 from uaos.selection.components.rewards import Reward, SuccessCount
-from uaos.selection.components.views import Bests, Generations, Successes, Tally, Window
+from uaos.selection.components.views import Bests, Generations, SuccessCounts, Successes, Window
 from uaos.selection.kernels import count_applications
 
 Floats = NDArray[np.float64]
@@ -64,7 +64,7 @@ def memory_for(reward: Reward, n_operators: int) -> Memory:
     if reward.memory == "generations":
         return GenerationMemory(n_operators, reward.capacity, reward.counts_failures)
     if isinstance(reward, SuccessCount):
-        return TallyMemory(n_operators, reward.start, reward.least / n_operators)
+        return CountMemory(n_operators, reward.start, reward.least / n_operators)
     kinds: dict[str, Callable[[int, int], Memory]] = {
         "successes": SuccessMemory,
         "window": WindowMemory,
@@ -207,7 +207,7 @@ class BestMemory(Memory):
         return {"values": self._values}
 
 
-class TallyMemory(Memory):
+class CountMemory(Memory):
     """Successes of each operator, counted from `start` again once a share is below `least`."""
 
     def __init__(self, n_operators: int, start: float, least: float) -> None:
@@ -223,8 +223,8 @@ class TallyMemory(Memory):
             self._successes[:] = 0.0
         count_applications(self._successes, operators[successes])
 
-    def view(self) -> Tally:  # noqa: D102
-        return Tally(self._start + self._successes)
+    def view(self) -> SuccessCounts:  # noqa: D102
+        return SuccessCounts(self._start + self._successes)
 
     def observations(self) -> NDArray[Any]:  # noqa: D102
         return self._successes

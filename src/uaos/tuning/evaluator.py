@@ -6,7 +6,7 @@ from concurrent.futures import Executor
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from uaos.experiments.pools import Pool, check_pool, pool_for
+from uaos.experiments.pools import WorkerPool, check_pool, pool_for
 from uaos.experiments.runner import Coordinator, stop_signals
 from uaos.experiments.store import Stopped
 from uaos.experiments.unit import Outcome, Unit, failed, run_unit
@@ -16,7 +16,7 @@ from uaos.tuning.objective import objective as objective_called
 from uaos.tuning.store import TuningStore
 
 #: A configuration to run on a problem with a seed.
-Task = tuple[Configuration, Problem, int]
+CandidateRun = tuple[Configuration, Problem, int]
 
 #: Runs a configuration on a problem, with a seed and a budget in evaluations.
 Work = Callable[[Configuration, Problem, int, int], Outcome]
@@ -25,7 +25,7 @@ Work = Callable[[Configuration, Problem, int, int], Outcome]
 _MANY = 1024
 
 
-class Result(NamedTuple):
+class RunCost(NamedTuple):
     """What a task cost, infinite with the `reason` for a run that failed."""
 
     cost: float
@@ -38,11 +38,11 @@ def run_one(configuration: Configuration, problem: Problem, seed: int, budget: i
     return run_unit(unit, problem, configuration).outcome
 
 
-class Evaluator:
+class CostEvaluator:
     """Gives the costs of tasks, running on a pool what the store does not have.
 
         with TuningStore.create_or_resume("tuning.db", suite) as store:
-            with Evaluator(store, "error", lambda problem: 20_000, jobs=2) as evaluator:
+            with CostEvaluator(store, "error", lambda problem: 20_000, jobs=2) as evaluator:
                 results = evaluator.evaluate(tasks)
 
     The pool starts with the first run that is needed and serves until the end: `jobs` processes of
@@ -61,17 +61,17 @@ class Evaluator:
         jobs: int | None = None,
         dask: str | None = None,
         work: Work = run_one,
-        on_run: Callable[[Result], None] = lambda _: None,
+        on_run: Callable[[RunCost], None] = lambda _: None,
     ) -> None:
         self._cost = objective_called(objective)
         check_pool(executor, jobs)
         self._store, self._budget, self._work, self._on_run = store, budget, work, on_run
         self._where = executor, jobs, dask
-        self._pool: Pool | None = None
+        self._pool: WorkerPool | None = None
         self._stopping, self._signals = threading.Event(), ExitStack()
         self._known = {unit: self._result(o) for unit, o in store.cached().items()}
 
-    def __enter__(self) -> "Evaluator":
+    def __enter__(self) -> "CostEvaluator":
         self._stopping = self._signals.enter_context(stop_signals())
         return self
 
@@ -79,7 +79,7 @@ class Evaluator:
         self._signals.close()
         self._end_pool(finished=True)
 
-    def evaluate(self, tasks: Sequence[Task]) -> list[Result]:
+    def evaluate(self, tasks: Sequence[CandidateRun]) -> list[RunCost]:
         """The results of the tasks, in their order; what the store has is not run again."""
         units = [
             Unit(self._store.key(configuration), problem.name, 1, seed, self._budget(problem))
@@ -90,7 +90,7 @@ class Evaluator:
             self._run(missing)
         return [self._known[unit] for unit in units]
 
-    def _run(self, missing: dict[Unit, Task]) -> None:
+    def _run(self, missing: dict[Unit, CandidateRun]) -> None:
         """Run units, writing each as it ends."""
         finished = False
         try:
@@ -118,8 +118,8 @@ class Evaluator:
             self._known[unit] = self._result(outcome)
             self._on_run(self._known[unit])
 
-    def _result(self, outcome: Outcome) -> Result:
-        return Result(self._cost(outcome), outcome.reason)
+    def _result(self, outcome: Outcome) -> RunCost:
+        return RunCost(self._cost(outcome), outcome.reason)
 
     def _end_pool(self, *, finished: bool) -> None:
         if self._pool is not None:

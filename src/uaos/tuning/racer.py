@@ -48,7 +48,7 @@ from uaos.tuning.space import (
 Costs = NDArray[np.float64]
 
 
-class Verdict(NamedTuple):
+class Decision(NamedTuple):
     """The test's statistic and p-value, and which candidates stay."""
 
     statistic: float
@@ -63,7 +63,7 @@ def ranks(costs: Costs) -> NDArray[np.float64]:
     return np.asarray(stats.rankdata(costs, axis=1), dtype=np.float64)
 
 
-def friedman(costs: Costs, alpha: float) -> Verdict:
+def friedman(costs: Costs, alpha: float) -> Decision:
     """Friedman's test, and Conover's comparison of each candidate with the best.
 
     With n instances, k candidates, rank sums R and tie sizes u,
@@ -88,18 +88,18 @@ def friedman(costs: Costs, alpha: float) -> Verdict:
     # X times (k-1)/12, and exact, as ranks are multiples of 1/2.
     below = squares - n * k * (k + 1) ** 2 / 4
     if below <= 0:  # every instance is one tie
-        return Verdict(0.0, 1.0, np.ones(k, bool))
+        return Decision(0.0, 1.0, np.ones(k, bool))
     statistic = (k - 1) * float(((sums - n * (k + 1) / 2) ** 2).sum()) / below
     p_value = float(chdtrc(k - 1, statistic))
     if p_value >= alpha:
-        return Verdict(statistic, p_value, np.ones(k, bool))
+        return Decision(statistic, p_value, np.ones(k, bool))
     freedom = (n - 1) * (k - 1)
     spread = 2 * (n * squares - float((sums**2).sum())) / freedom
     critical = float(stdtrit(freedom, 1 - alpha / 2)) * math.sqrt(spread)
-    return Verdict(statistic, p_value, sums - sums.min() <= critical)
+    return Decision(statistic, p_value, sums - sums.min() <= critical)
 
 
-def by_ranks(costs: Costs, alpha: float) -> Verdict:
+def by_ranks(costs: Costs, alpha: float) -> Decision:
     """As :func:`friedman`, but two candidates are compared by :func:`sign_test`.
 
     Costs are compared within an instance only, never between instances: for problems whose values
@@ -108,7 +108,7 @@ def by_ranks(costs: Costs, alpha: float) -> Verdict:
     return (sign_test if costs.shape[1] == 2 else friedman)(costs, alpha)
 
 
-def wilcoxon(costs: Costs, alpha: float) -> Verdict:
+def wilcoxon(costs: Costs, alpha: float) -> Decision:
     """Wilcoxon's signed-rank test of two candidates; one that is never worse, and not equal, wins.
 
     Wilcoxon, F. (1945), "Individual comparisons by ranking methods", Biometrics Bulletin 1.
@@ -117,9 +117,9 @@ def wilcoxon(costs: Costs, alpha: float) -> Verdict:
 
     difference = costs[:, 0] - costs[:, 1]
     if not difference.any():
-        return Verdict(0.0, 1.0, np.ones(2, bool))
+        return Decision(0.0, 1.0, np.ones(2, bool))
     if (difference <= 0).all() or (difference >= 0).all():
-        return Verdict(0.0, 0.0, np.array([difference.min() < 0, difference.max() > 0]))
+        return Decision(0.0, 0.0, np.array([difference.min() < 0, difference.max() > 0]))
     unequal = difference[difference != 0]
     sizes = np.abs(unequal)
     exact = len(sizes) <= 50 and len(np.unique(sizes)) == len(sizes)
@@ -128,10 +128,10 @@ def wilcoxon(costs: Costs, alpha: float) -> Verdict:
     p_value = float(found.pvalue)
     signed = float((np.sign(unequal) * stats.rankdata(sizes)).sum())
     stays = np.array([signed < 0, signed > 0]) | (p_value >= alpha)
-    return Verdict(float(found.statistic), p_value, stays)
+    return Decision(float(found.statistic), p_value, stays)
 
 
-def sign_test(costs: Costs, alpha: float) -> Verdict:
+def sign_test(costs: Costs, alpha: float) -> Decision:
     """The two-sided sign test of two candidates; one that is never worse, and not equal, wins.
 
     With m instances that one of them wins and n - m that the other wins, m <= n - m, the p-value is
@@ -140,15 +140,15 @@ def sign_test(costs: Costs, alpha: float) -> Verdict:
     first, second = (int((costs[:, a] < costs[:, 1 - a]).sum()) for a in (0, 1))
     fewer, n = min(first, second), first + second
     if n == 0:
-        return Verdict(0.0, 1.0, np.ones(2, bool))
+        return Decision(0.0, 1.0, np.ones(2, bool))
     p_value = 0.0  # never worse
     if fewer:
         p_value = min(1.0, 2 * sum(math.comb(n, i) for i in range(fewer + 1)) / 2**n)
     stays = np.array([first > second, second > first]) | (p_value >= alpha)
-    return Verdict(float(fewer), p_value, stays)
+    return Decision(float(fewer), p_value, stays)
 
 
-def t_test(costs: Costs, alpha: float) -> Verdict:
+def t_test(costs: Costs, alpha: float) -> Decision:
     """The paired t-test of every candidate against the one of the smallest mean.
 
     For costs whose size matters, not only their order. The p-value is the smallest one.
@@ -163,11 +163,11 @@ def t_test(costs: Costs, alpha: float) -> Verdict:
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(mean == 0, 0.0, mean / error)  # a constant difference is an infinite t
     p_values = 2 * stdtr(n - 1, -t)
-    return Verdict(float(t.max()), float(p_values.min()), p_values >= alpha)
+    return Decision(float(t.max()), float(p_values.min()), p_values >= alpha)
 
 
 #: The tests by name.
-TESTS: dict[str, Callable[[Costs, float], Verdict]] = {
+TESTS: dict[str, Callable[[Costs, float], Decision]] = {
     "friedman": friedman, "ranks": by_ranks, "t-test": t_test,
 }  # fmt: skip
 
@@ -178,14 +178,14 @@ TESTS: dict[str, Callable[[Costs, float], Verdict]] = {
 
 
 @dataclass(frozen=True)
-class Model:
+class Sampler:
     """Spreads of the numbers (in log space for a log scale) and distributions of the choices."""
 
     spreads: dict[str, float]
     chances: dict[str, NDArray[np.float64]]
 
     @classmethod
-    def first(cls, space: Space) -> "Model":
+    def first(cls, space: Space) -> "Sampler":
         """Half of each range, and equal chances."""
         sizes = {v.name: len(v.domain.choices) for v in space if isinstance(v.domain, Choice)}
         return cls(
@@ -195,7 +195,7 @@ class Model:
 
     def updated(
         self, space: Space, values: Values, *, iteration: int, planned: int, new: int
-    ) -> "Model":
+    ) -> "Sampler":
         """The model of a survivor for iteration j of J in which `new` candidates are drawn.
 
         With N free variables, spreads shrink by (1/new)^(1/N); chances become p (1 - (j-1)/J), plus
@@ -211,9 +211,9 @@ class Model:
                 p[_index(space[name], values[name])] += share
                 p = np.minimum(p, 0.2 ** (1 / N))
             chances[name] = p / p.sum()
-        return Model({name: s * shrink for name, s in self.spreads.items()}, chances)
+        return Sampler({name: s * shrink for name, s in self.spreads.items()}, chances)
 
-    def widened(self, space: Space, new: int) -> "Model":
+    def widened(self, space: Space, new: int) -> "Sampler":
         """Softly restarted, for an iteration in which `new` candidates are drawn.
 
         Spreads go back by two iterations, times new^(2/N), to that of the second iteration at most;
@@ -225,7 +225,7 @@ class Model:
             for name, s in self.spreads.items()
         }
         flatter = {name: 0.9 * p + 0.1 * p.max() for name, p in self.chances.items()}
-        return Model(spreads, {name: p / p.sum() for name, p in flatter.items()})
+        return Sampler(spreads, {name: p / p.sum() for name, p in flatter.items()})
 
     def draw(self, variable: Variable, parent: Values, rng: np.random.Generator) -> Value:
         """A value near the parent's; uniform where the parent has none."""
@@ -263,7 +263,7 @@ def _index(variable: Variable, value: Value) -> int:
 
 
 def children(
-    space: Space, parents: Sequence[Values], models: Sequence[Model], weights: Sequence[float],
+    space: Space, parents: Sequence[Values], models: Sequence[Sampler], weights: Sequence[float],
     count: int, rng: np.random.Generator, works: Callable[[Values], bool],
     besides: Iterable[Values] = (),
 ) -> list[tuple[int, dict[str, Value]]]:  # fmt: skip
@@ -666,7 +666,7 @@ class _Search:
     rules: Rules
     rng: np.random.Generator
     candidates: dict[int, Values] = field(default_factory=dict)
-    models: dict[int, Model] = field(default_factory=dict)
+    models: dict[int, Sampler] = field(default_factory=dict)
     results: Results = field(default_factory=dict)
     elites: tuple[Elite, ...] = ()
     seen: int = 0
@@ -752,5 +752,5 @@ class _Search:
         number = len(self.candidates) + 1
         self.candidates[number] = values
         self.results[number] = {}
-        self.models[number] = Model.first(self.space) if parent is None else self.models[parent]
+        self.models[number] = Sampler.first(self.space) if parent is None else self.models[parent]
         return Candidate(number, iteration, parent, "", values, origin)

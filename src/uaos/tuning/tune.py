@@ -19,7 +19,7 @@ from uaos.params import Value
 from uaos.problems import Problem, Suite
 from uaos.selection.components import FAMILIES
 from uaos.tuning.design import INITIAL, Design
-from uaos.tuning.evaluator import Evaluator, Result, Work, run_one
+from uaos.tuning.evaluator import CostEvaluator, RunCost, Work, run_one
 from uaos.tuning.objective import objective as check_objective
 from uaos.tuning.racer import Rules, Task, Winners, check_search, iterated_racing
 from uaos.tuning.records import Candidate, Cost, Elite, Event, Iteration, Step, Tuning
@@ -304,7 +304,7 @@ def tune(
     dask: str | None = None,
     retry_failed: bool = False,
     on_event: Callable[[Event], None] = lambda _: None,
-    on_run: Callable[[Result], None] = lambda _: None,
+    on_run: Callable[[RunCost], None] = lambda _: None,
     work: Work = run_one,
 ) -> Tuned:
     """Tune as planned; every run is kept in a store.
@@ -383,7 +383,7 @@ def tune(
             return [result.cost for result in evaluator.evaluate(wanted)]
 
         try:
-            with Evaluator(
+            with CostEvaluator(
                 store, plan.objective, plan.evaluations, executor, jobs=jobs, dask=dask, work=work,
                 on_run=on_run,
             ) as evaluator:  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from uaos.errors import UaosError
-from uaos.experiments.plan import UNIFORM, competitor, differing, plain
+from uaos.experiments.plan import UNIFORM, as_json, competitor, differing
 from uaos.experiments.store import ProblemRecord
 from uaos.problems import suite
 from uaos.reporting.figures import RUN, SECTION, TUNING, figures
@@ -89,7 +89,7 @@ def _budget(budgets: set[tuple[int, int]]) -> str:
 def _named(method: str, stored: Mapping[str, Any]) -> str:
     """Return the method's name if the catalogue has the same, otherwise that of its file."""
     try:
-        known = plain(competitor(method).to_dict())
+        known = as_json(competitor(method).to_dict())
     except LookupError:
         return f"{method}.toml"
     return method if not differing(method, stored, known) else f"{method}.toml"
@@ -122,7 +122,7 @@ def tune_command(entry: TuningEntry) -> tuple[str, str]:
     options = setup.get("options", {})
     try:
         largest = max(p.dimension for p in problems)
-        told = plain(design_of(options, dimension=largest).space.to_dict()) == setup["space"]
+        told = as_json(design_of(options, dimension=largest).space.to_dict()) == setup["space"]
     except (UaosError, ValueError):
         told = False
     rest = "" if told else "and the options that shaped its search space"

@@ -22,7 +22,7 @@ from uaos.jit import njit
 from uaos.params import choice, integer, real
 from uaos.selection.components.base import Array, Component, ratio, saturate
 from uaos.selection.components.registry import register
-from uaos.selection.components.views import Bests, Generations, Successes, Tally, Window
+from uaos.selection.components.views import Bests, Generations, SuccessCounts, Successes, Window
 
 
 def generations_parameter(default: int = 10) -> Any:
@@ -770,5 +770,5 @@ class SuccessCount(Reward):
     def capacity(self) -> int:  # noqa: D102
         return 1
 
-    def compute(self, memory: Tally) -> Array:  # noqa: D102
+    def compute(self, memory: SuccessCounts) -> Array:  # noqa: D102
         return memory.counts

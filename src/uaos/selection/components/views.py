@@ -102,7 +102,7 @@ class Bests(NamedTuple):
     """`best[op]`: smaller is better; inf before the first value."""
 
 
-class Tally(NamedTuple):
+class SuccessCounts(NamedTuple):
     """Counts of successes that start anew when one is far behind."""
 
     counts: Array
