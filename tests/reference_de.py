@@ -233,7 +233,7 @@ def sample(
 
 def mutant(
     strategy: str, F: float, i: Point, best: Point, pbest: Point, arch: Point, r: list[Point],
-    rank: Point, stored: Point, elite: Point, centre: Point, progress: float,
+    rank: Point, stored: Point, elite: Point, center: Point, progress: float,
 ) -> Point:  # fmt: skip
     """The table of strategies, coordinate by coordinate."""
     made = []
@@ -271,7 +271,7 @@ def mutant(
             case "r-new-to-ptop/n/t":
                 v = x_i + F * (elite[j] - x_i + rank[j] - stored[j])
             case "rand-to-pbest/1 (scaled)":
-                v = centre[j] + F * (x_r1 - centre[j] + x_pbest - x_r2)
+                v = center[j] + F * (x_r1 - center[j] + x_pbest - x_r2)
             case _:
                 raise ValueError(strategy)
         made.append(v)
@@ -324,7 +324,7 @@ class ReferenceDE:
         spread: float = 1e-12,
         growth: float = 1.0,
         x0: Sequence[Point] = (),
-        centre: bool = False,
+        center: bool = False,
         schedule: str = "linear",
         top: Callable[[float, float], float] | None = None,
         survival: str = "parent",
@@ -352,9 +352,9 @@ class ReferenceDE:
         self.evaluations = self.generation = self.restarts = 0
         self.best_x: Point | None = None
         self.best_f = math.inf
-        self.begin(NP, x0, centre)
+        self.begin(NP, x0, center)
 
-    def begin(self, NP: int, x0: Sequence[Point], centre: bool) -> None:
+    def begin(self, NP: int, x0: Sequence[Point], center: bool) -> None:
         """A new population, archive, rules and selector."""
         D = len(self.low)
         us = self.draw(NP * D)
@@ -365,7 +365,7 @@ class ReferenceDE:
             ]
             for i in range(NP)
         ]
-        if centre and not x0:
+        if center and not x0:
             self.X[0] = [(a + b) / 2 for a, b in zip(self.low, self.high, strict=True)]
         for i, x in enumerate(x0):
             self.X[i] = list(x)
@@ -446,7 +446,7 @@ class ReferenceDE:
         x_best = self.X[order[0]]
         if self.best_rule == "latest" and self.latest is not None:
             x_best = self.X[self.latest]
-        x_centre = [(a + b) / 2 for a, b in zip(self.low, self.high, strict=True)]
+        x_center = [(a + b) / 2 for a, b in zip(self.low, self.high, strict=True)]
         # The random numbers that only some runs take.
         tops = [row.pop(12 + D) if self.top_drawn else 0.0 for row in rows]
         u_ranks = [row.pop(12 + D) if self.ranked else 0.0 for row in rows]
@@ -498,7 +498,7 @@ class ReferenceDE:
                     del others[pick(u_pbest, range(len(self.archive[:few])))]
                 x_stored = pick(u_arch, others)
             v = mutant(
-                strategy, F, x_i, x_best, x_pbest, x_arch, r, x_rank, x_stored, x_elite, x_centre,
+                strategy, F, x_i, x_best, x_pbest, x_arch, r, x_rank, x_stored, x_elite, x_center,
                 progress,
             )  # fmt: skip
             if self.binomial_CR == "rising" and not exponential:

@@ -109,7 +109,7 @@ def rule_of_engine(rule, known):
 def follow(
     pool, fun=valley, *, generations=25, NP=12, seed=3, extreme=False, budget=None, horizon=None,
     top_NP=0.05, top_drawn=False, boundary="midpoint", best_rule="population", archive="recent",
-    archive_size=1.0, NP_end=None, restart=None, x0=(), centre=False, box=(LOW, HIGH),
+    archive_size=1.0, NP_end=None, restart=None, x0=(), center=False, box=(LOW, HIGH),
     schedule="linear", top=None, **further,
 ):  # fmt: skip
     """Run engine and reference, and require that they are equal at every step.
@@ -140,7 +140,7 @@ def follow(
         pool, low, high, NP, lambda n: numbers.random(n).tolist(), new_selector=new_selector,
         budget=budget, top_NP=top_NP, top_drawn=top_drawn, boundary=boundary, best_rule=best_rule,
         archive=archive, archive_size=archive_size, NP_end=NP_end, horizon=horizon,
-        x0=x0, centre=centre, schedule=schedule, top=top and top[1], **further,
+        x0=x0, center=center, schedule=schedule, top=top and top[1], **further,
         **(restart or {"patience": None}),
     )  # fmt: skip
     members = [
@@ -150,7 +150,7 @@ def follow(
         pool=members, NP=NP,
         top_NP=top[0] if top else f"U(2/NP,{top_NP})" if top_drawn else top_NP,
         boundary=boundary, best_rule=best_rule, archive=archive, archive_size=archive_size,
-        centre=centre,
+        center=center,
         schedule=None if NP_end is None else {"rule": schedule, "NP_end": NP_end},
         restart=None if restart is None else stagnation(**restart), **further,
     )  # fmt: skip
@@ -480,12 +480,12 @@ def test_parents_with_failed_fitness_agree(first):
 # Start and end
 
 
-def test_given_points_and_the_centre_agree():
+def test_given_points_and_the_center_agree():
     """They take the first places of the initial population."""
     points = [[4.0, 0.5, 0.25, 2.5], [-5.0, -1.0, 0.0, 2.0]]
     follow(all_nine(), x0=points, generations=3)
-    follow(all_nine(), centre=True, generations=3)
-    follow(all_nine(), centre=True, x0=points, generations=3)
+    follow(all_nine(), center=True, generations=3)
+    follow(all_nine(), center=True, x0=points, generations=3)
 
 
 @pytest.mark.parametrize("budget", [1, 5, 12, 13, 40, 49])
@@ -645,7 +645,7 @@ def test_every_strategy_agrees_where_the_newest_replace_the_oldest():
     rule = SuccessHistory(3)
     _, _, seen = follow(
         [(name, rule, rule) for name in ALL], terraces, NP=20, NP_end=6, survival="newest",
-        restart={"patience": 6}, budget=900, generations=1000, best_rule="latest", centre=True,
+        restart={"patience": 6}, budget=900, generations=1000, best_rule="latest", center=True,
     )  # fmt: skip
     assert seen["restarted"]
 

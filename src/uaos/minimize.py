@@ -78,7 +78,7 @@ def minimize(
     top_NP: float | str | None = None,
     boundary: str | None = None,
     operators: Sequence[Any] | str | None = None,
-    centre: bool | None = None,
+    center: bool | None = None,
     best_rule: str | None = None,
     archive: str | None = None,
     archive_size: float | None = None,
@@ -146,7 +146,7 @@ def minimize(
         Whether the result has a history.
     on_error : {"raise", "fail"}
         What an exception in `fun` does: end the run, or count as a failed evaluation.
-    F, CR, top_NP, boundary, operators, centre, best_rule, archive, archive_size, schedule, restart
+    F, CR, top_NP, boundary, operators, center, best_rule, archive, archive_size, schedule, restart
         Settings of :class:`uaos.DifferentialEvolution`.
 
     Returns
@@ -191,7 +191,7 @@ def minimize(
     limits = Constraints(constraints, vectorized=true_or_false(vectorized, "vectorized"))
     settings = {
         "popsize": popsize, "F": F, "CR": CR, "top_NP": top_NP, "boundary": boundary,
-        "operators": operators, "centre": centre, "best_rule": best_rule, "archive": archive,
+        "operators": operators, "center": center, "best_rule": best_rule, "archive": archive,
         "archive_size": archive_size, "schedule": schedule, "restart": restart,
     }  # fmt: skip
     run = _optimizer(

@@ -25,8 +25,8 @@ def rosenbrock(x):
 
 
 def test_further_arguments_reach_the_function():
-    def shifted(x, centre, factor):
-        return factor * float(((x - centre) ** 2).sum())
+    def shifted(x, center, factor):
+        return factor * float(((x - center) ** 2).sum())
 
     result = minimize(shifted, BOX, args=(2.0, 3.0), seed=1)
     assert result.x == pytest.approx([2.0] * 3, abs=1e-6)

@@ -404,7 +404,7 @@ def test_the_paper_s_spaces_keep_the_authors_settings(preset: str) -> None:
     assert (settings_of.boundary, settings_of.best_rule, settings_of.archive) == (
         "none", "latest", "history",
     )  # fmt: skip
-    assert settings_of.centre
+    assert settings_of.center
     assert len(settings_of.members) == 9
 
 

@@ -82,7 +82,7 @@ def _tuned() -> list[Configuration]:
         recipe = Method(_BETTER, reward, quality, _PM, selection).replace(**fixed)
         # How the authors ran them, read off their public script.
         settings = Settings(
-            F=F, CR=CR, NP=NP, top_NP=top, boundary="none", centre=True, best_rule="latest",
+            F=F, CR=CR, NP=NP, top_NP=top, boundary="none", center=True, best_rule="latest",
             archive="history",
         )  # fmt: skip
         note = _TUNED_NOTES.get(name, "")

@@ -85,7 +85,7 @@ def test_given_points_come_first_and_the_rest_is_random():
     X = engine(x0=np.array([[1.0, 2.0, 3.0], [4.0, 4.0, 4.0]])).ask()
     assert X[:2].tolist() == [[1.0, 2.0, 3.0], [4.0, 4.0, 4.0]]
     assert (X[2:] == engine().ask()[2:]).all()
-    assert engine(centre=True).ask()[0].tolist() == [0.0, 0.0, 0.0]
+    assert engine(center=True).ask()[0].tolist() == [0.0, 0.0, 0.0]
     with pytest.raises(InvalidParameter, match="x0 is '21 points'; allowed: at most NP = 20"):
         engine(x0=np.zeros((21, 3)))
 
@@ -205,13 +205,15 @@ def test_failed_populations_do_not_end_a_run():
 def test_settings_make_the_round_trip():
     settings = Settings(
         pool=[Operator("rand/1", Cauchy(0.5, 0.1), 0.9, name="a"), "best/1"], F=0.7, NP="18D",
-        top_NP="U(2/NP,0.2)", boundary="reflect", centre=True, best_rule="latest",
+        top_NP="U(2/NP,0.2)", boundary="reflect", center=True, best_rule="latest",
         archive="history", archive_size=2.6, schedule=linear("2D"), restart=stagnation(100),
     )  # fmt: skip
     assert Settings.from_dict(settings.to_dict()) == settings
     assert hash(Settings.from_dict(settings.to_dict())) == hash(settings)
     assert Settings.from_dict(Settings(NP=None).to_dict()) == Settings(NP=None)
     assert Settings.from_dict({}) == Settings()
+    for name in ("center", "centre"):  # the latter in files and stores
+        assert Settings.from_dict({name: True}) == Settings(center=True)
     assert Settings(schedule="constant", restart="none") == Settings()
 
 
@@ -224,7 +226,7 @@ def test_settings_make_the_round_trip():
         ({"top_NP": 1.5}, InvalidParameter, "top_NP is 1.5"),
         ({"top_NP": "U(0,1)"}, InvalidParameter, "top_NP is 'U"),
         ({"boundary": "wrap"}, InvalidParameter, "boundary is 'wrap'; allowed: one of none, clip"),
-        ({"centre": 1}, InvalidParameter, "centre is 1; allowed: True or False"),
+        ({"center": 1}, InvalidParameter, "center is 1; allowed: True or False"),
         ({"archive_size": -1}, InvalidParameter, "archive_size is -1"),
         ({"schedule": "linaer"}, UnknownName, "unknown schedule 'linaer'; did you mean 'linear'"),
         ({"restart": {"rule": "x"}}, UnknownName, "unknown restart 'x'"),

@@ -195,10 +195,10 @@ def test_bounds_may_be_an_array_or_scipy_s():
 
 def test_a_configuration_brings_its_settings_and_arguments_win():
     one = DifferentialEvolution(BOX, method="U-AOS-FW")
-    assert (one.settings.boundary, one.settings.NP, one.settings.centre) == ("none", 262, True)
+    assert (one.settings.boundary, one.settings.NP, one.settings.center) == ("none", 262, True)
     assert one.ask()[0].tolist() == [0.0] * 4
     two = DifferentialEvolution(
-        BOX, method="U-AOS-FW", boundary="clip", popsize=50, F=0.9, CR=0.2, top_NP=0.3, centre=False
+        BOX, method="U-AOS-FW", boundary="clip", popsize=50, F=0.9, CR=0.2, top_NP=0.3, center=False
     )
     assert (two.settings.boundary, two.settings.NP, two.settings.top_NP) == ("clip", 50, 0.3)
     assert two.settings.best_rule == "latest"

@@ -89,7 +89,7 @@ def test_samples_have_the_mean_and_the_covariance_of_the_distribution():
     one.C = np.array([[4.0, 1.0], [1.0, 1.0]])
     one._decompose()
     points = one.sample(np.random.default_rng(2).standard_normal((200_000, 2)))
-    # x = centre + unit (mean + σ y): centres 100 and 0, units 1 and 0.01.
+    # x = center + unit (mean + σ y): centers 100 and 0, units 1 and 0.01.
     assert points.mean(axis=0) == pytest.approx([110, -0.2], rel=1e-2)
     assert np.cov(points.T) == pytest.approx(np.array([[16, 0.04], [0.04, 4e-4]]), rel=3e-2)
 

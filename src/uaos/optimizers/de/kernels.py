@@ -233,7 +233,7 @@ def draw_ranks(uniforms: Array, column: int, pressure: float, NP: int, ranks: Ar
 
 # Who can stand in a formula, by the place in `cast` that `propose` puts it in (`strategies.CAST`).
 _I, _BEST, _PBEST, _ARCH, _R1 = range(5)
-_RANK, _STORED, _ELITE, _CENTRE, _CAST = range(9, 14)
+_RANK, _STORED, _ELITE, _CENTER, _CAST = range(9, 14)
 _SAMPLE = 13
 _WEIGHTED, _HAS_R1, _HAS_ELITE = 7, 8, 9  # columns of the role table
 
@@ -369,7 +369,7 @@ def propose(
     # More indices than a strategy needs do no harm, and the loop always has the same length.
     count = min(5, NP - 1)
     cast[_BEST] = best
-    cast[_CENTRE] = rows.shape[0] - 1
+    cast[_CENTER] = rows.shape[0] - 1
     few_of_run = min(NP, max(2, int(np.rint(top * NP))))
     step = np.empty(D)
     change = np.empty(D)

@@ -112,7 +112,7 @@ class DifferentialEvolution(Optimizer):
     operators : sequence, optional
         Strategy names, :class:`uaos.Operator`, or objects with a `name` and a method
         `propose(state, parents, rng)`; or "paper", the nine strategies of the framework's paper.
-    centre : bool, optional
+    center : bool, optional
         Whether the middle of the box is in the first population.
     best_rule : {"population", "latest"}, optional
         Who x_best is: the best parent, or the individual that now stands where the last
@@ -163,7 +163,7 @@ class DifferentialEvolution(Optimizer):
         top_NP: float | str | None = None,
         boundary: str | None = None,
         operators: Sequence[Any] | str | None = None,
-        centre: bool | None = None,
+        center: bool | None = None,
         best_rule: str | None = None,
         archive: str | None = None,
         archive_size: float | None = None,
@@ -186,7 +186,7 @@ class DifferentialEvolution(Optimizer):
             chosen = _fitted(chosen, self.dimension, self.budget)
         changes = {
             "F": F, "CR": CR, "NP": popsize, "top_NP": top_NP, "boundary": boundary,
-            "pool": operators, "centre": centre, "best_rule": best_rule, "archive": archive,
+            "pool": operators, "center": center, "best_rule": best_rule, "archive": archive,
             "archive_size": archive_size, "schedule": schedule, "restart": restart,
         }  # fmt: skip
         with _called_popsize(popsize):
@@ -212,11 +212,11 @@ class DifferentialEvolution(Optimizer):
         self._nothing = np.zeros((0, self.dimension))
         self._no_ranks = np.zeros(0, np.int64)
         self._view = PopulationView(self)
-        self._begin(NP, self.x0, settings.centre)
+        self._begin(NP, self.x0, settings.center)
 
     # An epoch
 
-    def _begin(self, NP: int, x0: Array | None, centre: bool) -> None:
+    def _begin(self, NP: int, x0: Array | None, center: bool) -> None:
         """Start with a new population, archive, rules and selector."""
         self.NP = self.NP_start = NP
         self._capacity = self._archive_capacity(NP)
@@ -229,7 +229,7 @@ class DifferentialEvolution(Optimizer):
             if len(x0) > NP:
                 raise InvalidParameter("x0", f"{len(x0)} points", f"at most NP = {NP} points")
             self._rows[: len(x0)] = x0
-        elif centre:
+        elif center:
             self._rows[0] = self._rows[-1]
         self._fitness = np.full(NP, np.inf)
         self._excess = np.zeros(NP)  # the violations of the constraints, if there are any

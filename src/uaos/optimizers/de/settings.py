@@ -253,7 +253,7 @@ class Settings:
         the share of the last generation's offspring that survived (L-SRTDE).
     boundary : str
         Repair of bounds; see :class:`uaos.DifferentialEvolution`.
-    centre : bool
+    center : bool
         Whether the middle of the box is in the first population.
     best_rule : {"population", "latest"}
         x_best is the best parent, or the individual that now stands where the last generation's
@@ -325,7 +325,7 @@ class Settings:
         0.02, 1, default=0.05, allowed=(0, 1), symbol="p", doc="share of parents x_pbest is one of"
     )
     boundary: str = choice(*BOUNDARIES, default="midpoint", tuned=False, doc="repair of bounds")
-    centre: bool = field(default=False)
+    center: bool = field(default=False)
     best_rule: str = choice("population", "latest", default="population", tuned=False, doc="x_best")
     archive: str = choice("recent", "history", default="recent", tuned=False, doc="who is kept")
     archive_size: float = field(default=1.0)
@@ -387,8 +387,8 @@ class Settings:
             if name in ("F", "CR", "NP", "top_NP"):
                 continue
             put(self, name, parameter.check(getattr(self, name), name))
-        if not isinstance(self.centre, bool):
-            raise InvalidParameter("centre", self.centre, "True or False")
+        if not isinstance(self.center, bool):
+            raise InvalidParameter("center", self.center, "True or False")
         size = self.archive_size
         if isinstance(size, bool) or not isinstance(size, numbers.Real) or not 0 <= size <= 100:
             raise InvalidParameter("archive_size", size, "a real number 0 to 100, times NP")
@@ -475,7 +475,9 @@ class Settings:
         pool = () if self.pool is None else self.pool
         named = [r for m in pool if isinstance(m, Operator) for r in (m.F, m.CR)]
         labels = share_labels(r for r in (self.F, self.CR, *named) if isinstance(r, Rule))
-        data: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
+        data: dict[str, Any] = {
+            _STORED.get(f.name, f.name): getattr(self, f.name) for f in fields(self)
+        }
         for role in ("F", "CR"):
             data[role] = rule_to_data(data[role], labels)
         data["NP"] = "auto" if self.NP is None else self.NP
@@ -503,7 +505,8 @@ class Settings:
 
         `own` gives the custom operators of the pool, by name.
         """
-        values = dict(data)
+        named = {stored: name for name, stored in _STORED.items()}
+        values = {named.get(name, name): value for name, value in data.items()}
         known_only(values, {f.name: f for f in fields(cls)}, "the differential evolution")
         shared: dict[str, Rule] = {}
         for role in ("F", "CR"):
@@ -531,6 +534,9 @@ class Settings:
         own = tuple(id(m) for m in self.pool or () if not isinstance(m, Operator))
         return (self.to_dict(), own)
 
+
+# Settings that files and stores call otherwise, as they did from the first.
+_STORED = {"center": "centre"}
 
 # The settings that the recipes of competitions brought, and their defaults.
 _LATER: dict[str, Any] = {

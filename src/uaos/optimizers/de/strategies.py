@@ -5,7 +5,7 @@ Notation: `x_i` the parent, `x_best` the best parent, `x_pbest` one of the
 different from i, `x_arch` drawn from parents ∪ archive without i, `x_rank` a parent drawn with a
 chance that falls with its rank (not i or r1 where r1 takes part), `x_stored` drawn from the archive
 alone (x_rank while that is empty; not x_elite where that takes part), `x_elite` one of the first
-`max(2, round(top_NP·NP))` of the archive, `x_centre` the middle of the box, `x_sample` a point that
+`max(2, round(top_NP·NP))` of the archive, `x_center` the middle of the box, `x_sample` a point that
 a model with a memory of its own makes (see `models`).
 
 References: Storn and Price (1997) for the rand and best families; Zhang and Sanderson (2009), JADE,
@@ -24,7 +24,7 @@ from uaos.errors import UnknownName
 
 #: Who can stand in a formula, in the order of the kernels.
 CAST = (
-    "i", "best", "pbest", "arch", "r1", "r2", "r3", "r4", "r5", "rank", "stored", "elite", "centre",
+    "i", "best", "pbest", "arch", "r1", "r2", "r3", "r4", "r5", "rank", "stored", "elite", "center",
     "sample",
 )  # fmt: skip
 # A base and at most three differences; then whether the first difference has the weight F_w,
@@ -117,7 +117,7 @@ _ALL = (
     Strategy("curr-to-pbest/1 (ranked)", "i pbest i r1 rank", other_until=1.0),
     Strategy("curr-to-pbest/1 (stored)", "i pbest i r1 stored", other_until=1.0),
     Strategy("r-new-to-ptop/n/t", "i elite i rank stored"),
-    Strategy("rand-to-pbest/1 (scaled)", "centre r1 centre pbest r2"),
+    Strategy("rand-to-pbest/1 (scaled)", "center r1 center pbest r2"),
     Strategy("CMA-ES sample", "sample", model="CMA-ES of the population"),
     Strategy("CMA-ES sample (own)", "sample", model="CMA-ES"),
     Strategy("individual-dependent", "sample", model="IDE"),
