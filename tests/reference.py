@@ -405,6 +405,18 @@ def improvement_sum(params: Params, memory: Memory, n_operators: int) -> list[fl
     return [math.fsum(t["S"][op] for t in last) for op in range(n_operators)]
 
 
+def consensus(params: Params, memory: Memory, n_operators: int) -> list[float]:
+    """Winners, consensus: mean improvements if they rank as the successes do, else these."""
+    last, ops = memory.generations[: params["max_gen"]], range(n_operators)
+    means = [
+        quotient(math.fsum(t["S"][op] for t in last), sum(t["n"][op] for t in last)) for op in ops
+    ]
+    counts = [sum(t["s"][op] for t in last) for op in ops]
+    by_mean, by_count = (sorted(ops, key=lambda op: of[op]) for of in (means, counts))
+    distinct = len(set(means)) == len(set(counts)) == n_operators
+    return means if distinct and by_mean == by_count else [float(c) for c in counts]
+
+
 def leader(_params: Params, memory: Memory, n_operators: int) -> list[float]:
     """Additions, leader: 1 for the operator whose best is strictly below every other's."""
     rewards = []
@@ -442,6 +454,7 @@ REWARDS: dict[str, Callable[[Params, Memory, int], list[float]]] = {
     "best_2_generations": best_2_generations,
     "normalised_best_sum": normalised_best_sum,
     "improvement_sum": improvement_sum,
+    "consensus": consensus,
     "leader": leader,
     "success_count": success_count,
     "fitness_rate_rank": fitness_rate_rank,
@@ -613,6 +626,17 @@ def adaptive_pursuit(params: Params, q: Sequence[float], p_old: Sequence[float])
     return [mu * goals[op] + (1 - mu) * p_old[op] for op in range(len(q))]
 
 
+def share_transfer(params: Params, q: Sequence[float], p_old: Sequence[float]) -> list[float]:
+    """Winners, share_transfer: the best divide what the others hand over, down to p_min."""
+    best = [op for op in range(len(q)) if q[op] == max(q)]
+    given = []
+    for op in range(len(q)):
+        part = 0.0 if op in best else params["xi"] * (max(q) - q[op]) / max(q) * p_old[op]
+        given.append(min(part, max(0.0, p_old[op] - params["p_min"])))
+    each = math.fsum(given) / len(best)
+    return [p_old[op] - given[op] + (each if op in best else 0.0) for op in range(len(q))]
+
+
 def probability(
     name: str, params: Params, q: Sequence[float], p_old: Sequence[float]
 ) -> list[float]:
@@ -630,6 +654,9 @@ def probability(
         if params["even"] and 0 in q:
             return [1 / len(q)] * len(q)
         return normalised([min(params["p_max"], max(params["p_min"], x)) for x in q])
+    if name == "share_transfer":
+        check_bounds(params, len(q))
+        return normalised(share_transfer(params, q, p_old))
     raise ValueError(f"unknown probability {name!r}")
 
 
@@ -664,6 +691,18 @@ def largest_deficit(p: Sequence[float], applications: Sequence[int], n: int) -> 
     return chosen
 
 
+def apportioned(p: Sequence[float], pick: Sequence[float]) -> list[int]:
+    """Winners, shares: as many of each as its share says, the smallest picks to the first."""
+    n = len(pick)
+    counts = [math.floor(x * n) for x in p]
+    by_remainder = sorted(range(len(p)), key=lambda op: (counts[op] - p[op] * n, op))
+    for op in by_remainder[: n - sum(counts)]:
+        counts[op] += 1
+    given = [op for op in range(len(p)) for _ in range(counts[op])]
+    places = sorted(range(n), key=lambda i: (pick[i], i))
+    return [given[places.index(i)] for i in range(n)]
+
+
 def choose(
     name: str,
     params: Params,
@@ -677,6 +716,8 @@ def choose(
     """Section 6: an operator for every parent, from uniform random numbers in [0, 1)."""
     if name == "largest_deficit":
         return largest_deficit(p, applications, len(pick))
+    if name == "shares":
+        return apportioned(p, pick)
     best = greedy(params, p, tie)
     chosen = []
     for i in range(len(pick)):

@@ -283,6 +283,7 @@ def test_a_selector_draws_with_the_frequencies_of_its_rule(name: str) -> None:
         "linear_annealed": 0.5 / 3 + 0.5 * best,
         "proportional_greedy": 0.4 * p + 0.6 * best,
         "largest_deficit": p,
+        "shares": p,
     }[name]
     found = np.bincount(selector.select(n), minlength=3) / n
     assert np.all(np.abs(found - expected) <= 5 * np.sqrt(expected * (1 - expected) / n))

@@ -116,6 +116,18 @@ def test_adaptive_pursuit_pushes_the_best_up_and_the_others_down() -> None:
     assert got == pytest.approx([0.35, 0.65])
 
 
+def test_shares_pass_from_the_others_to_the_best_down_to_the_floor() -> None:
+    # from 1/2 each: 0.2 · (1 - 0.25/0.75) · 1/2 = 1/15
+    got = probability("share_transfer", [0.25, 0.75], xi=0.2)
+    assert got == pytest.approx([1 / 2 - 1 / 15, 1 / 2 + 1 / 15])
+    # the other would fall to 0.25: it stops at p_min
+    assert probability("share_transfer", [0, 1], xi=0.5, p_min=0.4) == pytest.approx([0.4, 0.6])
+    # two are best, and divide 0.3 · 1/3
+    got = probability("share_transfer", [0.5, 0, 0.5], xi=0.3)
+    assert got == pytest.approx([1 / 3 + 0.05, 1 / 3 - 0.1, 1 / 3 + 0.05])
+    assert probability("share_transfer", [0.5, 0.5], xi=0.3) == [0.5, 0.5]
+
+
 def test_clipped_shares_cut_the_qualities_and_are_even_where_one_is_zero() -> None:
     # 0.95 -> 0.9, 0.05 -> 0.1
     assert probability("clipped_shares", [0.95, 0.05]) == pytest.approx([0.9, 0.1])
@@ -186,6 +198,13 @@ def test_linear_annealed_explores_less_and_less() -> None:
 def test_proportional_greedy_sometimes_follows_the_probabilities() -> None:
     p = [0.1, 0.8, 0.1]
     assert choose("proportional_greedy", p, [0.05, 0.05], [0.29, 0.3], eps=0.3) == [0, 1]
+
+
+def test_shares_divide_the_parents_and_round_by_the_largest_remainder() -> None:
+    # of 5: 3.0, 1.5, 0.5 -> 3, 1, 0 and the first of the equal remainders; in the order of picks
+    pick = [0.9, 0.1, 0.5, 0.3, 0.7]
+    assert choose("shares", [0.6, 0.3, 0.1], pick) == [1, 0, 0, 0, 1]
+    assert choose("shares", [0.6, 0.3, 0.1], []) == []
 
 
 def test_largest_deficit_serves_who_is_furthest_behind_its_share() -> None:

@@ -174,6 +174,17 @@ def test_fitness_rate_rank_decays_the_shares_of_what_was_gained_by_rank() -> Non
     assert reward("fitness_rate_rank", 3, gained, D=0.5) == [0.25 / 7.25, 6 / 7.25, 1 / 7.25]
 
 
+def test_consensus_is_the_mean_improvement_only_if_successes_rank_alike() -> None:
+    # operator 0: 2 successes of 3, mean 6/3; operator 1: 1 of 2, mean 1/2: the same order
+    alike = [(0, 4, True), (0, 2, True), (0, 0, False), (1, 1, True), (1, 0, False)]
+    assert reward("consensus", 2, alike) == pytest.approx([2, 0.5])
+    # operator 1 gains more with fewer successes: their numbers count
+    differing = [(0, 1, True), (0, 1, True), (1, 9, True)]
+    assert reward("consensus", 2, differing) == [2, 1]
+    # equally many successes are no consensus either
+    assert reward("consensus", 2, [(0, 1, True), (1, 9, True)]) == [1, 1]
+
+
 def test_success_counts_start_anew_after_a_generation_with_a_share_that_was_too_small() -> None:
     four = [(0, 1, True)] * 4
     # from 1 and 1: after four successes 5 and 1, and 1/6 is not below 0.2/2

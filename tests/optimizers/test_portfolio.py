@@ -173,3 +173,68 @@ def test_two_members_that_agree_end_the_run():
 def test_members_that_make_no_portfolio_are_refused(members, message):
     with pytest.raises(InvalidParameter, match=message):
         uaos.Portfolio(BOX, members=members)
+
+
+# Steps: shares of the evaluations, adapted at the end of each
+
+STEPPED = uaos.Method(
+    "parent_improvement", "consensus", "identity", {"name": "share_transfer", "xi": 0.5}, "shares",
+    scale_rewards=False, scope="step",
+)  # fmt: skip
+
+
+def stepped(**changes):
+    """Two members that share steps of 100 evaluations in two dimensions, in batches of 10."""
+    members = [
+        {"configuration": uaos.Configuration(name, optimizer="CMA-ES", settings=made).to_dict()}
+        for name, made in (("one", {"popsize": 10}), ("two", {"popsize": 10}))
+    ]
+    given = {"members": members, "method": STEPPED, "step": 50, "seed": 1, "budget": 1000}
+    return uaos.Portfolio([(-5, 5)] * 2, **{**given, **changes})
+
+
+def told(portfolio, values):
+    """Tell the same value for all points of a batch, and return whose batch it was."""
+    points = portfolio.ask()
+    who = portfolio.operators[portfolio._chosen]
+    portfolio.tell(np.full(len(points), values[who]))
+    return who, len(points)
+
+
+def test_the_members_of_a_step_have_their_turns_in_order_and_their_shares():
+    portfolio = stepped()
+    turns = [told(portfolio, {"one": 2.0, "two": 2.0}) for _ in range(20)]
+    assert turns == [("one", 10)] * 5 + [("two", 10)] * 5 + [("one", 10)] * 5 + [("two", 10)] * 5
+
+
+def test_shares_change_at_the_end_of_a_step_only():
+    """Member two improves in every batch, member one never: its share falls by half a step."""
+    portfolio, best = stepped(), 0.0
+    shares = []
+    for _ in range(18):
+        best -= 1.0
+        told(portfolio, {"one": 9.0, "two": best})
+        shares.append(portfolio.probabilities[0])
+    # From 1/2 it hands over a half: 1/4, so that of 100 evaluations it has 25, in three batches.
+    assert shares[:9] == [0.5] * 9
+    assert shares[9:17] == [0.25] * 8
+    assert portfolio.history.counts[10:17, 0].sum() == 30
+
+
+def test_a_portfolio_of_steps_continues_exactly_in_the_middle_of_one(tmp_path):
+    def run(portfolio, until):
+        while portfolio.evaluations < until:
+            X = portfolio.ask()
+            portfolio.tell((X**2).sum(axis=1))
+        return portfolio
+
+    whole, part = run(stepped(), 1000), run(stepped(), 470)
+    part.save(tmp_path / "run")
+    again = run(uaos.Portfolio.load(tmp_path / "run"), 1000)
+    assert again.best_x.tolist() == whole.best_x.tolist()
+    assert again.history.probabilities.tolist() == whole.history.probabilities.tolist()
+
+
+def test_a_step_is_a_positive_number_of_evaluations():
+    with pytest.raises(InvalidParameter, match="step"):
+        stepped(step=-1)

@@ -23,6 +23,7 @@ from uaos.tuning.design import (
     PRESETS,
     SETTINGS,
     Design,
+    alternatives,
     design,
     design_for,
     pools,
@@ -145,7 +146,7 @@ def test_the_wide_space_adds_what_a_run_can_vary() -> None:
     assert added == {
         "pool", "F_rule", "CR_rule", "H", "best_rule", "archive", "boundary", "schedule", "NP_end",
         "restart", "patience", "scale_rewards", "scope", "even", "survival", "exponential", "eigen",
-        "start", "least",
+        "start", "least", "xi",
     }  # fmt: skip
     assert set(DESIGNS["paper"].space.names) <= set(DESIGNS["wide"].space.names)
 
@@ -451,7 +452,7 @@ def test_the_space_of_a_method_is_its_own_hyper_parameters(name: str) -> None:
 def test_a_method_is_a_candidate_of_its_own_space(name: str) -> None:
     made, entry = design_for(name), configuration(name)
     again = made.configuration(made.values(entry))
-    K = len(entry.settings.members)
+    K = alternatives(entry)
     assert again.method == entry.method.for_operators(K)  # PDP's p_min is a share, here a number
     assert again.settings == entry.settings
 

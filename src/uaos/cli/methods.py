@@ -1,6 +1,7 @@
 """`uaos methods`: the catalogue, one recipe, or the components."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 from rich.console import Group, RenderableType
@@ -57,7 +58,7 @@ def _catalogue(names: list[str]) -> RenderableType:
     group = ""
     for entry in map(configuration, names):
         cite = short(entry.reference)
-        if entry.optimizer != DE:
+        if entry.optimizer != DE and entry.method is None:
             others.add_row(entry.name, entry.note)
             continue
         if entry.method is None:
@@ -109,12 +110,9 @@ def _recipe(entry: Configuration) -> RenderableType:
     head = Text(entry.name, style="bold")
     parts: list[RenderableType] = [head]
     parts += [Text(line, style="dim") for line in (entry.reference, entry.note) if line]
-    if entry.optimizer != DE:
-        parts += [Text(f"\nsettings of {entry.optimizer}", style="bold"), _keywords(entry)]
-        return Group(*parts)
-    if entry.method is None:
+    if entry.method is None and entry.optimizer == DE:
         parts.append(Text("\nA single operator: there is nothing to select."))
-    else:
+    elif entry.method is not None:
         for number, family in enumerate(FAMILIES, 1):
             component = getattr(entry.method, family)
             about = describe(component)
@@ -128,6 +126,9 @@ def _recipe(entry: Configuration) -> RenderableType:
             if family == "reward":
                 scaled = "then scaled to [0, 1]" if entry.method.scale_rewards else "not scaled"
                 parts.append(Padding(Text(scaled), (0, 0, 0, 6)))
+    if entry.optimizer != DE:
+        parts += [Text(f"\nsettings of {entry.optimizer}", style="bold"), _keywords(entry)]
+        return Group(*parts)
     parts.append(Text("\ndifferential evolution", style="bold"))
     parts.append(Padding(_settings(entry), (0, 0, 0, 3)))
     return Group(*parts)
@@ -136,9 +137,22 @@ def _recipe(entry: Configuration) -> RenderableType:
 def _keywords(entry: Configuration) -> RenderableType:
     """The settings of an optimizer, as its constructor takes them."""
     table = Table.grid(padding=(0, 2))
-    for name, default in (settings_of(optimizer(entry.optimizer)) | entry.settings).items():
-        table.add_row(name, Text(str(default)))
+    for name, value in (settings_of(optimizer(entry.optimizer)) | entry.settings).items():
+        if name == "method" and entry.method is not None:
+            continue
+        shown = value
+        if isinstance(value, list):  # the members of a portfolio
+            shown = "\n".join(_member(one) for one in value)
+        table.add_row(name, Text(str(shown)))
     return Padding(table, (0, 0, 0, 3))
+
+
+def _member(data: Mapping[str, Any]) -> str:
+    """A member of a portfolio in a line: its name, and what it is made of."""
+    made = Configuration.from_dict(data["configuration"])
+    if made.optimizer != DE:
+        return f"{made.name}: {', '.join(f'{k} {v}' for k, v in made.settings.items())}"
+    return f"{made.name}: {', '.join(getattr(m, 'strategy', m.name) for m in made.settings.members)}, {_in_short(made)}"
 
 
 def _settings(entry: Configuration) -> RenderableType:

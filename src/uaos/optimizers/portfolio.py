@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from uaos.errors import InvalidParameter
-from uaos.optimizers.arguments import Array, true_or_false
+from uaos.optimizers.arguments import Array, real_number, true_or_false
 from uaos.optimizers.base import Optimizer, register
 from uaos.optimizers.base import optimizer as registered
 from uaos.optimizers.catalogue import configuration
@@ -23,6 +23,9 @@ from uaos.selection.method import Method
 
 #: How many times the evaluations of another member the leading member gets, unless a run is short.
 KAPPA = 4.0
+
+#: The evaluations per dimension of a step, after which shares are adapted (MOS: 10,000 in 85).
+STEP = 118.0
 
 # An improvement counts for convergence if it exceeds this share of the range of values seen.
 _SIGNIFICANT = 1e-10
@@ -210,7 +213,10 @@ class Turns:
     """Decides which member of a portfolio evaluates next.
 
     Members with an introductory run come first, then the first other member until its first
-    restart; from there on the selector chooses among the members that continue.
+    restart; from there on the selector chooses among the members that continue. With a method of
+    scope "step" only capped members come first. Then the selector divides the evaluations of each
+    step; the members have their turns in order, with whole batches, and the selector learns at the
+    end of the step.
 
     Parameters
     ----------
@@ -225,6 +231,8 @@ class Turns:
         The evaluations of the run.
     rng : numpy.random.Generator
         What the selector draws from.
+    step : float
+        The evaluations of a step per dimension, for a method of that scope.
     """
 
     def __init__(
@@ -236,6 +244,7 @@ class Turns:
         dimension: int,
         budget: int | None,
         rng: np.random.Generator,
+        step: float = STEP,
     ) -> None:
         self.members, self.searchers = members, searchers
         self.dimension, self.budget, self.rng = dimension, budget, rng
@@ -247,7 +256,11 @@ class Turns:
         # Those that run alone before the selector starts, in order.
         capped = [k for k, m in enumerate(members) if m.once or np.isfinite(m.cap)]
         others = [k for k in self.continuing if k not in capped]
-        self._introduction = [*capped, *others[:1]]
+        self.by_step = method is not None and method.scope == "step"
+        self._introduction = [*capped, *([] if self.by_step else others[:1])]
+        self._step = max(1, round(step * dimension))
+        self._left = np.zeros(len(self.continuing), np.int64)  # evaluations of this step
+        self._heard: list[tuple[Array, Array, Array]] = []  # what the selector is to learn from it
         self.feasible = True  # whether values are compared, and not violations
         self._turn = 0  # position in the introduction; past its end, the selector chooses
         self.selector: Any = None
@@ -263,13 +276,27 @@ class Turns:
             return self.continuing[0]
         if self.selector is None:
             self._start_selector()
-        return self.continuing[int(self.selector.select(1)[0])]
+        if not self.by_step:
+            return self.continuing[int(self.selector.select(1)[0])]
+        if not (self._left > 0).any():
+            chosen = self.selector.select(self._step)
+            self._left = np.bincount(chosen, minlength=len(self.continuing))
+        return self.continuing[int(np.argmax(self._left > 0))]
 
     def learn(self, k: int, before: float, values: Array) -> None:
         """Tell the selector what member `k`, whose best was `before`, has found."""
-        if self.selector is not None:
-            alternative = np.full(len(values), self.continuing.index(k))
-            self.selector.update(alternative, np.full(len(values), before), values)
+        if self.selector is None:
+            return
+        alternative = self.continuing.index(k)
+        told = np.full(len(values), alternative), np.full(len(values), before), values
+        if not self.by_step:
+            self.selector.update(*told)
+            return
+        self._heard.append(told)
+        self._left[alternative] -= len(values)
+        if not (self._left > 0).any():
+            self.selector.update(*map(np.concatenate, zip(*self._heard, strict=True)))
+            self._heard = []
 
     def best(self, k: int) -> float:
         """The best value of member `k`, or its least violation while no point is feasible."""
@@ -281,6 +308,7 @@ class Turns:
     def compare_values(self) -> None:
         """Start the selector anew: a feasible point was found, so that values are compared now."""
         self.feasible, self.selector = True, None
+        self._left, self._heard = np.zeros_like(self._left), []
 
     def shares(self, chosen: int) -> Array:
         """Return the share of the evaluations that each member is meant to get now."""
@@ -295,6 +323,8 @@ class Turns:
     def introduced(self) -> bool:
         """Whether the introduction is over."""
         last = len(self._introduction) - 1
+        if last < 0:
+            return True
         return self._turn >= last and self._introduced(self._introduction[last])
 
     def _introduced(self, k: int) -> bool:
@@ -313,11 +343,15 @@ class Turns:
     def state(self) -> dict[str, Any]:
         """Return everything that changes during the run."""
         selector = None if self.selector is None else self.selector.state()
-        return {"turn": self._turn, "feasible": self.feasible, "selector": selector}
+        heard = [list(told) for told in self._heard]
+        state = {"turn": self._turn, "feasible": self.feasible, "selector": selector}
+        return {**state, "left": self._left.copy(), "heard": heard}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from what :meth:`state` returned."""
         self._turn, self.feasible, self.selector = state["turn"], state["feasible"], None
+        self._left = np.array(state["left"])
+        self._heard = [(one, two, three) for one, two, three in state["heard"]]
         if state["selector"] is not None:
             self._start_selector()
             self.selector.restore(state["selector"])
@@ -358,6 +392,9 @@ class Portfolio(Optimizer):
         The optimizers; by default those of :func:`default_members`.
     method : Method, optional
         Chooses who evaluates next; by default :func:`leader_method`.
+    step : float
+        The evaluations of a step per dimension, where the method divides those of each step among
+        the members (``scope="step"``).
     constrained : bool
         Whether violations of constraints will be told. Members that cannot handle them are left
         out, as are with `integrality` those that cannot handle integers.
@@ -395,6 +432,7 @@ class Portfolio(Optimizer):
         *,
         members: Sequence[Any] | None = None,
         method: Any = None,
+        step: float = STEP,
         constrained: bool = False,
         seed: int | np.random.Generator | None = None,
         budget: int | None = None,
@@ -410,6 +448,7 @@ class Portfolio(Optimizer):
         if members is None:
             members = default_members(self.dimension, self.budget)
         self.constrained = true_or_false(constrained, "constrained")
+        self.step = real_number(step, "step", 0.0)
         needed = ["constraints"] * self.constrained
         common: dict[str, Any] = {}
         if self.integers is not None:
@@ -427,7 +466,7 @@ class Portfolio(Optimizer):
         self._turns = Turns(
             self.members, self.optimizers,
             Method.from_dict(method) if isinstance(method, Mapping) else method,
-            dimension=self.dimension, budget=self.budget, rng=self.rng,
+            dimension=self.dimension, budget=self.budget, rng=self.rng, step=self.step,
         )  # fmt: skip
         self._turns.feasible = not self.constrained
         self.method = self._turns.method
@@ -522,7 +561,10 @@ class Portfolio(Optimizer):
         """Return the settings as plain data."""
         method = None if self.method is None else self.method.to_dict()
         members = [member.to_dict() for member in self.members]
-        return {"members": members, "method": method, "constrained": self.constrained}
+        return {
+            "members": members, "method": method, "step": self.step,
+            "constrained": self.constrained,
+        }  # fmt: skip
 
     def state(self) -> dict[str, Any]:
         """Return everything that changes during the run, the members' states included."""

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
+from typing import Any
 
-from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import BimodalCauchy, SuccessHistory, SuccessRate
-from uaos.optimizers.de.settings import Linear, NonLinear, Settings
+from uaos.optimizers.de.settings import Linear, NonLinear, Settings, stagnation
 from uaos.selection import bibliography as bib
 from uaos.selection.method import Method
 
@@ -44,7 +45,7 @@ class Recipe:
 
 def _recipe(
     name: str,
-    settings: Settings,
+    settings: Any,
     by: bib.Publication,
     what: str,
     *,
@@ -54,11 +55,12 @@ def _recipe(
     scope: str = "offspring",
     source: str,
     deviations: tuple[str, ...] = (),
+    optimizer: str = DE,
 ) -> Recipe:
     note = f"{what} Constants: {source}."
     if deviations:
         note += f" Deviations: {'; '.join(deviations)}."
-    made = Configuration(name, method, settings, str(by), note, "winner")
+    made = Configuration(name, method, settings, str(by), note, "winner", optimizer=optimizer)
     return Recipe(made, selects, credit, scope, source, deviations)
 
 
@@ -173,6 +175,43 @@ def _nlshadersp() -> Recipe:
     )  # fmt: skip
 
 
+def _mos() -> Recipe:
+    pool = (Operator("rand/1 (tournament)", 0.5, 0.5, "DE"),)
+    evolution = Settings(pool, NP=15, exponential=1.0, restart=stagnation(growth=2.0))
+    members = (
+        Configuration("DE", settings=evolution),
+        Configuration("IPOP-CMA-ES", optimizer="CMA-ES",
+                      settings={"restarts": "IPOP", "popsize": 15}),
+    )  # fmt: skip
+    method = Method(
+        "parent_improvement", {"name": "consensus", "max_gen": 1}, "identity",
+        {"name": "share_transfer", "p_min": 0.05, "xi": 0.05}, "shares", scale_rewards=False,
+        scope="step",
+    )  # fmt: skip
+    settings = {"members": [{"configuration": one.to_dict()} for one in members], "step": 118.0}
+    return _recipe(
+        "MOS", settings, bib.LATORRE_2010,
+        "Differential evolution and CMA-ES share the evaluations of each step by their quality.",
+        optimizer="portfolio",
+        method=method,
+        selects="DE or IPOP-CMA-ES",
+        credit="mean improvement where the number of improvements agrees, else that",
+        scope="step",
+        source="the paper; that its 85 steps are of 10,000·D evaluations, and that DE goes "
+        "first, is inferred from its results in COCO's archive",
+        deviations=(
+            "each member has its own population and restarts on its own, where the paper does not "
+            "say what is shared",
+            "an improvement is one over the member's own best value, not over a parent",
+            "all three points of a mutant come from tournaments, where the paper only says "
+            "tournament",
+            "DE restarts after 200 generations without a better best, or when all values are alike",
+            "no largest population, which is 6,400 in the paper",
+            "the CMA-ES has active updates",
+        ),
+    )  # fmt: skip
+
+
 def _ea4eig() -> Recipe:
     memory = SuccessHistory(
         5, F=0.3, CR=0.8, rate=0.5, CR_mean="Lehmer", CR_scale=0.1**0.5, last=0.9, phases="jSO"
@@ -238,5 +277,5 @@ def _lsrtde() -> Recipe:
 @cache
 def recipes() -> Mapping[str, Recipe]:
     """The recipes by name, in the order of their years."""
-    made = (_jso(), _spacma(), _imode(), _nlshadersp(), _ea4eig(), _lsrtde())
+    made = (_mos(), _jso(), _spacma(), _imode(), _nlshadersp(), _ea4eig(), _lsrtde())
     return MappingProxyType({one.configuration.name: one for one in made})

@@ -203,6 +203,12 @@ STANOVOV_2021 = Publication(
     "optimization",
     "IEEE Congress on Evolutionary Computation, 809–816",
 )
+LATORRE_2010 = Publication(
+    "LaTorre, A.; Muelas, S.; Peña, J. M.",
+    2010,
+    "Benchmarking a MOS-based algorithm on the BBOB-2010 noiseless function testbed",
+    "GECCO workshop on black-box optimization benchmarking",
+)
 BUJOK_2022 = Publication(
     "Bujok, P.; Kolenovsky, P.",
     2022,

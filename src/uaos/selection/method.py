@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 #: Version of the dict and TOML form of a method.
 FORMAT = 1
 
-#: For how many offspring an operator is chosen at a time.
-SCOPES = ("offspring", "generation")
+#: For how many offspring an operator is chosen at a time; a step is as long as the host says.
+SCOPES = ("offspring", "generation", "step")
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -50,10 +50,11 @@ class Method:
         Whether the rewards of a generation are mapped linearly onto [0, 1] before the quality sees
         them, as in the experiments of the framework's authors. Off gives the equations of their
         paper to the letter.
-    scope : {"offspring", "generation"}
-        Whether each offspring has an operator of its own, or all offspring of a generation share
-        one. Shares of a longer step are a matter of the selection: `largest_deficit` serves who is
-        furthest behind its share.
+    scope : {"offspring", "generation", "step"}
+        How far a choice reaches. Each offspring has an operator of its own; or all offspring of a
+        generation share one; or the offspring of a whole step are divided among the operators at
+        its start and learned from at its end. A step is a part of the run in a
+        :class:`uaos.Portfolio`, and a generation where there is no other.
 
     Raises
     ------

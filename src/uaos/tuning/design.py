@@ -514,7 +514,7 @@ def _wide(given: Sequence[str], *, free_pool: bool) -> list[Variable]:
     added.append(choose("restart", ("none", "stagnation")))
     patience = searched(parameters(Stagnation)["patience"])
     added.append(Variable("patience", patience, (Condition("restart", ("stagnation",)),)))
-    added += [choose(_SCALE, (1, 0)), choose(_SCOPE, SCOPES)]
+    added += [choose(_SCALE, (1, 0)), choose(_SCOPE, SCOPES[:2])]  # here a step is a generation
     return added
 
 

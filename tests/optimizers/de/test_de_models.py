@@ -11,6 +11,7 @@ from uaos.optimizers.de.models import (
     Generation,
     IndividualDependent,
     SampleModel,
+    Tournament,
     against_worst,
 )
 from uaos.optimizers.de.operators import Operator
@@ -108,7 +109,7 @@ def test_cma_es_on_a_shared_population_starts_from_its_better_half_with_half_the
     X = rng.uniform(0, 2, (2000, 3))
     now = generation(X, np.argsort((X**2).sum(axis=1)))
     model = SampleModel(now, 2000, 50)
-    points, CR = model.propose(now, np.arange(2000))
+    points, CR = model.propose(now, np.arange(2000), np.full(2000, 0.5))
     assert CR is None
     raw = math.log(1000.5) - np.log(np.arange(1, 1001))
     mean = (raw / raw.sum()) @ X[now.order[:1000]]
@@ -123,7 +124,7 @@ def test_cma_es_learns_from_a_whole_generation_of_its_own():
     X = np.random.default_rng(3).uniform(0, 2, (20, 3))
     now = generation(X)
     model = SampleModel(now, 20, 50)
-    points, _ = model.propose(now, np.arange(20))
+    points, _ = model.propose(now, np.arange(20), np.full(20, 0.5))
     before = model.state()
     model.learn(now, points[:19], np.arange(19.0), np.ones(19, bool))
     assert model.state()["sigma"] == before["sigma"]
@@ -136,7 +137,7 @@ def test_individual_dependent_mutants_in_the_first_stage_start_from_the_parent()
     """Of the best individual F is near 1/NP, so that its mutant is near it; of the last near 1."""
     X = np.random.default_rng(5).uniform(0, 2, (50, 3))
     now = generation(X, rotated=True)
-    mutants, CR = IndividualDependent(now, 50, 100).propose(now, np.arange(50))
+    mutants, CR = IndividualDependent(now, 50, 100).propose(now, np.arange(50), np.full(50, 0.5))
     assert CR is None  # crossover by eigenvectors has its own
     steps = np.linalg.norm(mutants - X, axis=1)
     assert np.median(steps[:10]) < np.median(steps[-10:]) / 3
@@ -145,7 +146,7 @@ def test_individual_dependent_mutants_in_the_first_stage_start_from_the_parent()
 def test_individual_dependent_crossover_follows_the_rank_and_the_box():
     X = np.random.default_rng(5).uniform(-1, 3, (200, 3))
     now = generation(X, np.arange(200)[::-1])
-    mutants, CR = IndividualDependent(now, 200, 100).propose(now, np.arange(200))
+    mutants, CR = IndividualDependent(now, 200, 100).propose(now, np.arange(200), np.full(200, 0.5))
     assert ((mutants >= LOW) & (mutants <= HIGH)).all()
     assert (CR >= 0).all()
     assert (CR <= 1).all()
@@ -188,3 +189,20 @@ def test_ea4eig_runs_under_constraints():
         constraints={"type": "ineq", "fun": lambda x: x[0] - 1.0},
     )  # fmt: skip
     assert result.fun == pytest.approx(1.0, abs=1e-2)
+
+
+def test_a_tournament_takes_three_different_parents_the_better_of_two_each():
+    X = np.arange(60.0).reshape(20, 3)  # the first is the best
+    now = generation(X, seed=4)
+    n = 40_000
+    model = Tournament(now, 20, 10)
+    # With F = 0 the mutant is x_t1; the better of two is in the first half with chance 3/4.
+    first, CR = model.propose(now, np.zeros(n, int), np.zeros(n))
+    assert CR is None
+    assert np.mean(first[:, 0] < 30) == pytest.approx(0.75, abs=0.01)
+    second, _ = model.propose(now, np.zeros(n, int), np.ones(n))
+    assert (second != first).all(axis=1).mean() > 0.5
+    three = generation(X[:3], seed=4)
+    alone, _ = model.propose(three, np.zeros(n, int), np.full(n, 1e6))
+    # x_t1 + F (x_t2 - x_t3): the difference of two of three parents is ±3 or ±6, never 0.
+    assert np.unique(np.abs(np.round((alone[:, 0]) / 1e6))).tolist() == [3, 6]

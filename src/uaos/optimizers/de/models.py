@@ -51,8 +51,8 @@ class Model:
     def __init__(self, now: Generation, NP: int, generations: int) -> None:
         raise NotImplementedError
 
-    def propose(self, now: Generation, parents: Array) -> tuple[Array, Array | None]:
-        """A mutant for each of `parents`, and its CR where that is the model's."""
+    def propose(self, now: Generation, parents: Array, F: Array) -> tuple[Array, Array | None]:
+        """A mutant for each of `parents`, with its F, and its CR where that is the model's."""
         raise NotImplementedError
 
     def learn(self, now: Generation, points: Array, values: Array, survived: Array) -> None:
@@ -80,7 +80,7 @@ class PopulationModel(Model):
         self.distribution = Distribution(now.low, now.high, NP)
         self.distribution.mean = now.rng.random(len(now.low))
 
-    def propose(self, now: Generation, parents: Array) -> tuple[Array, Array | None]:  # noqa: D102
+    def propose(self, now: Generation, parents: Array, F: Array) -> tuple[Array, Array | None]:  # noqa: D102
         z = now.rng.standard_normal((len(parents), len(now.low)))
         return self.distribution.sample(z), None
 
@@ -109,9 +109,9 @@ class SampleModel(PopulationModel):
         self.distribution = Distribution(now.low, now.high, NP, sigma=100.0)
         self.before = now.population.copy()
 
-    def propose(self, now: Generation, parents: Array) -> tuple[Array, Array | None]:  # noqa: D102
+    def propose(self, now: Generation, parents: Array, F: Array) -> tuple[Array, Array | None]:  # noqa: D102
         self.distribution.recenter(now.population[now.order])
-        points, _ = super().propose(now, parents)
+        points, _ = super().propose(now, parents, F)
         n = len(points)
         middle_low = (self.before[:n] + now.low) / 2.0
         middle_high = (self.before[:n] + now.high) / 2.0
@@ -156,7 +156,7 @@ class IndividualDependent(Model):
         self.generation, self.idle = 0, 0
         self.switch = self.generations // 2  # the last generation of the first stage
 
-    def propose(self, now: Generation, parents: Array) -> tuple[Array, Array | None]:  # noqa: D102
+    def propose(self, now: Generation, parents: Array, F: Array) -> tuple[Array, Array | None]:  # noqa: D102
         X, order, rng = now.population, now.order, now.rng
         (NP, D), n = X.shape, len(parents)
         rank = np.empty(NP, np.int64)
@@ -198,6 +198,34 @@ class IndividualDependent(Model):
 
     def restore(self, state: Mapping[str, Any]) -> None:  # noqa: D102
         self.generation, self.idle, self.switch = (int(v) for v in state["counts"])
+
+
+class Tournament(Model):
+    """x_t1 + F (x_t2 - x_t3), each of the three the better of two parents drawn at random.
+
+    The smaller of two uniform ranks is below k with probability 1 - (1 - k/NP)². One that another
+    has already becomes the next in rank. LaTorre, Muelas and Peña (2010), MOS.
+    """
+
+    def __init__(self, now: Generation, NP: int, generations: int) -> None:
+        pass
+
+    def propose(self, now: Generation, parents: Array, F: Array) -> tuple[Array, Array | None]:  # noqa: D102
+        X, NP = now.population, len(now.population)
+        u = now.rng.random((3, len(parents)))
+        one, two, three = np.floor(NP * (1.0 - np.sqrt(1.0 - u))).astype(np.int64)
+        two = np.where(two == one, (two + 1) % NP, two)
+        for _ in range(2):
+            three = np.where((three == one) | (three == two), (three + 1) % NP, three)
+        order = now.order
+        step = X[order[two]] - X[order[three]]
+        return X[order[one]] + F[:, None] * step, None
+
+    def state(self) -> dict[str, Any]:  # noqa: D102
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:  # noqa: D102
+        pass
 
 
 def _normal_between(
@@ -243,4 +271,5 @@ MODELS: dict[str, type[Model]] = {
     "CMA-ES of the population": PopulationModel,
     "CMA-ES": SampleModel,
     "IDE": IndividualDependent,
+    "tournament": Tournament,
 }

@@ -403,7 +403,7 @@ class DifferentialEvolution(Optimizer):
             for name, model in self._models.items():
                 mine = self._made_by(name)
                 if len(mine):
-                    samples[mine], CR = model.propose(now, self._parents[mine])
+                    samples[mine], CR = model.propose(now, self._parents[mine], self._F[mine])
                     if CR is not None:
                         self._CR[mine] = CR
         return samples

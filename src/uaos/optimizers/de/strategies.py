@@ -96,8 +96,8 @@ class Strategy:
     @property
     def least_population(self) -> int:
         """The smallest NP at which i and the drawn indices can be distinct."""
-        if self.model == "IDE":
-            return 5
+        if self.model in ("IDE", "tournament"):
+            return 5 if self.model == "IDE" else 3
         drawn = {role for role in self.roles.split() if role[0] == "r"}
         return 1 + len(drawn | ({"rank"} if self.ranked else set()))
 
@@ -121,11 +121,13 @@ _ALL = (
     Strategy("CMA-ES sample", "sample", model="CMA-ES of the population"),
     Strategy("CMA-ES sample (own)", "sample", model="CMA-ES"),
     Strategy("individual-dependent", "sample", model="IDE"),
+    Strategy("rand/1 (tournament)", "sample", model="tournament"),
 )
 _FORMULAS = {
     "CMA-ES of the population": "x_sample",
     "CMA-ES": "x_sample",
     "IDE": "x_o + F_o (x_r1 - x_o + x_r2 - x_r3)",
+    "tournament": "x_t1 + F (x_t2 - x_t3)",
 }
 
 #: All strategies by name.

@@ -7,16 +7,13 @@ from uaos.reporting.figures import CATALOGUE, Figure
 from uaos.reporting.style import LINES, SMALL, TICK, Style, text_width
 from uaos.selection.catalogue import literature
 from uaos.selection.components import FAMILIES, components
-from uaos.selection.describe import PLURALS, describe
+from uaos.selection.describe import PLURALS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 # Inches: of a row, above a family, at the edges.
 _ROW, _HEAD, _EDGE = 0.15, 0.12, 0.08
-
-# Components of methods that are younger than the paper.
-_LATER = {"parent_relative_improvement", "improvement_sum", "fitness_rate_rank", "clipped_shares"}
 
 Frequencies = dict[str, dict[str, int]]
 
@@ -26,8 +23,7 @@ def data(source: None = None) -> Frequencies:
     counts: Frequencies = {}
     for family in FAMILIES:
         names = [getattr(entry.method, family).name for entry in literature()]
-        known = [n for n, c in components(family).items() if n not in _LATER
-                 and "this package" not in describe(c).reference]  # fmt: skip
+        known = [name for name, made in components(family).items() if made.printed]
         counts[family] = {name: names.count(name) for name in known}
     return counts
 

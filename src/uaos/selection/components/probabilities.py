@@ -190,6 +190,54 @@ def clipped_shares(qualities: Array, p_min: float, p_max: float, even: int) -> A
 
 @register
 @dataclass(frozen=True, repr=False)
+class ShareTransfer(Probability):
+    """The best operators take a part of everybody else's share, the more the worse that one is.
+
+    Nobody gives what p_min needs. B are the operators of the largest quality.
+
+    Equation
+    --------
+    Δ[op] = min(ξ (1 − q[op] / max_j q[j]) p_old[op], max(0, p_old[op] − p_min))
+    p[op] = p_old[op] − Δ[op] for op not in B
+    p[op] = p_old[op] + Σ_j Δ[j] / |B| for op in B
+
+    References
+    ----------
+    LaTorre, A., Muelas, S. & Peña, J. M. (2010), "Benchmarking a MOS-based algorithm on the
+    BBOB-2010 noiseless function testbed", GECCO workshop.
+    """
+
+    printed: ClassVar[bool] = False
+
+    p_min: float = least_parameter()
+    xi: float = real(0, 1, default=0.05, symbol="ξ", doc="part of a share that is handed over")
+
+    def compute(self, qualities: Array, probabilities: Array) -> Array:  # noqa: D102
+        return _share_transfer(qualities, probabilities, self.p_min, self.xi)
+
+
+@njit(cache=True)
+def _share_transfer(qualities: Array, old: Array, p_min: float, xi: float) -> Array:
+    K = len(qualities)
+    best = qualities[0]
+    for op in range(K):
+        best = max(best, qualities[op])
+    given, winners = 0.0, 0
+    probabilities = np.empty(K)
+    for op in range(K):
+        part = xi * (1.0 - qualities[op] / best) * old[op]
+        part = min(part, max(0.0, old[op] - p_min))
+        probabilities[op] = old[op] - part
+        given += part
+        winners += qualities[op] == best
+    for op in range(K):
+        if qualities[op] == best:
+            probabilities[op] += given / winners
+    return probabilities
+
+
+@register
+@dataclass(frozen=True, repr=False)
 class Identity(Probability):
     """The quality itself.
 

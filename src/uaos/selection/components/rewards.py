@@ -310,6 +310,45 @@ def _column_sums(table: Array) -> Array:
 
 @register
 @dataclass(frozen=True, repr=False)
+class Consensus(GenerationReward):
+    """The mean improvement where the number of successes ranks the operators alike, else that.
+
+    The mean is over all applications: a lucky operator with few successes does not win by it.
+
+    Equation
+    --------
+    m[op] = Σ_t S[t,op] / Σ_t n[t,op], c[op] = Σ_t s[t,op]
+    r[op] = m[op] for all op, if (m[j] − m[k]) (c[j] − c[k]) > 0 for all j ≠ k, else r[op] = c[op]
+
+    References
+    ----------
+    LaTorre, A., Muelas, S. & Peña, J. M. (2010), "Benchmarking a MOS-based algorithm on the
+    BBOB-2010 noiseless function testbed", GECCO workshop.
+    """
+
+    printed: ClassVar[bool] = False
+
+    max_gen: int = generations_parameter(default=1)
+
+    def compute(self, memory: Generations) -> Array:  # noqa: D102
+        means = _success_sum(memory.sums, memory.applications)
+        counts = _column_sums(memory.successes)
+        return means if _rank_alike(means, counts) else counts
+
+
+@njit(cache=True)
+def _rank_alike(first: Array, second: Array) -> bool:
+    for j in range(len(first)):
+        for k in range(j):
+            up = first[j] > first[k] and second[j] > second[k]
+            down = first[j] < first[k] and second[j] < second[k]
+            if not (up or down):
+                return False
+    return True
+
+
+@register
+@dataclass(frozen=True, repr=False)
 class GenerationSuccessSum(GenerationReward):
     """The mean metric of an application, generation by generation.
 

@@ -271,3 +271,35 @@ def _by_deficit(probabilities: Array, applications: Array, n: int) -> Array:
         applications[chosen] += 1
         total += 1
     return operators
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Shares(Selection):
+    """As many parents for each operator as its share of them says, in random order.
+
+    What is left by rounding down goes to the largest remainders; ties: the lowest operator number.
+
+    Equation
+    --------
+    n[op] = ⌊p[op] n⌋, and 1 more for the operators of largest p[op] n − ⌊p[op] n⌋
+
+    References
+    ----------
+    LaTorre, A., Muelas, S. & Peña, J. M. (2010), "Benchmarking a MOS-based algorithm on the
+    BBOB-2010 noiseless function testbed", GECCO workshop.
+    """
+
+    counts_applications: ClassVar[bool] = False
+    unapplied_first: ClassVar[bool] = False
+    printed: ClassVar[bool] = False
+
+    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:  # noqa: D102
+        n = len(draws.pick)
+        exact = probabilities * n
+        counts = np.floor(exact).astype(np.int64)
+        left = n - int(counts.sum())
+        counts[np.argsort(counts - exact, kind="stable")[:left]] += 1
+        operators = np.empty(n, np.int64)
+        operators[np.argsort(draws.pick, kind="stable")] = np.repeat(np.arange(len(counts)), counts)
+        return operators
