@@ -152,7 +152,8 @@ def _member(data: Mapping[str, Any]) -> str:
     made = Configuration.from_dict(data["configuration"])
     if made.optimizer != DE:
         return f"{made.name}: {', '.join(f'{k} {v}' for k, v in made.settings.items())}"
-    return f"{made.name}: {', '.join(getattr(m, 'strategy', m.name) for m in made.settings.members)}, {_in_short(made)}"
+    made_of = ", ".join(getattr(m, "strategy", m.name) for m in made.settings.members)
+    return f"{made.name}: {made_of}, {_in_short(made)}"
 
 
 def _settings(entry: Configuration) -> RenderableType:

@@ -331,7 +331,7 @@ class Consensus(GenerationReward):
     max_gen: int = generations_parameter(default=1)
 
     def compute(self, memory: Generations) -> Array:  # noqa: D102
-        means = _success_sum(memory.sums, memory.applications)
+        means = success_sum(memory.sums, memory.applications)
         counts = _column_sums(memory.successes)
         return means if _rank_alike(means, counts) else counts
 
