@@ -26,11 +26,15 @@ from uaos.selection.method import Method
 
 # A component's place is its code in the kernels below.
 _COMPILED = {
-    "metric": (metrics.ParentImprovement, metrics.OffspringFitness, metrics.RelativeImprovement),
+    "metric": (
+        metrics.ParentImprovement, metrics.OffspringFitness, metrics.RelativeImprovement,
+        metrics.ParentRelativeImprovement,
+    ),
     "reward": (rewards.ImmediateSuccess, rewards.SuccessRate, rewards.SuccessSum),
     "quality": (qualities.Identity, qualities.WeightedSum, qualities.Bellman),
     "probability": (
         probabilities.Identity, probabilities.ProbabilityMatching, probabilities.AdaptivePursuit,
+        probabilities.ClippedShares,
     ),
 }  # fmt: skip
 _METRIC, _REWARD, _QUALITY, _PROBABILITY = range(4)
@@ -69,9 +73,9 @@ def codes_of(method: Method) -> tuple[Array, Array] | None:
 
 
 # These metrics are functions of their arguments alone.
-_parent_improvement, _offspring_fitness, _relative_improvement = map(
+_parent_improvement, _offspring_fitness, _relative_improvement, _parent_relative = map(
     linked,
-    (cls.compute for cls in _COMPILED["metric"]),  # type: ignore[attr-defined]
+    (cls.compute for cls in _COMPILED["metric"]),
 )
 
 
@@ -81,7 +85,9 @@ def _metrics(code: int, parents: Array, offspring: Array, best_so_far: float) ->
         return _parent_improvement(None, parents, offspring, best_so_far)
     if code == 1:
         return _offspring_fitness(None, parents, offspring, best_so_far)
-    return _relative_improvement(None, parents, offspring, best_so_far)
+    if code == 2:
+        return _relative_improvement(None, parents, offspring, best_so_far)
+    return _parent_relative(None, parents, offspring, best_so_far)
 
 
 @linked
@@ -109,7 +115,9 @@ def _probabilities(code: int, given: Array, q: Array, p: Array) -> Array:
         return q
     if code == 1:
         return probabilities.probability_matching(q, given[0], given[1])
-    return probabilities.adaptive_pursuit(q, p, given[0], given[1], given[2])
+    if code == 2:
+        return probabilities.adaptive_pursuit(q, p, given[0], given[1], given[2])
+    return probabilities.clipped_shares(q, given[0], given[1], int(given[2]))
 
 
 @linked

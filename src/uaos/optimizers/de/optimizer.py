@@ -332,7 +332,7 @@ class DifferentialEvolution(Optimizer):
     def _vary(self, n: int) -> Array:
         """Select an operator for each parent, and make its offspring."""
         if self.history is not None:
-            self._asked_probabilities = np.array(self._selector.probabilities)
+            self._asked_probabilities = self._selector.probabilities
         self._operators = np.ascontiguousarray(self._selector.select(n), np.int64)
         progress = self._progress()
         crossover, basis = self._crossover()
@@ -358,7 +358,9 @@ class DifferentialEvolution(Optimizer):
             by_rank = self._order if n == self.NP else self._order[self._order < n]
             if self._newest:
                 by_rank = self._fitness[self._parents].argsort(kind="stable")
-            self._CR[by_rank] = np.sort(self._CR)
+            small_first, self._CR = self._CR, np.empty(n)
+            small_first.sort()
+            self._CR[by_rank] = small_first
         for kept, (_, role, having) in zip(self._kept, pool.kept, strict=True):
             mine = having[self._operators]
             (self._F if role == "F" else self._CR)[mine] = kept[self._parents[mine]]

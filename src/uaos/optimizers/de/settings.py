@@ -5,6 +5,7 @@ import numbers
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -432,20 +433,18 @@ class Settings:
     @property
     def top_drawn(self) -> bool:
         """Whether top_NP is drawn for each offspring."""
-        return isinstance(self.top_NP, str) and _DRAWN_TOP.fullmatch(self.top_NP) is not None
+        return isinstance(self.top_NP, str) and _top_form(self.top_NP)[0] is _DRAWN_TOP
 
     def top(self, progress: float = 0.0, success_rate: float = 0.5) -> float:
         """top_NP at a share of the run and a success rate, or the upper end of its distribution."""
         if not isinstance(self.top_NP, str):
             return self.top_NP
-        if drawn := _DRAWN_TOP.fullmatch(self.top_NP):
-            return float(drawn[1])
-        if changing := _CHANGING_TOP.fullmatch(self.top_NP):
-            start, end = float(changing[1]), float(changing[2])
-            return start + (end - start) * min(1.0, progress)
-        found = _SUCCESS_TOP.fullmatch(self.top_NP)
-        assert found is not None  # checked on construction
-        return float(found[1]) * math.exp(-float(found[2]) * success_rate)
+        form, numbers = _top_form(self.top_NP)
+        if form is _DRAWN_TOP:
+            return numbers[0]
+        if form is _CHANGING_TOP:
+            return numbers[0] + (numbers[1] - numbers[0]) * min(1.0, progress)
+        return numbers[0] * math.exp(-numbers[1] * success_rate)
 
     @property
     def is_classic(self) -> bool:
@@ -546,11 +545,20 @@ _LATER: dict[str, Any] = {
 }  # fmt: skip
 
 
+@cache
+def _top_form(text: str) -> tuple[re.Pattern[str], tuple[float, ...]]:
+    """The form of a top_NP that is written out, and its numbers."""
+    for form in (_DRAWN_TOP, _CHANGING_TOP, _SUCCESS_TOP):
+        if found := form.fullmatch(text):
+            return form, tuple(map(float, found.groups()))
+    raise InvalidParameter("top_NP", text, _TOPS)
+
+
 def _checked_top(top: object) -> float | str:
     if isinstance(top, str):
-        if any(form.fullmatch(top) for form in (_DRAWN_TOP, _CHANGING_TOP, _SUCCESS_TOP)):
-            return top
-    elif isinstance(top, numbers.Real) and not isinstance(top, bool) and 0 < float(top) <= 1:
+        _top_form(top)
+        return top
+    if isinstance(top, numbers.Real) and not isinstance(top, bool) and 0 < float(top) <= 1:
         return float(top)
     raise InvalidParameter("top_NP", top, _TOPS)
 
