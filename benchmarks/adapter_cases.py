@@ -85,10 +85,11 @@ def genetic(problem: str, n_var: int) -> Case:
     target = get_problem(problem, n_var=n_var)
 
     def run(choice: Choice, seed: int) -> float:
-        algorithm = _with_operators(GA(), choice)
+        algorithm = _with_operators(GA(), choice, for_pymoo.real_operators())
         return float(minimize(target, algorithm, ("n_eval", 5000), seed=seed).F[0])
 
-    return Case("pymoo GA", f"{problem} {n_var}-D", _pairs(), run)
+    pairs = _pairs(for_pymoo.real_operators())
+    return Case("pymoo GA", f"{problem} {n_var}-D", pairs, run)
 
 
 def several_objectives(kind: str, problem: str, evaluations: int, **settings: Any) -> Case:
@@ -99,18 +100,18 @@ def several_objectives(kind: str, problem: str, evaluations: int, **settings: An
 
     def run(choice: Choice, seed: int) -> float:
         algorithm = NSGA2() if kind == "NSGA-II" else MOEAD(weights)
-        algorithm = _with_operators(algorithm, choice)
+        algorithm = _with_operators(algorithm, choice, for_pymoo.real_operators(n_obj=2))
         found = minimize(target, algorithm, ("n_eval", evaluations), seed=seed)
         return float(IGD(front)(found.F))
 
-    best_alone = _pairs().index("UX + coarse PM")
-    return Case(f"pymoo {kind}", problem.upper(), _pairs(), run, best_alone=best_alone)
+    pairs = _pairs(for_pymoo.real_operators(n_obj=2))
+    best_alone = pairs.index("UX + coarse PM")
+    return Case(f"pymoo {kind}", problem.upper(), pairs, run, best_alone=best_alone)
 
 
-def _with_operators(algorithm: Any, choice: Choice) -> Any:
+def _with_operators(algorithm: Any, choice: Choice, pools: dict[str, list[Any]]) -> Any:
     if choice == "default":
         return algorithm
-    pools = for_pymoo.real_operators()
     if isinstance(choice, int):
         pair = list(product(*pools.values()))[choice]
         pools = {slot: [o] for slot, o in zip(pools, pair, strict=True)}
@@ -118,9 +119,8 @@ def _with_operators(algorithm: Any, choice: Choice) -> Any:
     return for_pymoo.adaptive(algorithm, **pools, **segment, **_method(choice))
 
 
-def _pairs() -> tuple[str, ...]:
-    pools = for_pymoo.real_operators().values()
-    return tuple(f"{c.name} + {m.name}" for c, m in product(*pools))
+def _pairs(pools: dict[str, list[Any]]) -> tuple[str, ...]:
+    return tuple(f"{c.name} + {m.name}" for c, m in product(*pools.values()))
 
 
 def _method(choice: Choice) -> dict[str, Any]:

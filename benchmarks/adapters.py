@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from adapter_cases import Case, Choice, development, reported
-from scipy.stats import mannwhitneyu, rankdata
+from scipy.stats import mannwhitneyu, rankdata, wilcoxon
 
 from uaos.adapters.credit import DEFAULT
 from uaos.analysis.statistics import ALPHA, holm
@@ -112,7 +112,7 @@ def _tables(
         return np.array([outcome(case, which, seed) for seed in seeds[case.host]])
 
     packages = ", ".join(f"{name} {version(name)}" for name in ("pymoo", "alns", "deap"))
-    lines = [f"{packages}; default method `{DEFAULT}`.", ""]
+    lines = [f"{packages}; default method `{DEFAULT}`, in pymoo's DE with p_min = 0.02.", ""]
     hosts = list(dict.fromkeys(case.host for case in cases))
     lines += ["| mean rank | " + " | ".join([OURS, "FRRMAB", *SHOWN.values()]) + " |"]
     lines += ["|---" * 6 + "|"]
@@ -122,8 +122,8 @@ def _tables(
         ranks = np.concatenate(
             [rankdata([runs(case, c) for c in choices], axis=0).T for case in own]
         )
-        mean = dict(zip(choices, ranks.mean(axis=0), strict=True))
-        shown = [f"{mean[c]:.2f}" if c in mean else "" for c in (OURS, "FRRMAB", *RIVALS)]
+        mean = dict(zip(choices, _marked(ranks), strict=True))
+        shown = [mean.get(c, "") for c in (OURS, "FRRMAB", *RIVALS)]
         lines.append(f"| {host}, {len(seeds[host])} seeds | " + " | ".join(shown) + " |")
     columns = ["problem", OURS, *SHOWN.values()]
     for host in hosts:
@@ -139,6 +139,13 @@ def _tables(
                 cells.append(f"{value:.5g}{name}; {next(verdicts)}")
             lines.append("| " + " | ".join(cells) + " |")
     return lines
+
+
+def _marked(ranks: np.ndarray) -> list[str]:
+    """Return the mean ranks; an asterisk: differs from the first one's (Wilcoxon, Holm)."""
+    p = holm([float(wilcoxon(ranks[:, 0], column).pvalue) for column in ranks.T[1:]])
+    marks = ["", *("*" if value < ALPHA else "" for value in p)]
+    return [f"{mean:.2f}{mark}" for mean, mark in zip(ranks.mean(axis=0), marks, strict=True)]
 
 
 def _verdicts(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> list[str]:

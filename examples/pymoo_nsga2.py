@@ -15,7 +15,7 @@ from uaos.adapters.pymoo import adaptive, real_operators
 def main() -> dict[str, float]:
     problem = get_problem("zdt4")
     distance = IGD(problem.pareto_front())
-    plain, ours = NSGA2(pop_size=40), adaptive(NSGA2(pop_size=40), **real_operators())
+    plain, ours = NSGA2(pop_size=40), adaptive(NSGA2(pop_size=40), **real_operators(n_obj=2))
     found = {}
     for name, algorithm in {"pymoo's operators": plain, "adaptive operators": ours}.items():
         result = minimize(problem, algorithm, ("n_gen", 100), seed=1)

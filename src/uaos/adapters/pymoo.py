@@ -11,21 +11,25 @@ and runs with `minimize` or ask and tell, with seeds, callbacks, history and che
 the selectors use the algorithm's random state and are copied and pickled with it.
 
 An offspring succeeds if it is better than the best of its parents; with several objectives, if it
-dominates one of them, and its credit is the share of its parents that it dominates.
+dominates one of them, and its credit is the share of its parents that it dominates; in MOEA/D, if
+it takes over a subproblem, and its credit is the sum of their relative improvements.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from uaos.adapters.credit import DEFAULT, Credit, MethodLike, best
 from uaos.errors import InvalidParameter
 from uaos.extras import MissingExtra
+from uaos.optimizers import catalogue
 
 try:
+    from pymoo.algorithms.moo.moead import MOEAD
     from pymoo.algorithms.soo.nonconvex.de import Variant
     from pymoo.core.duplicate import DuplicateElimination
     from pymoo.core.infill import InfillCriterion
@@ -49,7 +53,7 @@ def adaptive(
     crossover: Any = None,
     mutation: Any = None,
     variant: Any = None,
-    method: Methods = DEFAULT,
+    method: Methods | None = None,
     segment: int | None = None,
     budget: int | None = None,
 ) -> Algorithm:
@@ -67,12 +71,13 @@ def adaptive(
         For differential evolution: variants to choose from. Strings such as "DE/rand/1/bin" take F,
         CR and the other settings from the algorithm's variant. By default the algorithm's variant,
         and the same with CR = 0.9.
-    method : Method, str, path, or mapping
+    method : Method, str, path, or mapping, optional
         One method for all slots, or a mapping such as
-        ``{"crossover": "SaDE", "mutation": "RecPM"}``.
+        ``{"crossover": "SaDE", "mutation": "RecPM"}``. By default PDP; for variants with p_min =
+        0.02.
     segment : int, optional
         Offspring that make one generation of the method; by default as many as the population has
-        members.
+        members, half as many in MOEA/D.
     budget : int, optional
         Number of offspring, for methods that change toward the end of a run.
 
@@ -108,11 +113,12 @@ def adaptive(
         made = AdaptiveVariant(variants, method=method, segment=segment, budget=budget)
     elif isinstance(mating, Mating) and type(mating)._do in (Mating._do, AdaptiveMating._do):
         _refuse(variant=variant, instead="crossover= and mutation=")
-        made = AdaptiveMating(
+        of_moead = isinstance(algorithm, MOEAD)
+        made = (partial(_SubproblemMating, algorithm) if of_moead else AdaptiveMating)(
             mating.selection,
             mating.crossover if crossover is None else crossover,
             mating.mutation if mutation is None else mutation,
-            method=method,
+            method=DEFAULT if method is None else method,
             segment=segment,
             budget=budget,
             repair=mating.repair,
@@ -126,27 +132,28 @@ def adaptive(
     return algorithm
 
 
-def real_operators() -> dict[str, list[Any]]:
+def real_operators(n_obj: int = 1) -> dict[str, list[Any]]:
     """Return crossovers and mutations for real variables that differ in what they are good for.
 
     Simulated binary crossover with children near their parents (pymoo's default) and far from them,
     uniform crossover, a scaled difference of parents; polynomial mutation with steps of pymoo's
-    default size, larger and smaller ones.
+    default size, larger ones, and a third size: smaller for one objective, the largest for several.
+    Small steps improve on their parents more often than they keep a set of solutions diverse.
+
+    Parameters
+    ----------
+    n_obj
+        The number of objectives, as in ``problem.n_obj``.
 
     Returns
     -------
     dict of str to list
-        Operators under "crossover" and "mutation", the arguments of :func:`adaptive`.
-
-    Examples
-    --------
-    >>> from uaos.adapters.pymoo import real_operators
-    >>> {slot: len(operators) for slot, operators in real_operators().items()}
-    {'crossover': 4, 'mutation': 3}
+        The lists "crossover" and "mutation", as arguments of :func:`adaptive`.
     """
+    third = PM(eta=100, name="fine PM") if n_obj == 1 else PM(eta=2, name="very coarse PM")
     return {
         "crossover": [SBX(), SBX(eta=3, name="wide SBX"), UX(), DEM()],
-        "mutation": [PM(), PM(eta=5, name="coarse PM"), PM(eta=100, name="fine PM")],
+        "mutation": [PM(), PM(eta=5, name="coarse PM"), third],
     }
 
 
@@ -154,6 +161,8 @@ class _Learning:
     """What the two kinds of adaptive mating share: when they learn."""
 
     segment: int | None
+    #: The segment as a share of the population, unless one is given.
+    share: ClassVar[float] = 1.0
     _credit: Credit
     _due: int = 0
 
@@ -169,7 +178,7 @@ class _Learning:
         """Learn from a segment of offspring, or start anew: a new run has a new random state."""
         credit = self._credit
         rng = random_state if random_state is not None else credit.rng or np.random.default_rng()
-        self._due = self.segment or len(pop)
+        self._due = self.segment or math.ceil(self.share * len(pop))
         if credit.rng is not rng:
             credit.start(rng)
         elif len(credit.pending) >= self._due:
@@ -192,6 +201,11 @@ class AdaptiveMating(_Learning, Mating):
     first ones. With one crossover and one mutation it equals pymoo's mating bit for bit.
     """
 
+    @staticmethod
+    def outcome(individual: Any) -> float | None:
+        """Return what is learned from an offspring, smaller is better; None: not known yet."""
+        return _fitness(individual)
+
     def __init__(
         self,
         selection: Any,
@@ -208,18 +222,19 @@ class AdaptiveMating(_Learning, Mating):
         self.segment = segment
         slots = {"crossover": self.crossover, "mutation": self.mutation}
         names = {slot: [o.name for o in operators] for slot, operators in slots.items()}
-        self._credit = Credit(names, method, _fitness, budget)
+        self._credit = Credit(names, method, self.outcome, budget)
 
     def do(
         self, problem: Any, pop: Any, n_offsprings: int, random_state: Any = None, **kwargs: Any
     ) -> Any:
         """Learn from earlier offspring, and make the next ones."""
         rng = self._begin(pop, random_state)
+        credit, earlier = self._credit, len(self._credit.pending)
         off = super().do(problem, pop, n_offsprings, random_state=rng, **kwargs)
         kept = {id(individual) for individual in off}
         # What is in excess of a full generation was made, but will never be evaluated.
-        self._credit.pending = [
-            a for a in self._credit.pending if id(a.offspring) in kept or self._credit.known(a)
+        credit.pending[earlier:] = [
+            a for a in credit.pending[earlier:] if id(a.offspring) in kept or credit.known(a)
         ]
         return off
 
@@ -269,6 +284,50 @@ class AdaptiveMating(_Learning, Mating):
         return off
 
 
+class _SubproblemMating(AdaptiveMating):
+    """MOEA/D's mating: the credit of an offspring is its fitness improvement rate.
+
+    That is the sum of the relative improvements of the subproblems that it takes over (Li et al.,
+    2014). It is known when the next offspring is made, from the population then and before.
+    """
+
+    share = 0.5
+
+    def __init__(self, algorithm: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.algorithm = algorithm
+        self._before = np.empty((0, 0))
+
+    @staticmethod
+    def outcome(individual: Any) -> float | None:
+        gain = individual.get("gain")
+        return None if gain is None else -gain
+
+    def do(
+        self, problem: Any, pop: Any, n_offsprings: int, random_state: Any = None, **kwargs: Any
+    ) -> Any:
+        """Credit the offspring made last, and make the next ones."""
+        for application in reversed(self._credit.pending):
+            offspring = application.offspring
+            if self._credit.known(application):
+                break
+            if len(offspring.F):
+                offspring.set("gain", self._gain(offspring, pop))
+        self._before = pop.get("F")
+        return super().do(problem, pop, n_offsprings, random_state=random_state, **kwargs)
+
+    def _gain(self, offspring: Any, pop: Any) -> float:
+        taken = np.flatnonzero([individual is offspring for individual in pop])
+        if len(taken) == 0:
+            return 0.0
+        values = partial(
+            self.algorithm.decomposition.do, weights=self.algorithm.ref_dirs[taken],
+            ideal_point=self.algorithm.ideal, _type="one_to_one",
+        )  # fmt: skip
+        before = values(self._before[taken])
+        return float(((before - values(np.tile(offspring.F, (len(taken), 1)))) / before).sum())
+
+
 class AdaptiveVariant(_Learning, InfillCriterion):
     """Differential evolution's mating with a variant chosen for each target vector."""
 
@@ -276,11 +335,13 @@ class AdaptiveVariant(_Learning, InfillCriterion):
         self,
         variants: Sequence[Any],
         *,
-        method: Methods = DEFAULT,
+        method: Methods | None = None,
         segment: int | None = None,
         budget: int | None = None,
     ) -> None:
         super().__init__()
+        # A choice between two costs least if the worse one is nearly given up.
+        method = catalogue.method(DEFAULT, p_min=0.02) if method is None else method
         self.variants = list(variants)
         self.segment = segment
         names = [_variant_name(v) for v in self.variants]
