@@ -142,13 +142,19 @@ def real_operators(n_obj: int = 1) -> dict[str, list[Any]]:
 
     Parameters
     ----------
-    n_obj
+    n_obj : int
         The number of objectives, as in ``problem.n_obj``.
 
     Returns
     -------
     dict of str to list
         The lists "crossover" and "mutation", as arguments of :func:`adaptive`.
+
+    Examples
+    --------
+    >>> from uaos.adapters.pymoo import real_operators
+    >>> [mutation.name for mutation in real_operators(n_obj=2)["mutation"]]
+    ['PM', 'coarse PM', 'very coarse PM']
     """
     third = PM(eta=100, name="fine PM") if n_obj == 1 else PM(eta=2, name="very coarse PM")
     return {
