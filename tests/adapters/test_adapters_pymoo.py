@@ -7,7 +7,7 @@ from typing import Any
 import dill
 import numpy as np
 import pytest
-from pymoo.algorithms.moo.moead import MOEAD
+from pymoo.algorithms.moo.moead import MOEAD, ParallelMOEAD
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.algorithms.moo.nsga3 import NSGA3
 from pymoo.algorithms.soo.nonconvex.de import DE, Variant
@@ -435,10 +435,15 @@ def test_offspring_are_learned_from_a_population_at_a_time(monkeypatch: pytest.M
     assert len(heard.rows) == 8
 
 
-# MOEA/D's last offspring has no credit yet: that comes when the next one is made.
+# The last offspring of MOEA/D have no credit yet: that comes when the next ones are made.
 @pytest.mark.parametrize(
     ("made", "least"),
-    [(NSGA2(10), 70), (NSGA3(DIRECTIONS), 70), (MOEAD(DIRECTIONS, n_neighbors=4), 69)],
+    [
+        (NSGA2(10), 70),
+        (NSGA3(DIRECTIONS), 70),
+        (MOEAD(DIRECTIONS, n_neighbors=4), 69),
+        (ParallelMOEAD(DIRECTIONS, n_neighbors=4), 60),
+    ],
 )
 def test_algorithms_for_several_objectives_adapt(made: Algorithm, least: int) -> None:
     found = solved(

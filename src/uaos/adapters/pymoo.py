@@ -253,7 +253,8 @@ class AdaptiveMating(_Learning, Mating):
         random_state: Any = None,
         **kwargs: Any,
     ) -> Any:
-        if parents is None:
+        given = parents is not None
+        if not given:
             sizes = np.array([c.n_offsprings for c in self.crossover])
             chosen = self._credit.choose("crossover", math.ceil(n_offsprings / sizes.min()))
             chosen = chosen[: np.searchsorted(np.cumsum(sizes[chosen]), n_offsprings) + 1]
@@ -277,6 +278,8 @@ class AdaptiveMating(_Learning, Mating):
         # In pymoo's order: the first offspring of every mating, then the second.
         family = np.concatenate(families)
         order = np.lexsort((family, np.concatenate(copies)))
+        if given:  # ParallelMOEAD takes as many from each mating
+            order = order[: len(order) // len(chosen) * len(chosen)]
         off, family = np.concatenate(made).view(Population)[order], family[order]
         mutated_by = self._credit.choose("mutation", len(off))
         for operator in np.unique(mutated_by):
