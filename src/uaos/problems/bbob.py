@@ -64,6 +64,7 @@ REFERENCE = Reference(
     "best 2009",
     "best2009.csv",
     {"paper": "art_published.csv", "archive": "coco_archive.csv.gz"},
+    "for each target the best average running time at the BBOB workshop 2009",
 )
 
 _NUMBERS = re.compile(r"\s*\d+(?:\s*-\s*\d+)?(?:\s*,\s*\d+(?:\s*-\s*\d+)?)*\s*")

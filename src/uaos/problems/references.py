@@ -52,11 +52,14 @@ class Reference:
         The file of the running times, by function and dimension.
     tables : dict of str to str
         The files of published tables by name.
+    about : str
+        What it is, for captions.
     """
 
     name: str
     times_file: str
     tables: dict[str, str]
+    about: str = ""
 
     def running_times(self, function: str, dimension: int) -> NDArray[np.float64] | None:
         """The aRT to each of the 51 targets, infinite if never reached; None if unknown."""

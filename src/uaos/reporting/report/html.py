@@ -87,7 +87,8 @@ def plot(
 
 def picture(img: Markup, caption: str) -> Markup:
     """Return an image that stands on screens, too."""
-    return tag("figure", img, tag("figcaption", caption) if caption else "", class_="picture")
+    shown = tag("div", img, class_="scroll", tabindex="0")
+    return tag("figure", shown, tag("figcaption", caption) if caption else "", class_="picture")
 
 
 # Colors

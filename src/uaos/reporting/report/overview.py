@@ -78,8 +78,8 @@ def first_figures(section: Section, courses: Sequence[Course], colors: Colors) -
     parts = []
     if section.shared and len(section.methods) > 1:
         known = section.reference_profile(section.shared) is not None
-        name = section.reference.name if section.reference and known else ""
-        dashed = f", the dashed line is {name}" if name else ""
+        best = section.reference if known else None
+        dashed = f"; the dashed line is {best.name}, {best.about}" if best else ""
         parts.append(_brief(
             "profile", "Share of (function, target) pairs reached", "#profiles",
             f"Over evaluations / dimension. Crosses mark the budget{dashed}.",

@@ -121,12 +121,12 @@ def _multiples(of: Profiles, section: Section, still: Markup) -> Markup:
 
 
 def _caption(section: Section) -> str:
-    name = section.reference.name if section.reference else ""
-    dashed = f" The dashed line is {name}: for each target, its average running time."
+    best = section.reference
+    dashed = f" The dashed line is {best.name}, {best.about}." if best else ""
     return typeset(
         "Share of (function, target) pairs reached, over evaluations divided by the dimension; 51 "
         "targets from 1e2 to 1e-8. Higher and further left is better. A cross marks the budget; "
-        f"beyond it, failed runs are continued by simulated restarts.{dashed if name else ''}"
+        f"beyond it, failed runs are continued by simulated restarts.{dashed}"
     )
 
 
