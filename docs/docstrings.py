@@ -8,7 +8,7 @@ import re
 import textwrap
 from typing import Any
 
-from griffe import Docstring, Extension, Object
+from griffe import Docstring, ExprKeyword, Extension, Object
 
 _ROLE = re.compile(r":(?:class|func|meth|mod|attr|data|exc):`~?([^`]+)`")
 _CODE = re.compile(r"::\n\n((?: {4}.*\n?|\n)+)")
@@ -16,7 +16,9 @@ _EQUATION = re.compile(r"^Equation\n-+\n((?:.+\n?)+)", re.MULTILINE)
 _REFERENCES = re.compile(r"^(?:References\n-+\n|Reference: )", re.MULTILINE)
 _SECTION = re.compile(r"^(Parameters|Attributes|Returns|Yields|Raises|Notes|Examples)\n-+\n", re.M)
 _EXAMPLE = re.compile(r"^>>> (?:.+\n?)+", re.MULTILINE)
-_ITEM = re.compile(r"^(\*{0,2}\w[\w, *.]*?)(?: : (.+))?\n((?:[ \t]+.*\n?)+)", re.MULTILINE)
+_ITEM = re.compile(
+    r"^(\*{0,2}\w[\w, *.]*?)(?: : (.+)\n((?:[ \t]+.*\n?)*)|\n((?:[ \t]+.*\n?)+))", re.MULTILINE
+)
 
 
 class Docstrings(Extension):
@@ -29,6 +31,9 @@ class Docstrings(Extension):
         if obj.docstring is None and obj.is_attribute:
             comment = _comment_above(obj) or _declared(obj)
             obj.docstring = Docstring(comment, parent=obj) if comment else None
+        if obj.is_class and "__init__" in obj.members:
+            for parameter in obj.members["__init__"].parameters:
+                parameter.default = _arguments(parameter.default).get("default", parameter.default)
         if obj.docstring is not None:
             obj.docstring.value = markdown(obj.docstring.value, obj)
 
@@ -50,12 +55,15 @@ def _sections(text: str) -> str:
         if title == "Examples":
             body = _EXAMPLE.sub(lambda m: f"```pycon\n{m[0].rstrip()}\n```\n", body)
         elif title != "Notes":
-            body = _ITEM.sub(
-                lambda m: f"- `{m[1]}`{f' ({m[2]})' if m[2] else ''}: {' '.join(m[3].split())}\n",
-                body,
-            )
+            body = _ITEM.sub(_item, body if body.endswith("\n") else body + "\n")
         parts.append(f"**{title}**\n\n{body}")
     return "".join(parts)
+
+
+def _item(found: re.Match[str]) -> str:
+    name, kind, *texts = found.groups()
+    about = " ".join((texts[0] or texts[1] or "").split())
+    return f"- `{name}`{f' ({kind})' if kind else ''}{f': {about}' if about else ''}\n"
 
 
 def _plain(indented: str) -> str:
@@ -82,13 +90,22 @@ def _path(name: str, obj: Object) -> str:
     return f"{path}.{rest}" if rest else path
 
 
-def _declared(obj: Object) -> str:
-    """What a hyper-parameter is, as it is declared: `uaos.real(0, 1, default=0.5, doc="…")`."""
-    call = getattr(obj, "value", None)
-    given = {getattr(a, "name", ""): a.value for a in getattr(call, "arguments", ())
-             if hasattr(a, "value")}  # fmt: skip
+def _declared(obj: Any) -> str:
+    """What a hyper-parameter is, as declared: `uaos.real(0, 1, default=0.5, doc="…")`.
+
+    Its value is then the default alone, which is what a reader wants to see.
+    """
+    given = _arguments(obj.value)
     text = ast.literal_eval(str(given["doc"])) if "doc" in given else ""
+    obj.value = given.get("default", obj.value)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _arguments(call: Any) -> dict[str, Any]:
+    """The keyword arguments of a declaration by real, integer or choice."""
+    if getattr(call, "canonical_name", "") not in ("real", "integer", "choice"):
+        return {}
+    return {a.name: a.value for a in call.arguments if isinstance(a, ExprKeyword)}
 
 
 def _comment_above(obj: Object) -> str:

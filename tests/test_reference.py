@@ -47,7 +47,7 @@ def shown() -> dict[str, Any]:
     paths = re.findall(r"^::: (\S+)", "\n".join(p.read_text("utf-8") for p in pages), re.M)
     found: dict[int, tuple[str, Any]] = {}
     for path in paths:
-        thing = resolved("uaos.minimize.minimize" if path == "uaos.minimize" else path)
+        thing = resolved(path)
         if inspect.isclass(thing) or inspect.isfunction(thing):
             found.setdefault(id(thing), (path, thing))
     return dict(found.values())
