@@ -52,7 +52,8 @@ def executed(path: Path) -> list[Any]:
         client = NotebookClient(
             notebook, timeout=_PATIENCE, startup_timeout=_PATIENCE,
             resources={"metadata": {"path": place}},
-            extra_arguments=["--IPKernelApp.log_level=40"],  # errors
+            extra_arguments=["--IPKernelApp.log_level=40",  # errors
+                             "--InlineBackend.figure_formats=retina"],
         )  # fmt: skip
         client.execute(env=environment)
     cells: list[Any] = notebook.cells
@@ -75,7 +76,9 @@ def _page(path: Path, cells: list[Any]) -> Iterator[tuple[str, str | bytes]]:
                 name = f"{path.stem}-{images}.png"
                 images += 1
                 yield f"tutorials/{name}", base64.b64decode(data["image/png"])
-                lines += [f"![What the code above draws]({name})", ""]
+                width = output.metadata.get("image/png", {}).get("width")
+                size = f'{{ width="{width}" }}' if width else ""
+                lines += [f"![What the code above draws]({name}){size}", ""]
             elif output.output_type == "stream":
                 text += output.text if output.name == "stdout" else ""
             else:

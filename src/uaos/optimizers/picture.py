@@ -54,7 +54,8 @@ def draw(history: "History", path: Any, f_opt: float | None) -> "Figure":
     if history.operators and len(history):
         stack(rows[0], *shares(history, along), history.operators)
         # Below the axes, for names of operators with settings are long.
-        columns = 2 if max(len(name) for name in history.operators) > 30 else 3
+        names = history.operators
+        columns = 2 if max(map(len, names)) > 30 else len(names) if len(names) < 5 else 3
         figure.legend(
             *rows[0].get_legend_handles_labels(), loc="outside lower center", ncols=columns,
             frameon=False, fontsize=10,
@@ -129,6 +130,9 @@ def descent(
 ) -> None:
     """Draw the best fitness, less the optimum if it is known, over the column `along`."""
     at, value = getattr(history, along), history.best - (f_opt or 0.0)
+    if f_opt is not None and (value > 0).any():
+        # An axis of powers of ten has no 0: it is drawn where rounding errors are.
+        value = np.maximum(value, min(1e-12, value[value > 0].min()))
     _line(axes, at, value, linewidth)
     axes.set_ylabel("best fitness" if f_opt is None else "best fitness − optimum")
     if "restarts" not in history.columns:

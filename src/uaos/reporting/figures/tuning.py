@@ -298,12 +298,12 @@ def draw_importance(found: "tuple[Importance, ...]", style: Style) -> "Drawing":
         places, shares = np.arange(len(found)), [one.share for one in found]
         sure = [one.share > one.noise for one in found]
         axes.barh(places, shares, 0.66, color=[LINES[0] if yes else FAINT for yes in sure])
-        edge = max(0.05, *shares, *(one.noise for one in found))
+        edge = min(1.0, max(0.05, *shares, *(one.noise for one in found)))
         for place, one in zip(places, found, strict=True):
             axes.text(1 + (right - 0.06) / (width - left - right), place, f"{one.share:.0%}",
                       transform=axes.get_yaxis_transform(), va="center_baseline", ha="right",
                       fontsize=TICK)  # fmt: skip
-        axes.plot([one.noise for one in found], places, "|", color=GRAY, markersize=8,
+        axes.plot([min(one.noise, 1.0) for one in found], places, "|", color=GRAY, markersize=8,
                   markeredgewidth=0.8, clip_on=False, label="_noise")  # fmt: skip
         axes.set_yticks(places, names)
         axes.set_ylim(len(found) - 0.4, -0.6)
