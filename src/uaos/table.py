@@ -22,6 +22,8 @@ METHOD, TEXT, NUMBER, BLOCK = "method", "text", "number", "block"
 _WIDE = 110
 # HTML tables with more rows scroll under their heads; LaTeX tables with more run over pages.
 _LONG = 40
+# HTML tables with more rows are left out in print, of which they would take many pages.
+_UNPRINTED = 150
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -272,6 +274,10 @@ class Table:
         title = html.escape(typeset(self.title))
         hidden = "" if show_title else ' class="hidden"'
         look = "scroll long" if len(self.rows) > _LONG else "scroll"
+        unprinted = ""
+        if len(self.rows) > _UNPRINTED:
+            look += " unprinted"
+            unprinted = f'<p class="note printed">{title}: {len(self.rows)} rows, not printed.</p>'
         note = f'<p class="note">{html.escape(typeset(self.note))}</p>' if self.note else ""
         button = (
             f'<button type="button" class="csv" data-csv="{html.escape(self.name)}" '
@@ -283,7 +289,7 @@ class Table:
             f'<div class="{look}" tabindex="0" role="region" aria-label="{title}">'
             f'<table data-table="{html.escape(self.name)}"><caption{hidden}><span>{title}</span>'
             f"</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-            f'<div class="under">{note}{button}</div>'
+            f'{unprinted}<div class="under">{note}{button}</div>'
         )
 
     def _html_row(self, row: Row, method: Callable[[str], str]) -> str:

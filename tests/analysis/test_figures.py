@@ -508,9 +508,9 @@ def test_line_styles_are_distinct_without_color() -> None:
     assert len({(style.color, style.marker) for style in styles}) == 70
     assert {style.color for style in styles} == set(LINES)
     assert len({style.marker for style in styles[:7]}) == 7
-    # a study has ten methods, each with a color of its own
-    assert len({style.color for style in styles[:10]}) == 10
-    assert {style.dash for style in styles[:10]} == {"-"}
+    # a study has twelve methods, each with a color of its own
+    assert len({style.color for style in styles[:12]}) == 12
+    assert {style.dash for style in styles[:12]} == {"-"}
 
 
 def test_methods_and_operators_have_different_colors() -> None:

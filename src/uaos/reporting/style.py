@@ -32,13 +32,15 @@ TEXT, TICK, SMALL = 8.0, 7.5, 6.5
 #: Colors of lines and texts, of references, and of what stands in the background.
 INK, GRAY, FAINT = "#222222", "#6b6b6b", "#dddddd"
 
-#: Colors of methods, distinguishable with any color vision: Okabe and Ito's without yellow and
-#: black, then four of Tol's. Operators have others (`uaos.optimizers.picture.PALETTE`).
+#: Colors of methods, distinguishable with any color vision: Okabe and Ito's without yellow, black
+#: last, and between them four of Tol's and violet. Operators have others
+#: (`uaos.optimizers.picture.PALETTE`).
 LINES = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9",
     "#D55E00", "#882255", "#999933", "#332288", "#661100",
+    "#7733DD", "#000000",
 )  # fmt: skip
-# Seven, so that a combination of color and marker repeats only after 70 methods.
+# Seven, so that a combination of color and marker repeats only after 84 methods.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
 
