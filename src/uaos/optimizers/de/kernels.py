@@ -133,19 +133,18 @@ def draw_parameters(
     """Write F and CR of each offspring, by the rules of its operator."""
     for i in range(operators.shape[0]):
         op = operators[i]
-        row = uniforms[i]
         # The call is for sampled rules only: constants are the common case, and it is not free.
         F, kind = table[op, at.F_A], int(table[op, at.F_KIND])
         if kind > at.CONSTANT:
             F = draw(
                 kind, F, table[op, at.F_B], int(table[op, at.F_ROW]), at.OF_F,
-                row[at.F], row[at.MEMORY], means, lengths, numbers,
+                uniforms[i, at.F], uniforms[i, at.MEMORY], means, lengths, numbers,
             )  # fmt: skip
         CR, kind = table[op, at.CR_A], int(table[op, at.CR_KIND])
         if kind > at.CONSTANT:
             CR = draw(
                 kind, CR, table[op, at.CR_B], int(table[op, at.CR_ROW]), at.OF_CR,
-                row[at.CR], row[at.MEMORY], means, lengths, numbers,
+                uniforms[i, at.CR], uniforms[i, at.MEMORY], means, lengths, numbers,
             )  # fmt: skip
         F_used[i] = F
         CR_used[i] = CR
@@ -239,21 +238,23 @@ _WEIGHTED, _HAS_R1, _HAS_ELITE = 7, 8, 9  # columns of the role table
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def distinct(i: int, NP: int, uniforms: Array, count: int, used: Array, r: Array) -> None:
-    """Write `count` distinct indices of 0..NP-1 other than i to `r`, without rejection.
+def distinct(
+    i: int, NP: int, uniforms: Array, m: int, count: int, used: Array, drawn: Array, first: int
+) -> None:
+    """Write `count` distinct indices of 0..NP-1 other than i to `drawn`, without rejection.
 
     The k-th is `floor(u (NP - 1 - k))`, moved past the indices already used, which are kept sorted.
     """
     used[0] = i
     for k in range(count):
-        v = int(uniforms[at.R + k] * (NP - 1 - k))
-        for m in range(k + 1):
-            v += int(v >= used[m])
-        r[k] = v
-        for m in range(k + 1):
-            smaller = min(used[m], v)
-            v = max(used[m], v)
-            used[m] = smaller
+        v = int(uniforms[m, at.R + k] * (NP - 1 - k))
+        for e in range(k + 1):
+            v += int(v >= used[e])
+        drawn[first + k] = v
+        for e in range(k + 1):
+            smaller = min(used[e], v)
+            v = max(used[e], v)
+            used[e] = smaller
         used[k + 1] = v
 
 
@@ -383,26 +384,25 @@ def propose(
         if code == at.OWN:
             continue
         i = parents[m]
-        row = uniforms[m]
         F = F_used[m]
 
         # Who takes part.
         cast[_I] = i
-        distinct(i, NP, row, count, used, cast[_R1:])
+        distinct(i, NP, uniforms, m, count, used, cast, _R1)
         best_few = few_of_run
         if top_drawn:
-            p = 2.0 / NP + row[top_column] * (top - 2.0 / NP)
+            p = 2.0 / NP + uniforms[m, top_column] * (top - 2.0 / NP)
             best_few = min(NP, max(2, int(np.rint(p * NP))))
         if table[op, at.TOP] > 0.0:
             best_few = min(NP, max(2, int(np.rint(table[op, at.TOP] * NP))))
-        place = row[at.PBEST] * best_few
+        place = uniforms[m, at.PBEST] * best_few
         k = int(place)
         if role_table[code, at.OTHER] > 0 and order[k] == i:
             # One of the others, by what the first choice has left of the same number.
             k = int((place - k) * (best_few - 1))
             k += int(k >= int(place))
         cast[_PBEST] = order[k]
-        a = int(row[at.ARCHIVE] * (NP - 1 + archived))
+        a = int(uniforms[m, at.ARCHIVE] * (NP - 1 + archived))
         a += int(a >= i)
         cast[_ARCH] = a + int(a >= NP) * (offset - NP)
         if len(ranks) > 0:
@@ -413,42 +413,45 @@ def propose(
             cast[_STORED] = cast[_RANK]
             cast[_ELITE] = cast[_PBEST]
             if archived > 1:
-                elite = int(row[at.PBEST] * min(best_few, archived))
+                elite = int(uniforms[m, at.PBEST] * min(best_few, archived))
                 apart = role_table[code, _HAS_ELITE] > 0
-                stored = int(row[at.ARCHIVE] * (archived - int(apart)))
+                stored = int(uniforms[m, at.ARCHIVE] * (archived - int(apart)))
                 cast[_STORED] = offset + stored + int(apart and stored >= elite)
                 cast[_ELITE] = offset + elite
 
         # Mutation and binomial crossover. Few arrays to a loop and no branches, so that the
-        # compiler makes vector instructions of them.
-        roles = role_table[code]
-        if roles[0] == _SAMPLE:
+        # compiler makes vector instructions of them; and no views, whose references are counted.
+        base = role_table[code, 0]
+        if base == _SAMPLE:
             for j in range(D):
                 step[j] = samples[m, j]
         else:
-            base, p1, m1 = rows[cast[roles[0]]], rows[cast[roles[1]]], rows[cast[roles[2]]]
+            plus, minus = cast[role_table[code, 1]], cast[role_table[code, 2]]
             for j in range(D):
-                step[j] = p1[j] - m1[j]
-            if roles[_WEIGHTED] > 0:
+                step[j] = rows[plus, j] - rows[minus, j]
+            if role_table[code, _WEIGHTED] > 0:
                 for j in range(D):
                     step[j] = weight * step[j]
             for term in range(3, 7, 2):
-                if roles[term] >= 0:
-                    plus, minus = rows[cast[roles[term]]], rows[cast[roles[term + 1]]]
+                if role_table[code, term] >= 0:
+                    plus, minus = cast[role_table[code, term]], cast[role_table[code, term + 1]]
                     for j in range(D):
-                        step[j] = step[j] + plus[j] - minus[j]
+                        step[j] = step[j] + rows[plus, j] - rows[minus, j]
+            first = cast[base]
             for j in range(D):
-                step[j] = base[j] + F * step[j]
-        parent, child, cross = rows[i], offspring[m], row[at.CROSS : at.CROSS + D]
+                step[j] = rows[first, j] + F * step[j]
         rate = CR[m]
-        j_rand = int(row[at.J_RAND] * D)
+        j_rand = int(uniforms[m, at.J_RAND] * D)
         if plain and not table[op, at.TAKEN] > 0.0:
             for j in range(D):
-                ours, new = parent[j], step[j]
-                child[j] = new if cross[j] < rate else ours
-            child[j_rand] = step[j_rand]
+                ours, new = rows[i, j], step[j]
+                offspring[m, j] = new if uniforms[m, at.CROSS + j] < rate else ours
+            offspring[m, j_rand] = step[j_rand]
         else:
-            taken = cross_over(step, parent, rate, j_rand, cross, crossover, basis, change, child)
+            cross = uniforms[m, at.CROSS : at.CROSS + D]
+            taken = cross_over(
+                step, rows[i], rate, j_rand, cross, crossover, basis, change, offspring[m]
+            )
             if table[op, at.TAKEN] > 0.0:
                 CR_used[m] = taken / D
 
@@ -456,15 +459,15 @@ def propose(
         if boundary != at.NONE:
             outside = False
             for j in range(D):
-                v = child[j]
+                v = offspring[m, j]
                 outside |= (v < low[j]) | (v > high[j])
             if outside:
                 repairs += 1
                 for j in range(D):
-                    v = child[j]
+                    v = offspring[m, j]
                     if v < low[j] or v > high[j]:
-                        u = row[resample_column + j] if boundary == at.RESAMPLE else 0.0
-                        child[j] = repaired(v, low[j], high[j], parent[j], u, boundary)
+                        u = uniforms[m, resample_column + j] if boundary == at.RESAMPLE else 0.0
+                        offspring[m, j] = repaired(v, low[j], high[j], rows[i, j], u, boundary)
     return repairs
 
 

@@ -245,7 +245,7 @@ def _draw_distinct(parents: Array, NP: int, uniforms: Array, drawn: Array) -> No
     """Write distinct places other than the parent's own, a row for each parent."""
     used = np.empty(drawn.shape[1] + 1, np.int64)
     for m in range(len(parents)):
-        distinct(parents[m], NP, uniforms[m], drawn.shape[1], used, drawn[m])
+        distinct(parents[m], NP, uniforms, m, drawn.shape[1], used, drawn[m], 0)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
