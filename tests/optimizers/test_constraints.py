@@ -131,8 +131,12 @@ def test_credit_follows_the_order_of_points():
     assert run.view.fitness.tolist() == [1.0, 1.5, INF, INF]
 
 
-def test_the_level_of_tolerated_violations_falls_to_zero():
-    run = uaos.DifferentialEvolution(BOX, method="rand/1", popsize=10, seed=1, budget=1000)
+@pytest.mark.parametrize(
+    ("budget", "generations"),
+    [(1000, 70), (4000, 200), (10_000, 300)],  # 70 % of the budget, 200 generations, 30 %
+)
+def test_the_level_of_tolerated_violations_falls_to_zero(budget, generations):
+    run = uaos.DifferentialEvolution(BOX, method="rand/1", popsize=10, seed=1, budget=budget)
     levels = []
     while not run.done:
         X = run.ask()
@@ -140,7 +144,8 @@ def test_the_level_of_tolerated_violations_falls_to_zero():
         run.tell((X**2).sum(axis=1), np.abs(X[:, 0] - 1.0) + 0.1)
     assert levels[0] == INF  # every value counts before the first population
     assert levels[1] > levels[2] > 0
-    assert levels[31] == 0  # after 30 % of the budget
+    assert levels[generations - 1] > 0
+    assert levels[generations] == 0
 
 
 def test_constraints_change_nothing_where_all_points_are_feasible():
@@ -174,6 +179,25 @@ def test_an_equality_is_met():
     )
     assert result.x == pytest.approx([0, 1], abs=1e-3)
     assert 0 <= result.maxcv <= 1e-6
+
+
+@pytest.mark.parametrize("integrality", [None, [True, False, False]])
+def test_a_short_run_meets_an_equality_at_the_best_integers(integrality):
+    """ε must not be 0 before the population has found its way.
+
+    The nearest points to (2.3, 1.7, 0.4) on the sphere of radius 3: along the ray from the center,
+    at distance 3 - sqrt(8.34) = 0.112; with x_0 = 2 on the circle of radius sqrt(5), where
+    (1.7, 0.4) has length 1.7464: 0.3² + (2.2361 - 1.7464)² = 0.3297.
+    """
+    sphere = {"type": "eq", "fun": lambda X: (X**2).sum(axis=1) - 9.0}
+    nearest = 0.01257 if integrality is None else 0.32975
+    for seed in range(1, 6):
+        result = minimize(
+            lambda X: ((X - [2.3, 1.7, 0.4]) ** 2).sum(axis=1), [(-5, 5)] * 3, method="mix",
+            constraints=sphere, integrality=integrality, vectorized=True, budget=5000, seed=seed,
+        )  # fmt: skip
+        assert result.maxcv <= 1e-6
+        assert result.fun == pytest.approx(nearest, abs=2e-3)
 
 
 def test_the_function_is_not_called_at_infeasible_points():

@@ -21,7 +21,7 @@ UNIT = st.floats(0, 1, exclude_max=True)
 
 def indices(i, NP, uniforms, count):
     r = np.full(5, -1)
-    kernels.distinct(i, NP, np.array(uniforms), count, np.empty(6, np.int64), r)
+    kernels.distinct(i, NP, np.array([uniforms]), 0, count, np.empty(6, np.int64), r, 0)
     return r[:count].tolist()
 
 

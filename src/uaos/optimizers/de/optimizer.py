@@ -78,8 +78,10 @@ _INTEGER_STEP = 0.1
 _PATIENCE = Stagnation(spread=0.0)
 
 # The level ε of the ε-constrained method starts as the violation at this quantile of the first
-# population, and reaches 0 after this share of the budget.
-_RELAXED_QUANTILE, _RELAXED_SHARE, _RELAXED_POWER = 0.2, 0.3, 5.0
+# population, and reaches 0 after the first share of the budget; in a short run after that many
+# generations, or the second share.
+_RELAXED_QUANTILE, _RELAXED_POWER = 0.2, 5.0
+_RELAXED_SHARES, _RELAXED_GENERATIONS = (0.3, 0.7), 200
 
 
 @register
@@ -811,7 +813,10 @@ class DifferentialEvolution(Optimizer):
 
     def _lower_epsilon(self) -> None:
         """Bring ε, and the order of the parents, up to date."""
-        left = max(0.0, 1.0 - self._progress() / _RELAXED_SHARE)
+        spent, whole = self._span()
+        least, most = _RELAXED_SHARES
+        relaxed = min(max(least * whole, _RELAXED_GENERATIONS * self.NP_start), most * whole)
+        left = max(0.0, 1.0 - spent / relaxed)
         self._epsilon = self._first_epsilon * left**_RELAXED_POWER
         self._order = self._sorted()
 
