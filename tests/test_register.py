@@ -10,7 +10,7 @@ import pytest
 import uaos
 from uaos import Method, Selector
 from uaos.errors import InvalidComponent, NameClash
-from uaos.optimizers import base
+from uaos.optimizers import registry as optimizer_registry
 from uaos.selection.components import registry
 from uaos.selection.describe import components_page
 
@@ -18,10 +18,10 @@ from uaos.selection.describe import components_page
 @pytest.fixture(autouse=True)
 def _families_as_before() -> Iterator[None]:
     before = {family: dict(members) for family, members in registry._members.items()}
-    optimizers = dict(base._optimizers)
+    optimizers = dict(optimizer_registry._optimizers)
     yield
-    base._optimizers.clear()
-    base._optimizers.update(optimizers)
+    optimizer_registry._optimizers.clear()
+    optimizer_registry._optimizers.update(optimizers)
     for family, members in before.items():
         registry._members[family].clear()
         registry._members[family].update(members)

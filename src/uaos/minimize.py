@@ -4,7 +4,6 @@ import dataclasses
 import inspect
 import math
 import os
-import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,21 +12,19 @@ import numpy as np
 
 from uaos.errors import InvalidParameter
 from uaos.optimizers.arguments import (
-    Array,
-    box,
+    FreeSpace,
     evaluation_count,
-    integer_box,
-    integer_coordinates,
     real_number,
     true_or_false,
 )
-from uaos.optimizers.base import INFEASIBLE, Optimizer, RunView, optimizer, settings_of
+from uaos.optimizers.base import Optimizer
 from uaos.optimizers.catalogue import RECOMMENDED, configuration
 from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.constraints import Constraints
 from uaos.optimizers.de.optimizer import DEFAULT_BUDGET, DifferentialEvolution, MethodLike
-from uaos.optimizers.evaluation import Evaluator, Interrupted, Objective, Workers
-from uaos.optimizers.result import Result
+from uaos.optimizers.evaluation import Batch, Evaluator, Interrupted, Objective, Workers
+from uaos.optimizers.registry import optimizer, settings_of
+from uaos.optimizers.result import INFEASIBLE, Result
 from uaos.selection.method import Method
 
 #: The name of the default method.
@@ -38,10 +35,6 @@ _FAILURES = 10
 
 # Generations are made in a compiled loop for about so many seconds at a time.
 _MOMENT = 0.02
-
-# Polishing stays this far inside the constraints, relative to the range of their values, as it
-# meets them only up to rounding.
-_INSIDE = 1e-11
 
 #: The message of a result after Ctrl-C.
 INTERRUPTED = "interrupted; this is the best so far"
@@ -118,7 +111,7 @@ def minimize(
         ``concurrent.futures.Executor``, or a function like ``map``.
     callback : callable, optional
         Called after each batch as ``callback(intermediate_result)`` with the state of the run
-        (`x`, `fun`, `nfev`, `nit`, and more: :class:`uaos.optimizers.base.RunView`), or, if it
+        (`x`, `fun`, `nfev`, `nit`, and more: :class:`uaos.optimizers.result.RunView`), or, if it
         takes two arguments, as ``callback(x, convergence)``. The run ends if it returns a true
         value or raises StopIteration.
     target : float, optional
@@ -187,7 +180,7 @@ def minimize(
         for name, value in (("tol", tol), ("atol", atol))
     }
     stops = (limit is None and target is None) or any(v is not None for v in tolerances.values())
-    space = _Space(bounds, integrality)
+    space = FreeSpace(bounds, integrality)
     limits = Constraints(constraints, vectorized=true_or_false(vectorized, "vectorized"))
     settings = {
         "popsize": popsize, "F": F, "CR": CR, "top_NP": top_NP, "boundary": boundary,
@@ -221,8 +214,12 @@ def minimize(
         space.function(fun, args), vectorized=whole, workers=processes,
         tolerate=on_error == "fail",
     )  # fmt: skip
-    batch = _Batch(space, limits, run, evaluator, workers)
-    live = _Live(run) if true_or_false(disp, "disp") else None
+    batch = Batch(space, limits, run, evaluator, workers)
+    live = None
+    if true_or_false(disp, "disp"):
+        from uaos.optimizers.progress import ProgressLine
+
+        live = ProgressLine(run)
     tells = _told(callback) if callback is not None else None
     started = time.monotonic()
 
@@ -265,7 +262,9 @@ def minimize(
             result = _interrupted(run, [])
         else:
             if true_or_false(polish, "polish") and result.x is not None:
-                result = _polished(result, batch, run)
+                from uaos.optimizers.polish import polished
+
+                result = polished(result, batch, run)
         if result.x is not None:
             result = batch.completed(dataclasses.replace(result, x=space.full(result.x)))
     if live is not None:
@@ -273,17 +272,9 @@ def minimize(
     return result
 
 
-def default_method(dimension: int, budget: int | None, settings: dict[str, Any]) -> str:
-    """The name of the method that is used where none is given.
-
-    The portfolio, unless a setting that only differential evolution has asks for that.
-    """
-    return RECOMMENDED if settings else PORTFOLIO
-
-
 def _optimizer(
     method: MethodLike,
-    space: "_Space",
+    space: FreeSpace,
     stops: bool,
     constrained: bool,
     settings: dict[str, Any],
@@ -295,7 +286,8 @@ def _optimizer(
             "method", method, "None, a name, a TOML file, a uaos.Method or a uaos.Configuration"
         )
     if not isinstance(method, Method):
-        name = default_method(space.dimension, run["budget"], settings)
+        # A setting that only differential evolution has asks for that.
+        name = RECOMMENDED if settings else PORTFOLIO
         chosen = configuration(name if method is None else method)
         if chosen.optimizer != DE:
             made = optimizer(chosen.optimizer)
@@ -330,176 +322,6 @@ def _limit(budget: Any, maxfun: Any) -> int | None:
     return min(given) if given else None
 
 
-class _Space:
-    """The box without the coordinates that are held at low = high."""
-
-    def __init__(self, bounds: Any, integrality: Any) -> None:
-        self.low, self.high = box(bounds, held=True)
-        self.integrality: Array | None = None  # of the free coordinates
-        if integrality is not None:
-            chosen = integer_coordinates(integrality, len(self.low))
-            self.low[chosen], self.high[chosen] = integer_box(self.low[chosen], self.high[chosen])
-            self.integrality = chosen[self.low < self.high]
-        self.free = self.low < self.high
-        self.dimension = int(self.free.sum())
-        if self.dimension == 0:
-            raise InvalidParameter(
-                "bounds", "low = high in every coordinate", "at least one with low < high"
-            )
-        self.whole = bool(self.free.all())
-
-    @property
-    def bounds(self) -> Array:
-        """The bounds of the free coordinates."""
-        return np.column_stack([self.low[self.free], self.high[self.free]])
-
-    def function(self, fun: Any, args: Any) -> Any:
-        """The objective as a function of the free coordinates alone."""
-        if not isinstance(args, tuple):
-            raise InvalidParameter("args", args, "a tuple of further arguments of fun")
-        if not callable(fun) or (self.whole and not args):
-            return fun
-        return _Applied(fun, args, None if self.whole else (self.low, self.free))
-
-    def full(self, x: Array) -> Array:
-        """A point, or several, with the held coordinates."""
-        return x if self.whole else _filled(x, self.low, self.free)
-
-    def reduced(self, x0: Any) -> Any:
-        """Starting points without the held coordinates."""
-        if x0 is None or self.whole:
-            return x0
-        try:
-            points = np.atleast_2d(np.array(x0, dtype=float))
-        except (TypeError, ValueError):
-            return x0  # the optimizer says what is wrong
-        if points.shape[-1] != len(self.low):
-            raise InvalidParameter(
-                "x0", x0, f"one point of length {len(self.low)}, or several, (m, {len(self.low)})"
-            )
-        return points[:, self.free]
-
-    def view(self, view: RunView) -> Any:
-        """What a callback sees, with the held coordinates."""
-        return view if self.whole else _FullView(view, self)
-
-
-def _filled(x: Array, low: Array, free: Array) -> Array:
-    full = np.broadcast_to(low, (*x.shape[:-1], len(low))).copy()
-    full[..., free] = x
-    return full
-
-
-class _Applied:
-    """An objective with its further arguments and held coordinates; can be sent to workers."""
-
-    def __init__(self, fun: Any, args: tuple[Any, ...], held: tuple[Array, Array] | None) -> None:
-        self._fun, self._args, self._held = fun, args, held
-
-    def __call__(self, x: Array) -> Any:
-        return self._fun(x if self._held is None else _filled(x, *self._held), *self._args)
-
-
-class _AtPoint:
-    """A function of many points as one of a point; can be sent to workers."""
-
-    def __init__(self, fun: Any) -> None:
-        self._fun = fun
-
-    def __call__(self, x: Array) -> Any:
-        return self._fun(x[None])[0]
-
-
-class _Batch:
-    """Evaluates the points of a batch: the constraints first, then the objective where it counts.
-
-    Parameters
-    ----------
-    space : _Space
-    constraints : Constraints
-    run : Optimizer
-    evaluate : Evaluator
-        Of the objective.
-    workers
-        What evaluates the constraints, as well.
-    """
-
-    def __init__(
-        self,
-        space: _Space,
-        constraints: Constraints,
-        run: Optimizer,
-        evaluate: Evaluator,
-        workers: Workers,
-    ) -> None:
-        self._space, self._constraints, self._run = space, constraints, run
-        self._evaluate = evaluate
-        self._beyond = space.function(constraints.beyond, ())
-        self._distributed: Evaluator | None = None
-        if constraints.each and not (isinstance(workers, int) and workers == 1):
-            self._distributed = Evaluator(
-                _AtPoint(self._beyond), vectorized=False, workers=workers, tolerate=False,
-                vector=True,
-            )  # fmt: skip
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *ending: object) -> None:
-        if self._distributed is not None:
-            self._distributed.__exit__(*ending)
-
-    def __call__(self, X: Array) -> tuple[Array, Array | None]:
-        """The values, and without constraints None, otherwise the violations."""
-        if not self.constrained:
-            return self._evaluate(X), None
-        violations = self._violations(X)
-        level = self._run.epsilon if self._constraints.narrow else 0.0
-        rows = np.flatnonzero(violations <= level)
-        values = np.full(len(X), np.nan)
-        if len(rows):
-            try:
-                values[rows] = self._evaluate(X[rows])
-            except Interrupted as interrupt:
-                ready = [(int(rows[k]), value) for k, value in interrupt.ready]
-                raise Interrupted([(i, v) for i, v in ready if violations[i] == 0]) from None
-        return values, violations
-
-    def _violations(self, X: Array) -> Array:
-        self._constraints.measure(self._space.full(X)[0])
-        apart = self._distributed
-        beyond = self._beyond(X) if apart is None else apart(X)
-        return self._constraints.violations(beyond)
-
-    @property
-    def constrained(self) -> bool:
-        """Whether there are constraints."""
-        return bool(self._constraints.each)
-
-    def objective(self, x: Array) -> float:
-        """The objective at one point."""
-        return float(self._evaluate(x[None])[0])
-
-    def violation(self, x: Array) -> float:
-        """By how much one point violates the constraints."""
-        return float(self._violations(x[None])[0]) if self.constrained else 0.0
-
-    def margins(self, x: Array) -> Array:
-        """How far inside the constraints one point is."""
-        return self._constraints.margins(self._space.full(x))
-
-    def completed(self, result: Result) -> Result:
-        """The result with the violations of the constraints at its point."""
-        if not self.constrained or result.x is None:
-            return result
-        constr = [excess[0] for excess in self._constraints.components(result.x[None])]
-        largest = float(max(excess.max(initial=0.0) for excess in constr))
-        message = result.message
-        if message.endswith(INFEASIBLE):
-            message += f" (maxcv = {largest:.6g})"
-        return dataclasses.replace(result, message=message, constr=constr, constr_violation=largest)
-
-
 class _Pace:
     """Makes the batches of a run: several in a compiled loop where that can be done.
 
@@ -508,7 +330,7 @@ class _Pace:
     Parameters
     ----------
     run : Optimizer
-    batch : _Batch
+    batch : Batch
         Evaluates the points of one.
     loop : compiled function, optional
         The objective for the compiled loop, see `advance` of differential evolution.
@@ -519,7 +341,7 @@ class _Pace:
     """
 
     def __init__(
-        self, run: Optimizer, batch: _Batch, loop: Any, iterations: int | None, stops: bool
+        self, run: Optimizer, batch: Batch, loop: Any, iterations: int | None, stops: bool
     ) -> None:
         self._run, self._batch, self._loop, self._stops = run, batch, loop, stops
         self._last = 2**62 if iterations is None else iterations
@@ -537,19 +359,6 @@ class _Pace:
         if made == 0:
             run.tell(*self._batch(run.ask()))
         self._seconds = (time.perf_counter() - started) / max(1, made)
-
-
-class _FullView:
-    """The view of a run over the free coordinates, with the held ones filled in."""
-
-    def __init__(self, view: RunView, space: _Space) -> None:
-        self._view, self._space = view, space
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self._view, name)
-        if name in ("x", "best", "population", "archive"):
-            return None if value is None else self._space.full(value)
-        return getattr(self._space, name) if name in ("low", "high") else value
 
 
 def _told(callback: Callable[..., Any]) -> Callable[[Any], bool]:
@@ -588,86 +397,3 @@ def _interrupted(optimizer: Optimizer, ready: list[tuple[int, float]]) -> Result
         value, row = min(finite)
         return dataclasses.replace(result, x=optimizer.ask()[row], fun=value)
     return result
-
-
-def _polished(result: Result, batch: "_Batch", run: Optimizer) -> Result:
-    """The result after a local search from its point, if that found a better one."""
-    assert result.x is not None
-    from uaos.extras import optional
-
-    scipy = optional("scipy.optimize", "polish=True", "scipy", "experiments")
-    low, high = run.low.copy(), run.high.copy()
-    if run.integers is not None:  # they stay
-        low[run.integers] = high[run.integers] = result.x[run.integers]
-    settings: dict[str, Any] = {"method": "L-BFGS-B"}
-    width, unit, rounds = np.ones(len(low)), 1.0, 1
-    if batch.constrained:
-        # SLSQP wants everything of the order of 1, and often ends close to where it should.
-        width, unit, rounds = np.where(low < high, high - low, 1.0), max(1.0, abs(result.fun)), 2
-        settings = {"method": "SLSQP", "jac": "3-point", "options": {"ftol": 1e-14}}
-        some = np.random.default_rng(0).random((20, len(low)))
-        ranges = np.ptp([batch.margins(low + u * (high - low)) for u in some], axis=0)
-        ranges = np.where(np.isfinite(ranges) & (ranges > 0), ranges, 1.0)
-        settings["constraints"] = {
-            "type": "ineq", "fun": lambda u: batch.margins(u * width) / ranges - _INSIDE
-        }  # fmt: skip
-    counted = 0
-
-    def fun(u: Array) -> float:
-        nonlocal counted
-        counted += 1
-        return batch.objective(np.clip(u * width, low, high)) / unit
-
-    walls = list(zip(low / width, high / width, strict=True))
-    end = start = result.x / width
-    for _ in range(rounds):
-        end = scipy.minimize(fun, end, bounds=walls, **settings).x
-    # A point that is just outside is drawn a little toward the start, which is inside.
-    for back in (0.0, 1e-9, 1e-7, 1e-5):
-        point = np.clip((end + back * (start - end)) * width, low, high)
-        value = batch.objective(point)
-        counted += 1
-        if value < result.fun and batch.violation(point) == 0:
-            result = dataclasses.replace(result, x=point, fun=value)
-            break
-    return dataclasses.replace(result, nfev=result.nfev + counted)
-
-
-class _Live:
-    """One line on the terminal that shows how far a run is."""
-
-    def __init__(self, optimizer: Optimizer) -> None:
-        self._optimizer = optimizer
-        self._next = 0.0
-        self._width = 0
-
-    def show(self) -> None:
-        """Print the state of the run, ten times a second at most."""
-        now = time.monotonic()
-        if now >= self._next:
-            self._next = now + 0.1
-            self._write(self._line())
-
-    def _line(self) -> str:
-        run = self._optimizer
-        found = f"best {run.best_fitness:.6g}"
-        if run.best_violation > 0:
-            found = f"least violation {run.best_violation:.3g}"
-        parts = [f"{run.evaluations:,} evaluations", found]
-        order = np.argsort(-np.asarray(run.probabilities), kind="stable")[:3]
-        if len(run.operators) > 1:
-            parts += [f"{run.operators[k]} {run.probabilities[k]:.0%}" for k in order]
-        return ", ".join(parts)
-
-    def _write(self, line: str) -> None:
-        if sys.stdout.isatty() or "ipykernel" in sys.modules:
-            print("\r" + line.ljust(self._width), end="", flush=True)
-            self._width = len(line)
-        else:
-            print(line, flush=True)
-
-    def end(self, result: Result) -> None:
-        """Print how the run ended."""
-        self._write(f"{result.nfev:,} evaluations, best {result.fun:.6g}: {result.message}")
-        if self._width:
-            print(flush=True)

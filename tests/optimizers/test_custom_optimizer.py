@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import uaos
-from uaos.optimizers import base
+from uaos.optimizers import registry
 
 CLASS = '''
 import uaos
@@ -64,11 +64,11 @@ def test_it_is_listed_benchmarked_and_compared_on_the_command_line(folder):
 
 def test_a_process_that_gets_its_configuration_knows_it(folder, monkeypatch):
     monkeypatch.syspath_prepend(folder)
-    monkeypatch.setattr(base, "_optimizers", dict(base._optimizers))
+    monkeypatch.setattr(registry, "_optimizers", dict(registry._optimizers))
     import my_walk
 
     sent = pickle.dumps(uaos.Configuration("mine", optimizer="walk", settings={"batch": 3}))
-    del base._optimizers["walk"]
+    del registry._optimizers["walk"]
     received = pickle.loads(sent)
     assert received.build([(0, 1)] * 2, seed=1).ask().shape == (3, 2)
     assert type(received.build([(0, 1)] * 2)) is my_walk.Walk

@@ -7,7 +7,7 @@ import pytest
 
 import uaos
 from uaos.errors import InvalidComponent, InvalidFeedback, InvalidFile, NameClash, UnknownName
-from uaos.optimizers import base
+from uaos.optimizers import registry
 from uaos.optimizers.base import Optimizer, RunFinished
 
 BOX = [(-2.0, 2.0)] * 3
@@ -40,7 +40,7 @@ class Steps(Optimizer):
 @pytest.fixture
 def registered():
     yield uaos.register(Steps)
-    base._optimizers.pop("test-steps", None)
+    registry._optimizers.pop("test-steps", None)
 
 
 def sphere(X):
@@ -196,7 +196,7 @@ def test_only_complete_optimizers_with_a_name_are_registered(registered):
         uaos.register(type("Other", (Steps,), {}))
     assert uaos.register(Steps) is Steps  # again: a cell that is run twice
     with pytest.raises(UnknownName, match="did you mean 'test-steps'"):
-        base.optimizer("test-step")
+        registry.optimizer("test-step")
 
 
 def test_a_callback_sees_the_run_and_cannot_change_it():

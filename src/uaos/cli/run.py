@@ -20,9 +20,8 @@ from uaos.experiments import FINAL
 from uaos.files import check_output
 from uaos.minimize import INTERRUPTED as INTERRUPTED_RUN
 from uaos.minimize import PORTFOLIO, minimize
-from uaos.optimizers.base import RunView
 from uaos.optimizers.catalogue import RECOMMENDED
-from uaos.optimizers.result import Result
+from uaos.optimizers.result import Result, RunView
 from uaos.problems import BBOB, Problem
 from uaos.problems import suite as suite_called
 

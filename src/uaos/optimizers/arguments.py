@@ -1,4 +1,7 @@
-"""What the arguments of a run mean, checked: bounds, starting points, budget, target, seed, …"""
+"""What the arguments of a run mean, checked: bounds, starting points, budget, target, seed, …
+
+A coordinate whose bounds are equal is held there: a run searches the others alone.
+"""
 
 import numbers
 from decimal import Decimal
@@ -164,3 +167,89 @@ def generator(seed: Any) -> tuple[int | None, np.random.Generator]:
         # NumPy's fastest: drawing numbers is a good part of what a generation costs.
         return int(seed), np.random.Generator(np.random.SFC64(int(seed)))
     raise InvalidParameter("seed", seed, "an integer >= 0, a numpy Generator, or None")
+
+
+# Coordinates that are held
+
+
+class FreeSpace:
+    """The box without the coordinates that are held at low = high."""
+
+    def __init__(self, bounds: Any, integrality: Any) -> None:
+        self.low, self.high = box(bounds, held=True)
+        self.integrality: Array | None = None  # of the free coordinates
+        if integrality is not None:
+            chosen = integer_coordinates(integrality, len(self.low))
+            self.low[chosen], self.high[chosen] = integer_box(self.low[chosen], self.high[chosen])
+            self.integrality = chosen[self.low < self.high]
+        self.free = self.low < self.high
+        self.dimension = int(self.free.sum())
+        if self.dimension == 0:
+            raise InvalidParameter(
+                "bounds", "low = high in every coordinate", "at least one with low < high"
+            )
+        self.whole = bool(self.free.all())
+
+    @property
+    def bounds(self) -> Array:
+        """The bounds of the free coordinates."""
+        return np.column_stack([self.low[self.free], self.high[self.free]])
+
+    def function(self, fun: Any, args: Any) -> Any:
+        """The objective as a function of the free coordinates alone."""
+        if not isinstance(args, tuple):
+            raise InvalidParameter("args", args, "a tuple of further arguments of fun")
+        if not callable(fun) or (self.whole and not args):
+            return fun
+        return _Applied(fun, args, None if self.whole else (self.low, self.free))
+
+    def full(self, x: Array) -> Array:
+        """A point, or several, with the held coordinates."""
+        return x if self.whole else _filled(x, self.low, self.free)
+
+    def reduced(self, x0: Any) -> Any:
+        """Starting points without the held coordinates."""
+        if x0 is None or self.whole:
+            return x0
+        try:
+            points = np.atleast_2d(np.array(x0, dtype=float))
+        except (TypeError, ValueError):
+            return x0  # the optimizer says what is wrong
+        if points.shape[-1] != len(self.low):
+            raise InvalidParameter(
+                "x0", x0, f"one point of length {len(self.low)}, or several, (m, {len(self.low)})"
+            )
+        return points[:, self.free]
+
+    def view(self, view: Any) -> Any:
+        """What a callback sees, with the held coordinates."""
+        return view if self.whole else _FullView(view, self)
+
+
+def _filled(x: Array, low: Array, free: Array) -> Array:
+    full = np.broadcast_to(low, (*x.shape[:-1], len(low))).copy()
+    full[..., free] = x
+    return full
+
+
+class _Applied:
+    """An objective with its further arguments and held coordinates; can be sent to workers."""
+
+    def __init__(self, fun: Any, args: tuple[Any, ...], held: tuple[Array, Array] | None) -> None:
+        self._fun, self._args, self._held = fun, args, held
+
+    def __call__(self, x: Array) -> Any:
+        return self._fun(x if self._held is None else _filled(x, *self._held), *self._args)
+
+
+class _FullView:
+    """The view of a run over the free coordinates, with the held ones filled in."""
+
+    def __init__(self, view: Any, space: FreeSpace) -> None:
+        self._view, self._space = view, space
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._view, name)
+        if name in ("x", "best", "population", "archive"):
+            return None if value is None else self._space.full(value)
+        return getattr(self._space, name) if name in ("low", "high") else value

@@ -3,25 +3,21 @@
 A new optimizer is one class. It says which points to evaluate (`_propose`) and what it learns from
 their values (`_learn`), and names the attributes that make up its state; counting evaluations,
 keeping the best point, cutting the last batch to the budget, recording the history and saving
-belong to the base class. :func:`register` makes its name work wherever a method is named.
+belong to the base class. :func:`uaos.register` makes its name work wherever a method is named.
 """
 
-import inspect
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from uaos import statefile
 from uaos.errors import (
-    InvalidComponent,
     InvalidFeedback,
     InvalidFile,
     InvalidParameter,
-    NameClash,
     UaosError,
     UnknownName,
 )
@@ -40,12 +36,10 @@ from uaos.optimizers.arguments import (
     true_or_false,
 )
 from uaos.optimizers.history import History
-from uaos.optimizers.result import Result
-from uaos.selection.components import Component
-from uaos.selection.components import register as register_component
+from uaos.optimizers.result import INFEASIBLE, Result, RunView
 
-#: What the message of a result adds if its point is infeasible.
-INFEASIBLE = "no feasible point was found"
+#: The arguments of every optimizer; all others are settings.
+OF_EVERY_OPTIMIZER = ("bounds", "seed", "budget", "target", "x0", "history", "integrality")
 
 #: Version of the file that :meth:`Optimizer.save` writes.
 FORMAT = 3
@@ -120,7 +114,7 @@ class Optimizer(ABC):
     def __new__(cls, *_: Any, **arguments: Any) -> Self:
         """Remember the settings, which are saved with a run."""
         made = super().__new__(cls)
-        made._settings = {k: v for k, v in arguments.items() if k not in _OF_EVERY_OPTIMIZER}
+        made._settings = {k: v for k, v in arguments.items() if k not in OF_EVERY_OPTIMIZER}
         return made
 
     def __init__(
@@ -222,7 +216,7 @@ class Optimizer(ABC):
         return np.zeros(0)
 
     @property
-    def view(self) -> "RunView":
+    def view(self) -> RunView:
         """The run as it is now, as callbacks see it."""
         return RunView(self)
 
@@ -474,6 +468,8 @@ class Optimizer(ABC):
 
     @classmethod
     def _load(cls, path: str | os.PathLike[str], settings: Any) -> Self:
+        from uaos.optimizers.registry import optimizer
+
         content = statefile.read(path, "run", FORMAT)
         with statefile.rebuilding(path, except_for=(MissingOperator,)):
             wanted = content["optimizer"]
@@ -501,179 +497,6 @@ class Optimizer(ABC):
 
 class MissingOperator(UnknownName):
     """A saved run or a file needs an operator that is code, and nobody has passed it."""
-
-
-class RunView:
-    """A run as it is now. Passed to :func:`uaos.minimize`'s callback.
-
-    Copy what you want to keep: the run goes on.
-
-    Parameters
-    ----------
-    run : Optimizer
-        The run.
-    """
-
-    def __init__(self, run: Optimizer) -> None:
-        self._run = run
-
-    @property
-    def x(self) -> Array | None:
-        """The best point so far, None before any evaluation succeeded."""
-        return None if self._run.best_x is None else read_only(self._run.best_x)
-
-    @property
-    def fun(self) -> float:
-        """The best fitness so far, +inf before any evaluation succeeded."""
-        return self._run.best_fitness
-
-    @property
-    def constr_violation(self) -> float:
-        """By how much `x` violates the constraints, as one number; 0 if it is feasible."""
-        return self._run.best_violation
-
-    @property
-    def nfev(self) -> int:
-        """Evaluations so far."""
-        return self._run.evaluations
-
-    @property
-    def nit(self) -> int:
-        """Iterations so far."""
-        return self._run.iterations
-
-    @property
-    def restarts(self) -> int:
-        """Restarts so far."""
-        return self._run.restarts
-
-    @property
-    def operators(self) -> tuple[str, ...]:
-        """The names of the operators, or of the members of a portfolio."""
-        return self._run.operators
-
-    @property
-    def probabilities(self) -> Array:
-        """Their current probabilities."""
-        return read_only(np.asarray(self._run.probabilities))
-
-    @property
-    def convergence(self) -> float:
-        """How close the run is to convergence: above 1 once it has converged."""
-        return self._run.convergence
-
-    @property
-    def low(self) -> Array:
-        """Lower bounds."""
-        return read_only(self._run.low)
-
-    @property
-    def high(self) -> Array:
-        """Upper bounds."""
-        return read_only(self._run.high)
-
-
-def read_only(array: Array) -> Array:
-    """A view of `array` that cannot be written to."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
-# The optimizers by name
-
-_optimizers: dict[str, type[Optimizer]] = {}
-
-C = TypeVar("C", bound=type[Optimizer] | type[Component])
-
-
-def register(cls: C) -> C:
-    """Add a component or an optimizer under its `name`; usable as a decorator.
-
-    From then on the name works wherever one is named: a component in :class:`uaos.Method`, an
-    optimizer in :func:`uaos.minimize` and :func:`uaos.configuration`, both in files, on the command
-    line (`uaos --import FILE.py …`) and in experiments. Registering the same definition again (a
-    re-run notebook cell) replaces it; another class under a taken name is refused.
-
-    Parameters
-    ----------
-    cls : type
-        A subclass of one of the component bases (:class:`uaos.Metric`, :class:`uaos.WindowReward`,
-        …) or of :class:`uaos.Optimizer`.
-
-    Returns
-    -------
-    type
-        The class itself.
-
-    Raises
-    ------
-    InvalidComponent
-        If the class lacks a name or a method.
-    NameClash
-        If another class has the name.
-
-    Examples
-    --------
-    >>> from dataclasses import dataclass
-    >>> import numpy as np
-    >>> import uaos
-    >>> @uaos.register
-    ... @dataclass(frozen=True)
-    ... class Improvements(uaos.Metric):
-    ...     def compute(self, parents, offspring, best_so_far):
-    ...         return np.sqrt(np.maximum(parents - offspring, 0.0))
-    >>> uaos.method("SaDE", metric="improvements").metric
-    Improvements()
-    """
-    if not (inspect.isclass(cls) and issubclass(cls, Optimizer)):
-        register_component(cls)
-        return cls
-    title = f"{cls.__name__} (optimizer)"
-    name = getattr(cls, "name", None)
-    if not isinstance(name, str) or not name:
-        raise InvalidComponent(f'{title} lacks its name: set `name = "…"` in the class')
-    if inspect.isabstract(cls):
-        missing = ", ".join(sorted(cls.__abstractmethods__))
-        raise InvalidComponent(f"{title} lacks {missing}")
-    present = _optimizers.get(name)
-    if present is not None and _identity(present) != _identity(cls):
-        raise NameClash(
-            f"the optimizer {name!r} exists already ({present.__module__}.{present.__qualname__}); "
-            "give the class another `name`"
-        )
-    _optimizers[name] = cls
-    return cls
-
-
-def _identity(cls: type) -> tuple[str, str]:
-    return cls.__module__, cls.__qualname__
-
-
-def optimizers() -> Mapping[str, type[Optimizer]]:
-    """The registered optimizers by name."""
-    return MappingProxyType(_optimizers)
-
-
-def optimizer(name: str) -> type[Optimizer]:
-    """The optimizer called `name`."""
-    if not isinstance(name, str) or name not in _optimizers:
-        hint = "(a custom one: uaos.register it first)"
-        raise UnknownName("optimizer", name, _optimizers, hint=hint)
-    return _optimizers[name]
-
-
-_OF_EVERY_OPTIMIZER = ("bounds", "seed", "budget", "target", "x0", "history", "integrality")
-
-
-def settings_of(cls: type[Optimizer]) -> dict[str, Any]:
-    """The settings of an optimizer with their defaults: the keywords that not every one has."""
-    given = inspect.signature(cls.__init__).parameters.values()
-    return {
-        p.name: p.default
-        for p in given
-        if p.kind is p.KEYWORD_ONLY and p.name not in _OF_EVERY_OPTIMIZER
-    }
 
 
 @njit(cache=True, nogil=True)

@@ -3,17 +3,23 @@
 Every way gives the same values for the same points, so that a run does not depend on it.
 """
 
+import dataclasses
 import math
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from uaos.errors import InvalidFeedback, InvalidParameter
-from uaos.optimizers.arguments import Array, real_numbers, true_or_false
+from uaos.optimizers.arguments import Array, FreeSpace, real_numbers, true_or_false
+from uaos.optimizers.constraints import Constraints
+from uaos.optimizers.result import INFEASIBLE, Result
 from uaos.optimizers.workers import ProcessPool
+
+if TYPE_CHECKING:
+    from uaos.optimizers.base import Optimizer
 
 Objective = Callable[[Array], Any]
 #: `workers`: a number of processes (-1: one for each processor), an Executor, or a map.
@@ -244,3 +250,106 @@ def _number(value: Any) -> float:
 
 def _shown(value: Any) -> str:
     return repr(value)[:200]
+
+
+# Objective and constraints
+
+
+class _AtPoint:
+    """A function of many points as one of a point; can be sent to workers."""
+
+    def __init__(self, fun: Any) -> None:
+        self._fun = fun
+
+    def __call__(self, x: Array) -> Any:
+        return self._fun(x[None])[0]
+
+
+class Batch:
+    """Evaluates the points of a batch: the constraints first, then the objective where it counts.
+
+    Parameters
+    ----------
+    space : FreeSpace
+    constraints : Constraints
+    run : Optimizer
+    evaluate : Evaluator
+        Of the objective.
+    workers
+        What evaluates the constraints, as well.
+    """
+
+    def __init__(
+        self,
+        space: FreeSpace,
+        constraints: Constraints,
+        run: "Optimizer",
+        evaluate: Evaluator,
+        workers: Workers,
+    ) -> None:
+        self._space, self._constraints, self._run = space, constraints, run
+        self._evaluate = evaluate
+        self._beyond = space.function(constraints.beyond, ())
+        self._distributed: Evaluator | None = None
+        if constraints.each and not (isinstance(workers, int) and workers == 1):
+            self._distributed = Evaluator(
+                _AtPoint(self._beyond), vectorized=False, workers=workers, tolerate=False,
+                vector=True,
+            )  # fmt: skip
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *ending: object) -> None:
+        if self._distributed is not None:
+            self._distributed.__exit__(*ending)
+
+    def __call__(self, X: Array) -> tuple[Array, Array | None]:
+        """The values, and without constraints None, otherwise the violations."""
+        if not self.constrained:
+            return self._evaluate(X), None
+        violations = self._violations(X)
+        level = self._run.epsilon if self._constraints.narrow else 0.0
+        rows = np.flatnonzero(violations <= level)
+        values = np.full(len(X), np.nan)
+        if len(rows):
+            try:
+                values[rows] = self._evaluate(X[rows])
+            except Interrupted as interrupt:
+                ready = [(int(rows[k]), value) for k, value in interrupt.ready]
+                raise Interrupted([(i, v) for i, v in ready if violations[i] == 0]) from None
+        return values, violations
+
+    def _violations(self, X: Array) -> Array:
+        self._constraints.measure(self._space.full(X)[0])
+        apart = self._distributed
+        beyond = self._beyond(X) if apart is None else apart(X)
+        return self._constraints.violations(beyond)
+
+    @property
+    def constrained(self) -> bool:
+        """Whether there are constraints."""
+        return bool(self._constraints.each)
+
+    def objective(self, x: Array) -> float:
+        """The objective at one point."""
+        return float(self._evaluate(x[None])[0])
+
+    def violation(self, x: Array) -> float:
+        """By how much one point violates the constraints."""
+        return float(self._violations(x[None])[0]) if self.constrained else 0.0
+
+    def margins(self, x: Array) -> Array:
+        """How far inside the constraints one point is."""
+        return self._constraints.margins(self._space.full(x))
+
+    def completed(self, result: Result) -> Result:
+        """The result with the violations of the constraints at its point."""
+        if not self.constrained or result.x is None:
+            return result
+        constr = [excess[0] for excess in self._constraints.components(result.x[None])]
+        largest = float(max(excess.max(initial=0.0) for excess in constr))
+        message = result.message
+        if message.endswith(INFEASIBLE):
+            message += f" (maxcv = {largest:.6g})"
+        return dataclasses.replace(result, message=message, constr=constr, constr_violation=largest)

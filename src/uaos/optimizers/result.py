@@ -1,4 +1,4 @@
-"""The outcome of a run."""
+"""What is seen of a run: its state on the way, and its outcome."""
 
 import html
 from collections.abc import Iterator
@@ -13,6 +13,12 @@ from uaos.optimizers.history import History
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from uaos.optimizers.base import Optimizer
+
+
+#: What the message of a result adds if its point is infeasible.
+INFEASIBLE = "no feasible point was found"
 
 
 @dataclass(frozen=True)
@@ -134,3 +140,80 @@ class Result:
             "<tr><th style='text-align:right'>operators</th>"
             f"<td style='text-align:left'><table>{rows}</table></td></tr>"
         )
+
+
+class RunView:
+    """A run as it is now. Passed to :func:`uaos.minimize`'s callback.
+
+    Copy what you want to keep: the run goes on.
+
+    Parameters
+    ----------
+    run : Optimizer
+        The run.
+    """
+
+    def __init__(self, run: "Optimizer") -> None:
+        self._run = run
+
+    @property
+    def x(self) -> Array | None:
+        """The best point so far, None before any evaluation succeeded."""
+        return None if self._run.best_x is None else read_only(self._run.best_x)
+
+    @property
+    def fun(self) -> float:
+        """The best fitness so far, +inf before any evaluation succeeded."""
+        return self._run.best_fitness
+
+    @property
+    def constr_violation(self) -> float:
+        """By how much `x` violates the constraints, as one number; 0 if it is feasible."""
+        return self._run.best_violation
+
+    @property
+    def nfev(self) -> int:
+        """Evaluations so far."""
+        return self._run.evaluations
+
+    @property
+    def nit(self) -> int:
+        """Iterations so far."""
+        return self._run.iterations
+
+    @property
+    def restarts(self) -> int:
+        """Restarts so far."""
+        return self._run.restarts
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The names of the operators, or of the members of a portfolio."""
+        return self._run.operators
+
+    @property
+    def probabilities(self) -> Array:
+        """Their current probabilities."""
+        return read_only(np.asarray(self._run.probabilities))
+
+    @property
+    def convergence(self) -> float:
+        """How close the run is to convergence: above 1 once it has converged."""
+        return self._run.convergence
+
+    @property
+    def low(self) -> Array:
+        """Lower bounds."""
+        return read_only(self._run.low)
+
+    @property
+    def high(self) -> Array:
+        """Upper bounds."""
+        return read_only(self._run.high)
+
+
+def read_only(array: Array) -> Array:
+    """A view of `array` that cannot be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

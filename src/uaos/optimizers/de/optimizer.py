@@ -17,7 +17,7 @@ import numpy as np
 from uaos.errors import InvalidFeedback, InvalidFile, InvalidParameter
 from uaos.optimizers import feasibility
 from uaos.optimizers.arguments import real_numbers, start_points
-from uaos.optimizers.base import Array, Optimizer, RunView, read_only, register
+from uaos.optimizers.base import Array, Optimizer
 from uaos.optimizers.catalogue import RECOMMENDED, configuration
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de import kernels, layout
@@ -39,6 +39,8 @@ from uaos.optimizers.de.settings import (
 )
 from uaos.optimizers.history import History
 from uaos.optimizers.local import LocalSearch
+from uaos.optimizers.registry import register
+from uaos.optimizers.result import RunView, read_only
 from uaos.selection.fused import Fused
 from uaos.selection.method import Method
 
@@ -213,7 +215,6 @@ class DifferentialEvolution(Optimizer):
         self._columns += self.dimension if self._resample else 0
         self._nothing = np.zeros((0, self.dimension))
         self._no_ranks = np.zeros(0, np.int64)
-        self._view = PopulationView(self)
         self._begin(NP, self.x0, settings.center)
 
     # An epoch
@@ -309,7 +310,7 @@ class DifferentialEvolution(Optimizer):
     @property
     def view(self) -> "PopulationView":
         """The run as it is now, as callbacks and custom operators see it."""
-        return self._view
+        return PopulationView(self)
 
     @property
     def best_index(self) -> int:

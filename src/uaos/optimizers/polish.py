@@ -1,0 +1,57 @@
+"""Polishing: a local search by SciPy from the best point of a run."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from uaos.extras import optional
+from uaos.optimizers.arguments import Array
+from uaos.optimizers.base import Optimizer
+from uaos.optimizers.evaluation import Batch
+from uaos.optimizers.result import Result
+
+# Polishing stays this far inside the constraints, relative to the range of their values, as it
+# meets them only up to rounding.
+_INSIDE = 1e-11
+
+
+def polished(result: Result, batch: Batch, run: Optimizer) -> Result:
+    """The result after a local search from its point, if that found a better one."""
+    assert result.x is not None
+    scipy = optional("scipy.optimize", "polish=True", "scipy", "experiments")
+    low, high = run.low.copy(), run.high.copy()
+    if run.integers is not None:  # they stay
+        low[run.integers] = high[run.integers] = result.x[run.integers]
+    settings: dict[str, Any] = {"method": "L-BFGS-B"}
+    width, unit, rounds = np.ones(len(low)), 1.0, 1
+    if batch.constrained:
+        # SLSQP wants everything of the order of 1, and often ends close to where it should.
+        width, unit, rounds = np.where(low < high, high - low, 1.0), max(1.0, abs(result.fun)), 2
+        settings = {"method": "SLSQP", "jac": "3-point", "options": {"ftol": 1e-14}}
+        some = np.random.default_rng(0).random((20, len(low)))
+        ranges = np.ptp([batch.margins(low + u * (high - low)) for u in some], axis=0)
+        ranges = np.where(np.isfinite(ranges) & (ranges > 0), ranges, 1.0)
+        settings["constraints"] = {
+            "type": "ineq", "fun": lambda u: batch.margins(u * width) / ranges - _INSIDE
+        }  # fmt: skip
+    counted = 0
+
+    def fun(u: Array) -> float:
+        nonlocal counted
+        counted += 1
+        return batch.objective(np.clip(u * width, low, high)) / unit
+
+    walls = list(zip(low / width, high / width, strict=True))
+    end = start = result.x / width
+    for _ in range(rounds):
+        end = scipy.minimize(fun, end, bounds=walls, **settings).x
+    # A point that is just outside is drawn a little toward the start, which is inside.
+    for back in (0.0, 1e-9, 1e-7, 1e-5):
+        point = np.clip((end + back * (start - end)) * width, low, high)
+        value = batch.objective(point)
+        counted += 1
+        if value < result.fun and batch.violation(point) == 0:
+            result = dataclasses.replace(result, x=point, fun=value)
+            break
+    return dataclasses.replace(result, nfev=result.nfev + counted)
