@@ -133,12 +133,6 @@ def test_in_a_short_run_every_member_is_introduced_with_a_share_of_the_budget():
     assert (run.optimizers[2].mean == 0).all()  # from the center
 
 
-def test_a_run_of_medium_length_gives_differential_evolution_time_to_converge():
-    """Of 100,000 evaluations in 10-D: 2,500 by BFGS, 10,000 by CMA-ES, 75,000 by mix."""
-    bfgs, _, cma, mix = default_members(10, 100_000)
-    assert [10 * m.cap for m in (bfgs, cma, mix)] == pytest.approx([2500, 10_000, 75_000])
-
-
 def test_in_a_long_run_the_local_search_retires_and_the_leader_gets_four_times_the_evaluations():
     bfgs, _, cma, mix = default_members(10, 1_000_000)
     assert (bfgs.once, bfgs.cap) == (True, 250)

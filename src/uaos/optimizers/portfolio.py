@@ -37,10 +37,7 @@ _STALL, _LEAST_STALL = 3, 500
 # The default members. A run with fewer evaluations per dimension is short: there every member is
 # introduced with a share of the budget, and the leader then gets more.
 _SHORT_RUN = 20_000
-_LOCAL_SHARE, _SHORT_KAPPA = 0.15, 20.0
-# The shares of CMA-ES and differential evolution, below and from _LARGE_DE_BUDGET on: with a large
-# population the latter falls behind at first, and must not be judged before it has converged.
-_SHARES, _LATE_SHARES = (0.15, 0.2), (0.1, 0.75)
+_SHARE, _DE_SHARE, _SHORT_KAPPA = 0.15, 0.2, 20.0
 # Evaluations per dimension of the introductory runs of local and coordinate search at most; from
 # which budgets per dimension on they take part, as one gradient takes 2·D evaluations, and on the
 # local search gets a share only; from which on differential evolution takes part, with populations
@@ -157,8 +154,7 @@ def default_members(dimension: int, budget: int | None) -> tuple[Member, ...]:
     In a long run, from 20,000·D evaluations on, the local search retires, and CMA-ES searches on
     its own until its first restart before differential evolution joins it. A short run has no time
     for that: there local search and CMA-ES, which starts from the center of the box, get at most
-    15 % of the budget each and differential evolution 20 %, from 3,000·D evaluations on 10 % and
-    75 %; then the selector shares out the rest.
+    15 % of the budget each and differential evolution 20 %; then the selector shares out the rest.
     Below 50·D evaluations the local search may use all of them, and below 4·D, too few for it,
     CMA-ES is alone.
 
@@ -174,28 +170,24 @@ def default_members(dimension: int, budget: int | None) -> tuple[Member, ...]:
     tuple of Member
     """
     short, each = _is_short(dimension, budget), np.inf if budget is None else budget / dimension
-    large = each >= _LARGE_DE_BUDGET
-    local_cap, cma_cap, de_cap = np.inf, np.inf, np.inf
-    if short:
-        local_cap = _LOCAL_SHARE * each
-        cma_cap, de_cap = (share * each for share in (_LATE_SHARES if large else _SHARES))
+    share, de_share = (_SHARE * each, _DE_SHARE * each) if short else (np.inf, np.inf)
     step = Configuration("STEP", optimizer="STEP", settings={"separable_only": True})
     cma, mix = configuration("CMA-ES"), configuration("mix")
     if short:
         cma = dataclasses.replace(cma, settings={"center": True})
-    size = "5D" if large else "2D"
+    size = "5D" if each >= _LARGE_DE_BUDGET else "2D"
     mix = dataclasses.replace(mix, settings=dataclasses.replace(mix.settings, NP=size))
     members = []
     if each >= _LOCAL_BUDGET:
-        cap = _LOCAL_CAP if each < _LOCAL_SHARE_BUDGET else min(local_cap, _LOCAL_CAP)
+        cap = _LOCAL_CAP if each < _LOCAL_SHARE_BUDGET else min(share, _LOCAL_CAP)
         members = [
             Member("BFGS", once=not short, cap=cap),
             Member(step, once=True, cap=_STEP_CAP),
         ]
     if dimension <= _CMA_DIMENSION:
-        members.append(Member(cma, cap=cma_cap))
+        members.append(Member(cma, cap=share))
     if dimension > _CMA_DIMENSION or each >= _DE_BUDGET:
-        members.append(Member(mix, cap=de_cap))
+        members.append(Member(mix, cap=de_share))
     return tuple(members)
 
 
