@@ -8,8 +8,10 @@ STAMP := $(VENV)/.installed
 PRESET ?= quick
 FOLDER ?= study
 
-# Of `make bench`: QUICK=1 for fewer rounds, and so rougher numbers.
+# Of `make bench`: QUICK=1 for fewer rounds, and so rougher numbers. What it installs has a name as
+# a comma separates the arguments of `call`.
 QUICK ?=
+BENCH := .[dev,bench]
 
 .PHONY: setup test lint faults bench study docs wheel clean
 
@@ -54,7 +56,7 @@ bench: $(VENV)/.bench
 
 $(VENV)/.bench: $(STAMP)
 	@echo "installing the peers to measure against (once)"
-	$(call install,.[dev,bench])
+	$(call install,$(BENCH))
 
 study: $(STAMP)
 	@$(BIN)/uaos study --preset $(PRESET) --folder $(FOLDER)
