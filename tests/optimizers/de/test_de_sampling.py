@@ -101,3 +101,12 @@ def test_a_distribution_that_degenerates_starts_again():
     one.follow(np.zeros((8, 2)), 8)
     assert one.sigma == 0.5
     assert one.C.tolist() == [[1, 0], [0, 1]]
+
+
+def test_a_distribution_whose_matrix_overflows_starts_again() -> None:
+    one = Distribution(np.full(2, -1.0), np.full(2, 1.0), 8)
+    one.C = np.array([[1e308, 9e307], [9e307, 1e308]])  # the larger eigenvalue exceeds a float
+    with np.errstate(all="ignore"):
+        one._decompose()
+    assert np.array_equal(one.C, np.eye(2))
+    assert np.isfinite(one.sample(np.ones((3, 2)))).all()

@@ -96,12 +96,12 @@ class Distribution:
 
     def _decompose(self) -> None:
         values, vectors = np.linalg.eigh(self.C)  # reads the lower triangle
-        if not values[0] > 0:
+        roots = np.sqrt(values)
+        factor, whitening = vectors * roots, (vectors / roots) @ vectors.T
+        if not (values[0] > 0 and np.isfinite(factor).all() and np.isfinite(whitening).all()):
             self._reset(self.mean)
             return
-        roots = np.sqrt(values)
-        self.factor = vectors * roots
-        self.whitening = (vectors / roots) @ vectors.T
+        self.factor, self.whitening = factor, whitening
 
     _CHANGING = (
         "mean", "sigma", "C", "factor", "whitening", "path_sigma", "path_c", "decomposed",
