@@ -12,8 +12,8 @@ the catalogue; one with `, resample` behind it, which draws coordinates outside 
 `uaos compare`. From runs, for each suite, dimension and budget: the mean rank of each contender
 by its mean error over the seeds that all contenders have; errors up to 1e-8 are 0; and each recipe
 beside minionpy's version: the functions on which its errors are significantly lower, not different
-and higher (Mann-Whitney's test, two-sided, 5 %), and Wilcoxon's signed-rank test on the mean errors
-of all functions.
+and higher (Mann-Whitney's test, two-sided, 5 %; below five runs the mean errors are counted), and
+Wilcoxon's signed-rank test on the mean errors of all functions.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from uaos import minimize
 PEERS = {"L-SHADE": "LSHADE", "jSO": "jSO", "jSO, resample": "jSO", "NL-SHADE-RSP": "NLSHADE_RSP",
          "IMODE": "IMODE", "L-SRTDE": "LSRTDE"}  # fmt: skip
 SUITES = {"cec2017": (2017, [f for f in range(1, 31) if f != 2]), "cec2022": (2022, range(1, 13))}
-SOLVED, LEVEL = 1e-8, 0.05
+SOLVED, LEVEL, FEW = 1e-8, 0.05, 5
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "winners.md"
 COLUMNS = ("suite", "dimension", "budget", "function", "contender", "seed", "error",
            "evaluations", "seconds")  # fmt: skip
@@ -117,7 +117,9 @@ def tables(paths: list[Path]) -> str:
         functions = [str(f) for f in SUITES[suite][1]]
         seeds = sorted(set.intersection(*({s for _, s in cells} for cells in errors.values())))
         seeds = [s for s in seeds if all((f, s) in c for c in errors.values() for f in functions)]
-        title = f"{suite.upper()}, {dimension}-D, {int(budget):,}·D evaluations, {len(seeds)} runs"
+        name = suite.replace("cec", "CEC-")
+        counted = f"{len(seeds)} run{'s' * (len(seeds) > 1)}"
+        title = f"{name}, {dimension}-D, {int(budget):,}·D evaluations, {counted}"
         runs = {
             name: np.array([[cells[f, s] for s in seeds] for f in functions])
             for name, cells in errors.items()
@@ -144,7 +146,9 @@ def _ranks(runs: dict[str, np.ndarray]) -> str:
 def _beside_peers(runs: dict[str, np.ndarray], functions: list[str]) -> str:
     from scipy.stats import mannwhitneyu, wilcoxon
 
-    lines = ["| recipe | minionpy's | better | no difference | worse | p, all functions |",
+    tested = len(next(iter(runs.values()))[0]) >= FEW
+    outcomes = ("better", "no difference", "worse") if tested else ("lower mean", "equal", "higher")
+    lines = [f"| recipe | minionpy's | {' | '.join(outcomes)} | p, all functions |",
              "|---|---|--:|--:|--:|--:|"]  # fmt: skip
     for name, peer in PEERS.items():
         if name not in runs or f"minion {peer}" not in runs:
@@ -152,13 +156,19 @@ def _beside_peers(runs: dict[str, np.ndarray], functions: list[str]) -> str:
         ours, theirs = runs[name], runs[f"minion {peer}"]
         better, worse = [], []
         for function, a, b in zip(functions, ours, theirs, strict=True):
-            if np.unique([*a, *b]).size > 1 and mannwhitneyu(a, b).pvalue < LEVEL:
-                lower = mannwhitneyu(a, b, alternative="less").pvalue < LEVEL
+            if len(a) < FEW:
+                differ, lower = a.mean() != b.mean(), a.mean() < b.mean()
+            else:
+                differ = np.unique([*a, *b]).size > 1 and mannwhitneyu(a, b).pvalue < LEVEL
+                lower = differ and mannwhitneyu(a, b, alternative="less").pvalue < LEVEL
+            if differ:
                 (better if lower else worse).append(f"f{function}")
         gap = ours.mean(axis=1) - theirs.mean(axis=1)
         p = wilcoxon(gap).pvalue if gap.any() else 1.0
         same = len(functions) - len(better) - len(worse)
-        cells = (f"{len(x)} ({', '.join(x)})" if x else "0" for x in (better, worse))
+        cells = (
+            f"{len(x)} ({', '.join(x)})" if x and tested else str(len(x)) for x in (better, worse)
+        )
         lines.append(f"| {name} | {peer} | {next(cells)} | {same} | {next(cells)} | {p:.2g} |")
     return "\n".join(lines) + "\n" if len(lines) > 2 else ""
 
