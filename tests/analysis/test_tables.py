@@ -340,3 +340,13 @@ def test_the_paper_needs_one_of_its_methods(
     done = run(make_store([made("mix"), made("uniform")]), "--against-paper")
     assert done.returncode == 2
     assert "20-D runs of U-AOS-FW, RecPM-tuned, PM-AdapSS-tuned" in done.stderr
+
+
+def test_a_table_of_many_pages_is_left_out_of_print() -> None:
+    few, many = (
+        Table.of("rows", "Rows", {"row": "number"}, [[k] for k in range(n)]).to_html()
+        for n in (150, 151)
+    )
+    assert "unprinted" not in few
+    assert "unprinted" in many
+    assert "Rows: 151 rows, not printed." in many
