@@ -86,7 +86,7 @@ def _tuned() -> list[Configuration]:
             archive="history",
         )  # fmt: skip
         note = _TUNED_NOTES.get(name, "")
-        made.append(Configuration(name, recipe, settings, str(bib.FRAMEWORK), note, "tuned"))
+        made.append(Configuration(name, recipe, settings, bib.FRAMEWORK, note, "tuned"))
     return made
 
 
@@ -115,12 +115,12 @@ def _baselines() -> list[Configuration]:
            else bib.ZHANG_2009, "A single strategy.") for name in POOLS["paper"]),
     )  # fmt: skip
     uniform = Configuration(
-        "uniform", _uniform(), Settings(NP=None), str(bib.FRAMEWORK),
+        "uniform", _uniform(), Settings(NP=None), bib.FRAMEWORK,
         "Every operator with the same chance, always: what adapting has to beat.", "baseline",
     )  # fmt: skip
     return [
         uniform,
-        *(Configuration(name, None, s, str(by), note, "baseline") for name, s, by, note in single),
+        *(Configuration(name, None, s, by, note, "baseline") for name, s, by, note in single),
         *_mix(),
     ]
 
@@ -182,7 +182,7 @@ def _originals() -> list[Configuration]:
         .replace(max_gen=1, power=1, frac=0.0, noise=0.0, c1=1.0, c2=0.5, gamma=0.6, p_min=0.0)
     )
     ran = "F = 0.5, CR = 1, NP = 10 D, no bounds and the four strategies are those of the code of "
-    ran += f"{bib.short(str(bib.SHARMA_2018))}"
+    ran += f"{bib.short(bib.SHARMA_2018)}"
     rows = (
         ("SaDE-DE", bare["SaDE"], sade, bib.QIN_2009,
          "The four strategies, learning period 50 and ε = 0.01 are those of the authors' code. It "
@@ -208,7 +208,7 @@ def _originals() -> list[Configuration]:
          f"{ran}. Every strategy with the same chance. On eight functions in 20-D, two "
          "runs each, it takes 1.00 to 1.28 times the evaluations of COCO's archive."),
     )  # fmt: skip
-    return [Configuration(name, m, s, str(by), note, "original") for name, m, s, by, note in rows]
+    return [Configuration(name, m, s, by, note, "original") for name, m, s, by, note in rows]
 
 
 def _winners() -> list[Configuration]:

@@ -46,7 +46,7 @@ class Recipe:
 def _recipe(
     name: str,
     settings: Any,
-    by: bib.Publication,
+    by: str,
     what: str,
     *,
     method: Method | None = None,
@@ -60,7 +60,7 @@ def _recipe(
     note = f"{what} Constants: {source}."
     if deviations:
         note += f" Deviations: {'; '.join(deviations)}."
-    made = Configuration(name, method, settings, str(by), note, "winner", optimizer=optimizer)
+    made = Configuration(name, method, settings, by, note, "winner", optimizer=optimizer)
     return Recipe(made, selects, credit, scope, source, deviations)
 
 

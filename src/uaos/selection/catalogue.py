@@ -21,7 +21,7 @@ _RATE = {"power": 1, "frac": 0.0, "noise": 0.0}
 # _SOURCES; where it has no entry, it is the code that the framework's authors published later,
 # which records the values of these papers. What is still open takes the package's default, and the
 # note says so. Scaling of rewards is off: these papers know no such thing.
-_Row = tuple[str, str, str, str, str, str, dict[str, Any], dict[str, Any], bib.Publication]
+_Row = tuple[str, str, str, str, str, str, dict[str, Any], dict[str, Any], str]
 _ROWS: tuple[_Row, ...] = (
     # ⚑ Its weights c1 and c2 sum to 1: c1 at its default of 1 leaves c2 = 0.
     ("Hybrid", "offspring_fitness", "best_2_generations", "bellman", _PM, _DRAW,
@@ -124,7 +124,7 @@ def literature() -> tuple[PublishedMethod, ...]:
         bare = Method(metric, reward, quality, probability, selection, scale_rewards=False)
         method = bare.replace(**fixed, **own)
         note = _note(name, method, fixed, own)
-        found.append(PublishedMethod(name, method, str(source), note))
+        found.append(PublishedMethod(name, method, source, note))
     return tuple(found)
 
 
@@ -132,7 +132,7 @@ def _note(name: str, method: Method, fixed: dict[str, Any], own: dict[str, Any])
     sentences = [_NOTES[name]] if name in _NOTES else []
     if own:
         values = ", ".join(f"{key} = {value}" for key, value in own.items())
-        given_by = bib.short(str(_SOURCES.get(name, bib.AUTHORS_CODE)))
+        given_by = bib.short(_SOURCES.get(name, bib.AUTHORS_CODE))
         sentences.append(f"From {given_by}: {values}.")
     defaults = []
     for family in FAMILIES:
