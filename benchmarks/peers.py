@@ -75,11 +75,12 @@ def _against_pygmo(f: Function, NP: int, rounds: int) -> list[Row]:
 def _against_cpp(NP: int, rounds: int) -> list[Row]:
     """Objectives that are compiled: no Python is called for a point."""
     f = functions.compiled_rosenbrock
-    contenders = {name: lambda m=name: _uaos(f, NP, m) for name in ("U-AOS-FW", "rand/1")}
+    names = ("U-AOS-FW", "mix", "rand/1")
+    contenders = {name: lambda m=name: _uaos(f, NP, m) for name in names}
     if pygmo is not None:
         cpp = pygmo.rosenbrock(functions.D)
         contenders["pygmo de1220"] = lambda: _pygmo_of(cpp, NP, pygmo.de1220)
-    rivals = (("U-AOS-FW", "pygmo de1220", 2.0), ("rand/1", "pygmo de1220", 2.0))
+    rivals = tuple((name, "pygmo de1220", 2.0) for name in names)
     return _rows(f"compiled, NP {NP}", interleaved(contenders, rounds), rivals)
 
 

@@ -364,8 +364,8 @@ class DifferentialEvolution(Optimizer):
             small_first, self._CR = self._CR, np.empty(n)
             small_first.sort()
             self._CR[by_rank] = small_first
-        for kept, (_, role, having) in zip(self._kept, pool.kept, strict=True):
-            mine = having[self._operators]
+        for row, (_, role, having) in enumerate(pool.kept):
+            mine, kept = having[self._operators], self._kept[row]
             (self._F if role == "F" else self._CR)[mine] = kept[self._parents[mine]]
         samples = self._samples(len(basis) > 0)
         CR = self._CR
@@ -487,10 +487,10 @@ class DifferentialEvolution(Optimizer):
             return
         told, parents = values, self._fitness[self._parents]
         ranks = self._fitness, values
-        places = np.zeros(0, np.int64)
+        places: Array | None = None
         if self.violations is not None:
             parents, values, ranks = self._compared(told, self.violations)
-        elif self._replaces_worst():
+        elif self._models and self._replaces_worst():
             places, parents = np.empty(len(values), np.int64), np.empty(len(values))
             against_worst(self._fitness.copy(), values, places, parents)
         self._selector.update(self._operators, parents, values)
@@ -508,7 +508,7 @@ class DifferentialEvolution(Optimizer):
         if self._models or self.pool.kept:
             self._tell_models(points, values, values <= parents)
         counts = np.zeros(len(self.pool.members), np.int64)
-        if len(places):
+        if places is not None:
             best = self._replace_worst(points, values, places, counts)
         else:
             best = self._survive(points, told, values, parents, ranks, counts)
@@ -526,14 +526,15 @@ class DifferentialEvolution(Optimizer):
             counts=counts, probabilities=self._asked_probabilities, population=self.NP,
             restarts=self.restarts, repairs=self._repairs,
         )  # fmt: skip
-        self._start_local_search()
+        if self.settings.local_search > 0.0:
+            self._start_local_search()
 
     # Local search
 
     def _start_local_search(self) -> None:
         """After a generation late in the run, perhaps improve the best point by a local search."""
-        begin, (spent, whole) = self.settings.local_search, self._span()
-        late = begin > 0.0 and begin * whole < spent < whole
+        spent, whole = self._span()
+        late = self.settings.local_search * whole < spent < whole
         if not late or self._constrained or self.integers is not None:
             return
         if self._happens(self._local_chance):
