@@ -21,6 +21,8 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 WITHIN, CLOSE = 1e-6, 1e-8
+# SciPy may end this far outside: it evaluates its result alone, and batches round differently.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,7 @@ def _c10(x):
 
 def _c12(x):
     centers = np.arange(1.0, 10.0)
-    away = [((x[j][:, None] - centers) ** 2).min(axis=1) for j in range(3)]
+    away = [((np.asarray(x[j])[..., None] - centers) ** 2).min(axis=-1) for j in range(3)]
     return [sum(away) - 0.0625]
 
 
@@ -245,7 +247,7 @@ def with_scipy(problem: Problem, seed: int, evaluations: int, _: Any) -> tuple[A
             constraints=NonlinearConstraint(lambda x: problem.values(x.T).T, low, high),
             maxiter=evaluations // batch - 1, tol=0, polish=False,
         )  # fmt: skip
-    return result.fun - problem.optimum, result.maxcv == 0
+    return result.fun - problem.optimum, result.maxcv <= ROUNDING
 
 
 def summary(runs: list[tuple[Any, Any]]) -> tuple[int, float]:
