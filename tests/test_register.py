@@ -10,7 +10,7 @@ import pytest
 import uaos
 from uaos import Method, Selector
 from uaos.errors import InvalidComponent, NameClash
-from uaos.optimizers import registry as optimizer_registry
+from uaos.optimizers import base as optimizer_registry
 from uaos.selection.components import registry
 from uaos.selection.describe import components_page
 

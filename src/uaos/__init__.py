@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from uaos.errors import UaosError
 from uaos.minimize import minimize
-from uaos.optimizers.base import Optimizer
+from uaos.optimizers.base import Optimizer, register
 from uaos.optimizers.catalogue import configuration, method, methods
 from uaos.optimizers.cma import CMAES
 from uaos.optimizers.configuration import Configuration
@@ -24,7 +24,6 @@ from uaos.optimizers.history import History
 from uaos.optimizers.local import LocalSearch
 from uaos.optimizers.portfolio import Member, Portfolio
 from uaos.optimizers.pycma import PyCMA
-from uaos.optimizers.registry import register
 from uaos.optimizers.result import Result
 from uaos.params import choice, integer, real
 from uaos.problems import Problem, Suite, suite

@@ -17,13 +17,12 @@ from uaos.optimizers.arguments import (
     real_number,
     true_or_false,
 )
-from uaos.optimizers.base import Optimizer
+from uaos.optimizers.base import Optimizer, optimizer, settings_of
 from uaos.optimizers.catalogue import RECOMMENDED, configuration
 from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.constraints import Constraints
 from uaos.optimizers.de.optimizer import DEFAULT_BUDGET, DifferentialEvolution, MethodLike
 from uaos.optimizers.evaluation import Batch, Evaluator, Interrupted, Objective, Workers
-from uaos.optimizers.registry import optimizer, settings_of
 from uaos.optimizers.result import INFEASIBLE, Result
 from uaos.selection.method import Method
 

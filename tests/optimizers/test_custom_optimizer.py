@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import uaos
-from uaos.optimizers import registry
+from uaos.optimizers import base as registry
 
 CLASS = '''
 import uaos

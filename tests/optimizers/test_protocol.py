@@ -7,7 +7,7 @@ import pytest
 
 import uaos
 from uaos.errors import InvalidComponent, InvalidFeedback, InvalidFile, NameClash, UnknownName
-from uaos.optimizers import registry
+from uaos.optimizers import base as registry
 from uaos.optimizers.base import Optimizer, RunFinished
 
 BOX = [(-2.0, 2.0)] * 3

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from uaos.optimizers.base import Optimizer
-from uaos.optimizers.registry import optimizer, optimizers
+from uaos.optimizers.base import Optimizer, optimizer, optimizers
 
 BOX = [(-1.0, 5.0)] * 3
 # Settings that reach a restart soon.

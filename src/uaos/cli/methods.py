@@ -10,12 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from uaos.cli.app import app, console
+from uaos.optimizers.base import optimizer, settings_of
 from uaos.optimizers.catalogue import GROUPS, configuration, expanded
 from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import Rule
 from uaos.optimizers.de.settings import Settings
-from uaos.optimizers.registry import optimizer, settings_of
 from uaos.params import parameters
 from uaos.selection.bibliography import short
 from uaos.selection.components import FAMILIES, components

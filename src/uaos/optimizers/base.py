@@ -6,18 +6,22 @@ keeping the best point, cutting the last batch to the budget, recording the hist
 belong to the base class. :func:`uaos.register` makes its name work wherever a method is named.
 """
 
+import inspect
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from types import MappingProxyType
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from uaos import statefile
 from uaos.errors import (
+    InvalidComponent,
     InvalidFeedback,
     InvalidFile,
     InvalidParameter,
+    NameClash,
     UaosError,
     UnknownName,
 )
@@ -37,6 +41,8 @@ from uaos.optimizers.arguments import (
 )
 from uaos.optimizers.history import History
 from uaos.optimizers.result import INFEASIBLE, Result, RunView
+from uaos.selection.components import Component
+from uaos.selection.components import register as register_component
 
 #: The arguments of every optimizer; all others are settings.
 OF_EVERY_OPTIMIZER = ("bounds", "seed", "budget", "target", "x0", "history", "integrality")
@@ -468,8 +474,6 @@ class Optimizer(ABC):
 
     @classmethod
     def _load(cls, path: str | os.PathLike[str], settings: Any) -> Self:
-        from uaos.optimizers.registry import optimizer
-
         content = statefile.read(path, "run", FORMAT)
         with statefile.rebuilding(path, except_for=(MissingOperator,)):
             wanted = content["optimizer"]
@@ -493,6 +497,97 @@ class Optimizer(ABC):
             made.restore(content["state"])
         loaded: Self = made
         return loaded
+
+
+_optimizers: dict[str, type[Optimizer]] = {}
+
+C = TypeVar("C", bound=type[Optimizer] | type[Component])
+
+
+def register(cls: C) -> C:
+    """Add a component or an optimizer under its `name`; usable as a decorator.
+
+    From then on the name works wherever one is named: a component in :class:`uaos.Method`, an
+    optimizer in :func:`uaos.minimize` and :func:`uaos.configuration`, both in files, on the command
+    line (`uaos --import FILE.py …`) and in experiments. Registering the same definition again (a
+    re-run notebook cell) replaces it; another class under a taken name is refused.
+
+    Parameters
+    ----------
+    cls : type
+        A subclass of one of the component bases (:class:`uaos.Metric`, :class:`uaos.WindowReward`,
+        …) or of :class:`uaos.Optimizer`.
+
+    Returns
+    -------
+    type
+        The class itself.
+
+    Raises
+    ------
+    InvalidComponent
+        If the class lacks a name or a method.
+    NameClash
+        If another class has the name.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> import uaos
+    >>> @uaos.register
+    ... @dataclass(frozen=True)
+    ... class Improvements(uaos.Metric):
+    ...     def compute(self, parents, offspring, best_so_far):
+    ...         return np.sqrt(np.maximum(parents - offspring, 0.0))
+    >>> uaos.method("SaDE", metric="improvements").metric
+    Improvements()
+    """
+    if not (inspect.isclass(cls) and issubclass(cls, Optimizer)):
+        register_component(cls)
+        return cls
+    title = f"{cls.__name__} (optimizer)"
+    name = getattr(cls, "name", None)
+    if not isinstance(name, str) or not name:
+        raise InvalidComponent(f'{title} lacks its name: set `name = "…"` in the class')
+    if inspect.isabstract(cls):
+        missing = ", ".join(sorted(cls.__abstractmethods__))
+        raise InvalidComponent(f"{title} lacks {missing}")
+    present = _optimizers.get(name)
+    if present is not None and _identity(present) != _identity(cls):
+        raise NameClash(
+            f"the optimizer {name!r} exists already ({present.__module__}.{present.__qualname__}); "
+            "give the class another `name`"
+        )
+    _optimizers[name] = cls
+    return cls
+
+
+def _identity(cls: type) -> tuple[str, str]:
+    return cls.__module__, cls.__qualname__
+
+
+def optimizers() -> Mapping[str, type[Optimizer]]:
+    """The registered optimizers by name."""
+    return MappingProxyType(_optimizers)
+
+
+def optimizer(name: str) -> type[Optimizer]:
+    """The optimizer called `name`."""
+    if not isinstance(name, str) or name not in _optimizers:
+        hint = "(a custom one: uaos.register it first)"
+        raise UnknownName("optimizer", name, _optimizers, hint=hint)
+    return _optimizers[name]
+
+
+def settings_of(cls: type[Optimizer]) -> dict[str, Any]:
+    """The settings of an optimizer with their defaults: the keywords that not every one has."""
+    given = inspect.signature(cls.__init__).parameters.values()
+    return {
+        p.name: p.default
+        for p in given
+        if p.kind is p.KEYWORD_ONLY and p.name not in OF_EVERY_OPTIMIZER
+    }
 
 
 class MissingOperator(UnknownName):

@@ -16,12 +16,12 @@ from types import MappingProxyType
 from typing import Any
 
 from uaos.errors import InvalidParameter, UnknownName
+from uaos.optimizers.base import optimizers
 from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import Cauchy, Jade, Normal, SuccessHistory
 from uaos.optimizers.de.settings import Linear, Settings, Stagnation
 from uaos.optimizers.de.strategies import POOLS
-from uaos.optimizers.registry import optimizers
 from uaos.selection import bibliography as bib
 from uaos.selection.catalogue import literature
 from uaos.selection.method import Method

@@ -31,9 +31,8 @@ from uaos.errors import InvalidParameter
 from uaos.jit import njit
 from uaos.optimizers import feasibility
 from uaos.optimizers.arguments import true_or_false
-from uaos.optimizers.base import Array, Optimizer
+from uaos.optimizers.base import Array, Optimizer, register
 from uaos.optimizers.history import History
-from uaos.optimizers.registry import register
 
 RESTARTS = ("none", "IPOP", "BIPOP", "NBIPOP")
 BOUNDARIES = ("penalty", "none")

@@ -11,10 +11,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from uaos.errors import InvalidFile, InvalidParameter, UaosError
-from uaos.optimizers.base import Optimizer
+from uaos.optimizers.base import Optimizer, optimizer, optimizers, register, settings_of
 from uaos.optimizers.de.operators import CustomOperator
 from uaos.optimizers.de.settings import Settings
-from uaos.optimizers.registry import optimizer, optimizers, register, settings_of
 from uaos.params import known_only
 from uaos.selection.components import FAMILIES
 from uaos.selection.method import FORMAT, Method, check_format, read_toml, write_toml

@@ -7,9 +7,8 @@ import numpy as np
 from uaos.errors import InvalidParameter
 from uaos.jit import njit
 from uaos.optimizers.arguments import true_or_false
-from uaos.optimizers.base import Array, Optimizer, RunFinished
+from uaos.optimizers.base import Array, Optimizer, RunFinished, register
 from uaos.optimizers.history import History
-from uaos.optimizers.registry import register
 
 _EPSILON = float(np.finfo(float).eps)
 # The improvement that an interval should bring, as a share of the range of values on the line.

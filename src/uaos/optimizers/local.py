@@ -6,9 +6,8 @@ import numpy as np
 
 from uaos.errors import InvalidParameter
 from uaos.optimizers.arguments import start_points, true_or_false
-from uaos.optimizers.base import Array, Optimizer, RunFinished
+from uaos.optimizers.base import Array, Optimizer, RunFinished, register
 from uaos.optimizers.history import History
-from uaos.optimizers.registry import register
 
 _EPSILON = float(np.finfo(float).eps)
 # The first differences are taken this far apart, as a share of the box: far enough to see the

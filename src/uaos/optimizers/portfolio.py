@@ -13,12 +13,11 @@ import numpy as np
 
 from uaos.errors import InvalidParameter
 from uaos.optimizers.arguments import Array, real_number, true_or_false
-from uaos.optimizers.base import Optimizer
+from uaos.optimizers.base import Optimizer, register
+from uaos.optimizers.base import optimizer as registered
 from uaos.optimizers.catalogue import configuration
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.history import History
-from uaos.optimizers.registry import optimizer as registered
-from uaos.optimizers.registry import register
 from uaos.params import known_only
 from uaos.selection.method import Method
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from uaos.errors import InvalidParameter, UaosError
 from uaos.extras import optional
-from uaos.optimizers.base import Array, Optimizer
-from uaos.optimizers.registry import register
+from uaos.optimizers.base import Array, Optimizer, register
 
 # pycma draws from NumPy's global generator, which all threads of a process share.
 _global_generator = threading.Lock()

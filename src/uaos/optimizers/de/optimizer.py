@@ -17,7 +17,7 @@ import numpy as np
 from uaos.errors import InvalidFeedback, InvalidFile, InvalidParameter
 from uaos.optimizers import feasibility
 from uaos.optimizers.arguments import real_numbers, start_points
-from uaos.optimizers.base import Array, Optimizer
+from uaos.optimizers.base import Array, Optimizer, register
 from uaos.optimizers.catalogue import RECOMMENDED, configuration
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de import kernels, layout
@@ -39,7 +39,6 @@ from uaos.optimizers.de.settings import (
 )
 from uaos.optimizers.history import History
 from uaos.optimizers.local import LocalSearch
-from uaos.optimizers.registry import register
 from uaos.optimizers.result import RunView, read_only
 from uaos.selection.fused import Fused
 from uaos.selection.method import Method
