@@ -1,19 +1,18 @@
 """Run the recipes of `uaos.optimizers.winners` on the functions of competitions, beside others.
 
     python benchmarks/winners.py run --suite cec2022 --budget 2000 --contenders "jSO;minion jSO"
-    python benchmarks/winners.py page [--runs runs.csv …] [--stores jSO.db …]
+    python benchmarks/winners.py page runs.csv …
 
 Functions: CEC-2017 without f2 (as in the competition) or CEC-2022, both from minionpy. `run`
 appends one row a run to the CSV file and skips the runs that are in it. A contender is a name of
 the catalogue; one with `, resample` behind it, which draws coordinates outside the box anew; or
 `minion` and a name of that package, with its defaults.
 
-`page` writes tables into docs/results/winners.md. From stores of `uaos bench`: the overview of
-`uaos compare`. From runs, for each suite, dimension and budget: the mean rank of each contender
-by its mean error over the seeds that all contenders have; errors up to 1e-8 are 0; and each recipe
-beside minionpy's version: the functions on which its errors are significantly lower, not different
-and higher (Mann-Whitney's test, two-sided, 5 %; below five runs the mean errors are counted), and
-Wilcoxon's signed-rank test on the mean errors of all functions.
+`page` writes tables into docs/results/winners.md: for each suite, dimension and budget the mean
+rank of each contender by its mean error over the seeds that all contenders have; errors up to 1e-8
+are 0; and each recipe beside minionpy's version: the functions on which its errors are
+significantly lower, not different and higher (Mann-Whitney's test, two-sided, 5 %; below five runs
+the mean errors are counted), and Wilcoxon's signed-rank test on the mean errors of all functions.
 """
 
 import argparse
@@ -83,23 +82,12 @@ def run(
                 file.flush()
 
 
-def write_page(runs: list[Path], stores: list[Path]) -> None:
-    """Put the tables of runs and stores into their places on the page."""
-    made = {}
-    if runs:
-        made["runs"] = tables(runs)
-    if stores:
-        from uaos.analysis import Results
-        from uaos.analysis.section import section
-        from uaos.analysis.tables import overview_table
-
-        made["stores"] = overview_table(section(Results.read(*stores))).to_markdown()
-    page = PAGE.read_text("utf-8")
-    for name, text in made.items():
-        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-        before, _, rest = page.partition(begin)
-        page = f"{before}{begin}\n{text.strip()}\n\n{end}{rest.partition(end)[2]}"
-    PAGE.write_text(page, "utf-8")
+def write_page(runs: list[Path]) -> None:
+    """Put the tables of the runs into their place on the page."""
+    begin, end = "<!-- runs -->\n", "<!-- end of runs -->"
+    before, _, rest = PAGE.read_text("utf-8").partition(begin)
+    after = rest.partition(end)[2]
+    PAGE.write_text(f"{before}{begin}\n{tables(runs).strip()}\n\n{end}{after}", "utf-8")
 
 
 def tables(paths: list[Path]) -> str:
@@ -185,14 +173,13 @@ def main() -> None:
     runs.add_argument("--seeds", type=int, default=15)
     runs.add_argument("--out", type=Path, default=Path("runs.csv"))
     page = commands.add_parser("page")
-    page.add_argument("--runs", type=Path, nargs="*", default=[])
-    page.add_argument("--stores", type=Path, nargs="*", default=[])
+    page.add_argument("runs", type=Path, nargs="+")
     given = parser.parse_args()
     if given.command == "run":
         run(given.suite, given.dimension, given.budget, given.contenders.split(";"), given.seeds,
             given.out)  # fmt: skip
     else:
-        write_page(given.runs, given.stores)
+        write_page(given.runs)
 
 
 if __name__ == "__main__":
