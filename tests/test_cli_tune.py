@@ -105,7 +105,7 @@ def test_runs_are_counted_within_a_step_that_takes_long() -> None:
     view = View(TuningPlan(design, problems, runs=50), Console(file=out, width=100))
     view.on_event(IterationStarted(1, 2, 25, (1, 2, 3)))
     for _ in range(6):
-        view.on_run(evaluator.Result(1.0, ""))
+        view.on_run(evaluator.RunCost(1.0, ""))
     assert re.fullmatch(r"10 %: 5 of 50 runs, 0:00, about 0:00 left\n", out.getvalue())
     assert view.used == 6
     step = Step(1, 1, "f1 2-D i16", 7, 3, 1, 8, 0.5, 0.5, mean_cost=1.0)
@@ -340,7 +340,7 @@ def test_a_file_of_something_else_is_replaced_only_if_told(
             "new.db --initial RecPM-tuned --fix F=0.1",
             "F of RecPM-tuned is 0.57; allowed: one of 0.1",
         ),
-        ("new.db --seed -1", "Invalid value for '--seed'"),
+        ("new.db --seed -1", "seed is -1; allowed: an integer, 0 or more"),
         ("new.db --runs 0", "Invalid value for '--runs'"),
         ("new.db --jobs 0", "jobs is 0; allowed: a number of processes"),
         ("new.db -o a.txt", "output is 'a.txt'; allowed: a file that ends in .toml"),

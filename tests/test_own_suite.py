@@ -1,6 +1,7 @@
 """Problems in a user's file, from benchmark to report: no command mentions BBOB."""
 
 import csv
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -108,7 +109,9 @@ def test_a_study_of_a_file_ends_in_a_report(folder: Path) -> None:
     assert "Open out/report.html in a browser" in said
     for file in (folder / "out").rglob("*.*"):
         if file.suffix != ".db":
-            assert "bbob" not in file.read_text(encoding="utf-8").lower(), file
+            # Not in pictures and fonts: four letters occur in base64 by chance.
+            text = re.sub(r"base64,[\w+/=]+", "", file.read_text(encoding="utf-8"))
+            assert "bbob" not in text.lower(), file
     assert "Everything is done" in uaos(folder, *command)
     (folder / "problems.py").write_text(PROBLEMS + "\n# changed\n")
     done = run(*command, cwd=folder)

@@ -26,15 +26,15 @@ def bits(array):
 report = {"interpreted": bool(numba.config.DISABLE_JIT)}
 for method in ("mix", "U-AOS-FW", *recipes()):
     steps = []
+    portfolio = method == "MOS"
+    state = ("x", "fun") if portfolio else ("population", "fitness", "archive", "probabilities")
     result = minimize(
-        fun, [(-5.0, 5.0)] * 5, method=method, budget=310, popsize=20, seed=11,
-        callback=lambda s: steps.append(
-            [bits(s.population), bits(s.fitness), bits(s.archive), bits(s.probabilities)]
-        ),
+        fun, [(-5.0, 5.0)] * 5, method=method, budget=310, seed=11,
+        callback=lambda s: steps.append([bits(getattr(s, name)) for name in state]),
+        **({} if portfolio else {"popsize": 20}),
     )
-    columns = (
-        "counts", "probabilities", "best", "evaluations", "repairs", "generation", "population",
-        "restarts",
+    columns = ("counts", "probabilities", "best", "evaluations") + (
+        () if portfolio else ("repairs", "generation", "population", "restarts")
     )
     report[method] = {
         "result": [bits(result.x), bits(result.fun), result.nfev, result.nit],

@@ -239,8 +239,8 @@ def _ea4eig() -> Recipe:
         scope="generation",
         source="two public translations of the authors' program that agree",
         deviations=(
-            "points outside the box are always repaired, where the competition's program evaluates "
-            "those of jSO with eigenvector crossover as they are",
+            "points outside the box are always repaired, where a translation of the competition's "
+            "program says that it evaluates those of jSO with eigenvector crossover as they are",
             "each algorithm has one of the first four generations",
             "offspring as good as their parents are not counted as successes",
             "the stages of IDE end with its planned generations, where the original's formula goes "

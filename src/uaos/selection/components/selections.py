@@ -279,6 +279,7 @@ class Shares(Selection):
     """As many parents for each operator as its share of them says, in random order.
 
     What is left by rounding down goes to the largest remainders; ties: the lowest operator number.
+    So it is for steps of many parents: a single one always goes to the largest share.
 
     Equation
     --------
