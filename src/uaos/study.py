@@ -89,7 +89,7 @@ class Preset:
 
 PRESETS = {
     "smoke": Preset(5, 800, "200D", "1000D", "test:1", "shows that everything works"),
-    "quick": Preset(20, 2000, "2000D", "10000D", "test:3", "the paper's experiment made small"),
+    "quick": Preset(20, 1500, "2000D", "10000D", "test:2", "the paper's experiment made small"),
     "paper": Preset(20, 10_000, "10000D", "100000D", "test", "the paper's experiment"),
 }
 
