@@ -33,7 +33,7 @@ _TITLES = {
 def study_command(
     suite: SuiteName = "bbob",
     preset: Annotated[str, typer.Option(
-        help="Set the size: smoke (a minute), quick (about ten minutes) or paper (hours)."
+        help="Set the size: smoke (a minute), quick (about eight minutes) or paper (hours)."
         )] = "quick",
     folder: Annotated[Path, typer.Option(help="Put everything into this folder.")] = Path("study"),
     train: Train = None,
