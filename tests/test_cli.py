@@ -148,9 +148,11 @@ def test_help_has_an_example(command: str) -> None:
     assert re.search(rf"Examples?: uaos {command} ", run(command, "--help").stdout)
 
 
-def test_the_installed_program_shows_its_version() -> None:
-    program = Path(sys.executable).parent / "uaos"
-    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+@pytest.mark.parametrize(
+    "program", [[str(Path(sys.executable).parent / "uaos")], [sys.executable, "-m", "uaos"]]
+)
+def test_the_installed_program_shows_its_version(program: list[str]) -> None:
+    done = subprocess.run([*program, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == f"uaos {uaos.__version__}"
 
 
