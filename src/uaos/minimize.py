@@ -60,7 +60,7 @@ def minimize(
     maxfun: int | None = None,
     max_time: float | None = None,
     disp: bool = False,
-    polish: bool = False,
+    polish: bool | Callable[..., Any] = False,
     constraints: Any = None,
     integrality: Any = None,
     history: bool = True,
@@ -124,9 +124,11 @@ def minimize(
         Further limits: iterations, evaluations (the same as `budget`), seconds.
     disp : bool
         Whether to print evaluations, best value and operators in use while the run goes on.
-    polish : bool
+    polish : bool or callable
         Whether to improve the best point at the end with SciPy's L-BFGS-B (under constraints with
-        its SLSQP). Integer coordinates stay what they are.
+        its SLSQP), or a function to do it with, called as in SciPy:
+        ``polish(fun, x, bounds=, constraints=)`` returns an object with `x`. Integer coordinates
+        stay what they are.
     constraints : NonlinearConstraint, LinearConstraint, Bounds, dict, or a sequence of these
         As in scipy.optimize; other objects with the same attributes will do. Feasible points come
         before infeasible ones, which are compared by their violations. `fun` is called only where
@@ -171,6 +173,8 @@ def minimize(
         raise InvalidParameter("on_error", on_error, '"raise" or "fail"')
     if callback is not None and not callable(callback):
         raise InvalidParameter("callback", callback, "a function of the run's state, or None")
+    if not callable(polish):
+        true_or_false(polish, "polish")
     limit = _limit(budget, maxfun)
     iterations = evaluation_count(maxiter, "maxiter", "iterations")
     seconds = None if max_time is None else real_number(max_time, "max_time", 0.0)
@@ -186,6 +190,8 @@ def minimize(
         "operators": operators, "center": center, "best_rule": best_rule, "archive": archive,
         "archive_size": archive_size, "schedule": schedule, "restart": restart,
     }  # fmt: skip
+    if space.dimension == 0:
+        return _only_point(space, limits, fun, args, vectorized)
     run = _optimizer(
         method, space, stops, bool(limits.each),
         {k: v for k, v in settings.items() if v is not None},
@@ -213,7 +219,7 @@ def minimize(
         space.function(fun, args), vectorized=whole, workers=processes,
         tolerate=on_error == "fail",
     )  # fmt: skip
-    batch = Batch(space, limits, run, evaluator, workers)
+    batch = Batch(space, limits, evaluator, workers)
     live = None
     if true_or_false(disp, "disp"):
         from uaos.optimizers.progress import ProgressLine
@@ -260,10 +266,13 @@ def minimize(
         except KeyboardInterrupt:
             result = _interrupted(run, [])
         else:
-            if true_or_false(polish, "polish") and result.x is not None:
-                from uaos.optimizers.polish import polished
+            if polish and result.x is not None:
+                from uaos.optimizers.polish import polished, polished_by
 
-                result = polished(result, batch, run)
+                result = (
+                    polished_by(polish, result, batch, run, constraints) if callable(polish)
+                    else polished(result, batch, run)
+                )  # fmt: skip
         if result.x is not None:
             result = batch.completed(dataclasses.replace(result, x=space.full(result.x)))
     if live is not None:
@@ -313,6 +322,21 @@ def _optimizer(
     )
 
 
+def _only_point(
+    space: FreeSpace, limits: Constraints, fun: Objective, args: tuple[Any, ...], vectorized: bool
+) -> Result:
+    """The result where every coordinate is held."""
+    applied = space.function(fun, args)
+    evaluator = Evaluator(applied, vectorized=vectorized, workers=1, tolerate=False)
+    batch, nothing = Batch(space, limits, evaluator, 1), np.empty(0)
+    feasible = batch.violation(nothing) == 0
+    message = "converged: every coordinate is held by its bounds"
+    return batch.completed(Result(
+        x=space.low, fun=batch.objective(nothing) if feasible else np.inf, nfev=1, nit=0,
+        success=feasible, message=message if feasible else INFEASIBLE, seed=None, history=None,
+    ))  # fmt: skip
+
+
 def _limit(budget: Any, maxfun: Any) -> int | None:
     limits = [
         evaluation_count(value, name) for name, value in (("budget", budget), ("maxfun", maxfun))
@@ -350,13 +374,13 @@ class _Pace:
         """Make one batch, or several."""
         run, made = self._run, 0
         if self._loop is None or not isinstance(run, DifferentialEvolution):
-            run.tell(*self._batch(run.ask()))
+            run.tell(*self._batch(run.ask(), run.epsilon))
             return
         started = time.perf_counter()
         most = min(int(_MOMENT / self._seconds), self._last - run.iterations)
         made = run.advance(self._loop, most, stops=self._stops)
         if made == 0:
-            run.tell(*self._batch(run.ask()))
+            run.tell(*self._batch(run.ask(), run.epsilon))
         self._seconds = (time.perf_counter() - started) / max(1, made)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import uaos
 from uaos import minimize
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidFeedback, InvalidParameter
 
 BOX = [(-5.0, 5.0)] * 3
 
@@ -57,7 +57,6 @@ def test_unknown_keywords_are_type_errors():
         ({"disp": "yes"}, "disp is 'yes'; allowed: True or False"),
         ({"polish": 1}, "polish is 1; allowed: True or False"),
         ({"method": "CMA-ES", "F": 0.5}, "F is 0.5; allowed: nothing here: CMA-ES has no such"),
-        ({"bounds": [(1, 1)] * 2}, "low = high in every coordinate"),
         ({"bounds": [(2, 1)]}, "allowed: a pair .low, high. of finite numbers, low <= high"),
     ],
 )
@@ -100,6 +99,17 @@ def test_held_coordinates_are_seen_in_a_vectorized_function_and_in_populations()
     assert result.x[0] == 3.0
     with pytest.raises(InvalidParameter, match="one point of length 2"):
         minimize(fun, [(3, 3), (-5, 5)], vectorized=True, x0=[1.0])
+
+
+@pytest.mark.parametrize("vectorized", [False, True])
+def test_where_every_coordinate_is_held_the_result_is_that_point(vectorized):
+    fun = (lambda X: (X**2).sum(axis=1)) if vectorized else (lambda x: x @ x)
+    held = minimize(fun, [(2, 2), (3, 3)], vectorized=vectorized)
+    assert (held.x.tolist(), held.fun, held.nfev, held.success) == ([2, 3], 13, 1, True)
+    limit = {"type": "ineq", "fun": lambda x: x[..., 0] - 4}  # x0 >= 4, and x0 is 2
+    outside = minimize(fun, [(2, 2), (3, 3)], vectorized=vectorized, constraints=limit)
+    assert (outside.maxcv, outside.success) == (2.0, False)
+    assert outside.message == "no feasible point was found (maxcv = 2)"
 
 
 # Callbacks
@@ -243,6 +253,30 @@ def test_polishing_improves_the_result():
     assert fine.fun < rough.fun
     assert fine.nfev > 1500
     assert rosenbrock(fine.x) == fine.fun
+
+
+def test_a_polishing_function_is_called_as_in_scipy():
+    optimize = pytest.importorskip("scipy.optimize")
+    given = {}
+
+    def polish(fun, x, bounds, constraints):
+        given.update(x=x, low=bounds.lb, high=bounds.ub, constraints=constraints)
+        return optimize.OptimizeResult(x=np.array([1.0, 2.0, 3.0]), jac=np.zeros(3))
+
+    def fun(x):
+        return (x[0] - 1) ** 2 + (x[2] - 3.2) ** 2
+
+    settings = {"method": "mix", "seed": 1, "budget": 300, "integrality": [0, 0, 1]}
+    box = [(-5, 5), (2, 2), (-5, 5)]
+    rough = minimize(fun, box, **settings)
+    fine = minimize(fun, box, polish=polish, **settings)
+    assert given["x"].tolist() == rough.x.tolist()
+    assert rough.x[2] == 3
+    assert (given["low"].tolist(), given["high"].tolist()) == ([-5, 2, 3], [5, 2, 3])
+    assert given["constraints"] == ()
+    assert (fine.x.tolist(), fine.fun, fine["jac"].tolist()) == ([1, 2, 3], fun([1, 2, 3]), [0] * 3)
+    with pytest.raises(InvalidFeedback, match=r"returned 7; expected an object with `x`"):
+        minimize(fun, box, polish=lambda *_, **__: 7, **settings)
 
 
 def test_progress_is_printed_where_it_is_wanted(capsys):

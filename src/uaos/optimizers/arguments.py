@@ -184,10 +184,6 @@ class FreeSpace:
             self.integrality = chosen[self.low < self.high]
         self.free = self.low < self.high
         self.dimension = int(self.free.sum())
-        if self.dimension == 0:
-            raise InvalidParameter(
-                "bounds", "low = high in every coordinate", "at least one with low < high"
-            )
         self.whole = bool(self.free.all())
 
     @property

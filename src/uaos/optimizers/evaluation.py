@@ -8,7 +8,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from uaos.optimizers.arguments import Array, FreeSpace, real_numbers, true_or_fa
 from uaos.optimizers.constraints import Constraints
 from uaos.optimizers.result import INFEASIBLE, Result
 from uaos.optimizers.workers import ProcessPool
-
-if TYPE_CHECKING:
-    from uaos.optimizers.base import Optimizer
 
 Objective = Callable[[Array], Any]
 #: `workers`: a number of processes (-1: one for each processor), an Executor, or a map.
@@ -272,7 +269,6 @@ class Batch:
     ----------
     space : FreeSpace
     constraints : Constraints
-    run : Optimizer
     evaluate : Evaluator
         Of the objective.
     workers
@@ -283,12 +279,10 @@ class Batch:
         self,
         space: FreeSpace,
         constraints: Constraints,
-        run: "Optimizer",
         evaluate: Evaluator,
         workers: Workers,
     ) -> None:
-        self._space, self._constraints, self._run = space, constraints, run
-        self._evaluate = evaluate
+        self.space, self._constraints, self._evaluate = space, constraints, evaluate
         self._beyond = space.function(constraints.beyond, ())
         self._distributed: Evaluator | None = None
         if constraints.each and not (isinstance(workers, int) and workers == 1):
@@ -304,12 +298,15 @@ class Batch:
         if self._distributed is not None:
             self._distributed.__exit__(*ending)
 
-    def __call__(self, X: Array) -> tuple[Array, Array | None]:
-        """The values, and without constraints None, otherwise the violations."""
+    def __call__(self, X: Array, epsilon: float) -> tuple[Array, Array | None]:
+        """The values, and without constraints None, otherwise the violations.
+
+        `epsilon`: how large a violation may be for the run to want the value.
+        """
         if not self.constrained:
             return self._evaluate(X), None
         violations = self._violations(X)
-        level = self._run.epsilon if self._constraints.narrow else 0.0
+        level = epsilon if self._constraints.narrow else 0.0
         rows = np.flatnonzero(violations <= level)
         values = np.full(len(X), np.nan)
         if len(rows):
@@ -321,7 +318,7 @@ class Batch:
         return values, violations
 
     def _violations(self, X: Array) -> Array:
-        self._constraints.measure(self._space.full(X)[0])
+        self._constraints.measure(self.space.full(X)[0])
         apart = self._distributed
         beyond = self._beyond(X) if apart is None else apart(X)
         return self._constraints.violations(beyond)
@@ -341,7 +338,7 @@ class Batch:
 
     def margins(self, x: Array) -> Array:
         """How far inside the constraints one point is."""
-        return self._constraints.margins(self._space.full(x))
+        return self._constraints.margins(self.space.full(x))
 
     def completed(self, result: Result) -> Result:
         """The result with the violations of the constraints at its point."""

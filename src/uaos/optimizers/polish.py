@@ -1,10 +1,12 @@
-"""Polishing: a local search by SciPy from the best point of a run."""
+"""Polishing: a local search by SciPy, or by the user, from the best point of a run."""
 
 import dataclasses
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from uaos.errors import InvalidFeedback
 from uaos.extras import optional
 from uaos.optimizers.arguments import Array
 from uaos.optimizers.base import Optimizer
@@ -20,9 +22,7 @@ def polished(result: Result, batch: Batch, run: Optimizer) -> Result:
     """The result after a local search from its point, if that found a better one."""
     assert result.x is not None
     scipy = optional("scipy.optimize", "polish=True", "scipy", "experiments")
-    low, high = run.low.copy(), run.high.copy()
-    if run.integers is not None:  # they stay
-        low[run.integers] = high[run.integers] = result.x[run.integers]
+    low, high = _walls(result.x, run)
     settings: dict[str, Any] = {"method": "L-BFGS-B"}
     width, unit, rounds = np.ones(len(low)), 1.0, 1
     if batch.constrained:
@@ -55,3 +55,43 @@ def polished(result: Result, batch: Batch, run: Optimizer) -> Result:
             result = dataclasses.replace(result, x=point, fun=value)
             break
     return dataclasses.replace(result, nfev=result.nfev + counted)
+
+
+def polished_by(
+    polish: Callable[..., Any], result: Result, batch: Batch, run: Optimizer, constraints: Any
+) -> Result:
+    """The same by the user's function, which is called as SciPy calls it."""
+    assert result.x is not None
+    scipy = optional("scipy.optimize", "a polishing function", "scipy", "experiments")
+    space, counted = batch.space, 1
+
+    def fun(x: Array) -> float:
+        nonlocal counted
+        counted += 1
+        return batch.objective(np.asarray(x, dtype=float)[space.free])
+
+    low, high = _walls(result.x, run)
+    several = isinstance(constraints, Sequence)
+    found = polish(
+        fun, space.full(result.x), bounds=scipy.Bounds(space.full(low), space.full(high)),
+        constraints=() if constraints is None else constraints if several else (constraints,),
+    )  # fmt: skip
+    if not hasattr(found, "x"):
+        raise InvalidFeedback(
+            f"the polishing function returned {found!r:.80}; expected an object with `x`, such as "
+            "scipy.optimize.OptimizeResult"
+        )
+    point = np.asarray(found.x, dtype=float)[space.free]
+    value = batch.objective(point)
+    inside = bool(((low <= point) & (point <= high)).all())
+    if inside and value < result.fun and batch.violation(point) == 0:
+        result = dataclasses.replace(result, x=point, fun=value, jac=getattr(found, "jac", None))
+    return dataclasses.replace(result, nfev=result.nfev + counted)
+
+
+def _walls(x: Array, run: Optimizer) -> tuple[Array, Array]:
+    """The bounds within which to polish; integers stay what they are."""
+    low, high = run.low.copy(), run.high.copy()
+    if run.integers is not None:
+        low[run.integers] = high[run.integers] = x[run.integers]
+    return low, high

@@ -1,8 +1,8 @@
 """What is seen of a run: its state on the way, and its outcome."""
 
 import html
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +22,7 @@ INFEASIBLE = "no feasible point was found"
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Mapping[str, Any]):
     """The best point found and how the run went; fields by attribute or, as in SciPy, by key.
 
     Attributes
@@ -48,6 +48,8 @@ class Result:
         constraints.
     constr_violation, maxcv : float
         The largest of these; 0 if `x` is feasible.
+    jac : ndarray
+        The gradient at `x`; only there if a polishing function found `x` and returned it.
 
     Examples
     --------
@@ -68,29 +70,28 @@ class Result:
     history: History | None
     constr: list[Array] | None = None
     constr_violation: float | None = None
+    jac: Array | None = None
 
     @property
     def maxcv(self) -> float | None:
         """The same as `constr_violation`, as SciPy has it."""
         return self.constr_violation
 
+    def __iter__(self) -> Iterator[str]:
+        names = [
+            f.name
+            for f in fields(self)
+            if f.default is MISSING or getattr(self, f.name) is not None
+        ]
+        return iter(names if self.maxcv is None else [*names, "maxcv"])
+
     def __getitem__(self, key: str) -> Any:
-        if key in self.keys():
+        if key in iter(self):
             return getattr(self, key)
         raise KeyError(key)
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.keys())
-
-    def __contains__(self, key: object) -> bool:
-        return key in self.keys()
-
-    def keys(self) -> list[str]:
-        """The names of the fields."""
-        names = [f.name for f in fields(self)]
-        if self.constr_violation is None:
-            return [name for name in names if not name.startswith("constr")]
-        return [*names, "maxcv"]
+    def __len__(self) -> int:
+        return len(list(self))
 
     def plot(self, path: Any = None, *, f_opt: float | None = None) -> "Figure":
         """Draw the course of the run, see :meth:`History.plot`."""
@@ -100,7 +101,7 @@ class Result:
 
     def _shown(self) -> dict[str, str]:
         """The fields as text that fits a screen."""
-        shown = {name: str(getattr(self, name)) for name in self.keys()}
+        shown = {name: str(getattr(self, name)) for name in self}
         if self.x is not None:
             with np.printoptions(threshold=12, edgeitems=4, linewidth=88):
                 shown["x"] = str(self.x)
