@@ -1,10 +1,11 @@
 """Compare the selector of the portfolio with fixed shares, on recorded runs of its members.
 
     python benchmarks/shares.py record members.db --instances test:5
-    python benchmarks/shares.py simulate members.db
+    python benchmarks/shares.py simulate members.db tuned.toml
 
 `record` runs CMA-ES and differential evolution on their own on BBOB in 20-D, at 100,000·D;
-`simulate` replays the leader rule and fixed shares of the two without evaluations.
+`simulate` replays the leader rule, fixed shares of the two and the selectors of the given files
+without evaluations.
 """
 
 import argparse
@@ -40,13 +41,14 @@ def record(path: Path, instances: str, jobs: int | None) -> None:
     print(run(Plan.of(members, suite, budget=BUDGET, uniform=False), path, jobs=jobs))
 
 
-def simulate(path: Path) -> None:
+def simulate(path: Path, selectors: list[Path]) -> None:
     recordings = Recordings(path)
     rules = {"the leader four times the other": leader_method(2)}
     for share in SHARES:
         rules[f"{share:.0%} for {recordings.members[0].name}"] = uaos.Method(
             "parent_improvement", "leader", "identity", FixedShare(share), "largest_deficit"
         )
+    rules |= {file.stem: uaos.configuration(file).method for file in selectors}
     first = None
     for name, rule in rules.items():
         hits = np.array([outcome.hits[-1] for outcome in recordings.simulate(rule)])
@@ -64,13 +66,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=("record", "simulate"))
     parser.add_argument("store", type=Path)
+    parser.add_argument("selectors", type=Path, nargs="*")
     parser.add_argument("--instances", default="test:5")
     parser.add_argument("--jobs", type=int)
     given = parser.parse_args()
     if given.what == "record":
         record(given.store, given.instances, given.jobs)
     else:
-        simulate(given.store)
+        simulate(given.store, given.selectors)
 
 
 if __name__ == "__main__":
