@@ -27,22 +27,11 @@ from pymoo.indicators.igd import IGD
 from pymoo.optimize import minimize
 from pymoo.problems import get_problem
 
-import uaos
 import uaos.adapters.deap as for_deap
 import uaos.adapters.pymoo as for_pymoo
 from uaos.adapters.alns import AdaptiveSelect
 
 Choice = str | int
-
-#: FRRMAB with the settings of its publication; its √2 is part of C here, its window of half a
-#: population of 100 that of a segment of one offspring.
-FRRMAB = uaos.Method(
-    reward={"name": "fitness_rate_rank", "max_gen": 50, "D": 1.0},
-    quality={"name": "upper_confidence_bound", "C": 5 * math.sqrt(2)},
-    probability={"name": "probability_matching", "p_min": 0.0},
-    selection="greedy",
-    scale_rewards=False,
-)
 
 
 @dataclass(frozen=True)
@@ -115,8 +104,7 @@ def _with_operators(algorithm: Any, choice: Choice, pools: dict[str, list[Any]])
     if isinstance(choice, int):
         pair = list(product(*pools.values()))[choice]
         pools = {slot: [o] for slot, o in zip(pools, pair, strict=True)}
-    segment = {"segment": 1} if choice == "FRRMAB" else {}
-    return for_pymoo.adaptive(algorithm, **pools, **segment, **_method(choice))
+    return for_pymoo.adaptive(algorithm, **pools, **_method(choice))
 
 
 def _pairs(pools: dict[str, list[Any]]) -> tuple[str, ...]:
@@ -127,7 +115,7 @@ def _method(choice: Choice) -> dict[str, Any]:
     """The argument `method` that a choice stands for."""
     if choice == "adaptive" or isinstance(choice, int):
         return {}
-    return {"method": {"random": "uniform", "FRRMAB": FRRMAB}.get(choice, choice)}
+    return {"method": "uniform" if choice == "random" else choice}
 
 
 # ALNS
@@ -340,6 +328,10 @@ def development() -> Sequence[Case]:
         several_objectives("NSGA-II", "zdt3", 8000, n_var=20),
         several_objectives("NSGA-II", "wfg4", 8000, **wfg),
         several_objectives("NSGA-II", "dtlz1", 8000, n_var=5, n_obj=2),
+        several_objectives("MOEA/D", "zdt2", 2500),
+        several_objectives("MOEA/D", "zdt3", 2500),
+        several_objectives("MOEA/D", "wfg4", 2500, **wfg),
+        several_objectives("MOEA/D", "dtlz2", 2500, n_var=11, n_obj=2),
         *map(large_neighborhood, (
             salesman(80, 1), vehicles(60, 2), cutting_stock(120, 1), flow_shop(30, 5, 2)
         )),

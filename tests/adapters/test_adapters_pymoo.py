@@ -32,7 +32,7 @@ from pymoo.problems import get_problem
 from test_adapters_credit import METHODS
 
 import uaos
-from uaos.adapters.pymoo import AdaptiveMating, AdaptiveVariant, adaptive, real_operators
+from uaos.adapters.pymoo import AdaptiveMating, AdaptiveVariant, adaptive, frrmab, real_operators
 from uaos.errors import InvalidParameter, UnknownName
 
 DIRECTIONS = np.column_stack([np.linspace(0, 1, 10), np.linspace(1, 0, 10)])
@@ -492,6 +492,18 @@ def test_in_moead_the_credit_is_the_fitness_improvement_rate(
 def test_moead_learns_from_half_a_population_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     updates = []
     monkeypatch.setattr(uaos.Selector, "update", lambda *feedback: updates.append(feedback))
-    made = adaptive(MOEAD(DIRECTIONS, n_neighbors=4), crossover=[SBX(), UX()])
+    made = adaptive(MOEAD(DIRECTIONS, n_neighbors=4), crossover=[SBX(), UX()], method="PDP")
     solved(made, problem=get_problem("zdt1", n_var=5), generations=3)
     assert {len(operators) for _, operators, *_ in updates} == {5}
+
+
+def test_by_default_moead_learns_by_frrmab_from_one_offspring_at_a_time() -> None:
+    """Not in ParallelMOEAD, which makes all offspring of a generation at once."""
+    one = adaptive(MOEAD(DIRECTIONS, n_neighbors=4), crossover=[SBX(), UX()]).mating
+    many = adaptive(ParallelMOEAD(DIRECTIONS, n_neighbors=4), crossover=[SBX(), UX()]).mating
+    assert one.credit.slots["crossover"].method == frrmab(len(DIRECTIONS))
+    assert (one.segment, many.segment) == (1, None)
+    assert many.credit.slots["crossover"].method == uaos.method("PDP")
+    # W is half a population; C = 5 outside the root of 2 ln Σ N / N.
+    made = frrmab(100)
+    assert (made.to_dict()["quality"]["C"], made.to_dict()["reward"]["max_gen"]) == (5 * 2**0.5, 50)
