@@ -47,7 +47,7 @@ class Result(Mapping[str, Any]):
         By how much `x` violates each constraint. This and the next are only there if the run had
         constraints.
     constr_violation, maxcv : float
-        The largest of these; 0 if `x` is feasible.
+        The largest of these. If `x` is feasible 0, or what is tolerated of an equality.
     jac : ndarray
         The gradient at `x`; only there if a polishing function found `x` and returned it.
 
