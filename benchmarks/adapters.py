@@ -27,8 +27,6 @@ from uaos.analysis.statistics import ALPHA, holm
 PAGE = Path(__file__).parents[1] / "docs" / "adapters.md"
 BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"
 SEEDS, OTHER_SEEDS = range(1, 31), range(1001, 1005)
-#: Of the runs that methods are chosen by.
-DEVELOPMENT_SEEDS = range(1001, 1006)
 #: With --finished: how many seeds a table takes at least.
 FEWEST = 5
 OURS, RIVALS = "adaptive", ("default", "random", "best alone")
@@ -167,7 +165,7 @@ def _ranking(cases: Sequence[Case], methods: Sequence[str], outcome: Outcome) ->
     for host in dict.fromkeys(case.host for case in cases):
         own = [case for case in cases if case.host == host]
         ranks = [
-            rankdata([[outcome(c, name, s) for s in DEVELOPMENT_SEEDS] for name in names], axis=0).T
+            rankdata([[outcome(c, name, s) for s in OTHER_SEEDS] for name in names], axis=0).T
             for c in own
         ]
         mean = np.concatenate(ranks).mean(axis=0)
