@@ -89,17 +89,26 @@ def tuning(path: Path) -> Path:
         with made._transaction():
             made.add_methods({"key": "{}"})
         first = range(1, 17)
-        made.add_candidates(number, [_candidate(n, 1) for n in first])
-        made.add_step(number, Step(1, 1, "f1 i16 2-D", 7, 16, 1, 16, position=0), [],
-                      [Cost(n, 0, float(n)) for n in first])  # fmt: skip
-        made.add_step(number, Step(1, 2, "f1 i16 2-D", 8, 3, 1, 32, position=1),
-                      [Elimination(1, 2, n, 2.0 * n, "friedman") for n in range(4, 17)],
-                      [Cost(n, 1, float(n)) for n in first])  # fmt: skip
-        made.add_elites(number, [Elite(1, 1, 1, 2, 2.0, 1.0)])
-        made.add_candidates(number, [_candidate(n, 2) for n in range(17, 21)])
-        made.add_step(number, Step(2, 1, "f1 i16 2-D", 7, 5, 1, 36, position=0), [],
-                      [Cost(n, 0, float(n)) for n in range(17, 21)])  # fmt: skip
-        made.add_elites(number, [Elite(2, 1, 1, 3, 3.0, 1.0)])
+        made.add(number, *[_candidate(n, 1) for n in first])
+        made.add(
+            number,
+            Step(1, 1, "f1 i16 2-D", 7, 16, 1, 16, position=0),
+            *[Cost(n, 0, float(n)) for n in first],
+        )
+        made.add(
+            number,
+            Step(1, 2, "f1 i16 2-D", 8, 3, 1, 32, position=1),
+            *[Elimination(1, 2, n, 2.0 * n, "friedman") for n in range(4, 17)],
+            *[Cost(n, 1, float(n)) for n in first],
+        )
+        made.add(number, Elite(1, 1, 1, 2, 2.0, 1.0))
+        made.add(number, *[_candidate(n, 2) for n in range(17, 21)])
+        made.add(
+            number,
+            Step(2, 1, "f1 i16 2-D", 7, 5, 1, 36, position=0),
+            *[Cost(n, 0, float(n)) for n in range(17, 21)],
+        )
+        made.add(number, Elite(2, 1, 1, 3, 3.0, 1.0))
     return path
 
 

@@ -18,7 +18,6 @@ class InvalidParameter(UaosError, ValueError):
     Parameters
     ----------
     name : str
-        The parameter.
     value : object
         What was given.
     allowed : str

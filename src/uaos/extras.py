@@ -11,9 +11,9 @@ _EXTRAS = {
     "cocoex": ("coco-experiment", "experiments"),
     "scipy": ("SciPy", "experiments"),
     "matplotlib": ("matplotlib", "plot"),
-    "plotly": ("plotly", "report"),
+    "plotly": ("Plotly", "report"),
     "dask": ("dask", "cluster"),
-    "distributed": ("distributed", "cluster"),
+    "distributed": ("dask and distributed", "cluster"),
     "cocopp": ("cocopp", "coco"),
     "pyarrow": ("pyarrow", "parquet"),
     "ConfigSpace": ("ConfigSpace", "configspace"),
@@ -35,22 +35,22 @@ class MissingExtra(UaosError, ImportError):
         )
 
 
-def optional(module: str, what: str, library: str, extra: str) -> Any:
-    """Import and return a module, or raise :class:`MissingExtra`."""
+def optional(module: str, what: str) -> Any:
+    """Import and return a module that `what` needs, or raise :class:`MissingExtra`."""
     try:
         return import_module(module)
     except ImportError:
-        raise MissingExtra(what, library, extra) from None
+        raise MissingExtra(what, *_EXTRAS[module.partition(".")[0]]) from None
 
 
-def require(module: str, what: str, library: str, extra: str) -> None:
+def require(module: str, what: str) -> None:
     """Raise :class:`MissingExtra` if a module is not installed."""
     try:
         found = find_spec(module)
     except ImportError:
         found = None
     if found is None:
-        raise MissingExtra(what, library, extra)
+        raise MissingExtra(what, *_EXTRAS[module])
 
 
 def missing_extra(error: ImportError, what: str) -> MissingExtra | None:

@@ -1,9 +1,11 @@
-"""Write files atomically, and never over files that uaos did not write."""
+"""Files: written whole or not at all, never over files that uaos did not write; text and TOML."""
 
 import contextlib
+import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +63,45 @@ def read_text(path: Path, kind: str) -> str:
         raise InvalidFile(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
         raise InvalidFile(f"{path}: not a text file (UTF-8), where {kind} is expected") from None
+
+
+def toml_text(data: Mapping[str, Any]) -> str:
+    """Plain values, lists and tables as TOML; JSON's strings and numbers are TOML's."""
+    lines = [f"{k} = {_toml_value(v)}" for k, v in data.items() if not isinstance(v, Mapping)]
+    for name, table in data.items():
+        if isinstance(table, Mapping):
+            lines += ["", f"[{name}]"]
+            lines += [f"{k} = {_toml_value(v)}" for k, v in table.items()]
+    return "\n".join(lines) + "\n"
+
+
+def write_toml(data: Mapping[str, Any], path: str | os.PathLike[str] | None) -> str:
+    """The data as TOML text, written to `path` if there is one, whole or not at all."""
+    text = toml_text(data)
+    if path is not None:
+        with whole_file(path) as part:
+            part.write_text(text, encoding="utf-8")
+    return text
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{k} = {_toml_value(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_toml_value(v) for v in value) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def read_toml(source: str | os.PathLike[str]) -> dict[str, Any]:
+    """The table in a TOML file, or in TOML text; :class:`InvalidFile` says what is wrong."""
+    inline = isinstance(source, str) and "\n" in source
+    text = str(source) if inline else read_text(Path(source), "a TOML file")
+    try:
+        return tomllib.loads(text)
+    except (RecursionError, ValueError) as error:
+        # Beyond syntax errors: dates and numbers that there are not, too deep a nesting.
+        name = "the text" if inline else source
+        raise InvalidFile(f"{name}: not readable as TOML ({error})") from error
 
 
 #: Marks files that uaos wrote, near their beginning or end.
@@ -146,19 +187,30 @@ def _is_same(first: Path, second: Path) -> bool:
         return first.absolute() == second.absolute()
 
 
-# The field of a picture's metadata that holds the mark.
-_FIELDS = {".png": "Software", ".svg": "Creator", ".pdf": "Producer"}
+#: Formats of pictures, and what marks them and keeps dates and versions out of them.
+PICTURES: dict[str, dict[str, str | None]] = {
+    ".png": {"Software": MARK},
+    ".svg": {"Date": None, "Creator": MARK},
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": MARK},
+}
 
 
-def save_figure(figure: Any, path: Any) -> None:
-    """Write a figure of matplotlib to a file, marked and whole or not at all, or to an open one."""
+def save_figure(figure: Any, path: Any, **settings: Any) -> None:
+    """Write a figure of matplotlib to a file, marked and whole or not at all, or to an open one.
+
+    The text of an SVG stays text, and equal figures are equal files.
+    """
+    from matplotlib import rc_context
+
     if hasattr(path, "write"):
-        figure.savefig(path)
+        figure.savefig(path, **settings)
         return
     place = Path(path)
     if not place.suffix:
         place = place.with_name(f"{place.name}.png")  # as matplotlib does
-    field = _FIELDS.get(place.suffix.lower())
-    with whole_file(place) as part:
-        metadata = {field: MARK} if field else None
-        figure.savefig(part, format=place.suffix[1:], metadata=metadata)
+    form = place.suffix.lower()
+    fonts: Any = {
+        "svg.fonttype": "none", "svg.hashsalt": "uaos", "pdf.fonttype": 42, "pdf.compression": 6,
+    }  # fmt: skip
+    with rc_context(fonts), whole_file(place) as part:
+        figure.savefig(part, format=form[1:], metadata=PICTURES.get(form), **settings)

@@ -34,7 +34,6 @@ class Parameter:
     default: Value
     symbol: str = ""
     doc: str = ""
-    unit: str = ""
     tuned: bool = True
 
     @property
@@ -69,7 +68,7 @@ class Real(Parameter):
     @property
     def range(self) -> str:  # noqa: D102 (see Parameter)
         scale = ", log scale" if self.log else ""
-        return f"{self.low:g} to {self.bound or format(self.high, 'g')}{self._unit()}{scale}"
+        return f"{self.low:g} to {self.bound or format(self.high, 'g')}{scale}"
 
     @property
     def allowed(self) -> str:  # noqa: D102
@@ -77,10 +76,7 @@ class Real(Parameter):
             "a real number >= {:g} and < {:g}" if self.open_high else "a real number {:g} to {:g}"
         )
         extra = f' (and below {self.bound}), or a share such as "0.2/K"' if self.bound else ""
-        return below.format(self.hard_low, self.hard_high) + self._unit() + extra
-
-    def _unit(self) -> str:
-        return f" {self.unit}" if self.unit else ""
+        return below.format(self.hard_low, self.hard_high) + extra
 
     def check(self, value: object, name: str, owner: str = "") -> float | str:  # noqa: D102
         if self.bound and isinstance(value, str):
@@ -135,10 +131,7 @@ class Choice(Parameter):
 
     @property
     def range(self) -> str:  # noqa: D102
-        return "one of " + ", ".join(str(c) for c in self.choices) + self._unit()
-
-    def _unit(self) -> str:
-        return f" {self.unit}" if self.unit else ""
+        return "one of " + ", ".join(str(c) for c in self.choices)
 
     def check(self, value: object, name: str, owner: str = "") -> Value:  # noqa: D102
         for one in self.choices:
@@ -170,7 +163,6 @@ def real(
     tuned: bool = True,
     symbol: str = "",
     doc: str = "",
-    unit: str = "",
 ) -> Any:
     """Declare a real parameter on a dataclass field.
 
@@ -191,13 +183,12 @@ def real(
         share of it, as the string "0.2/K".
     tuned : bool
         Whether a tuner searches it.
-    symbol, doc, unit : str
-        What documentation and messages call it, what it is, and its unit.
+    symbol, doc : str
+        What documentation and messages call it, and what it is.
 
     Returns
     -------
     dataclasses.Field
-        The field.
 
     Examples
     --------
@@ -214,7 +205,6 @@ def real(
         Real(
             default=default, low=low, high=high, hard_low=hard_low, hard_high=hard_high,
             open_high=open_high, log=log, bound=bound, tuned=tuned, symbol=symbol, doc=doc,
-            unit=unit,
         )
     )  # fmt: skip
 
@@ -247,7 +237,6 @@ def integer(
     Returns
     -------
     dataclasses.Field
-        The field.
 
     Examples
     --------
@@ -274,7 +263,6 @@ def choice(
     tuned: bool = True,
     symbol: str = "",
     doc: str = "",
-    unit: str = "",
 ) -> Any:
     """Declare a parameter that takes one of a few values on a dataclass field.
 
@@ -286,13 +274,12 @@ def choice(
         The value if none is given.
     tuned : bool
         Whether a tuner searches it.
-    symbol, doc, unit : str
-        What documentation and messages call it, what it is, and its unit.
+    symbol, doc : str
+        What documentation and messages call it, and what it is.
 
     Returns
     -------
     dataclasses.Field
-        The field.
 
     Examples
     --------
@@ -304,9 +291,7 @@ def choice(
     >>> Settings().mean
     'arithmetic'
     """
-    return _field(
-        Choice(choices=choices, default=default, tuned=tuned, symbol=symbol, doc=doc, unit=unit)
-    )
+    return _field(Choice(choices=choices, default=default, tuned=tuned, symbol=symbol, doc=doc))
 
 
 def _field(parameter: Parameter) -> Any:

@@ -22,12 +22,11 @@ from uaos.experiments.pools import check_pool
 from uaos.experiments.runner import Progress
 from uaos.experiments.store import Store, Tally
 from uaos.experiments.unit import Unit, run_unit
-from uaos.files import check_folder
+from uaos.files import check_folder, read_toml, write_toml
 from uaos.optimizers.catalogue import RECOMMENDED, configuration, methods
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Suite
 from uaos.problems import suite as suite_called
-from uaos.selection.method import read_toml, write_toml
 from uaos.tuning.design import DEFAULT_PRESET, Design, design
 from uaos.tuning.store import TuningStore
 from uaos.tuning.tune import TuningPlan, finished, initial_candidates, tune
@@ -40,13 +39,9 @@ WINNER = "tuned"
 
 #: What the winner is compared with: the configurations tuned in the paper, methods that adapt their
 #: settings instead of choosing operators, CMA-ES, our default, the portfolio, and uniform choice.
-RIVALS = tuple(
-    name
-    for name in (
-        *(name for name, c in methods().items() if c.kind == "tuned" and "inferred" not in name),
-        "JADE", "R-SHADE", "CMA-ES", "portfolio", RECOMMENDED, UNIFORM,
-    )
-    if name in methods()
+RIVALS = (
+    *(name for name, c in methods().items() if c.kind == "tuned" and "inferred" not in name),
+    "JADE", "R-SHADE", "CMA-ES", "portfolio", RECOMMENDED, UNIFORM,
 )  # fmt: skip
 
 # Seconds that go into no evaluation, as measured on one machine with two processors: for a stage,
@@ -268,7 +263,6 @@ class Study:
         Returns
         -------
         Path
-            The report.
 
         Raises
         ------

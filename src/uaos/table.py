@@ -94,7 +94,6 @@ class Table:
     name
         What its file is called.
     title
-        The heading.
     columns
         Each column's title and kind: METHOD, TEXT, NUMBER or BLOCK. A word of a BLOCK column is
         shown once, above the rows that share it.
@@ -319,7 +318,6 @@ def write_csv(tables: Sequence[Table], folder: Path, *, overwrite: bool = False)
     Returns
     -------
     list of Path
-        The files.
 
     Examples
     --------

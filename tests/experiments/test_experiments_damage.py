@@ -39,11 +39,11 @@ def a_tuning(path: Path) -> None:
         key = store.key(uaos.configuration("mix"))
         unit = Unit(key, problems[0].name, 1, 5, 900)
         store.record_runs([outcome(unit, problems[0], evaluations=800, best=1.0, error=0.5)])
-        store.add_candidates(tuning, [Candidate(1, 1, None, key, {"F": 0.5}, "initial")])
+        store.add(tuning, Candidate(1, 1, None, key, {"F": 0.5}, "initial"))
         step = Step(1, 1, "f3 i7 20-D", 5, 1, 1, 1, 6.5, 0.01, 0.25, 1, 0.5)
-        store.add_step(tuning, step, [Elimination(1, 1, 1, 4.0, "the test")], [Cost(1, 0, 0.5)])
-        store.add_iteration(tuning, Iteration(1, 4, 100, 2, 4, "few are left"))
-        store.add_elites(tuning, [Elite(1, 1, 1, 2, 3.0, 0.5)])
+        store.add(tuning, step, Elimination(1, 1, 1, 4.0, "the test"), Cost(1, 0, 0.5))
+        store.add(tuning, Iteration(1, 4, 100, 2, 4, "few are left"))
+        store.add(tuning, Elite(1, 1, 1, 2, 3.0, 0.5))
         store.finish(tuning, {"runs": 1})
 
 

@@ -161,11 +161,11 @@ def raced(store: TuningStore, tuning: int) -> list:
     costs = [Cost(1, 0, 0.5), Cost(1, 1, NAN), Cost(2, np.int64(0), INF), Cost(2, 1, -INF)]
     iterations = [Iteration(1, 4, 100, 2, 4, "few are left")]
     elites = [Elite(1, 1, 1, 2, 3.0, 0.5), Elite(1, 2, 2, 2, NAN, INF)]
-    store.add_candidates(tuning, candidates)
-    store.add_step(tuning, steps[0])
-    store.add_step(tuning, steps[1], eliminations, costs)
-    store.add_iteration(tuning, iterations[0])
-    store.add_elites(tuning, elites)
+    store.add(tuning, *candidates)
+    store.add(tuning, steps[0])
+    store.add(tuning, steps[1], *eliminations, *costs)
+    store.add(tuning, iterations[0])
+    store.add(tuning, *elites)
     candidates[1] = candidates[1]._replace(values={"F": 0.25, "NP": 50})
     eliminations[0] = eliminations[0]._replace(rank_sum=4.0)
     costs[2] = Cost(2, 0, INF)
@@ -195,7 +195,7 @@ def test_every_cost_survives(cost: float) -> None:
     store = TuningStore(Path("memory"), sqlite3.connect(":memory:", isolation_level=None), None)
     with store:
         create_tables(store._connection)
-        store.add_step(1, Step(1, 1, "f1", 1, 1, 1, 1), (), [Cost(1, 1, cost)])
+        store.add(1, Step(1, 1, "f1", 1, 1, 1, 1), Cost(1, 1, cost))
         ((_, _, back),) = store.results(1)
     assert back == cost or (math.isnan(back) and math.isnan(cost))
 
@@ -203,9 +203,7 @@ def test_every_cost_survives(cost: float) -> None:
 def test_a_step_is_written_whole_or_not_at_all(store: TuningStore) -> None:
     tuning = store.begin(SETUP)
     with pytest.raises(sqlite3.IntegrityError):
-        store.add_step(
-            tuning, Step(1, 1, "f1", 1, 1, 1, 1), (), [Cost(1, 1, 0.5), Cost(1, None, 1)]
-        )
+        store.add(tuning, Step(1, 1, "f1", 1, 1, 1, 1), Cost(1, 1, 0.5), Cost(1, None, 1))
     assert record(store, tuning) == [[]] * 6
 
 

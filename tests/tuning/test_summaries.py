@@ -33,25 +33,39 @@ def store(tmp_path: Path) -> Iterator[TuningStore]:
         number = made.begin(SETUP)
         with made._transaction():
             made.add_methods({"key": "{}"})
-        made.add_candidates(number, [candidate(n, reward="a", F=0.5) for n in range(1, 7)])
-        made.add_candidates(
-            number, [candidate(n, reward="b", F=0.5, W=10 * (n - 6)) for n in range(7, 13)]
-        )
+        made.add(number, *[candidate(n, reward="a", F=0.5) for n in range(1, 7)])
+        made.add(number, *[candidate(n, reward="b", F=0.5, W=10 * (n - 6)) for n in range(7, 13)])
         first = range(1, 13)
-        made.add_step(number, Step(1, 1, "f1 i16 2-D", 7, 12, 1, 12, position=0),
-                      [], [Cost(n, 0, float(n)) for n in first])  # fmt: skip
-        made.add_step(number, Step(1, 2, "f1 i16 2-D", 8, 3, 1, 24, pvalue=0.01, position=1),
-                      [Elimination(1, 2, n, 2.0 * n, "friedman") for n in range(4, 13)],
-                      [Cost(n, 1, float(n)) for n in first])  # fmt: skip
-        made.add_step(number, Step(1, 3, "f1 i16 2-D", 9, 2, 1, 27, pvalue=0.04, position=2),
-                      [Elimination(1, 3, 3, 9.0, "friedman")],
-                      [Cost(n, 2, float(n)) for n in (1, 2, 3)])  # fmt: skip
-        made.add_elites(number, [Elite(1, 1, 1, 3, 3.0, 1.0), Elite(1, 2, 2, 3, 6.0, 2.0)])
-        made.add_candidates(number, [candidate(13, 2, reward="a", F=0.25),
-                                     candidate(14, 2, reward="b", F=0.75, W=100)])  # fmt: skip
-        made.add_step(number, Step(2, 1, "f1 i16 2-D", 7, 4, 14, 33, position=0),
-                      [], [Cost(13, 0, 0.5), Cost(14, 0, 0.25)])  # fmt: skip
-        made.add_elites(number, [Elite(2, 1, 14, 1, 1.0, 0.25), Elite(2, 2, 13, 1, 2.0, 0.5)])
+        made.add(
+            number,
+            Step(1, 1, "f1 i16 2-D", 7, 12, 1, 12, position=0),
+            *[Cost(n, 0, float(n)) for n in first],
+        )
+        made.add(
+            number,
+            Step(1, 2, "f1 i16 2-D", 8, 3, 1, 24, pvalue=0.01, position=1),
+            *[Elimination(1, 2, n, 2.0 * n, "friedman") for n in range(4, 13)],
+            *[Cost(n, 1, float(n)) for n in first],
+        )
+        made.add(
+            number,
+            Step(1, 3, "f1 i16 2-D", 9, 2, 1, 27, pvalue=0.04, position=2),
+            *[Elimination(1, 3, 3, 9.0, "friedman")],
+            *[Cost(n, 2, float(n)) for n in (1, 2, 3)],
+        )
+        made.add(number, Elite(1, 1, 1, 3, 3.0, 1.0), Elite(1, 2, 2, 3, 6.0, 2.0))
+        made.add(
+            number,
+            candidate(13, 2, reward="a", F=0.25),
+            candidate(14, 2, reward="b", F=0.75, W=100),
+        )
+        made.add(
+            number,
+            Step(2, 1, "f1 i16 2-D", 7, 4, 14, 33, position=0),
+            Cost(13, 0, 0.5),
+            Cost(14, 0, 0.25),
+        )
+        made.add(number, Elite(2, 1, 14, 1, 1.0, 0.25), Elite(2, 2, 13, 1, 2.0, 0.5))
         yield made
 
 
@@ -112,9 +126,9 @@ def test_a_parameter_that_does_nothing_has_no_importance(tmp_path: Path) -> None
         with store._transaction():
             store.add_methods({"key": "{}"})
         made = [candidate(n, reward="abba"[n % 4], F=n / 100) for n in range(40)]
-        store.add_candidates(number, made)
+        store.add(number, *made)
         costs = [Cost(n, 0, float(n)) for n in range(40)]
-        store.add_step(number, Step(1, 1, "f1", 1, 40, 0, 40, position=0), [], costs)
+        store.add(number, Step(1, 1, "f1", 1, 40, 0, 40, position=0), *costs)
         F, reward = importance(store, number)
     assert (reward.name, reward.share) == ("reward", 0.0)
     # F gives the order: quarters of ten. Of the squares about the mean, 40 (40^2 - 1) / 12 = 5330,

@@ -518,4 +518,4 @@ def _run_order(runs: Sequence[Runs], target: float) -> dict[str, NDArray[np.int6
 
 
 def _special() -> Any:
-    return optional("scipy.special", "a statistical test", "SciPy", "experiments")
+    return optional("scipy.special", "a statistical test")

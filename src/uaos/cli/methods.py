@@ -157,25 +157,12 @@ def _member(data: Mapping[str, Any]) -> str:
 
 
 def _settings(entry: Configuration) -> RenderableType:
-    given = {m: m for m in entry.settings.pool or () if isinstance(m, Operator)}
-    table = Table.grid(padding=(0, 2))
-    for key, value in entry.settings.to_dict().items():
-        # An F or CR that every operator replaces by its own is not part of the recipe.
-        unused = key in ("F", "CR") and given and all(getattr(m, key) is not None for m in given)
-        if key == "pool" or unused:
-            continue
-        shown = (
-            ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
-        )
-        table.add_row(key, str(shown))
-    operators = Table.grid(padding=(0, 2))
+    table, operators = Table.grid(padding=(0, 2)), Table.grid(padding=(0, 2))
+    for row in entry.setting_texts().items():
+        table.add_row(*row)
     operators.add_row("[dim]operator", "[dim]strategy", "[dim]F", "[dim]CR")
-    for name, member in zip(entry.settings.names, entry.settings.members, strict=True):
-        own: tuple[str, ...] = ()
-        if isinstance(member, Operator):
-            top = "" if member.top_NP is None else f", top_NP {member.top_NP:g}"
-            own = (member.strategy + top, str(member.F), str(member.CR))
-        operators.add_row(Text(name), *own)
+    for cells in entry.operator_texts():
+        operators.add_row(*map(Text, cells))
     return Group(table, Text(""), operators)
 
 

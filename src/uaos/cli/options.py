@@ -9,9 +9,6 @@ from uaos.optimizers.catalogue import expanded
 from uaos.problems import Suite
 from uaos.problems import suite as suite_called
 
-#: The suffixes of pictures.
-PICTURES = (".png", ".svg", ".pdf")
-
 SuiteName = Annotated[
     str,
     typer.Option(

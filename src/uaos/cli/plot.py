@@ -76,8 +76,8 @@ def draw_figure(
 ) -> None:
     """Draw one figure for a paper: PNG (300 dpi), SVG or PDF, as wide as a column or a page."""
     # Here, because the analysis would slow down the start of every other command.
-    from uaos.files import check_output
-    from uaos.reporting.figures import FORMATS, RUN, SECTION, TUNING, figure, figures, save
+    from uaos.files import PICTURES, check_output
+    from uaos.reporting.figures import RUN, SECTION, TUNING, figure, figures, save
     from uaos.reporting.style import Style
 
     paths = stores or []
@@ -100,7 +100,7 @@ def draw_figure(
     _check_stores(kind, paths)
     if output is None:
         raise Missing("Missing option -o FILE: a .png, .svg or .pdf file")
-    check_output(output, inputs=paths, suffixes=FORMATS, overwrite=overwrite)
+    check_output(output, inputs=paths, suffixes=PICTURES, overwrite=overwrite)
     style = Style(width, font, tuple(split_names(order or "")))
     arguments: dict[str, Any] = {
         key: split_names(options[key]) for key in ("methods", "parameters") if key in options

@@ -14,10 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from uaos.cli.app import INTERRUPTED, app, console
-from uaos.cli.options import PICTURES, Overwrite, SuiteName
+from uaos.cli.options import Overwrite, SuiteName
 from uaos.errors import Missing
 from uaos.experiments import FINAL
-from uaos.files import check_output
+from uaos.files import PICTURES, check_output
 from uaos.minimize import INTERRUPTED as INTERRUPTED_RUN
 from uaos.minimize import PORTFOLIO, minimize
 from uaos.optimizers.catalogue import RECOMMENDED

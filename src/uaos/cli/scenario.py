@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from uaos.cli.app import INTERRUPTED, app, console
-from uaos.cli.options import PICTURES, Overwrite, Seed, split_names
-from uaos.files import check_output
+from uaos.cli.options import Overwrite, Seed, split_names
+from uaos.files import PICTURES, check_output
 from uaos.scenarios import KINDS, ScenarioResult, compare, scenario
 
 # Applications worth the start of more processes: some ten seconds of work.

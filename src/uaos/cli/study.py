@@ -15,6 +15,7 @@ from rich.text import Text
 
 from uaos.cli.app import INTERRUPTED, app, console
 from uaos.cli.options import Dask, Jobs, Seed, SplitSeed, SuiteName, Train, parse_train
+from uaos.text import duration
 
 _TITLES = {
     "tune": "tuning on the training problems",
@@ -90,8 +91,7 @@ def study_command(
     except KeyboardInterrupt:
         console.print("stopped: what was finished is kept; the same command continues")
         sys.exit(INTERRUPTED)
-    took = _duration(time.perf_counter() - begun)
-    console.print(Text(f"\nDone in {took}.", style="bold"))
+    console.print(Text(f"\nDone in {duration(time.perf_counter() - begun)}.", style="bold"))
     if study.report.exists():
         console.print(Text(f"Open {study.report} in a browser."))
 
@@ -119,16 +119,9 @@ def _announce(study: Any, left: list[str], jobs: int | None, dask: str | None) -
     console.print(Text("a trial run, to see how fast this machine is …", style="dim"))
     seconds = study.seconds(left, study.seconds_per_evaluation(), count)
     console.print(Text(
-        f"at most {total:,} evaluations on {count} processes: about {_duration(seconds)}, less "
+        f"at most {total:,} evaluations on {count} processes: about {duration(seconds)}, less "
         "where problems are solved early"
     ))  # fmt: skip
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} seconds"
-    minutes = seconds / 60
-    return f"{minutes:.0f} minutes" if minutes < 100 else f"{minutes / 60:.1f} hours"
 
 
 @contextlib.contextmanager

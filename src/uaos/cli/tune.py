@@ -9,7 +9,6 @@ from rich.text import Text
 
 from uaos.cli.app import app, console
 from uaos.cli.options import (
-    PICTURES,
     BbobDimension,
     BbobFunctions,
     Dask,
@@ -25,7 +24,7 @@ from uaos.cli.options import (
     split_names,
 )
 from uaos.errors import InvalidParameter, Missing, UaosError
-from uaos.files import check_output
+from uaos.files import PICTURES, check_output
 from uaos.params import Value
 
 if TYPE_CHECKING:

@@ -27,6 +27,7 @@ from uaos.optimizers.portfolio import Member
 from uaos.params import Choice
 from uaos.problems import Suite
 from uaos.table import NUMBER, TEXT, Cell, Row, Table
+from uaos.text import count
 from uaos.tuning.design import Design
 from uaos.tuning.evaluator import RunCost
 from uaos.tuning.racer import NobodyLeft, least_budget, races_planned
@@ -216,7 +217,7 @@ def plan_table(plan: TuningPlan, starts: str, output: Path) -> RenderableType:
         "parameters": f"{space.free} free{more}; --show-space lists them",
         "trains on": training(plan.suite, plan.training_set),
         "runs": f"{plan.runs:,} × {each} evaluations at most = {plan.runs * limits[-1]:,} (least: "
-        f"{least_budget(space.free, rules):,} runs for {_count(space.free, 'free parameter')})",
+        f"{least_budget(space.free, rules):,} runs for {count(space.free, 'free parameter')})",
         "starts from": starts,
         "tuner": f"{plan.tuner}, {races} races planned, test {rules.test}, objective "
         f"{plan.objective}, seed {plan.seed}",
@@ -241,17 +242,13 @@ def plan_table(plan: TuningPlan, starts: str, output: Path) -> RenderableType:
     return Group(*parts, Text(""))
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def training(suite: Suite, which: str) -> str:
     """The training problems in a few words."""
     functions = len({p.function for p in suite})
     dimensions = ", ".join(f"{d}-D" for d in suite.dimensions)
-    problems = _count(len(suite), "problem")
+    problems = count(len(suite), "problem")
     if functions < len(suite):
-        problems += f" of {_count(functions, 'function')}"
+        problems += f" of {count(functions, 'function')}"
     seen = sum(p.held_out for p in suite)
     forced = f"; {seen} of them are TEST problems" if seen else ""
     return f"{problems}, {dimensions} ({which}){forced}"
@@ -272,7 +269,7 @@ def space_table(design: Design, width: int) -> RenderableType:
         parts.append(Text("forbidden", style="bold"))
         parts += [Text(f"{one} ({one.why})") for one in space.forbidden]
         parts.append(Text(""))
-    free, least = _count(space.free, "free parameter"), least_budget(space.free)
+    free, least = count(space.free, "free parameter"), least_budget(space.free)
     return Group(*parts, Text(f"{free}: a tuning needs {least:,} runs or more"))
 
 
@@ -295,19 +292,10 @@ def recipe(configuration: Configuration) -> RenderableType:
     if configuration.optimizer == "portfolio":
         names = [Member.of(given).name for given in configuration.settings["members"]]
         return Group(configuration, Text(f"in a portfolio of {', '.join(names)}"), Text(""))
-    settings = {k: v for k, v in configuration.settings.to_dict().items() if k != "pool"}
-    shown = ", ".join(f"{k} {_setting(v)}" for k, v in settings.items())
+    shown = ", ".join(f"{name} {text}" for name, text in configuration.setting_texts().items())
     operators = len(configuration.settings.members)
     words = f"in a differential evolution of {operators} operators with {shown}"
     return Group(configuration, Text(words), Text(""))
-
-
-def _setting(value: Any) -> str:
-    """A setting's value; a rule by its name, with its numbers."""
-    if not isinstance(value, Mapping):
-        return str(value)
-    rest = ", ".join(f"{k} {v}" for k, v in value.items() if k != "rule")
-    return f"{value['rule']} ({rest})" if rest else str(value["rule"])
 
 
 def status_table(store: TuningStore, tunings: Sequence[Tuning], width: int) -> RenderableType:
@@ -378,9 +366,9 @@ def run_shown(plan: TuningPlan, store: Path, retry: bool, **settings: Any) -> Tu
             ))  # fmt: skip
             return found
         with TuningStore.open(store) as record:
-            count = len(record.cached())
-        if count:
-            console.print(Text(f"{count:,} runs found in the store; they are not run again"))
+            there = len(record.cached())
+        if there:
+            console.print(Text(f"{there:,} runs found in the store; they are not run again"))
     try:
         with View.of(plan, store, console) as view:
             return tune(
@@ -431,10 +419,9 @@ def _failures(plan: TuningPlan, record: TuningStore) -> str:
     failed = [o for o in record.outcomes() if o.status == "failed" and o.method in keys]
     if not failed:
         return ""
-    runs = "1 run" if len(failed) == 1 else f"{len(failed)} runs"
     return (
-        f"{runs} failed: {failed[0].reason} (the first, on {failed[0].problem}); "
-        "--retry-failed runs what failed again"
+        f"{count(len(failed), 'run')} failed: {failed[0].reason} (the first, on "
+        f"{failed[0].problem}); --retry-failed runs what failed again"
     )
 
 

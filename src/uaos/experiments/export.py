@@ -43,8 +43,8 @@ def _rows(outcomes: Iterable[Outcome]) -> Iterable[list[Any]]:
 
 
 def _parquet(outcomes: Sequence[Outcome], target: Path) -> None:
-    pyarrow = optional("pyarrow", "a Parquet file", "pyarrow", "parquet")
-    parquet = optional("pyarrow.parquet", "a Parquet file", "pyarrow", "parquet")
+    pyarrow = optional("pyarrow", "a Parquet file")
+    parquet = optional("pyarrow.parquet", "a Parquet file")
     columns = list(zip(*_rows(outcomes), strict=True)) or [()] * len(COLUMNS)
     table = pyarrow.table([pyarrow.array(column) for column in columns], names=COLUMNS)
     table = table.replace_schema_metadata({"software": MARK})

@@ -258,7 +258,7 @@ class DaskPool:
     isolating = False
 
     def __init__(self, address: str) -> None:
-        distributed = optional("distributed", "--dask", "dask and distributed", "cluster")
+        distributed = optional("distributed", "--dask")
         self._killed_worker = distributed.KilledWorker
         # What Dask has to say on a lost connection is a page; the error says it in a line.
         self._levels = {name: logging.getLogger(name).level for name in _DASK_LOGGERS}

@@ -11,12 +11,13 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from uaos.errors import InvalidFile, InvalidParameter, UaosError
+from uaos.files import read_toml, write_toml
 from uaos.optimizers.base import Optimizer, optimizer, optimizers, register, settings_of
-from uaos.optimizers.de.operators import CustomOperator
+from uaos.optimizers.de.operators import CustomOperator, Operator
 from uaos.optimizers.de.settings import Settings
 from uaos.params import known_only
 from uaos.selection.components import FAMILIES
-from uaos.selection.method import FORMAT, Method, check_format, read_toml, write_toml
+from uaos.selection.method import FORMAT, Method, check_format
 
 #: The optimizer whose settings have a class of their own.
 DE = "DE"
@@ -207,6 +208,32 @@ class Configuration:
             return cls.from_dict(data)
         except UaosError as error:
             raise InvalidFile(f"{where}: {error}") from error
+
+    def setting_texts(self) -> dict[str, str]:
+        """The settings of differential evolution that matter to the recipe, but for the pool."""
+        custom = [m for m in self.settings.pool or () if isinstance(m, Operator)]
+        shown = {}
+        for name, value in self.settings.to_dict().items():
+            # An F or CR that every operator replaces by its own is not part of the recipe.
+            given = [getattr(m, name) is not None for m in custom] if name in ("F", "CR") else []
+            if name == "pool" or (given and all(given)):
+                continue
+            shown[name] = str(value)
+            if isinstance(value, Mapping):
+                rest = ", ".join(f"{k} {v}" for k, v in value.items() if k != "rule")
+                shown[name] = f"{value['rule']} ({rest})" if rest else str(value["rule"])
+        return shown
+
+    def operator_texts(self) -> list[tuple[str, str, str, str]]:
+        """Name, strategy, F and CR of each operator of differential evolution."""
+        rows = []
+        for name, member in zip(self.settings.names, self.settings.members, strict=True):
+            given = ("", "", "")
+            if isinstance(member, Operator):
+                top = "" if member.top_NP is None else f", top_NP {member.top_NP:g}"
+                given = (member.strategy + top, str(member.F), str(member.CR))
+            rows.append((name, *given))
+        return rows
 
     def __rich__(self) -> RenderableType:
         """The recipe on one screen."""

@@ -30,8 +30,8 @@ _COLUMNS = 100
 def draw(history: "History", path: Any, f_opt: float | None) -> "Figure":
     """Shares of the operators, if there are any, above the best fitness and further columns."""
     # A figure of its own: pyplot's would be shared with whatever else the user is drawing.
-    made = optional("matplotlib.figure", "a figure", "matplotlib", "plot")
-    layout = optional("matplotlib.layout_engine", "a figure", "matplotlib", "plot")
+    made = optional("matplotlib.figure", "a figure")
+    layout = optional("matplotlib.layout_engine", "a figure")
 
     # Generations are of equal size, or nearly; the batches of other optimizers need not be.
     along = "generation" if "population" in history.columns else "evaluations"
@@ -81,15 +81,15 @@ def _further(history: "History") -> list[str]:
     return changing
 
 
-def _line(axes: Any, at: Array, value: Array, linewidth: float = 1.8) -> None:
+def _line(axes: Any, at: Array, value: Array) -> None:
     """Draw a column, on a logarithmic axis if it is positive and spans more than a decade."""
-    axes.plot(at, value, color="#222222", linewidth=linewidth)
+    axes.plot(at, value, color="#222222", linewidth=1.8)
     shown = value[np.isfinite(value)]
     if len(shown) and shown.min() > 0 and shown.max() > 10 * shown.min():
         axes.set_yscale("log")
 
 
-def shares(history: "History", along: str = "generation") -> tuple[Array, Array]:
+def shares(history: "History", along: str) -> tuple[Array, Array]:
     """Ends of at most `_COLUMNS` blocks of iterations, and each operator's share of a block.
 
     The ends are values of the history's column `along`.
@@ -119,21 +119,13 @@ def stack(axes: Any, ends: Array, shares: Array, names: tuple[str, ...]) -> None
         bottom = top
 
 
-def descent(
-    axes: Any,
-    history: "History",
-    f_opt: float | None,
-    along: str = "generation",
-    *,
-    linewidth: float = 1.8,
-    fontsize: float = 9,
-) -> None:
+def descent(axes: Any, history: "History", f_opt: float | None, along: str) -> None:
     """Draw the best fitness, less the optimum if it is known, over the column `along`."""
     at, value = getattr(history, along), history.best - (f_opt or 0.0)
     if f_opt is not None and (value > 0).any():
         # An axis of powers of ten has no 0: it is drawn where rounding errors are.
         value = np.maximum(value, min(1e-12, value[value > 0].min()))
-    _line(axes, at, value, linewidth)
+    _line(axes, at, value)
     axes.set_ylabel("best fitness" if f_opt is None else "best fitness − optimum")
     if "restarts" not in history.columns:
         return
@@ -141,4 +133,4 @@ def descent(
     for k, g in enumerate(at[again]):
         axes.axvline(g, color="0.6", linewidth=0.8, linestyle=":", label="" if k else "restart")
     if len(again):
-        axes.legend(frameon=False, fontsize=fontsize)
+        axes.legend(frameon=False, fontsize=9)

@@ -21,7 +21,7 @@ _INSIDE = 1e-11
 def polished(result: Result, batch: Batch, run: Optimizer) -> Result:
     """The result after a local search from its point, if that found a better one."""
     assert result.x is not None
-    scipy = optional("scipy.optimize", "polish=True", "scipy", "experiments")
+    scipy = optional("scipy.optimize", "polish=True")
     low, high = _walls(result.x, run)
     settings: dict[str, Any] = {"method": "L-BFGS-B"}
     width, unit, rounds = np.ones(len(low)), 1.0, 1

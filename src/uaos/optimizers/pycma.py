@@ -75,7 +75,7 @@ class PyCMA(Optimizer):
         super().__init__(bounds, seed=seed, budget=budget, target=target, history=history)
         if x0 is not None:
             raise InvalidParameter("x0", x0, "None: starts are drawn at random", owner=self.name)
-        cma = optional("cma", self.name, "pycma", "peers")
+        cma = optional("cma", self.name)
         drawn = self.seed if self.seed is not None else int(self.rng.integers(2**62))
         self._thread = _Thread(cma, self.low, self.high, sigma0, start, drawn)
         # The thread waits for values; without a run to send them, it has to end.

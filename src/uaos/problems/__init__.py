@@ -71,7 +71,6 @@ def suite(
     Returns
     -------
     Suite
-        The problems.
 
     Raises
     ------
@@ -118,7 +117,6 @@ def reference(suite_name: str) -> Reference | None:
     Parameters
     ----------
     suite_name : str
-        The suite.
 
     Returns
     -------
@@ -140,7 +138,6 @@ def titles(suite_name: str) -> Mapping[str, str]:
     Parameters
     ----------
     suite_name : str
-        The suite.
 
     Returns
     -------

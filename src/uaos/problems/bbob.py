@@ -115,7 +115,7 @@ class BBOB(Problem):
 
     @cached_property
     def _fun(self) -> Any:  # type: ignore[override]
-        cocoex = optional("cocoex", "the BBOB suite", "coco-experiment", "experiments")
+        cocoex = optional("cocoex", "the BBOB suite")
         return cocoex.BareProblem(NAME, self.number, self.dimension, self.instance)
 
     @cached_property
@@ -179,7 +179,6 @@ def bbob(
     Returns
     -------
     Suite
-        The problems.
 
     Raises
     ------
@@ -193,7 +192,7 @@ def bbob(
     ('f1 i1 5-D', 'f1 i2 5-D')
     """
     # Here, not when worker processes evaluate it.
-    require("cocoex", "the BBOB suite", "coco-experiment", "experiments")
+    require("cocoex", "the BBOB suite")
     dimension = checked_dimension(dimension)
     chosen = parse_numbers("functions", functions, 1, 24)
     if isinstance(instances, os.PathLike) or (

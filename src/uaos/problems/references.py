@@ -65,15 +65,6 @@ class Reference:
         """The aRT to each of the 51 targets, infinite if never reached; None if unknown."""
         return _times(self.times_file).get((function, dimension))
 
-    def running_time(self, function: str, dimension: int, target: float) -> float:
-        """The aRT to one of the 51 targets; NaN if it is not known."""
-        times = self.running_times(function, dimension)
-        if times is None or not target > 0:
-            return float("nan")
-        near = int(np.argmin(np.abs(np.log10(REFERENCE_TARGETS) - np.log10(target))))
-        close = np.isclose(REFERENCE_TARGETS[near], target, rtol=1e-6, atol=0)
-        return float(times[near]) if close else float("nan")
-
     def published(self, table: str) -> tuple[Published, ...]:
         """The cells of a published table."""
         return _published(self.tables[table])

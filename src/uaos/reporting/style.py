@@ -126,7 +126,7 @@ class Style:
 
         It is laid out once at the end, because matplotlib makes ticks no earlier than that.
         """
-        matplotlib = optional("matplotlib", "a figure", "matplotlib", "plot")
+        matplotlib = optional("matplotlib", "a figure")
         # Not pyplot's, which would be shared with whatever else the user is drawing.
         from matplotlib.figure import Figure
 

@@ -12,7 +12,7 @@ from uaos.errors import InvalidParameter
 from uaos.experiments.pools import LocalPool, check_pool
 from uaos.optimizers.catalogue import expanded
 from uaos.scenarios.kinds import Ranks, Scenario
-from uaos.scenarios.measures import THRESHOLD, Summary, summary
+from uaos.scenarios.measures import Summary, summary
 from uaos.scenarios.recipes import named
 from uaos.selection.method import Method
 
@@ -47,16 +47,9 @@ class ScenarioResult:
     ranks: Mapping[str, Ranks]
     methods: tuple[str, ...]
 
-    def summaries(
-        self, *, window: int | None = None, threshold: float = THRESHOLD
-    ) -> list[Summary]:
-        """Share of best choices, regret and reaction time of each, as measured over repetitions.
-
-        `window` and `threshold` say what answering a change means
-        (:func:`uaos.scenarios.measures.reaction_times`); a window is 10 applications, or ΔT if that
-        is less.
-        """
-        return [summary(n, r, self.scenario, window, threshold) for n, r in self.ranks.items()]
+    def summaries(self) -> list[Summary]:
+        """Share of best choices, regret and reaction time of each, as measured over repetitions."""
+        return [summary(name, ranks, self.scenario) for name, ranks in self.ranks.items()]
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> "Figure":
         """Draw the share of best choices and the regret over time, into a file if one is named."""

@@ -180,14 +180,12 @@ def scenario(kind: str, *, operators: int = 5, every: int = 50, steps: int = 500
     Parameters
     ----------
     kind : {"uniform", "boolean", "outlier"}
-        Its name.
     operators, every, steps : int
         Its settings; see :class:`Scenario`.
 
     Returns
     -------
     Scenario
-        The scenario.
 
     Raises
     ------

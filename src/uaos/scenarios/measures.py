@@ -11,13 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from uaos.errors import InvalidParameter
 from uaos.scenarios.kinds import Floats, Ranks, Scenario
 
-#: A change is answered when, of so many applications in a row …
+#: A change is answered when, of so many applications in a row, more than half went to the new best
+#: operator.
 WINDOW = 10
-#: … more than this share went to the new best operator.
-THRESHOLD = 0.5
 
 
 class Estimate(NamedTuple):
@@ -48,7 +46,6 @@ class Summary(NamedTuple):
     Attributes
     ----------
     name : str
-        The method.
     """
 
     name: str
@@ -76,39 +73,26 @@ def regrets(ranks: Ranks, means: Floats) -> Floats:
     return lost
 
 
-def reaction_times(
-    ranks: Ranks, every: int, window: int = WINDOW, threshold: float = THRESHOLD
-) -> Floats:
+def reaction_times(ranks: Ranks, every: int, window: int = WINDOW) -> Floats:
     """Count the applications after each change until it was answered.
 
     A change is answered at the first application from which on, over `window` applications, the new
-    best operator was chosen at a share above `threshold`; 0 is the best possible. A change that is
+    best operator was chosen more than half of the time; 0 is the best possible. A change that is
     not answered before the next one counts as `every` applications, a lower bound. Returns
     (repetitions, changes); changes with fewer than `every` steps after them are left out.
     """
-    if not 1 <= window <= every:
-        raise InvalidParameter("window", window, f"1 to every = {every} applications")
-    if not 0 <= threshold < 1:
-        raise InvalidParameter("threshold", threshold, "a share, 0 or more and below 1")
     changes = max(0, ranks.shape[1] // every - 1)
     hits = ranks[:, every : (changes + 1) * every] == 0
     hits = hits.reshape(len(ranks), changes, every)
     counts = np.lib.stride_tricks.sliding_window_view(hits, window, axis=2).sum(axis=3)
-    answered = counts > threshold * window
+    answered = counts > window / 2
     times: NDArray[np.int64] = np.where(answered.any(axis=2), answered.argmax(axis=2), every)
     return times.astype(np.float64)
 
 
-def summary(
-    name: str,
-    ranks: Ranks,
-    scenario: Scenario,
-    window: int | None = None,
-    threshold: float = THRESHOLD,
-) -> Summary:
+def summary(name: str, ranks: Ranks, scenario: Scenario) -> Summary:
     """Return the measures of one method."""
-    size = min(WINDOW, scenario.every) if window is None else window
-    times = reaction_times(ranks, scenario.every, size, threshold)
+    times = reaction_times(ranks, scenario.every, min(WINDOW, scenario.every))
     reaction = times.mean(axis=1) if times.size else np.zeros(0)
     return Summary(
         name,

@@ -31,8 +31,8 @@ _MARKS = 60
 def draw(comparison: "ScenarioResult", path: Any) -> "Figure":
     """Share of best choices above, regret so far below, over the applications."""
     # A figure of its own: pyplot's would be shared with whatever else the user is drawing.
-    made = optional("matplotlib.figure", "a figure", "matplotlib", "plot")
-    layout = optional("matplotlib.layout_engine", "a figure", "matplotlib", "plot")
+    made = optional("matplotlib.figure", "a figure")
+    layout = optional("matplotlib.layout_engine", "a figure")
     room: Any = layout.ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.1)
     figure: Figure = made.Figure(figsize=(10, 7), dpi=100, layout=room)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))

@@ -76,7 +76,6 @@ def named(name: str, n_operators: int) -> tuple[str, Method]:
     name : str
         What tables call it.
     method : Method
-        The method.
 
     Raises
     ------

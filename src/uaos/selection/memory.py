@@ -6,7 +6,7 @@ which shows the live arrays. Which one a method has is up to its reward; the oth
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from uaos.errors import InvalidFile
 from uaos.jit import njit
-from uaos.selection.components.rewards import Reward, SuccessCount
+from uaos.selection.components.rewards import Reward, SuccessCount, column_sums
 from uaos.selection.components.views import Bests, Generations, SuccessCounts, Successes, Window
 from uaos.selection.kernels import count_applications
 
@@ -61,16 +61,14 @@ class Memory(ABC):
 
 def memory_for(reward: Reward, n_operators: int) -> Memory:
     """The memory that a reward reads, empty."""
-    if reward.memory == "generations":
-        return GenerationMemory(n_operators, reward.capacity, reward.counts_failures)
     if isinstance(reward, SuccessCount):
         return CountMemory(n_operators, reward.start, reward.least / n_operators)
-    kinds: dict[str, Callable[[int, int], Memory]] = {
-        "successes": SuccessMemory,
-        "window": WindowMemory,
-        "bests": BestMemory,
-    }
-    return kinds[reward.memory](n_operators, reward.capacity)
+    if reward.memory == "bests":
+        return BestMemory(n_operators)
+    size = getattr(reward, reward.extent)
+    if reward.memory == "generations":
+        return GenerationMemory(n_operators, size, reward.counts_failures)
+    return (SuccessMemory if reward.memory == "successes" else WindowMemory)(n_operators, size)
 
 
 class GenerationMemory(Memory):
@@ -98,7 +96,7 @@ class GenerationMemory(Memory):
 
     def observations(self) -> NDArray[Any]:  # noqa: D102
         seen = self._view.applications if self._counts_failures else self._view.successes
-        counts: Floats = _column_sums(seen)
+        counts: Floats = column_sums(seen)
         return counts
 
     def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
@@ -186,7 +184,7 @@ class WindowMemory(Memory):
 class BestMemory(Memory):
     """The best finite fitness of each operator's offspring, in the life of the selector."""
 
-    def __init__(self, n_operators: int, _capacity: int = 1) -> None:
+    def __init__(self, n_operators: int) -> None:
         self._values = np.full(n_operators, np.inf)
         self._view = Bests(self._values)
         self._seen = np.ones(n_operators)
@@ -306,15 +304,6 @@ def _record_window(held_operators, held_metrics, size, operators, metrics, succe
                 held_metrics[e] = held_metrics[e + 1]
         held_operators[place] = op
         held_metrics[place] = metrics[i]
-
-
-@njit(cache=True)
-def _column_sums(table):  # type: ignore[no-untyped-def]
-    sums = np.zeros(table.shape[1])
-    for t in range(table.shape[0]):
-        for op in range(table.shape[1]):
-            sums[op] += table[t, op]
-    return sums
 
 
 @njit(cache=True)

@@ -1,19 +1,16 @@
 """Method: an immutable recipe of five components, that can be named, saved and compared."""
 
-import json
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from rich.table import Table
 
 from uaos.errors import InvalidFile, InvalidParameter, UnknownName
-from uaos.files import whole_file
+from uaos.files import read_toml, write_toml
 from uaos.params import known_only, parameters
 from uaos.selection.components import (
     FAMILIES,
@@ -232,44 +229,3 @@ def check_format(version: object) -> None:
             f"written in format {version} by a newer uaos; this one reads up to {FORMAT}. "
             "Update uaos to read it"
         )
-
-
-def toml_text(data: Mapping[str, Any]) -> str:
-    """Plain values, lists and tables as TOML; JSON's strings and numbers are TOML's."""
-    lines = [f"{k} = {_toml_value(v)}" for k, v in data.items() if not isinstance(v, Mapping)]
-    for name, table in data.items():
-        if isinstance(table, Mapping):
-            lines += ["", f"[{name}]"]
-            lines += [f"{k} = {_toml_value(v)}" for k, v in table.items()]
-    return "\n".join(lines) + "\n"
-
-
-def write_toml(data: Mapping[str, Any], path: str | os.PathLike[str] | None) -> str:
-    """The data as TOML text, written to `path` if there is one, whole or not at all."""
-    text = toml_text(data)
-    if path is not None:
-        with whole_file(path) as part:
-            part.write_text(text, encoding="utf-8")
-    return text
-
-
-def _toml_value(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{k} = {_toml_value(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_toml_value(v) for v in value) + "]"
-    return json.dumps(value, ensure_ascii=False)
-
-
-def read_toml(source: str | os.PathLike[str]) -> dict[str, Any]:
-    """The table in a TOML file, or in TOML text; :class:`InvalidFile` says what is wrong."""
-    inline = isinstance(source, str) and "\n" in source
-    name = "the text" if inline else str(source)
-    try:
-        text = cast(str, source) if inline else Path(source).read_text(encoding="utf-8")
-        return tomllib.loads(text)
-    except FileNotFoundError:
-        raise InvalidFile(f"{name}: there is no such file") from None
-    except (OSError, RecursionError, ValueError) as error:
-        # Beyond syntax errors: no UTF-8, dates and numbers that there are not, too deep a nesting.
-        raise InvalidFile(f"{name}: not readable as TOML ({error})") from error

@@ -39,14 +39,12 @@ def to_configspace(space: Space, *, seed: int | None = None) -> "ConfigurationSp
     Parameters
     ----------
     space : Space
-        The space.
     seed : int, optional
         Of its sampling.
 
     Returns
     -------
     ConfigSpace.ConfigurationSpace
-        The space.
 
     Examples
     --------
@@ -55,7 +53,7 @@ def to_configspace(space: Space, *, seed: int | None = None) -> "ConfigurationSp
     >>> "F" in to_configspace(design_for("SaDE", ["F"]).space, seed=1)
     True
     """
-    library = optional("ConfigSpace", "the export to ConfigSpace", "ConfigSpace", "configspace")
+    library = optional("ConfigSpace", "the export to ConfigSpace")
     defaults = _defaults(space)
     made = {v.name: _hyperparameter(library, v, defaults) for v in space}
     configspace: ConfigurationSpace = library.ConfigurationSpace(name=MARK, seed=seed)
@@ -86,7 +84,6 @@ def from_configspace(space: Space, configuration: Mapping[str, Any]) -> dict[str
     Parameters
     ----------
     space : Space
-        The space.
     configuration : mapping
         A configuration of :func:`to_configspace`'s space.
 

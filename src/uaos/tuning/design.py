@@ -238,7 +238,6 @@ def design(
     Returns
     -------
     Design
-        The space.
 
     Raises
     ------
@@ -292,7 +291,6 @@ def design_for(
     Returns
     -------
     Design
-        The space.
 
     Raises
     ------
@@ -348,7 +346,6 @@ def portfolio_design(members: Sequence[Member], *, dimension: int = 20) -> Desig
     Returns
     -------
     Design
-        The space.
 
     Raises
     ------

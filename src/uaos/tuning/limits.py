@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
+from uaos.files import read_toml
 from uaos.params import Choice, Integer, Real, Value, known_only
-from uaos.selection.method import read_toml
 from uaos.tuning.design import DEFAULT_PRESET, Design, design, design_for
 from uaos.tuning.space import Space, Variable, uniform_candidates
 

@@ -335,7 +335,7 @@ class Rules:
 
     Parameters
     ----------
-    test : {"friedman", "t"}
+    test : {"friedman", "ranks", "t-test"}
         The statistical test.
     first_test, each_test : int
         Instances before the first test, and between tests.

@@ -44,9 +44,7 @@ class TuningStore(Store):
     Parameters
     ----------
     path : Path
-        The file.
     connection : sqlite3.Connection
-        To the file.
     lock : Lock, optional
         Of the process that writes.
 
@@ -144,43 +142,16 @@ class TuningStore(Store):
             insert(self._connection, "tunings", [row], "INSERT OR REPLACE")
         return int(number)
 
-    def add_candidates(self, tuning: int, candidates: Iterable[Candidate]) -> None:
-        """Write who joins the race."""
-        rows = [c._replace(values=_text(c.values)) for c in candidates]  # type: ignore[arg-type]
+    def add(self, tuning: int, *rows: Any, seconds: float | None = None) -> None:
+        """Write what happened in a race, and how long the tuning has run: all of it or nothing."""
         with self._transaction():
             self.add_methods(self._unwritten)
-            self._insert("candidates", tuning, rows)
+            for table, (kind, _) in _TABLES.items():
+                made = [(tuning, *_columns(row)) for row in rows if isinstance(row, kind)]
+                insert(self._connection, table, made, "INSERT OR REPLACE")
+            if seconds is not None:
+                self._update_tuning(tuning, seconds=seconds)
         self._unwritten.clear()
-
-    def add_step(
-        self,
-        tuning: int,
-        step: Step,
-        eliminations: Iterable[Elimination] = (),
-        results: Iterable[Cost] = (),
-    ) -> None:
-        """Write a step of the race, with who left and what was measured, all of it or nothing."""
-        with self._transaction():
-            self._insert("steps", tuning, [step])
-            self._insert("eliminations", tuning, eliminations)
-            self._insert("results", tuning, results)
-            if step.elapsed == step.elapsed:
-                self._update_tuning(tuning, seconds=step.elapsed)
-
-    def add_iteration(self, tuning: int, iteration: Iteration) -> None:
-        """Write how a race went."""
-        with self._transaction():
-            self._insert("iterations", tuning, [iteration])
-
-    def add_elites(self, tuning: int, elites: Iterable[Elite]) -> None:
-        """Write who an iteration ended with."""
-        with self._transaction():
-            self._insert("elites", tuning, elites)
-
-    def note_seconds(self, tuning: int, seconds: float) -> None:
-        """Note how long a tuning has run, all sessions together."""
-        with self._transaction():
-            self._update_tuning(tuning, seconds=seconds)
 
     def finish(self, tuning: int, data: Mapping[str, Any]) -> None:
         """Note that a tuning is over, and what its tuner has to say about it."""
@@ -233,16 +204,18 @@ class TuningStore(Store):
             lambda *row: kind(*map(read, names, row)),
         )  # fmt: skip
 
-    def _insert(self, table: str, tuning: int, rows: Iterable[Any]) -> None:
-        made = [
-            (tuning, *(v for k, v in row._asdict().items() if k not in _NO_COLUMN)) for row in rows
-        ]
-        insert(self._connection, table, made, "INSERT OR REPLACE")
-
     def _update_tuning(self, tuning: int, **changes: Any) -> None:
         row = self._connection.execute(f"{_TUNINGS} WHERE id = ?", (tuning,)).fetchone()
         made = Tuning(*row)._replace(**changes)
         insert(self._connection, "tunings", [made], "INSERT OR REPLACE")
+
+
+def _columns(row: Any) -> list[Any]:
+    return [
+        _text(value) if name == "values" else value
+        for name, value in row._asdict().items()
+        if name not in _NO_COLUMN
+    ]
 
 
 def _tuning(*row: Any) -> Tuning:

@@ -81,7 +81,6 @@ def frequencies(store: "TuningStore", tuning: int) -> dict[str, Shares | Numbers
     Parameters
     ----------
     store : TuningStore
-        The store.
     tuning : int
         The number of the tuning.
 
@@ -128,7 +127,6 @@ def survival(store: "TuningStore", tuning: int) -> list[Survival]:
     Parameters
     ----------
     store : TuningStore
-        The store.
     tuning : int
         The number of the tuning.
 
@@ -174,7 +172,6 @@ def importance(store: "TuningStore", tuning: int) -> list[Importance]:
     Parameters
     ----------
     store : TuningStore
-        The store.
     tuning : int
         The number of the tuning.
 
@@ -224,7 +221,7 @@ def _groups(values: list[Any], choice: bool) -> NDArray[np.int64]:
 
 def _mean_ranks(store: "TuningStore", tuning: int) -> list[dict[int, float]]:
     """For each race, the candidates' mean ranks in [0, 1] on what all of them were run on."""
-    stats = optional("scipy.stats", "importance of parameters", "SciPy", "experiments")
+    stats = optional("scipy.stats", "importance of parameters")
     costs: defaultdict[int, dict[int, float]] = defaultdict(dict)
     for one in store.results(tuning):
         costs[one.candidate][one.position] = one.cost

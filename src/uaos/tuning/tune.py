@@ -61,14 +61,12 @@ def check_training(suite: Suite, *, force: bool = False) -> Suite:
     Parameters
     ----------
     suite : Suite
-        The problems.
     force : bool
         Whether to allow problems that are held out.
 
     Returns
     -------
     Suite
-        The same suite.
 
     Raises
     ------
@@ -95,7 +93,6 @@ class Found:
     Attributes
     ----------
     configuration : Configuration
-        The configuration.
     elite : Elite
         Its rank and costs.
     """
@@ -259,7 +256,6 @@ def initial_candidates(
     Parameters
     ----------
     design : Design
-        The space.
     names : sequence of str, optional
         The configurations; by default those tuned in the paper, as far as the space has them.
 
@@ -365,17 +361,16 @@ def tune(
                 configurations[event.id] = made
                 joining.append(event._replace(configuration=store.key(made)))
             elif joining:
-                store.add_candidates(number, joining)
+                store.add(number, *joining)
                 joining.clear()
             if isinstance(event, Step):
-                place = event.position or 0
-                store.add_step(
-                    number, event._replace(elapsed=time.perf_counter() - started), event.dropped,
-                    [Cost(c, place, cost) for c, cost in event.costs.items()],
-                )  # fmt: skip
+                costs = [Cost(c, event.position or 0, cost) for c, cost in event.costs.items()]
+                took = time.perf_counter() - started
+                store.add(
+                    number, event._replace(elapsed=took), *event.dropped, *costs, seconds=took
+                )
             elif isinstance(event, Iteration):
-                store.add_iteration(number, event)
-                store.add_elites(number, event.elites)
+                store.add(number, event, *event.elites)
             on_event(event)
 
         def evaluate(tasks: Sequence[Task]) -> list[float]:
@@ -390,7 +385,7 @@ def tune(
                 winners = _search(plan, evaluate, record, path)
         finally:
             seconds = time.perf_counter() - started
-            store.note_seconds(number, seconds)
+            store.add(number, seconds=seconds)
         found = tuple(
             Found(_named(plan, configurations[e.candidate], e, winners.used), e)
             for e in winners.elites

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uaos.errors import NameClash, UnknownName
-from uaos.extras import optional
-from uaos.files import MARK, check_output, whole_file
+from uaos.files import PICTURES, check_output, save_figure
 from uaos.reporting.style import DEFAULT, Style
 
 if TYPE_CHECKING:
@@ -30,12 +29,6 @@ if TYPE_CHECKING:
 #: What a figure shows: methods of a section, one run, a tuning, or the catalogue (no file).
 SECTION, RUN, TUNING, CATALOGUE = "section", "run", "tuning", "catalogue"
 
-#: File formats, and what keeps dates and versions out of them.
-FORMATS: dict[str, dict[str, str | None]] = {
-    ".png": {"Software": MARK},
-    ".svg": {"Date": None, "Creator": MARK},
-    ".pdf": {"CreationDate": None, "Creator": None, "Producer": MARK},
-}
 # Dots per inch of a PNG.
 _DPI = 300
 
@@ -100,12 +93,10 @@ def register(figure: Figure) -> Figure:
     Parameters
     ----------
     figure : Figure
-        The figure.
 
     Returns
     -------
     Figure
-        The same.
 
     Raises
     ------
@@ -202,14 +193,12 @@ def save(drawing: "Drawing", path: str | os.PathLike[str]) -> Path:
     Parameters
     ----------
     drawing : matplotlib.figure.Figure
-        The figure.
     path : str or path
         Ends in .png, .svg or .pdf.
 
     Returns
     -------
     Path
-        The file.
 
     Examples
     --------
@@ -218,12 +207,6 @@ def save(drawing: "Drawing", path: str | os.PathLike[str]) -> Path:
     >>> save(draw("ecdf-overall", section(Results.read("mine.db"))), "profiles.pdf").name
     'profiles.pdf'
     """
-    matplotlib = optional("matplotlib", "a figure", "matplotlib", "plot")
-    place = check_output(path, suffixes=FORMATS, overwrite=True)
-    form = place.suffix.lower()
-    settings: Any = {
-        "svg.fonttype": "none", "svg.hashsalt": "uaos", "pdf.fonttype": 42, "pdf.compression": 6,
-    }  # fmt: skip
-    with matplotlib.rc_context(settings), whole_file(place) as part:
-        drawing.savefig(part, format=form[1:], dpi=_DPI, metadata=FORMATS[form])
+    place = check_output(path, suffixes=PICTURES, overwrite=True)
+    save_figure(drawing, place, dpi=_DPI)
     return place

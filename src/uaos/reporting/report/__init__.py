@@ -34,10 +34,7 @@ def write_report(
 
     Parameters
     ----------
-    stores
-        The stores.
-    output
-        The file to write.
+    stores, output
     title
         The heading; what was compared on what if None.
     runs
@@ -53,7 +50,6 @@ def write_report(
     Returns
     -------
     Path
-        The file.
 
     Examples
     --------

@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from uaos.errors import UaosError
+from uaos.files import toml_text
 from uaos.optimizers.configuration import DE, Configuration
-from uaos.optimizers.de.operators import Operator
 from uaos.params import parameters
 from uaos.reporting.report.html import Colors, Markup, code, joined, tag
 from uaos.selection.bibliography import short
 from uaos.selection.components import FAMILIES
 from uaos.selection.describe import QUESTIONS, SYMBOLS, describe
-from uaos.selection.method import toml_text
 from uaos.table import TEXT, Table
 
 
@@ -90,25 +89,18 @@ def _steps(entry: Configuration) -> list[Markup]:
 
 
 def _operators(entry: Configuration) -> Markup:
-    rows = []
-    for name, member in zip(entry.settings.names, entry.settings.members, strict=True):
-        custom = isinstance(member, Operator)
-        rows.append([name, *((member.strategy, member.F, member.CR) if custom else ("",) * 3)])
-    table = Table.of("operators", f"operators of {entry.name}",
-                     dict.fromkeys(("operator", "strategy", "F", "CR"), TEXT), rows)  # fmt: skip
+    columns = dict.fromkeys(("operator", "strategy", "F", "CR"), TEXT)
+    table = Table.of(
+        "operators", f"operators of {entry.name}", columns, entry.operator_texts()
+    )  # fmt: skip
     return Markup(table.to_html(show_title=False, download=False))
 
 
 def _settings(entry: Configuration) -> Markup:
-    custom = [m for m in entry.settings.pool or () if isinstance(m, Operator)]
-    parts = []
-    for key, value in entry.settings.to_dict().items():
-        # An F or CR that every operator replaces is not part of the recipe.
-        unused = key in ("F", "CR") and custom and all(getattr(m, key) is not None for m in custom)
-        if key != "pool" and not unused:
-            is_rule = isinstance(value, Mapping)
-            text = ", ".join(f"{k} {v}" for k, v in value.items()) if is_rule else value
-            parts.append(f"{key.replace('_', ' ') if key != 'top_NP' else key} {text}")
+    parts = (
+        f"{name if name == 'top_NP' else name.replace('_', ' ')} {text}"
+        for name, text in entry.setting_texts().items()
+    )
     return tag("p", "Differential evolution: ", ", ".join(parts), ".")
 
 

@@ -209,7 +209,7 @@ def _filled(
 @cache
 def _plotly() -> str:
     """Return Plotly's script, from the installed package."""
-    plotly = optional("plotly.offline", "an interactive report", "Plotly", "report")
+    plotly = optional("plotly.offline", "an interactive report")
     return _packed(plotly.get_plotlyjs())
 
 

@@ -95,12 +95,10 @@ def components(family: str) -> Mapping[str, type[Component]]:
     Parameters
     ----------
     family : {"metric", "reward", "quality", "probability", "selection"}
-        The family.
 
     Returns
     -------
     mapping of str to type
-        The classes.
 
     Raises
     ------

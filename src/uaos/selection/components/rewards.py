@@ -55,13 +55,10 @@ class Reward(Component):
     family: ClassVar[str] = "reward"
     #: Which memory the reward reads: "generations", "successes", "window", "bests" or "tally".
     memory: ClassVar[str] = ""
+    #: The parameter that says how much of its memory the reward looks at.
+    extent: ClassVar[str] = ""
     #: Whether N of the upper confidence bound counts failed applications too.
     counts_failures: ClassVar[bool] = False
-
-    @property
-    def capacity(self) -> int:
-        """How much of its memory the reward looks at."""
-        raise NotImplementedError
 
     @abstractmethod
     def compute(self, memory: Any) -> Array:
@@ -86,11 +83,8 @@ class GenerationReward(Reward):
     """
 
     memory: ClassVar[str] = "generations"
+    extent: ClassVar[str] = "max_gen"
     max_gen = 1
-
-    @property
-    def capacity(self) -> int:  # noqa: D102 (see Reward)
-        return self.max_gen
 
     @abstractmethod
     def compute(self, memory: Generations) -> Array:
@@ -114,11 +108,8 @@ class SuccessReward(Reward):
     """
 
     memory: ClassVar[str] = "successes"
+    extent: ClassVar[str] = "fix_appl"
     fix_appl = 50
-
-    @property
-    def capacity(self) -> int:  # noqa: D102
-        return self.fix_appl
 
     @abstractmethod
     def compute(self, memory: Successes) -> Array:
@@ -142,11 +133,8 @@ class WindowReward(Reward):
     """
 
     memory: ClassVar[str] = "window"
+    extent: ClassVar[str] = "W"
     W = 50
-
-    @property
-    def capacity(self) -> int:  # noqa: D102
-        return self.W
 
     @abstractmethod
     def compute(self, memory: Window) -> Array:
@@ -295,11 +283,12 @@ class ImprovementSum(GenerationReward):
     max_gen: int = generations_parameter()
 
     def compute(self, memory: Generations) -> Array:  # noqa: D102
-        return _column_sums(memory.sums)
+        return column_sums(memory.sums)
 
 
 @njit(cache=True)
-def _column_sums(table: Array) -> Array:
+def column_sums(table: Array) -> Array:
+    """The sum of each operator's column, in the order of the rows."""
     T, K = table.shape
     sums = np.zeros(K)
     for t in range(T):
@@ -332,7 +321,7 @@ class Consensus(GenerationReward):
 
     def compute(self, memory: Generations) -> Array:  # noqa: D102
         means = success_sum(memory.sums, memory.applications)
-        counts = _column_sums(memory.successes)
+        counts = column_sums(memory.successes)
         return means if _rank_alike(means, counts) else counts
 
 
@@ -551,7 +540,7 @@ class CompassProjection(SuccessReward):
     """
 
     fix_appl: int = successes_parameter()
-    theta: int = choice(36, 45, 54, 90, default=45, symbol="θ", unit="°", doc="direction")
+    theta: int = choice(36, 45, 54, 90, default=45, symbol="θ", doc="direction, in degrees")
 
     def compute(self, memory: Successes) -> Array:  # noqa: D102
         std, mean, present = memory.points()
@@ -767,10 +756,6 @@ class Leader(Reward):
     searched: ClassVar[bool] = False
     printed: ClassVar[bool] = False
 
-    @property
-    def capacity(self) -> int:  # noqa: D102
-        return 1
-
     def compute(self, memory: Bests) -> Array:  # noqa: D102
         lowest = memory.values == memory.values.min()
         return 1.0 * (lowest & (lowest.sum() == 1))
@@ -804,10 +789,6 @@ class SuccessCount(Reward):
         1, 10, default=2, allowed=(1e-6, 1e6), symbol="n0", doc="count of every operator at first"
     )
     least: float = real(0, 1, default=0.2, symbol="δ", doc="least share, times 1/K")
-
-    @property
-    def capacity(self) -> int:  # noqa: D102
-        return 1
 
     def compute(self, memory: SuccessCounts) -> Array:  # noqa: D102
         return memory.counts
