@@ -1,6 +1,7 @@
 """Imports point one way, and the house rules hold."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,29 @@ def test_imports_point_down_the_layers(path: Path) -> None:
     if level in (0, len(LAYERS) - 1):
         allowed |= LAYERS[level]
     assert imported(path) - allowed == set()
+
+
+def test_the_map_of_contributing_is_complete() -> None:
+    """Every module, and every folder, stands in the map; and the map names nothing else."""
+    text = (SOURCE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = [line for line in text.split("## Architecture")[1].splitlines() if line[:1] == "|"]
+    rows = rows[2 : next(i for i, row in enumerate(rows) if row.startswith("| name"))]
+    named, layer = set(), ""
+    for row in rows:
+        first, second, third = (cell.strip() for cell in row.strip("|").split("|"))
+        layer = first or layer
+        names = re.findall(r"`([a-z_]+)/?`", f"{second} {third}")
+        folder = re.findall(r"`([a-z_]+/)`", second)
+        top = "" if layer in ("for all", "on top") else layer.strip("`")
+        for name in names:
+            places = [f"{top}{name}", *(f"{top}{one}{name}" for one in folder)]
+            found = [p for p in places if (SOURCE / p).is_dir() or (SOURCE / f"{p}.py").is_file()]
+            assert found or name in ("ask", "tell"), row
+            named.update(found)
+    modules = {
+        str(p.relative_to(SOURCE).with_suffix("")) for p in MODULES if not p.stem.startswith("__")
+    }
+    assert modules - named == set()
 
 
 def test_there_is_one_version_number() -> None:

@@ -372,7 +372,7 @@ class _Pace:
 
     def step(self) -> None:
         """Make one batch, or several."""
-        run, made = self._run, 0
+        run = self._run
         if self._loop is None or not isinstance(run, DifferentialEvolution):
             run.tell(*self._batch(run.ask(), run.epsilon))
             return

@@ -40,6 +40,17 @@ LINES = (
     "#D55E00", "#882255", "#999933", "#332288", "#661100",
     "#7733DD", "#000000",
 )  # fmt: skip
+#: The same on the dark background of the report, lighter where they could not be seen.
+LINES_ON_DARK = (
+    "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9",
+    "#d55e00", "#9c4872", "#999933", "#6659a6", "#915447",
+    "#7c3bde", "#636363",
+)  # fmt: skip
+#: Lines of operators on white: their colors, darker where they could not be seen.
+OPERATOR_LINES = (
+    "#7896c1", "#d97c5d", "#9f945b", "#3ca587", "#c2818e",
+    "#6b9bb2", "#8e9b27", "#ae8e6f", "#9988bb", "#949494",
+)  # fmt: skip
 # Seven, so that a combination of color and marker repeats only after 84 methods.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
@@ -154,37 +165,3 @@ def text_width(
         widest = max(widest, drawn.get_window_extent().width / figure.dpi)
         drawn.remove()
     return widest
-
-
-# Contrast that a line needs to be seen (WCAG 2, 1.4.11).
-_CONTRAST = 3.0
-
-
-def visible_on(color: str, background: str) -> str:
-    """Return the color, moved away from the background as far as it must be to be seen."""
-    parts, behind = _channels(color), _channels(background)
-    end = 0.0 if _luminance(behind) > 0.5 else 255.0
-    shifted = parts
-    for step in range(101):
-        shifted = [c + (end - c) * step / 100 for c in parts]
-        if contrast(shifted, behind) >= _CONTRAST:
-            break
-    return "#" + "".join(f"{round(c):02x}" for c in shifted)
-
-
-def contrast(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return the contrast of two colors, 1 to 21, by WCAG 2."""
-    high, low = sorted((_luminance(first), _luminance(second)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
-
-
-def _channels(color: str) -> list[float]:
-    return [float(int(color[i : i + 2], 16)) for i in (1, 3, 5)]
-
-
-def _luminance(channels: Sequence[float]) -> float:
-    linear = [
-        c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4
-        for c in (channel / 255 for channel in channels)
-    ]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

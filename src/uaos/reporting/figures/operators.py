@@ -11,7 +11,7 @@ from uaos.optimizers.picture import PALETTE, shares, stack
 from uaos.reporting.canvas import LineEnd, decades, legend, legend_size, name_ends, names_width
 from uaos.reporting.figures import RUN, Figure
 from uaos.reporting.sources import Course
-from uaos.reporting.style import INK, TICK, LineStyle, Style, visible_on
+from uaos.reporting.style import INK, OPERATOR_LINES, TICK, LineStyle, Style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -120,7 +120,7 @@ def _probabilities(axes: Any, of: OperatorUse) -> None:
     for k in range(len(of.operators)):
         axes.plot(
             of.evaluations, of.probabilities[:, k], linewidth=0.9,
-            color=visible_on(PALETTE[k % len(PALETTE)], "#ffffff"),
+            color=OPERATOR_LINES[k % len(OPERATOR_LINES)],
             linestyle=_DASHES[k // len(PALETTE) % len(_DASHES)],
         )  # fmt: skip
     axes.set_ylim(0, None)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from uaos.optimizers.picture import PALETTE
-from uaos.reporting.style import DEFAULT, visible_on
+from uaos.reporting.style import DEFAULT, LINES, LINES_ON_DARK, OPERATOR_LINES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -102,9 +102,6 @@ _DASHES = ("solid", "dash", "dot", "dashdot")
 # A longer name may be wider than a phone.
 _LONG = 24
 
-#: The backgrounds that report.css declares.
-LIGHT, DARK = "#ffffff", "#14171a"
-
 
 class Colors:
     """How methods and operators are drawn."""
@@ -146,14 +143,13 @@ class Colors:
 
     def style(self) -> str:
         """Return the style sheet's colors: of methods (m), operators (o) and their lines (l)."""
-        plain = {f"m{i}": style.color for i, style in enumerate(self._styles.values())}
-        plain |= {f"o{i}": color for i, color in enumerate(PALETTE)}
-        lines = {f"l{i}": color for i, color in enumerate(PALETTE)}
-        light = plain | {k: visible_on(v, LIGHT) for k, v in lines.items()}
-        dark = {k: visible_on(v, DARK) for k, v in (plain | lines).items()}
+        methods = [style.color for style in self._styles.values()]
+        dark = [LINES_ON_DARK[LINES.index(color)] for color in methods]
         bright, dim = (
-            " ".join(f"--{k}: {v};" for k, v in colors.items()) for colors in (light, dark)
-        )
+            " ".join(f"--{k}{i}: {c};" for k, colors in kinds.items() for i, c in enumerate(colors))
+            for kinds in ({"m": methods, "o": PALETTE, "l": OPERATOR_LINES},
+                          {"m": dark, "o": PALETTE, "l": PALETTE})
+        )  # fmt: skip
         # Paper is white whatever the screen was.
         return (
             f":root {{ {bright} }}\n"
