@@ -123,25 +123,8 @@ def check_output(
     """Refuse a path that must not be written, before any work is done.
 
     A new file may be written, and one that uaos wrote before: it has the mark or, as CSV, the same
-    columns. Inputs and stores are never replaced, other files only with `overwrite`.
-
-    Parameters
-    ----------
-    path
-        Where output goes.
-    inputs
-        Files that the command reads.
-    suffixes
-        Suffixes that the output may have; any if empty.
-    columns
-        The first line of a CSV file.
-    overwrite
-        Whether the user allows any other file to be replaced.
-
-    Raises
-    ------
-    InvalidParameter
-        If the path must not be written.
+    first line `columns`. Files that are read (`inputs`) and stores are never replaced, other files
+    only with `overwrite`. Without `suffixes` any will do.
     """
     place = Path(path)
     folder = place.absolute().parent

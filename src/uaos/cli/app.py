@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.segment import Segment
 
 from uaos import __version__
@@ -45,6 +46,17 @@ class _Console(Console):
 
 # What is piped into a file or another program is not squeezed into 80 columns.
 console = _Console(width=None if sys.stdout.isatty() else 150)
+
+
+def spinner() -> Progress:
+    """What shows on a terminal that work goes on, with one task that says what is being done."""
+    made = Progress(
+        SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console,
+        transient=True, disable=not console.is_terminal,
+    )  # fmt: skip
+    made.add_task("reading", total=None)
+    return made
+
 
 #: The exit code after Ctrl-C, as shells have it.
 INTERRUPTED = 130

@@ -156,13 +156,6 @@ def bench(
     )  # fmt: skip
     if UNIFORM in plan.competitors and UNIFORM not in expanded(names):
         console.print("uniform is added, to show whether adapting pays (--without-uniform: not)")
-    run_shown(plan, path, jobs=jobs, dask=dask, retry_failed=retry_failed)
-
-
-def run_shown(
-    plan: Plan, path: Path, *, jobs: int | None, dask: str | None, retry_failed: bool = False
-) -> None:
-    """Run a plan with a bar, and show how each method did."""
     bar = RunProgress()
     try:
         with bar.progress:

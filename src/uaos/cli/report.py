@@ -1,14 +1,12 @@
 """`uaos report`: benchmarks and tunings as one HTML file."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from uaos.cli.app import app, console
+from uaos.cli.app import app, console, spinner
 from uaos.cli.options import Overwrite
 
 
@@ -39,22 +37,13 @@ def write(
 
     One file that needs no network: open it in a browser, send it, print it.
     """
-    write_shown(stores, output, title=title, runs=runs, overwrite=overwrite)
-
-
-def write_shown(stores: Sequence[Path], output: Path, **options: Any) -> None:
-    """Write a report and show progress."""
     # Here, because SciPy's statistics would slow down the start of every other command.
     from uaos.reporting.report import write_report
 
-    bar = Progress(
-        SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console,
-        transient=True, disable=not console.is_terminal,
-    )  # fmt: skip
-    task = bar.add_task("reading", total=None)
-    with bar:
+    with spinner() as bar:
         written = write_report(
-            stores, output, progress=lambda what: bar.update(task, description=what), **options
+            stores, output, title=title, runs=runs, overwrite=overwrite,
+            progress=lambda what: bar.update(bar.task_ids[0], description=what),
         )  # fmt: skip
     size = written.stat().st_size / 1e6
     console.print(Text(f"written: {written} ({size:.1f} MB)"), soft_wrap=True)

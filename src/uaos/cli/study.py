@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import Progress as Bar
-from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from uaos.cli.app import INTERRUPTED, app, console
+from uaos.cli.app import INTERRUPTED, app, console, spinner
 from uaos.cli.options import Dask, Jobs, Seed, SplitSeed, SuiteName, Train, parse_train
 from uaos.text import duration
 
@@ -131,11 +129,7 @@ def _observer() -> Iterator[Any]:
     from uaos.cli.tune_view import View
     from uaos.study import Observer
 
-    spinner = Bar(
-        SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console,
-        transient=True, disable=not console.is_terminal,
-    )  # fmt: skip
-    task = spinner.add_task("reading", total=None, start=False)
+    bar = spinner()
 
     class Shown(Observer):
         def stage(self, name: str, *, done: bool) -> None:
@@ -144,17 +138,17 @@ def _observer() -> Iterator[Any]:
                 return
             console.print(Text(f"\n{_TITLES[name]}", style="bold"))
             if name == "report":
-                spinner.start_task(task)
-                spinner.start()
+                bar.reset(bar.task_ids[0])  # its time
+                bar.start()
 
         def tuning(self, plan: Any, store: Path) -> Any:
             return View.of(plan, store, console)
 
         @contextlib.contextmanager
         def testing(self, plan: Any) -> Iterator[Callable[[Any], None]]:
-            bar = RunProgress()
-            with bar.progress:
-                yield bar.show
+            runs = RunProgress()
+            with runs.progress:
+                yield runs.show
 
         def tested(self, tallies: Mapping[str, Any]) -> None:
             console.print(tally_table(dict(tallies)))
@@ -166,13 +160,13 @@ def _observer() -> Iterator[Any]:
                     console.print(Text(line, style="yellow"))
 
         def reporting(self, what: str) -> None:
-            spinner.update(task, description=what)
+            bar.update(bar.task_ids[0], description=what)
 
         def wrote(self, *paths: Path) -> None:
-            spinner.stop()
+            bar.stop()
             console.print(Text(f"written: {', '.join(map(str, paths))}"), soft_wrap=True)
 
     try:
         yield Shown()
     finally:
-        spinner.stop()
+        bar.stop()

@@ -264,12 +264,7 @@ GROUPS = {"literature": "method", "tuned": "tuned", "all": None}
 def expanded(names: Iterable[Any], *, selecting: bool = False) -> list[Any]:
     """The names with each group (literature, tuned, all) replaced by the names of its entries.
 
-    Parameters
-    ----------
-    names : iterable
-        Names of entries and groups; anything else stays as it is.
-    selecting : bool
-        Take only entries of a group that have a method.
+    Anything else stays as it is. `selecting` takes only entries of a group that have a method.
     """
     result: list[Any] = []
     for name in names:

@@ -28,15 +28,7 @@ _MOST_FALSE_STARTS = 3
 
 
 class ProcessPool:
-    """Processes that evaluate `fun`, an objective of one point.
-
-    Parameters
-    ----------
-    fun : callable
-        The objective.
-    count : int
-        The number of processes.
-    """
+    """So many processes that evaluate `fun`, an objective of one point."""
 
     def __init__(self, fun: Callable[[Array], Any], count: int) -> None:
         self._fun = fun

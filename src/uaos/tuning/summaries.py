@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +11,13 @@ from numpy.typing import NDArray
 from uaos.errors import UnknownName
 from uaos.extras import optional
 from uaos.params import Value
-
-if TYPE_CHECKING:
-    from uaos.tuning.records import Candidate, Tuning
-    from uaos.tuning.store import TuningStore
+from uaos.tuning.records import Candidate, Tuning
+from uaos.tuning.store import TuningStore
 
 Floats = NDArray[np.float64]
 
 #: An open store and the number of one of its tunings.
-TuningSource: TypeAlias = "tuple[TuningStore, int]"
+TuningSource = tuple[TuningStore, int]
 
 # Groups that the values of a number are cut into, as many candidates in each.
 _GROUPS = 4
@@ -73,7 +71,7 @@ class Importance(NamedTuple):
     candidates: int
 
 
-def frequencies(store: "TuningStore", tuning: int) -> dict[str, Shares | Numbers]:
+def frequencies(store: TuningStore, tuning: int) -> dict[str, Shares | Numbers]:
     """Which values of each free parameter were drawn in each iteration.
 
     Survivors of earlier races count in the iteration that they were drawn in.
@@ -121,7 +119,7 @@ def frequencies(store: "TuningStore", tuning: int) -> dict[str, Shares | Numbers
     return found
 
 
-def survival(store: "TuningStore", tuning: int) -> list[Survival]:
+def survival(store: TuningStore, tuning: int) -> list[Survival]:
     """Return the races, in their order.
 
     Parameters
@@ -150,7 +148,7 @@ def survival(store: "TuningStore", tuning: int) -> list[Survival]:
     ]
 
 
-def importance(store: "TuningStore", tuning: int) -> list[Importance]:
+def importance(store: TuningStore, tuning: int) -> list[Importance]:
     """Which parameters mattered, the most important first.
 
     In each race every candidate is run on the same first instances. Its mean rank there, from 0 for
@@ -219,7 +217,7 @@ def _groups(values: list[Any], choice: bool) -> NDArray[np.int64]:
     return np.searchsorted(cuts, numbers, side="right").astype(np.int64)
 
 
-def _mean_ranks(store: "TuningStore", tuning: int) -> list[dict[int, float]]:
+def _mean_ranks(store: TuningStore, tuning: int) -> list[dict[int, float]]:
     """For each race, the candidates' mean ranks in [0, 1] on what all of them were run on."""
     stats = optional("scipy.stats", "importance of parameters")
     costs: defaultdict[int, dict[int, float]] = defaultdict(dict)
@@ -236,7 +234,7 @@ def _mean_ranks(store: "TuningStore", tuning: int) -> list[dict[int, float]]:
     return found
 
 
-def _members(store: "TuningStore", tuning: int) -> dict[int, tuple[int, ...]]:
+def _members(store: TuningStore, tuning: int) -> dict[int, tuple[int, ...]]:
     """Who each race began with: the survivors of the one before, and those drawn for it."""
     elites, candidates = store.elites(tuning), store.candidates(tuning)
     return {
@@ -246,19 +244,19 @@ def _members(store: "TuningStore", tuning: int) -> dict[int, tuple[int, ...]]:
     }  # fmt: skip
 
 
-def _winner(store: "TuningStore", tuning: int, candidates: "list[Candidate]") -> Mapping[str, Any]:
+def _winner(store: TuningStore, tuning: int, candidates: list[Candidate]) -> Mapping[str, Any]:
     """The values of the best survivor so far."""
     best = max(store.elites(tuning), key=lambda e: (e.iteration, -e.rank), default=None)
     return next((c.values for c in candidates if best and c.id == best.candidate), {})
 
 
-def _free(entry: "Tuning") -> list[dict[str, Any]]:
+def _free(entry: Tuning) -> list[dict[str, Any]]:
     """The parameters that had something to search."""
     space: list[dict[str, Any]] = entry.setup["space"]
     return [v for v in space if len(v.get("choices", "ab")) > 1]
 
 
-def _entry(store: "TuningStore", tuning: int) -> "Tuning":
+def _entry(store: TuningStore, tuning: int) -> Tuning:
     found = {t.id: t for t in store.tunings()}
     if tuning not in found:
         raise UnknownName("tuning", tuning, map(str, found), hint=f"(in {store.path})")
