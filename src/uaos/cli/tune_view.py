@@ -304,7 +304,7 @@ def status_table(store: TuningStore, tunings: Sequence[Tuning], width: int) -> R
     best: list[RenderableType] = []
     for tuning in tunings:
         setup, steps = tuning.setup, store.steps(tuning.id)
-        races, elites = store.iterations(tuning.id), store.elites(tuning.id)
+        races, survivors = store.iterations(tuning.id), store.survivors(tuning.id)
         used = steps[-1].runs_used if steps else 0
         rows.append([
             tuning.id, tuning.started[:16].replace("T", " "), f"{used:,} of {setup['runs']:,}",
@@ -313,9 +313,8 @@ def status_table(store: TuningStore, tunings: Sequence[Tuning], width: int) -> R
             setup["objective"], setup["seed"], clock(tuning.seconds),
             "finished" if tuning.finished else "begun",
         ])  # fmt: skip
-        if elites:
-            leader = next(e.candidate for e in elites if e.iteration == elites[-1].iteration)
-            values = {c.id: c.values for c in store.candidates(tuning.id)}[leader]
+        if survivors:
+            values = {c.id: c.values for c in store.candidates(tuning.id)}[survivors[0].candidate]
             best.append(Text(f"best of tuning {tuning.id}: {candidate_words(values)}"))
     columns = ("tuning", "begun", "runs", "races", "problems", "budget", "objective", "seed",
                "time", "state")  # fmt: skip

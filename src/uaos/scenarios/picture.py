@@ -6,6 +6,7 @@ import numpy as np
 
 from uaos.extras import optional
 from uaos.files import save_figure
+from uaos.reporting.style import DEFAULT
 from uaos.scenarios.kinds import Floats, Ranks, Scenario
 from uaos.scenarios.measures import regrets
 
@@ -13,14 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from uaos.scenarios.comparison import ScenarioResult
-
-# Distinguishable with any color vision: Okabe and Ito's, without the yellow that is too pale for a
-# line, then Tol's wine and olive.
-_PALETTE = (
-    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#882255", "#999933",
-)  # fmt: skip
-# Beyond the palette, the colors are repeated with other line styles.
-_STYLES = ("-", "--", "-.", ":")
 
 # Points of a curve between two changes: the noise of single applications hides what changes.
 _POINTS = 10
@@ -42,8 +35,9 @@ def draw(comparison: "ScenarioResult", path: Any) -> "Figure":
         if len(scenario.changes) <= _MARKS:
             for change in scenario.changes:
                 axes.axvline(change, color="0.85", linewidth=1, zorder=0)
-    for number, name in enumerate(comparison.methods):
-        look, ranks = _look(name, number), comparison.ranks[name]
+    for name, style in DEFAULT.line_styles(comparison.methods).items():
+        look = {"label": name, "color": style.color, "linestyle": style.dash, "linewidth": 1.8}
+        ranks = comparison.ranks[name]
         _share(upper, ranks, scenario.every, look)
         total = regrets(ranks, scenario.means).cumsum(axis=1)
         _curve(lower, np.arange(1, scenario.steps + 1), total, look)
@@ -66,12 +60,6 @@ def draw(comparison: "ScenarioResult", path: Any) -> "Figure":
     if path is not None:
         save_figure(figure, path)
     return figure
-
-
-def _look(name: str, number: int) -> dict[str, Any]:
-    style = _STYLES[number // len(_PALETTE) % len(_STYLES)]
-    color = _PALETTE[number % len(_PALETTE)]
-    return {"label": name, "color": color, "linestyle": style, "linewidth": 1.8}
 
 
 def _references(upper: Any, lower: Any, scenario: Scenario) -> None:

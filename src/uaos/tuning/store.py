@@ -182,6 +182,11 @@ class TuningStore(Store):
         """Who each iteration ended with, the best first."""
         return self._record("elites", tuning)
 
+    def survivors(self, tuning: int) -> list[Elite]:
+        """Who the last iteration that is over ended with, the best first."""
+        found = self.elites(tuning)
+        return [e for e in found if e.iteration == found[-1].iteration]
+
     def results(self, tuning: int) -> list[Cost]:
         """The table of costs, by candidate and position."""
         return self._record("results", tuning)

@@ -246,8 +246,8 @@ def _members(store: TuningStore, tuning: int) -> dict[int, tuple[int, ...]]:
 
 def _winner(store: TuningStore, tuning: int, candidates: list[Candidate]) -> Mapping[str, Any]:
     """The values of the best survivor so far."""
-    best = max(store.elites(tuning), key=lambda e: (e.iteration, -e.rank), default=None)
-    return next((c.values for c in candidates if best and c.id == best.candidate), {})
+    best = [e.candidate for e in store.survivors(tuning)[:1]]
+    return next((c.values for c in candidates if c.id in best), {})
 
 
 def _free(entry: Tuning) -> list[dict[str, Any]]:

@@ -435,13 +435,11 @@ def finished(plan: TuningPlan, path: str | os.PathLike[str]) -> Tuned | None:
         entry = entry_of(plan, store)
         if entry is None or not entry.finished:
             return None
-        elites = store.elites(entry.id)
         made = {c.id: c.configuration for c in store.candidates(entry.id)}
         used = entry.data["used"]
         found = tuple(
             Found(_named(plan, store.configuration(made[e.candidate]), e, used), e)
-            for e in elites
-            if e.iteration == elites[-1].iteration
+            for e in store.survivors(entry.id)
         )
         best = dataclasses.replace(
             found[0], configuration=Configuration.from_dict(entry.data["best"])

@@ -39,9 +39,7 @@ class TuningView:
             ) from error
         self.candidates = {c.id: c for c in store.candidates(tuning)}
         self.steps = store.steps(tuning)
-        elites = store.elites(tuning)
-        last = elites[-1].iteration if elites else 0
-        self.elites = [e for e in elites if e.iteration == last]
+        self.elites = store.survivors(tuning)
 
     @property
     def key(self) -> str:
