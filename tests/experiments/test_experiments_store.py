@@ -56,8 +56,8 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         assert store.history("mix", "f3 i1 2-D") is None
         assert store.configurations()["mix"] == uaos.configuration("mix").to_dict()
         assert store.methods() == ["mix"]
-        assert store.plan.functions == ("f1", "f3")
-        assert store.plan.budgets == {2: 400}
+        assert {p.function for p in store.problems()} == {"f1", "f3"}
+        assert store.budgets == {2: 400}
         assert store.tallies()["mix"] == (2, 1, 0, int(back.solved))
         ((started, packages),) = store.sessions
         assert started.startswith("20")
@@ -134,7 +134,7 @@ def test_methods_and_problems_may_be_added(tmp_path: Path) -> None:
     with Store.create_or_resume(path, wider) as store:
         assert len(store.missing(wider)) == len(wider) - 3
         assert store.methods() == ["mix", "SHADE"]
-        assert store.plan.repetitions == 2
+        assert {tally.total for tally in store.tallies().values()} == {12}  # six problems, twice
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,8 @@ def test_what_is_stored_of_a_suite(folder: Path, expected: dict) -> None:
         run(plan(folder / "six.py"), folder / "a.db", executor)
     assert content(folder / "a.db") == expected
     with Store.open(folder / "a.db") as store:
-        assert store.suite == store.plan.suite == "six"
-        assert store.plan.budgets == {2: 300, 3: 450, 4: 600, 5: 750, 6: 900}
+        assert store.suite == "six"
+        assert store.budgets == {2: 300, 3: 450, 4: 600, 5: 750, 6: 900}
         problems = {p.name: p for p in store.problems()}
         assert problems["trid 4-D"] == ("trid 4-D", "trid", "six", 4, None, -16.0)
         assert problems["shifted"].group == "easy"
@@ -113,7 +113,7 @@ def test_problems_are_chosen_by_their_names(folder: Path) -> None:
     )
     assert done.returncode == 0
     with Store.open(folder / "a.db") as store:
-        assert store.plan.problems == ("trid 3-D", "max")
+        assert [p.name for p in store.problems()] == ["trid 3-D", "max"]
     for options, message in (
         (["--problems", "mx"], "unknown problem 'mx'; did you mean 'max'"),
         (["--dim", "5"], 'dimension is 5; allowed: nothing: it is for the suite "bbob"'),

@@ -172,9 +172,9 @@ def bench(
 
 
 def _show_status(store: Store) -> None:
-    span, damaged = store.plan, store.damaged()
-    budgets = ", ".join(f"{n:,} in {d}-D" for d, n in span.budgets.items())
-    about = f"{store.path}: suite {span.suite}, seed {span.seed}, evaluations at most {budgets}"
+    damaged = store.damaged()
+    budgets = ", ".join(f"{n:,} in {d}-D" for d, n in store.budgets.items())
+    about = f"{store.path}: suite {store.suite}, seed {store.seed}, evaluations at most {budgets}"
     console.print(Text(about))
     if damaged:
         about = f"{damaged} runs are damaged and left out; the command that made the store makes "

@@ -84,19 +84,6 @@ class ProblemRecord(NamedTuple):
     optimum: float
 
 
-class Span(NamedTuple):
-    """What a store's runs range over; `budgets` are by dimension."""
-
-    seed: int
-    suite: str
-    methods: tuple[str, ...]
-    functions: tuple[str, ...]
-    dimensions: tuple[int, ...]
-    problems: tuple[str, ...]
-    repetitions: int
-    budgets: dict[int, int]
-
-
 class Tally(NamedTuple):
     """How far a method is: runs planned, done, failed, and solved among those done."""
 
@@ -371,20 +358,12 @@ class Store:
         return dict(self._rows(query, make=lambda name, text: (name, as_mapping(text))))
 
     @property
-    def plan(self) -> Span:
-        """What the store's runs, finished or not, range over."""
-        problems = self.problems()
-        repetitions = self._rows("SELECT COALESCE(MAX(repetitions), 0) FROM plan")[0][0]
-        budgets = self._rows(
+    def budgets(self) -> dict[int, int]:
+        """The most evaluations of a run, by dimension."""
+        return dict(self._rows(
             "SELECT DISTINCT dimension, budget FROM plan JOIN problems ON problems.id = problem "
             "ORDER BY 1, 2"
-        )
-        return Span(
-            self.seed, self.suite, tuple(self.methods()),
-            tuple(dict.fromkeys(p.function for p in problems)),
-            tuple(sorted({p.dimension for p in problems})), tuple(p.name for p in problems),
-            repetitions, dict(budgets),
-        )  # fmt: skip
+        ))  # fmt: skip
 
     @property
     def suite(self) -> str:

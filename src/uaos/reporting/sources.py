@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from uaos.analysis.results import Results
 from uaos.analysis.verdict import is_adaptive
 from uaos.errors import InvalidFile, InvalidParameter
-from uaos.experiments.store import TUNING, RunTable, Span, Store, Tally, kind_of
+from uaos.experiments.store import TUNING, RunTable, Store, Tally, kind_of
 from uaos.optimizers.history import History
 from uaos.problems import titles
 from uaos.tuning.records import Tuning
@@ -32,7 +32,6 @@ class Experiment:
     """The store of a benchmark, and what the results do not hold of it."""
 
     store: Store
-    span: Span
     tallies: dict[str, Tally]
 
     @property
@@ -81,7 +80,7 @@ class Sources:
         try:
             tunings = [place for place in places if kind_of(place) == TUNING]
             stores = [self._enter(Store.open(p)) for p in places if p not in tunings]
-            self.experiments = tuple(Experiment(s, s.plan, s.tallies()) for s in stores)
+            self.experiments = tuple(Experiment(s, s.tallies()) for s in stores)
             self.results = Results.read(*(e.store.path for e in self.experiments))
             self.tunings = tuple(
                 TuningEntry(store, one)

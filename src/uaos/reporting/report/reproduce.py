@@ -43,7 +43,7 @@ def bench_commands(experiment: Experiment) -> list[str]:
         words = ["uaos", "bench", experiment.name, "--methods", ",".join(names), *where,
                  "--budget", budget]  # fmt: skip
         words += ["--repetitions", str(times)] if times > 1 else []
-        words += ["--seed", str(experiment.span.seed)] if experiment.span.seed != 1 else []
+        words += ["--seed", str(experiment.store.seed)] if experiment.store.seed != 1 else []
         words += [] if UNIFORM in methods else ["--without-uniform"]
         commands.append(shlex.join(words))
     return commands
@@ -53,8 +53,8 @@ def _by_dimension(
     experiment: Experiment, problems: Sequence[ProblemRecord]
 ) -> Iterable[tuple[tuple[str, ...], set[str]]]:
     """Return the options that choose the problems, for each command that it takes."""
-    if experiment.span.suite != "bbob":
-        yield ("--suite", f"{experiment.span.suite}.py"), {p.name for p in problems}
+    if experiment.store.suite != "bbob":
+        yield ("--suite", f"{experiment.store.suite}.py"), {p.name for p in problems}
         return
     for dimension in sorted({p.dimension for p in problems}):
         of = [p for p in problems if p.dimension == dimension]
@@ -182,7 +182,7 @@ def version_table(sources: Sources) -> Table:
     sessions: dict[tuple[str, str, str], dict[str, str]] = {}
     for e in sources.experiments:
         for started, found in e.store.sessions:
-            sessions[e.name, str(e.span.seed), started] = found
+            sessions[e.name, str(e.store.seed), started] = found
     for t in sources.tunings:
         for started, found in t.store.sessions:
             sessions[t.name, str(t.tuning.setup["seed"]), started] = found
