@@ -31,7 +31,7 @@ def run(quick: bool) -> Section:
             _first_generation(method, cache)  # fills the cache for the processes after it
         contenders = {m: lambda m=m: _first_generation(m, cache) for m in METHODS}
         contenders["import"] = lambda: seconds_to_end("-c", "import uaos", cache=cache)
-        contenders["methods"] = lambda: seconds_to_end("-m", "uaos.cli", "methods", cache=cache)
+        contenders["methods"] = lambda: seconds_to_end("-m", "uaos", "methods", cache=cache)
         contenders["python"] = lambda: seconds_to_end("-c", "pass")
         contenders["numba"] = lambda: seconds_to_end("-c", "import numba")
         found = interleaved(contenders, rounds=3 if quick else 9)

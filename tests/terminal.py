@@ -30,7 +30,7 @@ def interrupted(
     """Run the command until `when` holds of what it showed, and press Ctrl-C."""
     leader, follower = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "uaos.cli", *arguments], stdout=follower, stderr=follower, cwd=cwd,
+        [sys.executable, "-m", "uaos", *arguments], stdout=follower, stderr=follower, cwd=cwd,
         env={**os.environ, "COLUMNS": "100", "TERM": "xterm", **environment},
     )  # fmt: skip
     os.close(follower)

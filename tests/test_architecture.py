@@ -24,7 +24,7 @@ LAYERS = (
     {"adapters", "scenarios", "study", "minimize", "evaluation"},
 )
 # The command line and the list of public names import everything.
-EVERYTHING = {"cli", "__init__"}
+EVERYTHING = {"cli", "__init__", "__main__"}
 
 
 def part_of(path: Path) -> str:

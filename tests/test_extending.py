@@ -103,7 +103,7 @@ def uaos_command(folder: Path, *arguments: str) -> str:
     if (folder / "uaos").is_dir():
         environment["PYTHONPATH"] = str(folder)
     done = subprocess.run(
-        [sys.executable, "-m", "uaos.cli", *arguments],
+        [sys.executable, "-m", "uaos", *arguments],
         cwd=folder,
         env=environment,
         capture_output=True,

@@ -53,7 +53,7 @@ def folder(tmp_path: Path) -> Path:
 def uaos(folder: Path, *arguments: str) -> str:
     """What a command prints, in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "uaos.cli", *arguments],
+        [sys.executable, "-m", "uaos", *arguments],
         cwd=folder, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -20,7 +20,7 @@ from uaos.tuning.store import TuningStore
 
 
 def uaos(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "uaos.cli", *arguments]
+    return [sys.executable, "-m", "uaos", *arguments]
 
 
 def test_the_stages_follow_one_another() -> None:

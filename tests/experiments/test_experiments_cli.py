@@ -16,7 +16,7 @@ from uaos.experiments import Store, run
 from uaos.experiments.export import COLUMNS
 
 SMALL = ["--functions=1-2", "--dim=2", "--instances=1-2", "--budget=200D", "--jobs=1"]
-COMMAND = [sys.executable, "-m", "uaos.cli", "bench"]
+COMMAND = [sys.executable, "-m", "uaos", "bench"]
 
 
 def bench(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:

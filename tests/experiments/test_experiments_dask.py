@@ -72,7 +72,7 @@ def test_an_address_that_is_none_ends_a_command_with_one_line(address: str, tmp_
     size = ["--dim", "2", "--functions", "1", "--instances", "1", "--budget", "100"]
     # A process of its own, as a client that is left open is heard of when Python ends.
     done = subprocess.run(
-        [sys.executable, "-m", "uaos.cli", "bench", "a.db", "--methods", "mix", *size,
+        [sys.executable, "-m", "uaos", "bench", "a.db", "--methods", "mix", *size,
          "--dask", address],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip

@@ -20,7 +20,7 @@ from uaos.experiments.export import export_coco
 from uaos.experiments.merge import merge
 
 FILE = Path(__file__).with_name("six_problems.py")
-COMMAND = [sys.executable, "-m", "uaos.cli", "bench", "a.db", "--methods", "JADE,CMA-ES",
+COMMAND = [sys.executable, "-m", "uaos", "bench", "a.db", "--methods", "JADE,CMA-ES",
            "--suite", "six.py", "--budget", "150D", "--without-uniform"]  # fmt: skip
 METHODS = ["JADE", "CMA-ES"]
 
@@ -177,7 +177,7 @@ def test_an_optimizer_of_an_imported_file_runs_in_workers_whatever_the_file_is_c
 ) -> None:
     (folder / "code").mkdir()
     (folder / "code" / "json.py").write_text(CUSTOM)
-    command = [sys.executable, "-m", "uaos.cli", "--import", "code/json.py", *COMMAND[3:]]
+    command = [sys.executable, "-m", "uaos", "--import", "code/json.py", *COMMAND[3:]]
     command[command.index("JADE,CMA-ES")] = "guess"
     done = subprocess.run(
         [*command, "--jobs", "2"], cwd=folder, capture_output=True, text=True, check=False,

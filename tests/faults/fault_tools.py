@@ -39,7 +39,7 @@ def short_and_long(short: int, long: int) -> pytest.MarkDecorator:
 def start(arguments: list[str], folder: Path, **options: object) -> subprocess.Popen:
     """The command in a process group of its own."""
     return subprocess.Popen(
-        [sys.executable, "-m", "uaos.cli", *arguments], cwd=folder, stdout=subprocess.PIPE,
+        [sys.executable, "-m", "uaos", *arguments], cwd=folder, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, start_new_session=True, **options,
     )  # fmt: skip
 

@@ -34,7 +34,7 @@ class Walk(uaos.Optimizer):
 
 def command(folder: Path, *arguments: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "uaos.cli", "--import", "my_walk.py", *arguments],
+        [sys.executable, "-m", "uaos", "--import", "my_walk.py", *arguments],
         cwd=folder,
         capture_output=True,
         text=True,
