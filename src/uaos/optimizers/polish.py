@@ -62,7 +62,7 @@ def polished_by(
 ) -> Result:
     """The same by the user's function, which is called as SciPy calls it."""
     assert result.x is not None
-    scipy = optional("scipy.optimize", "a polishing function", "scipy", "experiments")
+    scipy = optional("scipy.optimize", "a polishing function")
     space, counted = batch.space, 1
 
     def fun(x: Array) -> float:
