@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from uaos.errors import InvalidParameter
+from uaos.jit import njit
 from uaos.optimizers.arguments import start_points, true_or_false
 from uaos.optimizers.base import Array, Optimizer, RunFinished, register
 from uaos.optimizers.history import History
@@ -27,6 +28,149 @@ _MAX_BEHIND = 3
 _HOPELESS = 1e4
 # A run ends after this many iterations in a row whose gain is within rounding errors.
 _MAX_STALLED = 3
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _larger(a: float, b: float) -> float:
+    """The larger of two numbers, NaN if one is."""
+    return a if a > b or a != a else b
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _choose_lengths(
+    directions: Array,
+    least: float,
+    x: Array,
+    width: Array,
+    nearest: Array,
+    inner: Array,
+    length: Array,
+) -> bool:
+    """Write how far differences go along each direction, `least` unless limits say otherwise.
+
+    Where that is beyond the bound `nearest` to an inner coordinate, this is no longer one. Returns
+    whether all have stayed.
+    """
+    D = len(x)
+    for i in range(D):
+        rough: float = np.float64(0.0)
+        wide: float = np.float64(0.0)
+        for j in range(D):
+            reach = abs(directions[i, j])
+            rough = _larger(reach / max(abs(x[j]), 1e-3 * width[j]), rough)
+            wide = _larger(reach / width[j], wide)
+        most, at_least = _FIRST_STEP / wide, _larger(least, _LEAST_STEP / rough)
+        length[i] = at_least if at_least < most or at_least != at_least else most
+    stayed = True
+    far = np.empty(D)
+    for j in range(D):
+        far[j] = 0.0
+        for i in range(D):
+            reach = length[i] * abs(directions[i, j]) * (1.0 if inner[i] else 0.0)
+            far[j] = _larger(reach, far[j])
+    for j in range(D):
+        if inner[j] and far[j] > nearest[j]:
+            inner[j] = stayed = False
+    return stayed
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _fits(x: Array, length: float, direction: Array, lowest: Array, highest: Array) -> bool:
+    """Whether the point so far along a direction is inside the box."""
+    for j in range(len(x)):
+        v = x[j] + length * direction[j]
+        if not lowest[j] <= v <= highest[j]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _place_differences(
+    x: Array,
+    directions: Array,
+    slopes: Array,
+    length: Array,
+    lowest: Array,
+    highest: Array,
+    offsets: Array,
+    points: Array,
+) -> None:
+    """Write how far to go along each direction, once or, for central differences, twice; and where.
+
+    Towards lower values, or to where there is room.
+    """
+    rows, D = offsets.shape
+    for i in range(D):
+        direction = directions[i]
+        ahead = -length[i] if slopes[i] > 0.0 else length[i]
+        if not _fits(x, ahead, direction, lowest, highest):
+            ahead = -ahead
+        offsets[0, i] = ahead
+        if rows == 2:
+            offsets[1, i] = -ahead
+            if not _fits(x, -ahead, direction, lowest, highest):
+                offsets[1, i] = 2.0 * ahead
+        for r in range(rows):
+            for j in range(D):
+                v = x[j] + offsets[r, i] * direction[j]
+                points[r * D + i, j] = min(max(v, lowest[j]), highest[j])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _differentiate(
+    values: Array,
+    f: float,
+    offsets: Array,
+    directions: Array,
+    inner: Array,
+    along: Array,
+    curvature: Array,
+    gradient: Array,
+) -> None:
+    """Write the slopes along the directions and, if differences are central, the curvatures.
+
+    `gradient` becomes the derivatives by the coordinates that are not inner.
+    """
+    rows, D = offsets.shape
+    for i in range(D):
+        a = offsets[0, i]
+        slope = (values[i] - f) / a
+        if rows == 1:
+            along[i] = slope - 0.5 * a  # the model's curvature is 1
+        else:
+            b = offsets[1, i]
+            other = (values[D + i] - f) / b
+            along[i] = (slope * b - other * a) / (b - a)
+            curvature[i] = 2.0 * (slope - other) / (a - b)
+            if not np.isfinite(along[i]):
+                along[i] = slope if np.isfinite(slope) else other
+        # A failed evaluation says nothing about its direction, which is then left out.
+        if not np.isfinite(along[i]):
+            along[i] = 0.0
+        gradient[i] = along[i] if inner[i] else along[i] / directions[i, i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _update(B: Array, y: Array, y_scaled: Array, Bs: Array, Bs_scaled: Array, new: Array) -> bool:
+    """Write B + y y'/s'y - Bs (Bs)'/s'Bs; return whether all of it is finite."""
+    D = len(y)
+    finite = True
+    for i in range(D):
+        for j in range(D):
+            new[i, j] = B[i, j] + y[i] * y_scaled[j] - Bs[i] * Bs_scaled[j]
+            finite &= np.isfinite(new[i, j])
+    return finite
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _longest(d: Array, width: Array) -> float:
+    """The largest share of the box's width that a step takes; inf if it is not finite."""
+    longest = 0.0
+    for i in range(len(d)):
+        if not np.isfinite(d[i]):
+            return np.inf
+        longest = max(longest, abs(d[i]) / width[i])
+    return longest
 
 
 @register
@@ -199,55 +343,52 @@ class LocalSearch(Optimizer):
 
     def _difference_points(self) -> Array:
         """The points of a gradient: one along each direction, or two if differences are central."""
+        D = self.dimension
         if self._old_x is None:
-            self._inner = np.zeros(self.dimension, bool)
+            self._inner = np.zeros(D, bool)
             self._directions = np.diag(_FIRST_STEP * self._width)
-            length = np.ones(self.dimension)
+            length, slopes = np.ones(D), np.zeros(D)
         else:
-            length = self._choose_differences()
-        # Towards lower values, or to where there is room.
-        ahead = np.where(self._directions @ self._gradient > 0, -length, length)
-        blocked = ~self._fit(ahead)
-        ahead[blocked] *= -1
-        points = self._x + ahead[:, None] * self._directions
-        self._offsets = ahead[None]
-        if self._central:
-            behind = np.where(self._fit(-ahead), -ahead, 2 * ahead)
-            points = np.concatenate([points, self._x + behind[:, None] * self._directions])
-            self._offsets = np.stack([ahead, behind])
-        return self._inside(points)
+            length, slopes = self._choose_differences()
+        rows = 2 if self._central else 1
+        self._offsets, points = np.empty((rows, D)), np.empty((rows * D, D))
+        _place_differences(
+            self._x, self._directions, slopes, length, self._lowest, self._highest, self._offsets,
+            points,
+        )  # fmt: skip
+        return points
 
-    def _choose_differences(self) -> Array:
+    def _choose_differences(self) -> tuple[Array, Array]:
         """Choose directions in which the model's curvature is 1, and how far to go along them.
+
+        Returned are these lengths, and the slopes along the directions at the point before.
 
         Then rounding errors weigh the same in each, however badly conditioned the function is.
         They are the axes of the model, and the coordinates themselves close to a bound.
         """
-        D = self.dimension
         nearest = np.minimum(self._x - self._lowest, self._highest - self._x)
         self._inner = nearest > 0
         diagonal = np.sqrt(np.diagonal(self._hessian))
-        spacing = np.maximum(np.abs(self._x), 1e-3 * self._width)
+        length = np.empty(self.dimension)
         while True:
-            inner = self._inner
-            self._directions = np.diag(1.0 / diagonal)
-            axes = self._axes()
-            if axes is None:
-                self._inner = inner = np.zeros(D, bool)
+            axes, all_inner = self._axes(), bool(self._inner.all())
+            if axes is not None and all_inner:
+                self._directions = np.ascontiguousarray(axes)
             else:
-                self._directions[_block(inner)] = axes
-            length: Array = np.full(D, 2.0 * np.sqrt(self._noise()))
+                self._directions = np.diag(1.0 / diagonal)
+                if axes is None:
+                    self._inner = np.zeros(self.dimension, bool)
+                else:
+                    self._directions[_block(self._inner)] = axes
+            slopes = self._directions @ self._gradient
+            least = 2.0 * np.sqrt(self._noise())
             if self._central:
                 # A share of the way to the minimum of the model, if that is more.
-                way = np.sqrt(np.mean((self._directions @ self._gradient) ** 2))
-                length = np.maximum(length, 0.3 * way)
-            reach = np.abs(self._directions)
-            length = np.maximum(length, _LEAST_STEP / np.max(reach / spacing, axis=1))
-            length = np.minimum(length, _FIRST_STEP / np.max(reach / self._width, axis=1))
-            close = inner & (np.max(length[:, None] * reach * inner[:, None], axis=0) > nearest)
-            if not close.any():
-                return length
-            self._inner = inner & ~close
+                least = np.maximum(least, 0.3 * np.sqrt(np.mean(slopes**2)))
+            if _choose_lengths(
+                self._directions, least, self._x, self._width, nearest, self._inner, length
+            ):
+                return length, slopes
 
     def _axes(self) -> Array | None:
         """The axes of the model in the inner coordinates, as rows; None if it is degenerate."""
@@ -261,29 +402,15 @@ class LocalSearch(Optimizer):
         axes: Array = (vectors / np.sqrt(eigenvalues)).T
         return axes
 
-    def _fit(self, lengths: Array) -> Array:
-        """Whether the points so far along their directions are inside the box."""
-        points = self._x + lengths[:, None] * self._directions
-        return np.asarray(((points >= self._lowest) & (points <= self._highest)).all(axis=1))
-
     def _learn_gradient(self, values: Array) -> None:
         rows, D = self._offsets.shape
         if len(values) < rows * D:
             return
-        slopes = (values.reshape(rows, D) - self._f) / self._offsets
-        curvature = None
-        if rows == 1:
-            along = slopes[0] - 0.5 * self._offsets[0]  # the model's curvature is 1
-        else:
-            a, b = self._offsets
-            along = (slopes[0] * b - slopes[1] * a) / (b - a)
-            curvature = 2.0 * (slopes[0] - slopes[1]) / (a - b)
-            known = np.where(np.isfinite(slopes[0]), slopes[0], slopes[1])
-            along = np.where(np.isfinite(along), along, known)
-        # A failed evaluation says nothing about its direction, which is then left out.
-        along = np.where(np.isfinite(along), along, 0.0)
-        steps = np.diagonal(self._directions)
-        self._gradient = along / np.where(self._inner, 1.0, steps)
+        along, curvature, self._gradient = np.empty(D), np.empty(D), np.empty(D)
+        _differentiate(
+            values, self._f, self._offsets, self._directions, self._inner, along, curvature,
+            self._gradient,
+        )  # fmt: skip
         if self._inner.any():
             # The inverse of the directions: U' B U = I.
             block = _block(self._inner)
@@ -291,10 +418,11 @@ class LocalSearch(Optimizer):
                 self._directions[block].T @ along[self._inner]
             )
         if self._old_x is None or self._old_gradient is None:
-            self._reset_model(None if curvature is None else curvature / steps**2)
+            steps = np.diagonal(self._directions)
+            self._reset_model(curvature / steps**2 if rows == 2 else None)
         else:
             self._update_model(self._x - self._old_x, self._gradient - self._old_gradient)
-            if curvature is not None:
+            if rows == 2:
                 self._flatten_model(curvature)
         self._old_x = self._x.copy()
         self._old_gradient = self._gradient.copy()
@@ -310,8 +438,8 @@ class LocalSearch(Optimizer):
                 share = 0.8 * sBs / (sBs - sy)
                 y = share * y + (1 - share) * Bs
                 sy = float(s @ y)
-            hessian = self._hessian + np.outer(y, y / sy) - np.outer(Bs, Bs / sBs)
-            if np.isfinite(hessian).all():
+            hessian = np.empty_like(self._hessian)
+            if _update(self._hessian, y, y / sy, Bs, Bs / sBs, hessian):
                 self._hessian = hessian
 
     def _flatten_model(self, curvature: Array) -> None:
@@ -354,10 +482,11 @@ class LocalSearch(Optimizer):
             d[free] = np.linalg.solve(self._hessian[_block(free)], -g[free])
         except np.linalg.LinAlgError:
             d[free] = np.nan
-        if not (np.isfinite(d).all() and g @ d < 0):
+        longest = _longest(d, self._width)
+        if not (longest < np.inf and g @ d < 0):
             self._reset_model(None)
             d[free] = -g[free] / np.diagonal(self._hessian)[free]
-        longest = float(np.max(np.abs(d) / self._width))
+            longest = _longest(d, self._width)
         if longest > 1.0:
             d /= longest
         # Runs that are about to end above the best value of earlier ones end here.

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from uaos.errors import InvalidParameter
+from uaos.jit import njit
 from uaos.optimizers.arguments import Array, real_number, true_or_false
 from uaos.optimizers.base import Optimizer, register
 from uaos.optimizers.base import optimizer as registered
@@ -259,7 +260,7 @@ class Turns:
         self.by_step = method is not None and method.scope == "step"
         self._introduction = [*capped, *([] if self.by_step else others[:1])]
         self._step = max(1, round(step * dimension))
-        self._left = np.zeros(len(self.continuing), np.int64)  # evaluations of this step
+        self._left = [0] * len(self.continuing)  # evaluations of this step
         self._heard: list[tuple[Array, Array, Array]] = []  # what the selector is to learn from it
         self.feasible = True  # whether values are compared, and not violations
         self._turn = 0  # position in the introduction; past its end, the selector chooses
@@ -278,23 +279,25 @@ class Turns:
             self._start_selector()
         if not self.by_step:
             return self.continuing[int(self.selector.select(1)[0])]
-        if not (self._left > 0).any():
+        if max(self._left) <= 0:
             chosen = self.selector.select(self._step)
-            self._left = np.bincount(chosen, minlength=len(self.continuing))
-        return self.continuing[int(np.argmax(self._left > 0))]
+            self._left = np.bincount(chosen, minlength=len(self.continuing)).tolist()
+        return next(k for k, left in zip(self.continuing, self._left, strict=True) if left > 0)
 
     def learn(self, k: int, before: float, values: Array) -> None:
         """Tell the selector what member `k`, whose best was `before`, has found."""
         if self.selector is None:
             return
-        alternative = self.continuing.index(k)
-        told = np.full(len(values), alternative), np.full(len(values), before), values
+        alternative, n = self.continuing.index(k), len(values)
+        applied, parents = np.empty(n, np.int64), np.empty(n)
+        applied.fill(alternative)
+        parents.fill(before)
         if not self.by_step:
-            self.selector.update(*told)
+            self.selector.update(applied, parents, values)
             return
-        self._heard.append(told)
-        self._left[alternative] -= len(values)
-        if not (self._left > 0).any():
+        self._heard.append((applied, parents, values))
+        self._left[alternative] -= n
+        if max(self._left) <= 0:
             self.selector.update(*map(np.concatenate, zip(*self._heard, strict=True)))
             self._heard = []
 
@@ -308,7 +311,7 @@ class Turns:
     def compare_values(self) -> None:
         """Start the selector anew: a feasible point was found, so that values are compared now."""
         self.feasible, self.selector = True, None
-        self._left, self._heard = np.zeros_like(self._left), []
+        self._left, self._heard = [0] * len(self.continuing), []
 
     def shares(self, chosen: int) -> Array:
         """Return the share of the evaluations that each member is meant to get now."""
@@ -345,12 +348,12 @@ class Turns:
         selector = None if self.selector is None else self.selector.state()
         heard = [list(told) for told in self._heard]
         state = {"turn": self._turn, "feasible": self.feasible, "selector": selector}
-        return {**state, "left": self._left.copy(), "heard": heard}
+        return {**state, "left": np.array(self._left), "heard": heard}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from what :meth:`state` returned."""
         self._turn, self.feasible, self.selector = state["turn"], state["feasible"], None
-        self._left = np.array(state["left"])
+        self._left = np.array(state["left"]).tolist()
         self._heard = [(one, two, three) for one, two, three in state["heard"]]
         if state["selector"] is not None:
             self._start_selector()
@@ -372,6 +375,15 @@ def continuing(members: Sequence[Member]) -> list[int]:
     if not found:
         raise InvalidParameter("members", names, "at least one member without `once`")
     return found
+
+
+@njit(cache=True, nogil=True)
+def largest_finite(values: Array, least: float) -> float:
+    """The largest finite value, `least` if none is larger."""
+    for value in values:
+        if least < value < np.inf:
+            least = value
+    return least
 
 
 @register
@@ -501,7 +513,7 @@ class Portfolio(Optimizer):
         optimizer, violations = self.optimizers[k], self.violations
         before = self._turns.best(k)
         # Only the last batch of a run is cut to the budget; its member need not hear of it.
-        if len(points) == len(optimizer.ask()):
+        if self.evaluations != self.budget or len(points) == len(optimizer.ask()):
             optimizer.tell(values, violations)
         if violations is not None:
             if self.best_violation == 0 and not self._turns.feasible:
@@ -519,8 +531,7 @@ class Portfolio(Optimizer):
 
     def _note_gain(self, values: Array) -> None:
         """Remember when the best value last improved by more than rounding and the tolerances."""
-        finite = values[np.isfinite(values)]
-        self._worst = max(self._worst, float(finite.max(initial=-np.inf)))
+        self._worst = largest_finite(values, self._worst)
         best = self.best_fitness if self._turns.feasible else self.best_violation
         least = max(_SIGNIFICANT * (self._worst - best), self.atol + self.tol * abs(best))
         if self._reference - best > least:

@@ -157,34 +157,26 @@ class IndividualDependent(Model):
         self.switch = self.generations // 2  # the last generation of the first stage
 
     def propose(self, now: Generation, parents: Array, F: Array) -> tuple[Array, Array | None]:  # noqa: D102
-        X, order, rng = now.population, now.order, now.rng
+        X, rng = now.population, now.rng
         (NP, D), n = X.shape, len(parents)
-        rank = np.empty(NP, np.int64)
-        rank[order] = np.arange(NP)
-        drawn = np.empty((n, 4), np.int64)
-        _draw_distinct(parents, NP, rng.random((n, 4)), drawn)
-        second = self.generation > self.switch
-        o = drawn[:, 0] if second else parents
-        r1, r2, r3 = drawn[:, 1], drawn[:, 2], drawn[:, 3]
         share = 0.1 + 0.9 * 10.0 ** (5.0 * (min(1.0, self.generation / self.generations) - 1.0))
-        superior = int(share * NP)
-        used = (rank[drawn] < superior).sum(axis=1) + (rank[parents] < superior)
-        # One of the first superior ones, as many as are not taken: so the authors' program does.
-        better = order[np.floor(rng.random(n) * np.maximum(superior - used, 1)).astype(np.int64)]
-        inferior = (rank[o] >= superior) & (rank[r1] >= superior)
-        r1 = np.where(inferior, better, r1)
-        F = _normal_between((rank[o] + 1) / NP, rng, open_low=True)[:, None]
-        fresh = now.low + rng.random((n, D)) * (now.high - now.low)
-        noisy = np.where(rng.random((n, D)) < 0.1 * share, fresh, X[r3])
-        base = np.where(rng.random(n) < 0.5, parents, o) if second else o
-        mutants = X[base] + F * (X[r1] - X[o]) + F * (X[r2] - noisy)
+        second = self.generation > self.switch
+        drawn, places = np.empty((n, 4), np.int64), np.empty((2, n))
+        _draw_distinct(parents, NP, rng.random((n, 4)), drawn)
+        _rank_parents(now.order, parents, int(share * NP), second, rng.random(n), drawn, places)
+        F = _normal_between(places[0], rng, open_low=True)
+        fresh, noise = rng.random((n, D)), rng.random((n, D))
+        swaps = rng.random(n) if second else np.ones(n)
+        mutants = np.empty((n, D))
+        outside = _mutate_by_rank(
+            X, parents, drawn, F, fresh, noise, 0.1 * share, swaps, now.low, now.high, mutants
+        )
         if now.rotated:
             return mutants, None
-        outside = (mutants < now.low) | (mutants > now.high)
-        if outside.any():
+        if outside:
             spare = now.low + rng.random((n, D)) * (now.high - now.low)
-            mutants = np.where(outside, spare, mutants)
-        return mutants, _normal_between((rank[parents] + 1) / NP, rng)
+            mutants = np.where((mutants < now.low) | (mutants > now.high), spare, mutants)
+        return mutants, _normal_between(places[1], rng)
 
     def learn(self, now: Generation, points: Array, values: Array, survived: Array) -> None:  # noqa: D102
         if self.generation < self.switch:
@@ -211,15 +203,9 @@ class Tournament(Model):
         pass
 
     def propose(self, now: Generation, parents: Array, F: Array) -> tuple[Array, Array | None]:  # noqa: D102
-        X, NP = now.population, len(now.population)
-        u = now.rng.random((3, len(parents)))
-        one, two, three = np.floor(NP * (1.0 - np.sqrt(1.0 - u))).astype(np.int64)
-        two = np.where(two == one, (two + 1) % NP, two)
-        for _ in range(2):
-            three = np.where((three == one) | (three == two), (three + 1) % NP, three)
-        order = now.order
-        step = X[order[two]] - X[order[three]]
-        return X[order[one]] + F[:, None] * step, None
+        mutants = np.empty((len(parents), len(now.low)))
+        _mutate_winners(now.population, now.order, now.rng.random((3, len(parents))), F, mutants)
+        return mutants, None
 
     def state(self) -> dict[str, Any]:  # noqa: D102
         return {}
@@ -246,6 +232,89 @@ def _draw_distinct(parents: Array, NP: int, uniforms: Array, drawn: Array) -> No
     used = np.empty(drawn.shape[1] + 1, np.int64)
     for m in range(len(parents)):
         distinct(parents[m], NP, uniforms, m, drawn.shape[1], used, drawn[m], 0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _rank_parents(
+    order: Array,
+    parents: Array,
+    superior: int,
+    second: bool,
+    uniforms: Array,
+    drawn: Array,
+    places: Array,
+) -> None:
+    """Let one of the best `superior` be r1 where neither it nor o is, and in stage one o be i.
+
+    `drawn` has o, r1, r2 and r3 in its columns; `places` becomes rank / NP of o and of i.
+    """
+    NP = len(order)
+    rank = np.empty(NP, np.int64)
+    for k in range(NP):
+        rank[order[k]] = k
+    for m in range(len(parents)):
+        used = int(rank[parents[m]] < superior)
+        for k in range(4):
+            used += int(rank[drawn[m, k]] < superior)
+        if not second:
+            drawn[m, 0] = parents[m]
+        o, r1 = drawn[m, 0], drawn[m, 1]
+        if rank[o] >= superior and rank[r1] >= superior:
+            # One of the first, as many as are not taken: so the authors' program does.
+            drawn[m, 1] = order[int(uniforms[m] * max(superior - used, 1))]
+        places[0, m] = (rank[o] + 1) / NP
+        places[1, m] = (rank[parents[m]] + 1) / NP
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _mutate_by_rank(
+    X: Array,
+    parents: Array,
+    drawn: Array,
+    F: Array,
+    fresh: Array,
+    noise: Array,
+    noisy: float,
+    swaps: Array,
+    low: Array,
+    high: Array,
+    mutants: Array,
+) -> bool:
+    """Write the mutants of IDE; return whether a coordinate is outside the box.
+
+    Coordinates of x_r3 whose `noise` is below `noisy` are `fresh`; x_i is the base where `swaps` is
+    below 1/2.
+    """
+    outside = False
+    for m in range(len(parents)):
+        o, r1, r2, r3 = drawn[m, 0], drawn[m, 1], drawn[m, 2], drawn[m, 3]
+        base = parents[m] if swaps[m] < 0.5 else o
+        for j in range(len(low)):
+            other = X[r3, j]
+            if noise[m, j] < noisy:
+                other = low[j] + fresh[m, j] * (high[j] - low[j])
+            v = X[base, j] + F[m] * (X[r1, j] - X[o, j]) + F[m] * (X[r2, j] - other)
+            outside |= v < low[j] or v > high[j]
+            mutants[m, j] = v
+    return outside
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _mutate_winners(X: Array, order: Array, uniforms: Array, F: Array, mutants: Array) -> None:
+    """Write mutants of three winners of tournaments each."""
+    NP, D = X.shape
+    for m in range(len(mutants)):
+        one = int(NP * (1.0 - np.sqrt(1.0 - uniforms[0, m])))
+        two = int(NP * (1.0 - np.sqrt(1.0 - uniforms[1, m])))
+        three = int(NP * (1.0 - np.sqrt(1.0 - uniforms[2, m])))
+        if two == one:
+            two = (two + 1) % NP
+        for _ in range(2):
+            if three in (one, two):
+                three = (three + 1) % NP
+        first, plus, minus = order[one], order[two], order[three]
+        for j in range(D):
+            mutants[m, j] = X[first, j] + F[m] * (X[plus, j] - X[minus, j])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -6,6 +6,7 @@ matrix follow by the equations of CMA-ES.
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,7 @@ class Distribution:
             setattr(self, name, value.item() if value.ndim == 0 else value)
 
 
+@lru_cache(maxsize=256)
 def weights(NP: int) -> tuple[Array, float]:
     """The weights of the better half of NP points, and how many equal ones they are worth."""
     raw = np.log(NP / 2 + 0.5) - np.log(np.arange(1, NP // 2 + 1))

@@ -757,8 +757,22 @@ class Leader(Reward):
     printed: ClassVar[bool] = False
 
     def compute(self, memory: Bests) -> Array:  # noqa: D102
-        lowest = memory.values == memory.values.min()
-        return 1.0 * (lowest & (lowest.sum() == 1))
+        return _leader(memory.values)
+
+
+@njit(cache=True)
+def _leader(bests: Array) -> Array:
+    """1 for the only one that has the least value."""
+    first = 0
+    for op in range(1, len(bests)):
+        if bests[op] < bests[first]:
+            first = op
+    rewards = np.zeros(len(bests))
+    rewards[first] = 1.0
+    for op in range(len(bests)):
+        if op != first and bests[op] == bests[first]:
+            rewards[first] = 0.0
+    return rewards
 
 
 @register
