@@ -21,7 +21,7 @@ from uaos.selection.kernels import (
     repair_fitness,
     scale_rewards,
 )
-from uaos.selection.memory import record_generation
+from uaos.selection.memory import record_bests, record_generation
 from uaos.selection.method import Method
 
 # A component's place is its code in the kernels below.
@@ -30,7 +30,9 @@ _COMPILED = {
         metrics.ParentImprovement, metrics.OffspringFitness, metrics.RelativeImprovement,
         metrics.ParentRelativeImprovement,
     ),
-    "reward": (rewards.ImmediateSuccess, rewards.SuccessRate, rewards.SuccessSum),
+    "reward": (
+        rewards.ImmediateSuccess, rewards.SuccessRate, rewards.SuccessSum, rewards.Leader,
+    ),
     "quality": (qualities.Identity, qualities.WeightedSum, qualities.Bellman),
     "probability": (
         probabilities.Identity, probabilities.ProbabilityMatching, probabilities.AdaptivePursuit,
@@ -38,6 +40,7 @@ _COMPILED = {
     ),
 }  # fmt: skip
 _METRIC, _REWARD, _QUALITY, _PROBABILITY = range(4)
+_LEADER = 3
 
 
 class Fused(NamedTuple):
@@ -50,7 +53,7 @@ class Fused(NamedTuple):
     scale: bool
     """Whether rewards are scaled."""
     table: Array
-    """The memory of generations, and `count`, how many it holds."""
+    """The memory of generations or of best values, and `count`, how many generations it holds."""
     count: Array
     rewards: Array
     qualities: Array
@@ -97,6 +100,8 @@ def _rewards(code: int, given: Array, table: Array) -> Array:
         return rewards.immediate_success(successes, applications)
     if code == 1:
         return rewards.success_rate(successes, applications, int(given[1]), given[2], given[3])
+    if code == _LEADER:
+        return rewards.leader(table[3, 0])
     return rewards.success_sum(sums, applications)
 
 
@@ -131,7 +136,10 @@ def learn(now: Fused, operators: Array, parents: Array, offspring: Array) -> Non
     metric = _metrics(codes[_METRIC], parents, offspring, best_so_far)
     successes = np.empty(len(metric), np.bool_)
     mask_failures(metric, successes, parents, offspring, False)
-    record_generation(now.table, now.count, operators, metric, successes)
+    if codes[_REWARD] == _LEADER:
+        record_bests(now.table, operators, offspring)
+    else:
+        record_generation(now.table, now.count, operators, metric, successes)
     r = scale_rewards(_rewards(codes[_REWARD], numbers[_REWARD], now.table), now.scale)
     q, p = now.qualities, now.probabilities
     q = normalize_qualities(_qualities(codes[_QUALITY], numbers[_QUALITY], r, now.rewards, q, p))

@@ -185,24 +185,25 @@ class BestMemory(Memory):
     """The best finite fitness of each operator's offspring, in the life of the selector."""
 
     def __init__(self, n_operators: int) -> None:
-        self._values = np.full(n_operators, np.inf)
-        self._view = Bests(self._values)
+        # Laid out like that of generations, which compiled learning takes.
+        self.table, self.count = np.zeros((4, 1, n_operators)), np.zeros(())
+        self.table[3] = np.inf
         self._seen = np.ones(n_operators)
 
     def record(
         self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
     ) -> None:
         """Lower the best of each operator that has made something better."""
-        _record_bests(self._values, operators, offspring)
+        record_bests(self.table, operators, offspring)
 
     def view(self) -> Bests:  # noqa: D102
-        return self._view
+        return Bests(self.table[3, 0])
 
     def observations(self) -> NDArray[Any]:  # noqa: D102
         return self._seen
 
     def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
-        return {"values": self._values}
+        return {"values": self.table[3, 0]}
 
 
 class CountMemory(Memory):
@@ -235,7 +236,9 @@ class CountMemory(Memory):
 
 
 @njit(cache=True)
-def _record_bests(values, operators, offspring):  # type: ignore[no-untyped-def]
+def record_bests(table, operators, offspring):  # type: ignore[no-untyped-def]
+    """Lower the best of each operator that has made something better."""
+    values = table[3, 0]
     for i in range(len(operators)):
         if np.isfinite(offspring[i]) and offspring[i] < values[operators[i]]:
             values[operators[i]] = offspring[i]

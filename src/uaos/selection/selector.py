@@ -144,7 +144,7 @@ class Selector:
         self._all_applied = not self._unapplied.any()
         self._fused: Fused | None = None
         codes = codes_of(self._fitted)
-        if codes is not None and isinstance(self._memory, GenerationMemory):
+        if codes is not None and isinstance(self._memory, GenerationMemory | BestMemory):
             self._fused = Fused(
                 *codes, self.method.scale_rewards, self._memory.table, self._memory.count,
                 self._rewards, self._qualities, self._probabilities, self._tally,

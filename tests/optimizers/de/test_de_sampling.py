@@ -73,7 +73,7 @@ def test_the_distribution_follows_a_shrinking_population():
         NP = 40 - generation // 2
         X = 3.0 + 60 * 0.9**generation * rng.standard_normal((NP, D))
         X = X[np.argsort((X**2).sum(axis=1))]
-        fast.follow(X, 40 * generation)
+        fast.follow(X, np.arange(NP), 40 * generation)
         slow.follow(X.tolist(), 40 * generation)
         assert fast.mean == pytest.approx(slow.m)
         assert fast.sigma == pytest.approx(slow.sigma)
@@ -98,7 +98,7 @@ def test_a_distribution_that_degenerates_starts_again():
     one = Distribution(np.full(2, -1.0), np.full(2, 1.0), 8)
     one.sigma = 1e99
     one.C = np.full((2, 2), np.inf)
-    one.follow(np.zeros((8, 2)), 8)
+    one.follow(np.zeros((8, 2)), np.arange(8), 8)
     assert one.sigma == 0.5
     assert one.C.tolist() == [[1, 0], [0, 1]]
 

@@ -85,7 +85,7 @@ class PopulationModel(Model):
         return self.distribution.sample(z), None
 
     def follow(self, now: Generation) -> None:  # noqa: D102
-        self.distribution.follow(now.population[now.order], now.evaluations)
+        self.distribution.follow(now.population, now.order, now.evaluations)
 
     def state(self) -> dict[str, Any]:  # noqa: D102
         return self.distribution.state()
@@ -110,7 +110,7 @@ class SampleModel(PopulationModel):
         self.before = now.population.copy()
 
     def propose(self, now: Generation, parents: Array, F: Array) -> tuple[Array, Array | None]:  # noqa: D102
-        self.distribution.recenter(now.population[now.order])
+        self.distribution.recenter(now.population, now.order)
         points, _ = super().propose(now, parents, F)
         n = len(points)
         middle_low = (self.before[:n] + now.low) / 2.0
@@ -123,7 +123,7 @@ class SampleModel(PopulationModel):
             return  # too few to learn from: other operators had a part in it, or the run ends
         self.before = points.copy()
         ranked = np.argsort(np.where(np.isnan(values), np.inf, values), kind="stable")
-        self.distribution.follow(points[ranked], now.evaluations)
+        self.distribution.follow(points, ranked, now.evaluations)
 
     def follow(self, now: Generation) -> None:  # noqa: D102
         pass

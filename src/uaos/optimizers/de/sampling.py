@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from uaos.jit import njit
 from uaos.optimizers.base import Array
 
 #: The initial step size, in units of which a box is `UNITS` wide: the competition's is [-100, 100].
@@ -59,19 +60,26 @@ class Distribution:
         points: Array = self._low + self._unit * (self.mean + self.sigma * (z @ self.factor.T))
         return points
 
-    def recenter(self, population: Array) -> None:
-        """Take the mean from a population that is sorted by fitness, the best first."""
+    def recenter(self, population: Array, order: Array) -> None:
+        """Take the mean from a population; `order` has its places, the best first."""
         w, _ = weights(len(population))
-        self.mean = w @ ((population[: len(w)] - self._low) / self._unit)
+        self.mean = w @ self._better(population, order)
+
+    def _better(self, population: Array, order: Array) -> Array:
+        """The better half of a population, best first, in the units of the distribution."""
+        better: Array = population[order[: len(population) // 2]]
+        better -= self._low
+        better /= self._unit
+        return better
 
     # A distribution that has lost its scale starts again, and needs no warnings.
     @np.errstate(all="ignore")
-    def follow(self, population: Array, evaluations: int) -> None:
-        """Move to a population that is sorted by fitness, the best first."""
+    def follow(self, population: Array, order: Array, evaluations: int) -> None:
+        """Move to a population; `order` has its places, the best first."""
         NP, D = len(population), self.dimension
         w, mu_eff = weights(NP)
-        best = (population[: len(w)] - self._low) / self._unit
-        old, self.mean = self.mean, w @ best
+        steps = self._better(population, order)
+        old, self.mean = self.mean, w @ steps
         step = (self.mean - old) / self.sigma
         c_s, c_c = self._c_sigma, self._c_c
         self.path_sigma = (1 - c_s) * self.path_sigma + math.sqrt(
@@ -81,12 +89,11 @@ class Distribution:
         limit = (2 + 4 / (D + 1)) * D * (1 - (1 - c_s) ** (2 * evaluations / NP))
         h = 1.0 if square < limit else 0.0
         self.path_c = (1 - c_c) * self.path_c + h * math.sqrt(c_c * (2 - c_c) * mu_eff) * step
-        steps = (best - old) / self.sigma
-        self.C = (
-            (1 - self._c_1 - self._c_mu + (1 - h) * self._c_1 * c_c * (2 - c_c)) * self.C
-            + self._c_1 * np.outer(self.path_c, self.path_c)
-            + self._c_mu * (steps.T * w) @ steps
-        )
+        weighted = np.empty_like(steps)
+        _weigh(steps, old, self.sigma, w, self._c_mu, weighted)
+        decay = 1 - self._c_1 - self._c_mu + (1 - h) * self._c_1 * c_c * (2 - c_c)
+        rank_one, rank_mu = self._c_1 * np.outer(self.path_c, self.path_c), weighted.T @ steps
+        self.C = decay * self.C + rank_one + rank_mu
         exponent = c_s / self._d_sigma * (math.sqrt(square) / self._expected - 1)
         self.sigma *= math.exp(min(exponent, 700.0))
         if not (np.isfinite(self.C).all() and 0 < self.sigma < 1e100):
@@ -117,6 +124,18 @@ class Distribution:
         for name in self._CHANGING:
             value = np.array(state[name])
             setattr(self, name, value.item() if value.ndim == 0 else value)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _weigh(
+    steps: Array, old: Array, sigma: float, w: Array, c_mu: float, weighted: Array
+) -> None:
+    """Make points steps from the old mean, in units of sigma, and write these times c_mu w."""
+    for i in range(steps.shape[0]):
+        for j in range(steps.shape[1]):
+            step = (steps[i, j] - old[j]) / sigma
+            steps[i, j] = step
+            weighted[i, j] = c_mu * (step * w[i])
 
 
 @lru_cache(maxsize=256)

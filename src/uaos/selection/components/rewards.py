@@ -757,12 +757,12 @@ class Leader(Reward):
     printed: ClassVar[bool] = False
 
     def compute(self, memory: Bests) -> Array:  # noqa: D102
-        return _leader(memory.values)
+        return leader(memory.values)
 
 
 @njit(cache=True)
-def _leader(bests: Array) -> Array:
-    """1 for the only one that has the least value."""
+def leader(bests: Array) -> Array:
+    """The equation of :class:`Leader`."""
     first = 0
     for op in range(1, len(bests)):
         if bests[op] < bests[first]:
