@@ -47,6 +47,9 @@ class Model:
     #: Whether its offspring compete with the worst parent of all, where they are a whole
     #: generation, and not with their own parent.
     replaces_worst: ClassVar[bool] = False
+    #: Whether it wants to hear of its own offspring, and of the survivors of every generation.
+    learns: ClassVar[bool] = False
+    follows: ClassVar[bool] = False
 
     def __init__(self, now: Generation, NP: int, generations: int) -> None:
         raise NotImplementedError
@@ -76,6 +79,8 @@ class PopulationModel(Model):
     Mohamed et al. (2017), LSHADE-SPACMA.
     """
 
+    follows: ClassVar[bool] = True
+
     def __init__(self, now: Generation, NP: int, generations: int) -> None:
         self.distribution = Distribution(now.low, now.high, NP)
         self.distribution.mean = now.rng.random(len(now.low))
@@ -104,6 +109,8 @@ class SampleModel(PopulationModel):
     """
 
     replaces_worst: ClassVar[bool] = True
+    learns: ClassVar[bool] = True
+    follows: ClassVar[bool] = False
 
     def __init__(self, now: Generation, NP: int, generations: int) -> None:
         self.distribution = Distribution(now.low, now.high, NP, sigma=100.0)
@@ -124,9 +131,6 @@ class SampleModel(PopulationModel):
         self.before = points.copy()
         ranked = np.argsort(np.where(np.isnan(values), np.inf, values), kind="stable")
         self.distribution.follow(points, ranked, now.evaluations)
-
-    def follow(self, now: Generation) -> None:  # noqa: D102
-        pass
 
     def state(self) -> dict[str, Any]:  # noqa: D102
         return super().state() | {"before": self.before.copy()}
@@ -150,6 +154,8 @@ class IndividualDependent(Model):
     Tang, Dong and Liu (2015), IDE; as part of EA4eig: Bujok and Kolenovsky (2022). Coordinates
     outside the box are drawn anew, unless crossover is by eigenvectors.
     """
+
+    learns: ClassVar[bool] = True
 
     def __init__(self, now: Generation, NP: int, generations: int) -> None:
         self.generations = max(1, generations)
@@ -333,6 +339,14 @@ def against_worst(fitness: Array, values: Array, places: Array, compared: Array)
         if values[i] < fitness[worst]:
             places[i] = worst
             fitness[worst] = values[i]
+
+
+def covariance(points: Array) -> Array:
+    """The covariance matrix of points, which are overwritten."""
+    points -= points.mean(axis=0)
+    matrix: Array = points.T @ points
+    matrix *= np.true_divide(1, len(points) - 1)
+    return matrix
 
 
 #: The models by name.

@@ -23,7 +23,7 @@ from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de import kernels, layout
 from uaos.optimizers.de.generations import Engine, Population, Rows, generations
 from uaos.optimizers.de.kernels import announce
-from uaos.optimizers.de.models import MODELS, Generation, Model, against_worst
+from uaos.optimizers.de.models import MODELS, Generation, Model, against_worst, covariance
 from uaos.optimizers.de.operators import CustomOperator, Operator, as_members
 from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, SuccessHistory, Uniform
 from uaos.optimizers.de.settings import (
@@ -414,7 +414,8 @@ class DifferentialEvolution(Optimizer):
 
     def _made_by(self, model: str) -> Array:
         """The offspring of a model."""
-        return np.flatnonzero(self.pool.models[model][self._operators])
+        made: Array = self.pool.models[model][self._operators].nonzero()[0]
+        return made
 
     def _crossover(self) -> tuple[int, Array]:
         """The crossover of a generation, and the axes it uses where these are not the box's."""
@@ -423,9 +424,9 @@ class DifferentialEvolution(Optimizer):
             chosen = layout.EXPONENTIAL if self.settings.exponential_wraps else layout.CUT
         if self._happens(self.settings.eigen):
             few = max(2, round(self.settings.eigen_share * self.NP))
-            matrix = np.cov(self._rows[self._order[:few]], rowvar=False, ddof=1)
+            matrix = covariance(self._rows[self._order[:few]])
             if np.isfinite(matrix).all():
-                vectors = np.linalg.eigh(np.atleast_2d(matrix))[1]
+                vectors = np.linalg.eigh(matrix)[1]
                 basis = np.ascontiguousarray(vectors.T)
         return chosen, basis
 
@@ -512,7 +513,8 @@ class DifferentialEvolution(Optimizer):
         else:
             best = self._survive(points, told, values, parents, ranks, counts)
         for model in self._models.values():
-            model.follow(self._now())
+            if model.follows:
+                model.follow(self._now())
         if best >= 0:
             self._latest = best
         self._since_better += 1
@@ -565,14 +567,14 @@ class DifferentialEvolution(Optimizer):
 
     def _tell_models(self, points: Array, values: Array, survived: Array) -> None:
         """Let models learn from their offspring, and individuals whose offspring failed redraw."""
-        now = self._now()
         for name, model in self._models.items():
-            mine = self._made_by(name)
+            mine = self._made_by(name) if model.learns else ()
             if len(mine):
-                model.learn(now, points[mine], values[mine], survived[mine])
+                model.learn(self._now(), points[mine], values[mine], survived[mine])
         for kept, (rule, role, having) in zip(self._kept, self.pool.kept, strict=True):
             failed = self._parents[having[self._operators] & ~survived]
-            kept[failed] = rule.draw(role, self.rng.random(len(failed)))
+            if len(failed):
+                kept[failed] = rule.draw(role, self.rng.random(len(failed)))
 
     def _replaces_worst(self) -> bool:
         """Whether a generation is that of a model whose offspring compete with the worst."""

@@ -127,9 +127,7 @@ class Distribution:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _weigh(
-    steps: Array, old: Array, sigma: float, w: Array, c_mu: float, weighted: Array
-) -> None:
+def _weigh(steps: Array, old: Array, sigma: float, w: Array, c_mu: float, weighted: Array) -> None:
     """Make points steps from the old mean, in units of sigma, and write these times c_mu w."""
     for i in range(steps.shape[0]):
         for j in range(steps.shape[1]):
