@@ -5,7 +5,7 @@ The equations are the components' own: here is the order in which they are calle
 a logarithm of NumPy's may differ from a compiled one in the last bit.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from uaos.selection.memory import record_bests, record_generation
 from uaos.selection.method import Method
 
 # A component's place is its code in the kernels below.
-_COMPILED = {
+_COMPILED: dict[str, tuple[type[Any], ...]] = {
     "metric": (
         metrics.ParentImprovement, metrics.OffspringFitness, metrics.RelativeImprovement,
         metrics.ParentRelativeImprovement,
