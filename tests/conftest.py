@@ -1,11 +1,20 @@
 """What every test process needs."""
 
+import gc
 import re
 import signal
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# The same examples everywhere, and none fails because a machine is slow or a kernel is compiled.
+settings.register_profile(
+    "steady", deadline=None, derandomize=True, database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)  # fmt: skip
+settings.load_profile("steady")
 
 # A job in a shell's background starts with Ctrl-C ignored, and so would all that it starts; some
 # tests send it.
@@ -23,6 +32,16 @@ collect_ignore = [
 ]
 
 
+def pytest_configure(config):
+    """Compile kernels and look for fonts, once: a command that has to do so says so on stderr."""
+    if not hasattr(config, "workerinput"):
+        import matplotlib.font_manager  # noqa: F401
+
+        import uaos
+
+        uaos.minimize(lambda x: float(x @ x), [(-1, 1)] * 2, method="mix", budget=100, seed=1)
+
+
 def pytest_report_header():
     if collect_ignore:
         names = ", ".join(Path(path).stem for path in collect_ignore)
@@ -30,9 +49,9 @@ def pytest_report_header():
     return None
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def cluster():
-    """A Dask cluster of two worker processes on this machine."""
+    """A Dask cluster of two worker processes on this machine; for tests that ignore warnings."""
     why = "dask and distributed are not installed: the extra uaos[cluster]"
     dask = pytest.importorskip("dask", reason=why)
     distributed = pytest.importorskip("distributed", reason=why)
@@ -45,3 +64,6 @@ def cluster():
         ) as made,
     ):  # fmt: skip
         yield made
+    # What Dask leaves behind may warn when it is collected: here, where warnings are ignored.
+    del made
+    gc.collect()

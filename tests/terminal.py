@@ -1,5 +1,6 @@
 """A command in a terminal of its own, as a newcomer sees it."""
 
+import codecs
 import os
 import pty
 import re
@@ -10,6 +11,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
+
+# Seconds after which a command is taken for stuck; kernels may have to be compiled.
+PATIENCE = 600
 
 
 class Stopped(NamedTuple):
@@ -23,8 +27,6 @@ def interrupted(
     *arguments: str,
     when: Callable[[str], object],
     cwd: Path | None = None,
-    patience: float = 60,
-    ends_within: float = 30,
     **environment: str,
 ) -> Stopped:
     """Run the command until `when` holds of what it showed, and press Ctrl-C."""
@@ -34,18 +36,18 @@ def interrupted(
         env={**os.environ, "COLUMNS": "100", "TERM": "xterm", **environment},
     )  # fmt: skip
     os.close(follower)
-    shown = ""
-    deadline = time.monotonic() + patience
+    shown, decode = "", codecs.getincrementaldecoder("utf-8")("replace").decode
+    deadline = time.monotonic() + PATIENCE
     while not when(shown) and time.monotonic() < deadline:
-        shown += os.read(leader, 65536).decode(errors="replace")
+        shown += decode(os.read(leader, 65536))
     process.send_signal(signal.SIGINT)
     try:
         while chunk := os.read(leader, 65536):
-            shown += chunk.decode(errors="replace")
+            shown += decode(chunk)
     except OSError:  # the terminal closes when the program ends
         pass
     os.close(leader)
-    return Stopped(process.wait(timeout=ends_within), shown)
+    return Stopped(process.wait(timeout=PATIENCE), shown)
 
 
 def screen(shown: str, columns: int = 100) -> list[str]:

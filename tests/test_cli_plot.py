@@ -8,6 +8,7 @@ from figure_cases import ONE_FILE, experiment, tuning
 from figure_cases import run as outcome
 from test_cli import run
 
+from uaos import loading
 from uaos.experiments import Plan, Store
 from uaos.experiments.unit import Finished
 from uaos.problems import suite
@@ -122,8 +123,9 @@ def test_the_figure_of_the_catalogue_needs_no_file(tmp_path: Path) -> None:
 def test_a_figure_of_ones_own_is_imported(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The command runs in this process: what it registers is forgotten afterward.
+    # The command runs in this process: what it loads and registers is forgotten afterward.
     monkeypatch.setattr(figures, "_REGISTERED", dict(figures._REGISTERED))
+    monkeypatch.setattr(loading, "_loaded", dict(loading._loaded))
     (tmp_path / "counts.py").write_text(ONE_FILE)
     own = ("--import", str(tmp_path / "counts.py"), "plot")
     assert "uaos plot run-counts STORE -o FILE" in run(*own).stdout

@@ -550,7 +550,7 @@ def test_a_terminal_sees_the_race_live_and_ctrl_c_says_how_to_continue(tmp_path:
     long = [*SADE, "--dim", "10", "--budget", "2000D", "--instances", "16-18", "--jobs", "1"]
     # Runs are counted within a step, too: the first one takes minutes.
     done = interrupted(
-        "tune", "a.db", *long, "--runs", "5000", cwd=tmp_path, patience=240, ends_within=60,
+        "tune", "a.db", *long, "--runs", "5000", cwd=tmp_path,
         when=lambda shown: re.search(r"runs +[1-9]\d* of 5,000", shown),
     )  # fmt: skip
     assert done.returncode == 130
@@ -566,7 +566,7 @@ def test_ctrl_c_leaves_no_border_though_kernels_are_compiled(tmp_path: Path) -> 
     long = [*SADE, "--dim", "10", "--budget", "2000D", "--instances", "16-18", "--jobs", "2"]
     cache = tmp_path / "cache"
     done = interrupted(
-        "tune", "a.db", *long, "--runs", "5000", cwd=tmp_path, patience=240, ends_within=60,
+        "tune", "a.db", *long, "--runs", "5000", cwd=tmp_path,
         when=lambda shown: "compiling" in shown and shown.count("tuning ─") > 12,
         NUMBA_CACHE_DIR=str(cache),
     )  # fmt: skip

@@ -24,7 +24,7 @@ def lean(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run code where the optional packages cannot be imported."""
     return subprocess.run(
         [sys.executable, "-c", BLOCK + code, *arguments],
-        capture_output=True, text=True, check=False, timeout=300,
+        capture_output=True, text=True, check=False, timeout=900,
     )  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def interpreted() -> dict:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", SCRIPT],
         env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True, text=True, timeout=120,
+        capture_output=True, text=True, timeout=900,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

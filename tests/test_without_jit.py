@@ -60,7 +60,7 @@ def reports():
     """What the compiled and the interpreted run gave; the two run side by side."""
     processes = [start(interpreted) for interpreted in (False, True)]
     try:
-        outputs = [process.communicate(timeout=120)[0] for process in processes]
+        outputs = [process.communicate(timeout=900)[0] for process in processes]
     finally:
         for process in processes:
             process.kill()

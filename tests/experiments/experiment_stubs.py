@@ -1,6 +1,7 @@
 """Work that fails in chosen ways; importable by worker processes."""
 
 import os
+import subprocess
 import time
 from pathlib import Path
 
@@ -33,6 +34,14 @@ def content(path: Path) -> dict:
             o.unit.key: (essence(o), store.packed_course(o.unit.key))
             for o in store.outcomes(traces=True)
         }
+
+
+def wait_for(process: subprocess.Popen, path: Path, count: int) -> None:
+    """Until a store has so many finished units, or the process is over."""
+    while process.poll() is None:
+        if path.exists() and len(content(path)) >= count:
+            return
+        time.sleep(0.02)
 
 
 def dies_on_f2(unit, problem, competitor):
@@ -76,6 +85,18 @@ def raises_on_f3(unit, problem, competitor):
 def slowly(unit, problem, competitor):
     time.sleep(0.05)
     return run_unit(unit, problem, competitor)
+
+
+def takes_a_ticket(unit, problem, competitor):
+    """Runs a unit for each file in the folder UAOS_TEST_MARK, which it removes; others hang."""
+    for ticket in Path(os.environ["UAOS_TEST_MARK"]).iterdir():
+        try:
+            ticket.unlink()
+        except FileNotFoundError:  # another worker was first
+            continue
+        return run_unit(unit, problem, competitor)
+    time.sleep(900)
+    raise TimeoutError
 
 
 def tells_its_process(unit, problem, competitor):

@@ -136,7 +136,7 @@ def attempt(read: Callable[..., Any], *arguments: Any) -> tuple[Any, str]:
     return None, line
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+def wait_until(condition: Callable[[], bool], seconds: float = 600.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "nothing happened"

@@ -1,11 +1,12 @@
 """Workers that die or stand still, and a scheduler that dies."""
 
+import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,12 @@ from fault_tools import BENCH, runs, short_and_long, start, wait_until
 def children(process: int) -> list[int]:
     """The worker processes; multiprocessing's resource tracker is none."""
     found = []
-    for task in Path(f"/proc/{process}/task").glob("*/children"):
-        found += [int(word) for word in task.read_text().split()]
-    return [n for n in found if "spawn_main" in Path(f"/proc/{n}/cmdline").read_text()]
+    with suppress(FileNotFoundError, ProcessLookupError):  # they may end at any time
+        for task in Path(f"/proc/{process}/task").glob("*/children"):
+            for number in task.read_text().split():
+                if "spawn_main" in Path(f"/proc/{number}/cmdline").read_text():
+                    found.append(int(number))
+    return found
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
@@ -35,41 +39,40 @@ def test_workers_that_die_or_stand_still_change_nothing(
         wait_until(lambda p=process: p.poll() is not None or len(children(p.pid)) > 0)
         time.sleep(0 if number % 3 == 0 else 0.3 + 0.1 * number)
         for worker in children(process.pid)[:1]:
-            if number % 3 == 2:
-                os.kill(worker, signal.SIGSTOP)
-                time.sleep(0.5)
-                os.kill(worker, signal.SIGCONT)
-            else:
-                os.kill(worker, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                if number % 3 == 2:
+                    os.kill(worker, signal.SIGSTOP)
+                    time.sleep(0.5)
+                    os.kill(worker, signal.SIGCONT)
+                else:
+                    os.kill(worker, signal.SIGKILL)
             count(("workers killed while starting", "workers killed later",
                    "workers stopped and continued")[number % 3])  # fmt: skip
-        _, err = process.communicate(timeout=300)
+        _, err = process.communicate(timeout=600)
         assert process.returncode == 0, err
         assert runs(folder / "a.db") == good
 
 
 def test_a_scheduler_that_dies_ends_the_command_with_one_line(tmp_path: Path, count) -> None:
     pytest.importorskip("distributed", reason="the extra uaos[cluster] is not installed")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
     quiet = {"cwd": tmp_path, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--no-dashboard"]
-    scheduler = subprocess.Popen([*dask, "--port", address.rsplit(":", 1)[1]], **quiet)
-    dask = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-dashboard"]
-    worker = subprocess.Popen([*dask, address, "--nthreads", "1"], **quiet)
-    command = ["bench", "a.db", "--methods", "JADE", "--dim", "5", "--instances", "41-60",
-               "--budget", "10000D", "--dask", address]  # fmt: skip
+    common = ["--no-dashboard", "--scheduler-file", "scheduler.json"]
+    scheduler, worker = (
+        subprocess.Popen([sys.executable, "-m", f"distributed.cli.{name}", *common, *more], **quiet)
+        for name, more in (
+            ("dask_scheduler", ("--host", "127.0.0.1", "--port", "0")),
+            ("dask_worker", ("--nthreads", "1")),
+        )
+    )
     try:
-        for _ in range(5):  # until the scheduler answers
-            process = start(command, tmp_path)
-            wait_until(
-                lambda p=process: p.poll() is not None or finished(tmp_path / "a.db") > 1, 300
-            )
-            if process.poll() is None:
-                break
+        wait_until(lambda: address_in(tmp_path / "scheduler.json") is not None)
+        address = address_in(tmp_path / "scheduler.json")
+        command = ["bench", "a.db", "--methods", "JADE", "--dim", "5", "--instances", "41-60",
+                   "--budget", "10000D", "--dask", address]  # fmt: skip
+        process = start(command, tmp_path)
+        wait_until(lambda: process.poll() is not None or finished(tmp_path / "a.db") > 1)
         scheduler.kill()
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=600)
     finally:
         for one in (worker, scheduler):
             one.kill()
@@ -79,6 +82,14 @@ def test_a_scheduler_that_dies_ends_the_command_with_one_line(tmp_path: Path, co
     assert err.count("\n") == 1, err
     assert finished(tmp_path / "a.db") > 1
     count("Dask schedulers killed")
+
+
+def address_in(file: Path) -> str | None:
+    """The address that a scheduler wrote to a file; None as long as it is not written."""
+    try:
+        return json.loads(file.read_text())["address"]
+    except (FileNotFoundError, ValueError):
+        return None
 
 
 def finished(path: Path) -> int:

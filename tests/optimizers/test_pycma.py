@@ -49,7 +49,7 @@ def test_the_thread_ends_with_its_run():
     assert thread in threading.enumerate()
     del run
     gc.collect()
-    thread.join(10)
+    thread.join(300)
     assert not thread.is_alive()
 
 

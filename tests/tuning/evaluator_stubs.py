@@ -2,6 +2,7 @@
 
 import os
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -30,12 +31,6 @@ def cheap(configuration, problem, seed, budget) -> Outcome:
     )  # fmt: skip
 
 
-def last_first(configuration, problem, seed, budget) -> Outcome:
-    """The higher the seed, the sooner it ends."""
-    time.sleep(0.01 * (8 - seed))
-    return cheap(configuration, problem, seed, budget)
-
-
 def raises_on_f3(configuration, problem, seed, budget) -> Outcome:
     if problem.number == 3:
         raise ZeroDivisionError("on purpose")
@@ -52,6 +47,18 @@ def tells_its_process(configuration, problem, seed, budget) -> Outcome:
     with open(os.environ["UAOS_TEST_MARK"], "a") as file:
         file.write(f"{os.getpid()}\n")
     return cheap(configuration, problem, seed, budget)
+
+
+def takes_a_ticket(configuration, problem, seed, budget) -> Outcome:
+    """Makes a run for each file in the folder UAOS_TEST_MARK, which it removes; others hang."""
+    for ticket in Path(os.environ["UAOS_TEST_MARK"]).iterdir():
+        try:
+            ticket.unlink()
+        except FileNotFoundError:  # another worker was first
+            continue
+        return run_one(configuration, problem, seed, budget)
+    time.sleep(900)
+    raise TimeoutError
 
 
 def slowly(configuration, problem, seed, budget) -> Outcome:
