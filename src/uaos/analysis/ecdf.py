@@ -122,8 +122,10 @@ def _times(
     if restarts:
         rng = np.random.default_rng(stream(runs, seed))
         size = sample_size(len(runs))
-        parts = [_restarted(row, runs.evaluations, size, rng) for row in times]
-        times, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
+        never = np.zeros(0), np.zeros(0, np.int64)
+        reached = ~np.isnan(times).all(axis=1)
+        parts = [_restarted(row, runs.evaluations, size, rng) for row in times[reached]]
+        times, counts = (np.concatenate(part) for part in zip(never, *parts, strict=True))
         total = len(targets) * size
     else:
         times, counts = times.ravel(), np.ones(times.size, np.int64)

@@ -6,6 +6,7 @@ The schema is fixed: a file with anything else in it, such as a trigger or a vie
 """
 
 import contextlib
+import itertools
 import json
 import operator
 import os
@@ -140,13 +141,12 @@ def row_checksum(*values: Any) -> int:
     CRC-32 of the types, the numbers (eight bytes each, little-endian), and the bytes; text is given
     as bytes.
     """
-    pack, numbers, blobs, start = _packing(tuple(map(type, values)))
-    return zlib.crc32(b"".join((pack(*numbers(values)), *blobs(values))), start)
+    return _checksum(tuple(map(type, values)))(values)
 
 
 @cache
-def _packing(types: tuple[type, ...]) -> tuple[Any, Any, Any, int]:
-    """How values of these types are turned into bytes, and the checksum of the types."""
+def _checksum(types: tuple[type, ...]) -> Callable[[tuple[Any, ...]], int]:
+    """The checksum as a function of rows of these types; what a row has beyond them is ignored."""
 
     def chosen(*wanted: type) -> Callable[[Any], tuple[Any, ...]]:
         places = [i for i, kind in enumerate(types) if kind in wanted]
@@ -156,8 +156,9 @@ def _packing(types: tuple[type, ...]) -> tuple[Any, Any, Any, int]:
         return operator.itemgetter(slice(start, start + len(places)))
 
     codes = "".join({int: "q", float: "d"}.get(kind, "") for kind in types)
+    pack, numbers, blobs = struct.Struct(f"<{codes}").pack, chosen(int, float), chosen(bytes)
     start = zlib.crc32(",".join(kind.__name__ for kind in types).encode())
-    return struct.Struct(f"<{codes}").pack, chosen(int, float), chosen(bytes), start
+    return lambda row: zlib.crc32(b"".join((pack(*numbers(row)), *blobs(row))), start)
 
 
 class _Layout(NamedTuple):
@@ -201,9 +202,18 @@ def whole_columns(
     columns, texts = _checked(table)
     cursor.execute(f"SELECT {columns}, checksum FROM {table} WHERE {texts} ORDER BY {order}")
     names = (*_layout().types[table], "checksum")
-    while part := cursor.fetchmany(size):
-        if whole := [row for row in part if row_checksum(*row[:-1]) == row[-1]]:
-            yield dict(zip(names, zip(*whole, strict=True), strict=True))
+    while rows := cursor.fetchmany(size):
+        found = list(zip(*rows, strict=True))
+        # Mostly all rows have the same types: then these are looked at column by column.
+        kinds = [set(map(type, column)) for column in found[:-1]]
+        if all(len(kind) == 1 for kind in kinds):
+            checksums = map(_checksum(tuple(kind.pop() for kind in kinds)), rows)
+        else:
+            checksums = (row_checksum(*row[:-1]) for row in rows)
+        if not all(whole := [*map(operator.eq, checksums, found[-1])]):
+            found = list(zip(*itertools.compress(rows, whole), strict=True))
+        if found:
+            yield dict(zip(names, found, strict=True))
 
 
 @cache
