@@ -207,9 +207,9 @@ def whole_columns(
         # Mostly all rows have the same types: then these are looked at column by column.
         kinds = [set(map(type, column)) for column in found[:-1]]
         if all(len(kind) == 1 for kind in kinds):
-            checksums = map(_checksum(tuple(kind.pop() for kind in kinds)), rows)
+            checksums = [*map(_checksum(tuple(kind.pop() for kind in kinds)), rows)]
         else:
-            checksums = (row_checksum(*row[:-1]) for row in rows)
+            checksums = [row_checksum(*row[:-1]) for row in rows]
         if not all(whole := [*map(operator.eq, checksums, found[-1])]):
             found = list(zip(*itertools.compress(rows, whole), strict=True))
         if found:
