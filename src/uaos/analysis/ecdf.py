@@ -122,10 +122,14 @@ def _times(
     if restarts:
         rng = np.random.default_rng(stream(runs, seed))
         size = sample_size(len(runs))
-        never = np.zeros(0), np.zeros(0, np.int64)
-        reached = ~np.isnan(times).all(axis=1)
-        parts = [_restarted(row, runs.evaluations, size, rng) for row in times[reached]]
-        times, counts = (np.concatenate(part) for part in zip(never, *parts, strict=True))
+        missed = np.isnan(times)
+        times, failures = times[~missed.all(axis=1)], missed.sum(axis=1) % len(runs)
+        if failures.any():
+            parts = [_restarted(row, runs.evaluations, size, rng) for row in times]
+            times, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
+        else:  # nothing is left to chance
+            times = times.ravel()
+            counts = np.full(times.size, size // len(runs))
         total = len(targets) * size
     else:
         times, counts = times.ravel(), np.ones(times.size, np.int64)
