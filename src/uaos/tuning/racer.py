@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uaos.errors import InvalidParameter, UaosError, UnknownName
-from uaos.params import Choice, Integer, Real, Value
+from uaos.params import Choice, Integer, Real, Value, check_fields, integer
 from uaos.tuning.records import (
     NAN,
     Candidate,
@@ -337,16 +337,8 @@ class Rules:
     ----------
     test : {"friedman", "ranks", "t-test"}
         The statistical test.
-    first_test, each_test : int
-        Instances before the first test, and between tests.
     alpha : float
         The level of the tests.
-    new_instances : int
-        How many each later race begins with.
-    elitist_limit : int
-        Tests in a row without a loser that end a race.
-    mu : int
-        The least number of instances that the size of a race is computed for.
 
     Raises
     ------
@@ -363,21 +355,17 @@ class Rules:
     """
 
     test: str = "friedman"
-    first_test: int = 5
-    each_test: int = 1
+    first_test: int = integer(2, 1000, default=5, doc="instances before the first test")
+    each_test: int = integer(1, 1000, default=1, doc="instances between tests")
     alpha: float = 0.05
-    new_instances: int = 1
-    elitist_limit: int = 2
-    mu: int = 5
+    new_instances: int = integer(0, 1000, default=1, doc="how many each later race begins with")
+    elitist_limit: int = integer(1, 1000, default=2, doc="idle tests in a row that end a race")
+    mu: int = integer(1, 1000, default=5, doc="instances that a race is sized for, at least")
 
     def __post_init__(self) -> None:
+        check_fields(self, "")
         if self.test not in TESTS:
             raise UnknownName("test", self.test, TESTS)
-        least = {"first_test": 2, "each_test": 1, "new_instances": 0, "elitist_limit": 1, "mu": 1}
-        for name, low in least.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= 1000:
-                raise InvalidParameter(name, value, f"an integer {low} to 1000")
         if not 0 < self.alpha < 1:
             raise InvalidParameter("alpha", self.alpha, "a level between 0 and 1")
 
