@@ -116,7 +116,7 @@ def test_the_window_keeps_the_entries_of_the_insertion_rule(
     """The same operators and metrics remain, oldest first, under many ties."""
     generations = data.draw(histories(recorded(k, METRICS["coarse"])))
     fast, slow = remembered(build("reward", {"name": "sum_of_ranks", "W": window}), generations, k)
-    view, entries = fast.view(), slow.window_entries
+    view, entries = fast, slow.window_entries
     unfilled = window - len(entries)
     assert view.size == len(entries)
     np.testing.assert_array_equal(view.operators, [op for op, _ in entries] + [-1] * unfilled)
@@ -132,7 +132,7 @@ def test_the_success_memory_keeps_each_operators_last_successes(
     generations = data.draw(histories(recorded(k)))
     reward = build("reward", {"name": "pareto_rank", "fix_appl": fix_appl})
     fast, slow = remembered(reward, generations, k)
-    view = fast.view()
+    view = fast
     for op in range(k):
         count = int(view.counts[op])
         assert sorted(view.metrics[op, :count]) == sorted(slow.recent[op])
@@ -147,7 +147,7 @@ def test_the_generation_memory_keeps_the_last_generations(
     generations = data.draw(histories(recorded(k)))
     reward = build("reward", {"name": "success_sum", "max_gen": max_gen})
     fast, slow = remembered(reward, generations, k)
-    view = fast.view()
+    view = fast
     assert view.count == len(slow.generations)
     for rows, letter in zip(view[:4], "snSB", strict=True):
         kept = [generation[letter] for generation in slow.generations]
@@ -170,7 +170,7 @@ def test_a_reward_agrees(name: str, data: st.DataObject, k: int, kind: str) -> N
     params = parameters_of(reward, k)
     expected = reference.reward(name, params, slow, k)
     with np.errstate(all="ignore"):
-        agree(scale_rewards(reward.compute(fast.view()), False), expected)
+        agree(scale_rewards(reward.compute(fast), False), expected)
     np.testing.assert_array_equal(fast.observations(), reference.looked_at(name, params, slow, k))
 
 
@@ -192,7 +192,7 @@ def test_a_reward_agrees_at_the_size_of_a_run(name: str, seed: int) -> None:
         generations.append(Recorded(operators.tolist(), metrics.tolist(), successes.tolist()))
     fast, slow = remembered(reward, generations, 9)
     expected = reference.reward(name, parameters_of(reward, 9), slow, 9)
-    agree(reward.compute(fast.view()), expected)
+    agree(reward.compute(fast), expected)
 
 
 @settings(STEADY, max_examples=100)

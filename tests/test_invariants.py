@@ -69,7 +69,7 @@ def rewards_of(reward, k, generations):
     for generation in generations:
         memory.record(*generation.arrays())
     with np.errstate(all="ignore"):
-        return reward.compute(memory.view())
+        return reward.compute(memory)
 
 
 def reading(memory):

@@ -25,7 +25,7 @@ def record(memory, entries) -> None:
 def test_a_generation_is_counted_by_operator() -> None:
     memory = GenerationMemory(2, max_gen=2)
     record(memory, [(0, 3, True), (0, 5, True), (0, 0, False), (1, 0, False)])
-    view = memory.view()
+    view = memory
     assert view.successes[0].tolist() == [2, 0]
     assert view.applications[0].tolist() == [3, 1]
     assert view.sums[0].tolist() == [8, 0]
@@ -36,28 +36,28 @@ def test_a_generation_is_counted_by_operator() -> None:
 def test_the_best_of_negative_metrics_is_negative() -> None:
     memory = GenerationMemory(1, max_gen=1)
     record(memory, [(0, -7, True), (0, -2, True)])
-    assert memory.view().bests[0, 0] == -2
+    assert memory.bests[0, 0] == -2
 
 
 def test_generations_move_down_and_the_oldest_leaves() -> None:
     memory = GenerationMemory(1, max_gen=2)
     for metric in (1, 2, 3):
         record(memory, [(0, metric, True)])
-    assert memory.view().sums[:, 0].tolist() == [3, 2]
-    assert memory.view().count == 2
+    assert memory.sums[:, 0].tolist() == [3, 2]
+    assert memory.count == 2
 
 
 def test_each_operator_keeps_its_own_last_successes() -> None:
     memory = SuccessMemory(2, fix_appl=2)
     record(memory, [(0, 1, True), (0, 2, True), (1, 9, True), (0, 3, True), (0, 8, False)])
-    view = memory.view()
+    view = memory
     assert sorted(view.metrics[0]) == [2, 3]
     assert view.metrics[1, 0] == 9
     assert view.counts.tolist() == [2, 1]
 
 
 def window(memory: WindowMemory) -> list[tuple[int, float]]:
-    view = memory.view()
+    view = memory
     filled = int(view.size)
     assert (view.operators[filled:] == -1).all()
     assert np.isneginf(view.metrics[filled:]).all()
@@ -103,7 +103,7 @@ def test_a_reward_has_the_memory_it_reads_and_its_size_is_fixed(name: str) -> No
     for generation in range(200):
         record(memory, [(i % 3, generation, True) for i in range(7)])
     assert {key: array.shape for key, array in memory.arrays().items()} == before
-    assert reward.compute(memory.view()).shape == (3,)
+    assert reward.compute(memory).shape == (3,)
 
 
 #: Rewards that look at successes.
@@ -144,13 +144,13 @@ def test_an_empty_memory_is_worth_what_a_selector_starts_with(name: str) -> None
     reward = components("reward")[name]()
     if reward.memory != "generations":  # a generation is there before a reward is asked for
         start = getattr(reward, "start", 0)  # all equal, which is scaled to 0
-        assert reward.compute(memory_for(reward, 3).view()).tolist() == [start] * 3
+        assert reward.compute(memory_for(reward, 3)).tolist() == [start] * 3
 
 
 def test_the_best_of_each_operator_is_its_lowest_finite_fitness() -> None:
     memory = BestMemory(3)
     nothing = np.zeros(5), np.zeros(5, dtype=bool)
     memory.record(np.array([0, 0, 1, 1, 1]), *nothing, np.array([3.0, 2.0, np.nan, -np.inf, 7.0]))
-    assert memory.view().values.tolist() == [2, 7, np.inf]
+    assert memory.values.tolist() == [2, 7, np.inf]
     memory.record(np.array([0]), *(a[:1] for a in nothing), np.array([4.0]))
-    assert memory.view().values.tolist() == [2, 7, np.inf]
+    assert memory.values.tolist() == [2, 7, np.inf]

@@ -16,7 +16,7 @@ def reward(name: str, n_operators: int, *generations, **values) -> list[float]:
     memory = memory_for(component, n_operators)
     for entries in generations:
         record(memory, entries)
-    return component.compute(memory.view()).tolist()
+    return component.compute(memory).tolist()
 
 
 # Two generations. Operator 0: successes 2 of 3, then 1 of 1; operator 1: 0 of 1, then 1 of 3;

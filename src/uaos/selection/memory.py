@@ -1,8 +1,9 @@
 """Memories: what a method remembers of past generations, in a size fixed at the start.
 
-The kinds are those of :mod:`uaos.selection.components.views`. A memory is fed by `record`
-once a generation, in one pass over the offspring that a numba kernel makes, and read by `view`,
-which shows the live arrays. Which one a method has is up to its reward; the others are not kept.
+A memory is fed by `record` once a generation, in one pass over the offspring that a numba kernel
+makes. Its arrays are what a reward computes from: they have a fixed size, what is not filled is 0
+unless said otherwise, and a component reads them and does not write. K operators are numbered
+0..K-1. Which memory a method has is up to its reward; the others are not kept.
 """
 
 from abc import ABC, abstractmethod
@@ -14,8 +15,8 @@ from numpy.typing import NDArray
 
 from uaos.errors import InvalidFile
 from uaos.jit import njit
+from uaos.selection.components.base import Array
 from uaos.selection.components.rewards import Reward, SuccessCount, column_sums
-from uaos.selection.components.views import Bests, Generations, SuccessCounts, Successes, Window
 from uaos.selection.kernels import count_applications
 
 Floats = NDArray[np.float64]
@@ -31,10 +32,6 @@ class Memory(ABC):
         self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
     ) -> None:
         """Take in one generation."""
-
-    @abstractmethod
-    def view(self) -> Any:
-        """The arrays as the reward reads them."""
 
     @abstractmethod
     def observations(self) -> NDArray[Any]:
@@ -72,14 +69,48 @@ def memory_for(reward: Reward, n_operators: int) -> Memory:
 
 
 class GenerationMemory(Memory):
-    """Successes, applications, sum and best of the metric in the last `max_gen` generations."""
+    """The last generations, newest first. Passed to :meth:`uaos.GenerationReward.compute`.
+
+    Row t is the t-th last generation, row 0 the one just evaluated.
+
+    Parameters
+    ----------
+    n_operators, max_gen
+        The size.
+    counts_failures
+        Whether observations are all applications, or the successes.
+
+    Attributes
+    ----------
+    count : ndarray of shape ()
+        `T`: how many rows are filled.
+    """
 
     def __init__(self, n_operators: int, max_gen: int, counts_failures: bool = False) -> None:
         self._counts_failures = counts_failures
-        # One block: successes, applications, sums, bests, each (max_gen, K), newest row first.
-        self.table = np.zeros((4, max_gen, n_operators))
+        # One block for the kernels: successes, applications, sums, bests.
+        self.table: Array = np.zeros((4, max_gen, n_operators))
         self.count = np.zeros(())
-        self._view = _rows(self.table, self.count)
+
+    @property
+    def successes(self) -> Array:
+        """`s[t, op]`: how many offspring of op were successes."""
+        return self.table[0]
+
+    @property
+    def applications(self) -> Array:
+        """`n[t, op]`: how often op was applied."""
+        return self.table[1]
+
+    @property
+    def sums(self) -> Array:
+        """`S[t, op]`: sum of the metric over the successes."""
+        return self.table[2]
+
+    @property
+    def bests(self) -> Array:
+        """`B[t, op]`: maximum of the metric over the successes."""
+        return self.table[3]
 
     def record(
         self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
@@ -87,96 +118,118 @@ class GenerationMemory(Memory):
         """Move every generation one row down and fill row 0."""
         record_generation(self.table, self.count, operators, metrics, successes)
 
-    def view(self) -> Generations:  # noqa: D102 (see Memory)
-        return self._view
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """A deep copy has a table of its own, and its view must show that one."""
-        self.__dict__.update(state, _view=_rows(state["table"], state["count"]))
-
-    def observations(self) -> NDArray[Any]:  # noqa: D102
-        seen = self._view.applications if self._counts_failures else self._view.successes
-        counts: Floats = column_sums(seen)
+    def observations(self) -> NDArray[Any]:  # noqa: D102 (see Memory)
+        counts: Floats = column_sums(self.table[1 if self._counts_failures else 0])
         return counts
 
     def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
         return {"table": self.table, "count": self.count}
 
 
-def _rows(table: Floats, count: Floats) -> Generations:
-    s, n, sums, bests = table
-    return Generations(s, n, sums, bests, count)
-
-
 class SuccessMemory(Memory):
-    """The metrics of the last `fix_appl` successes of each operator, oldest dropped first."""
+    """Each operator's last successes. Passed to :meth:`uaos.SuccessReward.compute`.
+
+    Parameters
+    ----------
+    n_operators, fix_appl
+        The size.
+
+    Attributes
+    ----------
+    metrics : ndarray, shape (K, fix_appl)
+        The first ``counts[op]`` entries of a row are filled, in no particular order.
+    counts : ndarray, shape (K,)
+        How many successes of each operator are remembered.
+    """
 
     def __init__(self, n_operators: int, fix_appl: int) -> None:
-        self._metrics = np.zeros((n_operators, fix_appl))
-        self._counts = np.zeros(n_operators)
+        self.metrics = np.zeros((n_operators, fix_appl))
+        self.counts = np.zeros(n_operators)
         self._next = np.zeros(n_operators, dtype=np.int64)
-        self._view = Successes(self._metrics, self._counts)
+
+    def points(self) -> tuple[Floats, Floats, Flags]:
+        """Standard deviation and mean of each operator's metrics, and whether it has any.
+
+        Both are taken relative to the smallest metric, so that equal metrics give a deviation of
+        exactly 0 and a mean of exactly that metric, whatever their number; and in order, so that
+        operators with the same metrics have the same point to the last bit.
+        """
+        n = np.maximum(self.counts, 1.0)
+        relative, smallest = _above_smallest(self.metrics, self.counts)
+        shift = relative.sum(axis=1) / n
+        squares = _squared_deviations(relative, shift, self.counts)
+        return np.sqrt(squares.sum(axis=1) / n), smallest + shift, self.counts > 0
 
     def record(
         self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
     ) -> None:
         """Write each success over its operator's oldest."""
-        _record_successes(self._metrics, self._counts, self._next, operators, metrics, successes)
-
-    def view(self) -> Successes:  # noqa: D102
-        return self._view
+        _record_successes(self.metrics, self.counts, self._next, operators, metrics, successes)
 
     def observations(self) -> NDArray[Any]:  # noqa: D102
-        return self._counts
+        return self.counts
 
     def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
-        return {"metrics": self._metrics, "counts": self._counts, "next": self._next}
+        return {"metrics": self.metrics, "counts": self.counts, "next": self._next}
 
     def _is_consistent(self, saved: Mapping[str, NDArray[Any]]) -> bool:
-        size = self._metrics.shape[1]
+        size = self.metrics.shape[1]
         counts, following = saved["counts"], saved["next"]
         inside = (counts >= 0) & (counts <= size) & (following >= 0) & (following < size)
         return bool(inside.all())
 
 
 class WindowMemory(Memory):
-    """At most `W` successes of all operators, oldest first.
+    """The last successes of all operators. Passed to :meth:`uaos.WindowReward.compute`.
 
     Successes enter in the order of the population. While the window is not full an entry is
     appended. When it is full the new entry becomes the newest, and what leaves is the oldest entry
     of the same operator; if that operator has none, the entry with the smallest metric (the oldest
     of equals), provided it is smaller than the new one's; otherwise the new one is not stored
     (⚑ the paper always evicts the worst).
+
+    Parameters
+    ----------
+    n_operators, W
+        The size.
+
+    Attributes
+    ----------
+    operators, metrics : ndarray, shape (W,)
+        The entries, oldest first; -1 and -inf where the window is not filled.
+    size : ndarray of shape ()
+        `m`: how many entries are filled.
+    labels : ndarray, shape (K,)
+        0..K-1.
     """
 
     def __init__(self, n_operators: int, W: int) -> None:
-        self._operators = np.full(W, -1, dtype=np.int64)
-        self._metrics = np.full(W, -np.inf)
-        self._size = np.zeros((), dtype=np.int64)
-        self._view = Window(self._operators, self._metrics, self._size, np.arange(n_operators))
+        self.operators = np.full(W, -1, dtype=np.int64)
+        self.metrics = np.full(W, -np.inf)
+        self.size = np.zeros((), dtype=np.int64)
+        self.labels = np.arange(n_operators)
+
+    def membership(self) -> Flags:
+        """K rows of W flags: does the entry belong to the operator?"""
+        return np.asarray(self.labels[:, None] == self.operators)
 
     def record(
         self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
     ) -> None:
         """Insert the successes one by one."""
-        _record_window(
-            self._operators, self._metrics, self._size, operators, metrics, successes
-        )  # fmt: skip
-
-    def view(self) -> Window:  # noqa: D102
-        return self._view
+        _record_window(self.operators, self.metrics, self.size, operators, metrics, successes)
 
     def observations(self) -> NDArray[Any]:  # noqa: D102
-        counts: Integers = _tally(self._operators, len(self._view.labels))
+        counts: Integers = _tally(self.operators, len(self.labels))
         return counts
 
     def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
-        return {"operators": self._operators, "metrics": self._metrics, "size": self._size}
+        return {"operators": self.operators, "metrics": self.metrics, "size": self.size}
 
     def _is_consistent(self, saved: Mapping[str, NDArray[Any]]) -> bool:
         operators, size = saved["operators"], int(saved["size"])
         filled = np.arange(len(operators)) < size
-        named = (operators >= 0) & (operators < len(self._view.labels))
+        named = (operators >= 0) & (operators < len(self.labels))
         inside = np.where(filled, named, operators == -1)
         return 0 <= size <= len(operators) and bool(inside.all())
 
@@ -186,9 +239,14 @@ class BestMemory(Memory):
 
     def __init__(self, n_operators: int) -> None:
         # Laid out like that of generations, which compiled learning takes.
-        self.table, self.count = np.zeros((4, 1, n_operators)), np.zeros(())
+        self.table: Array = np.zeros((4, 1, n_operators))
         self.table[3] = np.inf
-        self._seen = np.ones(n_operators)
+        self.count = np.zeros(())
+
+    @property
+    def values(self) -> Array:
+        """`best[op]`: smaller is better; inf before the first value."""
+        return self.table[3, 0]
 
     def record(
         self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
@@ -196,14 +254,11 @@ class BestMemory(Memory):
         """Lower the best of each operator that has made something better."""
         record_bests(self.table, operators, offspring)
 
-    def view(self) -> Bests:  # noqa: D102
-        return Bests(self.table[3, 0])
-
     def observations(self) -> NDArray[Any]:  # noqa: D102
-        return self._seen
+        return np.ones(len(self.values))
 
     def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
-        return {"values": self.table[3, 0]}
+        return {"values": self.values}
 
 
 class CountMemory(Memory):
@@ -213,17 +268,19 @@ class CountMemory(Memory):
         self._start, self._least = start, least
         self._successes = np.zeros(n_operators)
 
+    @property
+    def counts(self) -> Floats:
+        """`c[op]`: the count of each operator."""
+        return self._start + self._successes
+
     def record(
         self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
     ) -> None:
         """Start anew if the generation was chosen with a share too small, and count."""
-        counts = self.view().counts
+        counts = self.counts
         if counts.min() / counts.sum() < self._least:
             self._successes[:] = 0.0
         count_applications(self._successes, operators[successes])
-
-    def view(self) -> SuccessCounts:  # noqa: D102
-        return SuccessCounts(self._start + self._successes)
 
     def observations(self) -> NDArray[Any]:  # noqa: D102
         return self._successes
@@ -233,6 +290,32 @@ class CountMemory(Memory):
 
     def _is_consistent(self, saved: Mapping[str, NDArray[Any]]) -> bool:
         return bool((saved["successes"] >= 0).all())
+
+
+@njit(cache=True)
+def _above_smallest(metrics, counts):  # type: ignore[no-untyped-def]
+    """Each row in order and relative to its smallest metric, and that metric."""
+    K, size = metrics.shape
+    relative, smallest = np.zeros((K, size)), np.zeros(K)
+    for op in range(K):
+        count = int(counts[op])
+        if count > 0:
+            ordered = np.sort(metrics[op, :count])
+            smallest[op] = ordered[0]
+            for e in range(count):
+                relative[op, e] = ordered[e] - ordered[0]
+    return relative, smallest
+
+
+@njit(cache=True)
+def _squared_deviations(relative, shift, counts):  # type: ignore[no-untyped-def]
+    K, size = relative.shape
+    squares = np.zeros((K, size))
+    for op in range(K):
+        for e in range(int(counts[op])):
+            deviation = relative[op, e] - shift[op]
+            squares[op, e] = deviation * deviation
+    return squares
 
 
 @njit(cache=True)

@@ -255,7 +255,7 @@ class Selector:
         if self._reads_successes and n_successes == 0:
             rewards = self._rewards
         else:
-            rewards = scale_rewards(self._reward(self._memory.view()), method.scale_rewards)
+            rewards = scale_rewards(self._reward(self._memory), method.scale_rewards)
         seen = self._memory.observations() if method.quality.counts_observations else p
         q = normalize_qualities(self._quality(Evidence(rewards, self._rewards, q, p, seen)))
         p = normalize_probabilities(self._probability(q, p))

@@ -14,7 +14,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -22,7 +22,15 @@ from uaos.jit import njit
 from uaos.params import choice, integer, real
 from uaos.selection.components.base import Array, Component, ratio, saturate
 from uaos.selection.components.registry import register
-from uaos.selection.components.views import Bests, Generations, SuccessCounts, Successes, Window
+
+if TYPE_CHECKING:
+    from uaos.selection.memory import (
+        BestMemory,
+        CountMemory,
+        GenerationMemory,
+        SuccessMemory,
+        WindowMemory,
+    )
 
 
 def generations_parameter(default: int = 10) -> Any:
@@ -87,7 +95,7 @@ class GenerationReward(Reward):
     max_gen = 1
 
     @abstractmethod
-    def compute(self, memory: Generations) -> Array:
+    def compute(self, memory: "GenerationMemory") -> Array:
         """The K rewards from the generations, newest first."""
 
 
@@ -112,7 +120,7 @@ class SuccessReward(Reward):
     fix_appl = 50
 
     @abstractmethod
-    def compute(self, memory: Successes) -> Array:
+    def compute(self, memory: "SuccessMemory") -> Array:
         """The K rewards from each operator's successes."""
 
 
@@ -137,7 +145,7 @@ class WindowReward(Reward):
     W = 50
 
     @abstractmethod
-    def compute(self, memory: Window) -> Array:
+    def compute(self, memory: "WindowMemory") -> Array:
         """The K rewards from the window."""
 
 
@@ -166,7 +174,7 @@ class SuccessRate(GenerationReward):
     frac: float = real(0, 1, default=0.01, doc="share of everybody's successes given to each")
     noise: float = real(0, 1, default=0, symbol="ε", doc="added to every reward")
 
-    def compute(self, memory: Generations) -> Array:  # noqa: D102 (see base)
+    def compute(self, memory: "GenerationMemory") -> Array:  # noqa: D102 (see base)
         return success_rate(
             memory.successes, memory.applications, self.power, self.frac, self.noise
         )
@@ -209,7 +217,7 @@ class ImmediateSuccess(GenerationReward):
     probability matching for adaptive operator selection in differential evolution", PPSN XV.
     """
 
-    def compute(self, memory: Generations) -> Array:  # noqa: D102
+    def compute(self, memory: "GenerationMemory") -> Array:  # noqa: D102
         return immediate_success(memory.successes, memory.applications)
 
 
@@ -243,7 +251,7 @@ class SuccessSum(GenerationReward):
 
     max_gen: int = generations_parameter()
 
-    def compute(self, memory: Generations) -> Array:  # noqa: D102
+    def compute(self, memory: "GenerationMemory") -> Array:  # noqa: D102
         return success_sum(memory.sums, memory.applications)
 
 
@@ -282,7 +290,7 @@ class ImprovementSum(GenerationReward):
 
     max_gen: int = generations_parameter()
 
-    def compute(self, memory: Generations) -> Array:  # noqa: D102
+    def compute(self, memory: "GenerationMemory") -> Array:  # noqa: D102
         return column_sums(memory.sums)
 
 
@@ -319,7 +327,7 @@ class Consensus(GenerationReward):
 
     max_gen: int = generations_parameter(default=1)
 
-    def compute(self, memory: Generations) -> Array:  # noqa: D102
+    def compute(self, memory: "GenerationMemory") -> Array:  # noqa: D102
         means = success_sum(memory.sums, memory.applications)
         counts = column_sums(memory.successes)
         return means if _rank_alike(means, counts) else counts
@@ -353,7 +361,7 @@ class GenerationSuccessSum(GenerationReward):
 
     max_gen: int = generations_parameter()
 
-    def compute(self, memory: Generations) -> Array:  # noqa: D102
+    def compute(self, memory: "GenerationMemory") -> Array:  # noqa: D102
         return ratio(memory.sums, memory.applications).sum(axis=0)
 
 
@@ -384,7 +392,7 @@ class FitnessRateRank(GenerationReward):
     max_gen: int = generations_parameter(default=50)
     D: float = real(0, 1, default=1.0, symbol="D", doc="decay factor of the ranks")
 
-    def compute(self, memory: Generations) -> Array:  # noqa: D102
+    def compute(self, memory: "GenerationMemory") -> Array:  # noqa: D102
         gained = memory.sums.sum(axis=0)
         rank = (gained[:, None] < gained).sum(axis=1)
         decayed = self.D**rank * gained
@@ -413,7 +421,7 @@ class Best2Generations(GenerationReward):
     beta: int = choice(0, 1, default=1, symbol="β", doc="1: per change of applications")
     max_gen = 2
 
-    def compute(self, memory: Generations) -> Array:  # noqa: D102
+    def compute(self, memory: "GenerationMemory") -> Array:  # noqa: D102
         now, before = memory.bests[0], memory.bests[1]
         relative = before**self.alpha
         change = np.abs(memory.applications[0] - memory.applications[1]) ** self.beta
@@ -442,7 +450,7 @@ class NormalisedBestSum(GenerationReward):
     rho: int = choice(1, 2, 3, default=1, symbol="ρ", doc="intensity")
     alpha: int = choice(0, 1, default=0, symbol="α", doc="1: relative to the best operator")
 
-    def compute(self, memory: Generations) -> Array:  # noqa: D102
+    def compute(self, memory: "GenerationMemory") -> Array:  # noqa: D102
         largest = memory.bests.sum(axis=0).max() ** self.alpha
         mean = (memory.bests**self.rho).sum(axis=0) / memory.count
         return ratio(mean, largest)
@@ -469,7 +477,7 @@ class ParetoDominance(SuccessReward):
 
     fix_appl: int = successes_parameter()
 
-    def compute(self, memory: Successes) -> Array:  # noqa: D102 (see base)
+    def compute(self, memory: "SuccessMemory") -> Array:  # noqa: D102 (see base)
         wins, _ = _dominance_counts(*memory.points())
         return ratio(wins, wins.sum())
 
@@ -515,7 +523,7 @@ class ParetoRank(SuccessReward):
 
     fix_appl: int = successes_parameter()
 
-    def compute(self, memory: Successes) -> Array:  # noqa: D102
+    def compute(self, memory: "SuccessMemory") -> Array:  # noqa: D102
         _, losses = _dominance_counts(*memory.points())
         return np.where(memory.counts > 0, 1.0 - ratio(losses, losses.sum()), 0.0)
 
@@ -542,7 +550,7 @@ class CompassProjection(SuccessReward):
     fix_appl: int = successes_parameter()
     theta: int = choice(36, 45, 54, 90, default=45, symbol="θ", doc="direction, in degrees")
 
-    def compute(self, memory: Successes) -> Array:  # noqa: D102
+    def compute(self, memory: "SuccessMemory") -> Array:  # noqa: D102
         std, mean, present = memory.points()
         angle = math.radians(self.theta)
         return _project(std, mean, present, math.cos(angle), math.sin(angle))
@@ -592,7 +600,7 @@ class AreaUnderCurve(WindowReward):
     W: int = window_parameter()
     D: float = decay_parameter()
 
-    def compute(self, memory: Window) -> Array:  # noqa: D102
+    def compute(self, memory: "WindowMemory") -> Array:  # noqa: D102
         order = (-memory.metrics).argsort()
         weights = _rank_weights(self.D, self.W)
         size, K = int(memory.size), len(memory.labels)
@@ -675,7 +683,7 @@ class SumOfRanks(WindowReward):
     W: int = window_parameter()
     D: float = decay_parameter()
 
-    def compute(self, memory: Window) -> Array:  # noqa: D102
+    def compute(self, memory: "WindowMemory") -> Array:  # noqa: D102
         falling = np.sort(-memory.metrics)
         rank = np.searchsorted(falling, -memory.metrics, side="left") + 1.0
         weight = self.D**rank * (self.W - rank)
@@ -701,7 +709,7 @@ class WindowSuccessSum(WindowReward):
     W: int = window_parameter()
     normalise: int = choice(0, 1, default=1, symbol="ω", doc="1: relative to the best operator")
 
-    def compute(self, memory: Window) -> Array:  # noqa: D102
+    def compute(self, memory: "WindowMemory") -> Array:  # noqa: D102
         entries = _entries(memory.operators, memory.metrics, len(memory.labels))
         return _means(entries.sum(axis=1), memory.operators, self.normalise == 1)
 
@@ -756,7 +764,7 @@ class Leader(Reward):
     searched: ClassVar[bool] = False
     printed: ClassVar[bool] = False
 
-    def compute(self, memory: Bests) -> Array:  # noqa: D102
+    def compute(self, memory: "BestMemory") -> Array:  # noqa: D102
         return leader(memory.values)
 
 
@@ -804,5 +812,5 @@ class SuccessCount(Reward):
     )
     least: float = real(0, 1, default=0.2, symbol="δ", doc="least share, times 1/K")
 
-    def compute(self, memory: SuccessCounts) -> Array:  # noqa: D102
+    def compute(self, memory: "CountMemory") -> Array:  # noqa: D102
         return memory.counts
