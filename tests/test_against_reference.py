@@ -116,11 +116,11 @@ def test_the_window_keeps_the_entries_of_the_insertion_rule(
     """The same operators and metrics remain, oldest first, under many ties."""
     generations = data.draw(histories(recorded(k, METRICS["coarse"])))
     fast, slow = remembered(build("reward", {"name": "sum_of_ranks", "W": window}), generations, k)
-    view, entries = fast, slow.window_entries
+    entries = slow.window_entries
     unfilled = window - len(entries)
-    assert view.size == len(entries)
-    np.testing.assert_array_equal(view.operators, [op for op, _ in entries] + [-1] * unfilled)
-    np.testing.assert_array_equal(view.metrics, [x for _, x in entries] + [-math.inf] * unfilled)
+    assert fast.size == len(entries)
+    np.testing.assert_array_equal(fast.operators, [op for op, _ in entries] + [-1] * unfilled)
+    np.testing.assert_array_equal(fast.metrics, [x for _, x in entries] + [-math.inf] * unfilled)
 
 
 @settings(STEADY, max_examples=100)
@@ -132,10 +132,9 @@ def test_the_success_memory_keeps_each_operators_last_successes(
     generations = data.draw(histories(recorded(k)))
     reward = build("reward", {"name": "pareto_rank", "fix_appl": fix_appl})
     fast, slow = remembered(reward, generations, k)
-    view = fast
     for op in range(k):
-        count = int(view.counts[op])
-        assert sorted(view.metrics[op, :count]) == sorted(slow.recent[op])
+        count = int(fast.counts[op])
+        assert sorted(fast.metrics[op, :count]) == sorted(slow.recent[op])
 
 
 @settings(STEADY, max_examples=100)
@@ -147,9 +146,8 @@ def test_the_generation_memory_keeps_the_last_generations(
     generations = data.draw(histories(recorded(k)))
     reward = build("reward", {"name": "success_sum", "max_gen": max_gen})
     fast, slow = remembered(reward, generations, k)
-    view = fast
-    assert view.count == len(slow.generations)
-    for rows, letter in zip(view[:4], "snSB", strict=True):
+    assert fast.count == len(slow.generations)
+    for rows, letter in zip(fast.table, "snSB", strict=True):
         kept = [generation[letter] for generation in slow.generations]
         unfilled = [[0.0] * k] * (max_gen - len(kept))
         np.testing.assert_array_equal(rows, kept + unfilled)

@@ -25,12 +25,11 @@ def record(memory, entries) -> None:
 def test_a_generation_is_counted_by_operator() -> None:
     memory = GenerationMemory(2, max_gen=2)
     record(memory, [(0, 3, True), (0, 5, True), (0, 0, False), (1, 0, False)])
-    view = memory
-    assert view.successes[0].tolist() == [2, 0]
-    assert view.applications[0].tolist() == [3, 1]
-    assert view.sums[0].tolist() == [8, 0]
-    assert view.bests[0].tolist() == [5, 0]
-    assert view.count == 1
+    assert memory.successes[0].tolist() == [2, 0]
+    assert memory.applications[0].tolist() == [3, 1]
+    assert memory.sums[0].tolist() == [8, 0]
+    assert memory.bests[0].tolist() == [5, 0]
+    assert memory.count == 1
 
 
 def test_the_best_of_negative_metrics_is_negative() -> None:
@@ -50,18 +49,18 @@ def test_generations_move_down_and_the_oldest_leaves() -> None:
 def test_each_operator_keeps_its_own_last_successes() -> None:
     memory = SuccessMemory(2, fix_appl=2)
     record(memory, [(0, 1, True), (0, 2, True), (1, 9, True), (0, 3, True), (0, 8, False)])
-    view = memory
-    assert sorted(view.metrics[0]) == [2, 3]
-    assert view.metrics[1, 0] == 9
-    assert view.counts.tolist() == [2, 1]
+    assert sorted(memory.metrics[0]) == [2, 3]
+    assert memory.metrics[1, 0] == 9
+    assert memory.counts.tolist() == [2, 1]
 
 
 def window(memory: WindowMemory) -> list[tuple[int, float]]:
-    view = memory
-    filled = int(view.size)
-    assert (view.operators[filled:] == -1).all()
-    assert np.isneginf(view.metrics[filled:]).all()
-    return list(zip(view.operators[:filled].tolist(), view.metrics[:filled].tolist(), strict=True))
+    filled = int(memory.size)
+    assert (memory.operators[filled:] == -1).all()
+    assert np.isneginf(memory.metrics[filled:]).all()
+    return list(
+        zip(memory.operators[:filled].tolist(), memory.metrics[:filled].tolist(), strict=True)
+    )
 
 
 def test_the_window_is_filled_in_the_order_of_the_population() -> None:
