@@ -339,7 +339,7 @@ def test_a_drop_after_the_last_problem_of_a_race_has_a_width(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     races = [race(1, 47, 47, 10, 5), race(2, 46, 10)]
-    monkeypatch.setattr("uaos.reporting.figures.tuning.survival", lambda *_: list(races))
+    monkeypatch.setattr("uaos.tuning.summaries.survival", lambda *_: list(races))
     axes = tuning_survival(UNREAD, 1).axes[0]
     first, second = (d for d in axes.lines if d.get_drawstyle() == "steps-post")
     # five of 47 are left from 3 to 4, where the second race begins
@@ -356,7 +356,7 @@ def test_numbers_of_races_too_narrow_for_them_are_left_out(
 ) -> None:
     # 1 + 1 steps wide, 1 + 1, and 97 + 1 of 102 in 2.95 inches: the first two are 0.06 apart
     races = [race(1, 9, 9), race(2, 9, 9), race(3, *[9] * 98)]
-    monkeypatch.setattr("uaos.reporting.figures.tuning.survival", lambda *_: list(races))
+    monkeypatch.setattr("uaos.tuning.summaries.survival", lambda *_: list(races))
     axes = tuning_survival(UNREAD, 1).axes[0]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "", "3"]
 
@@ -381,7 +381,7 @@ def test_numbers_stand_in_a_column_and_the_noise_is_explained(
         Importance("apart", 0.2, 0.4, 9),
         Importance("near", 0.0, 0.03, 9),
     ]
-    monkeypatch.setattr("uaos.reporting.figures.tuning.importance", lambda *_: found)
+    monkeypatch.setattr("uaos.tuning.summaries.importance", lambda *_: found)
     figure = tuning_importance(UNREAD, 1)
     axes = figure.axes[0]
     assert [number.get_text() for number in axes.texts] == ["50%", "20%", "0%"]
@@ -396,7 +396,7 @@ def test_numbers_stand_in_a_column_and_the_noise_is_explained(
 
 
 def test_squares_before_names_are_hatched_as_bars_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    name = "uaos.reporting.figures.tuning.frequencies"
+    name = "uaos.tuning.summaries.frequencies"
     monkeypatch.setattr(name, lambda *_: drawn_values())
     panels = {a.get_title(loc="left"): a for a in tuning_frequencies(UNREAD, 1).axes}
     axes = panels["reward"]
@@ -433,7 +433,7 @@ def test_squares_before_names_are_hatched_as_bars_are(monkeypatch: pytest.Monkey
 def test_drawn_values_fit_a_page_of_a_paper(
     style: Style, across: int, highest: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name = "uaos.reporting.figures.tuning.frequencies"
+    name = "uaos.tuning.summaries.frequencies"
     monkeypatch.setattr(name, lambda *_: drawn_values())
     figure = tuning_frequencies(UNREAD, 1, style=style)
     assert figure.get_size_inches()[1] <= highest

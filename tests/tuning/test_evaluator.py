@@ -19,8 +19,7 @@ import uaos
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.experiments import Stopped, Unit, WorkersLost, run_unit
 from uaos.problems import BBOB, Suite
-from uaos.tuning.evaluator import CostEvaluator, RunCost, run_one
-from uaos.tuning.objective import OBJECTIVES
+from uaos.tuning.evaluator import OBJECTIVES, CostEvaluator, RunCost, run_one
 from uaos.tuning.store import TuningStore
 
 MIX, JADE = uaos.configuration("mix"), uaos.configuration("JADE")

@@ -18,7 +18,7 @@ from uaos.optimizers.history import History
 from uaos.optimizers.portfolio import Member, default_members, leader_method
 from uaos.problems.bbob import bbob_problem
 from uaos.tuning import HeldOutProblems, RecordedRun, Recordings, narrow, simulate, tune
-from uaos.tuning.objective import evaluations
+from uaos.tuning.evaluator import evaluations
 
 PROBLEM = uaos.Problem(lambda x: float(x @ x), [(-5, 5)] * 2, name="bowl", optimum=0.0)
 D, BUDGET = 5, 20_000 * 5

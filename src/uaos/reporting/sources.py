@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,10 @@ from uaos.errors import InvalidFile, InvalidParameter
 from uaos.experiments.store import TUNING, RunTable, Store, Tally, kind_of
 from uaos.optimizers.history import History
 from uaos.problems import titles
-from uaos.tuning.records import Tuning
-from uaos.tuning.store import TuningStore
+
+if TYPE_CHECKING:  # loaded when there is a tuning
+    from uaos.tuning.records import Tuning
+    from uaos.tuning.store import TuningStore
 
 # Parts of a run whose operator use is compared.
 _PARTS = 6
@@ -60,8 +62,8 @@ class Experiment:
 class TuningEntry:
     """One tuning of a store."""
 
-    store: TuningStore
-    tuning: Tuning
+    store: "TuningStore"
+    tuning: "Tuning"
 
     @property
     def name(self) -> str:
@@ -82,12 +84,7 @@ class Sources:
             stores = [self._enter(Store.open(p)) for p in places if p not in tunings]
             self.experiments = tuple(Experiment(s, s.tallies()) for s in stores)
             self.results = Results.read(*(e.store.path for e in self.experiments))
-            self.tunings = tuple(
-                TuningEntry(store, one)
-                for store in [self._enter(TuningStore.open(place)) for place in tunings]
-                for one in store.tunings()
-                if store.steps(one.id)
-            )
+            self.tunings = tuple(entry for place in tunings for entry in self._entries(place))
             if not self.results.runs and not self.tunings:
                 failed = sum(self.results.failed.values())
                 more = f" ({failed} failed; uaos bench {places[0]} --status says why)"
@@ -101,6 +98,12 @@ class Sources:
 
     def _enter(self, store: Any) -> Any:
         return self._open.enter_context(store)
+
+    def _entries(self, place: Path) -> list[TuningEntry]:
+        from uaos.tuning.store import TuningStore
+
+        store = self._enter(TuningStore.open(place))
+        return [TuningEntry(store, one) for one in store.tunings() if store.steps(one.id)]
 
     def __enter__(self) -> Self:
         return self

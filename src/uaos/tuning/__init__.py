@@ -12,10 +12,11 @@ The plan decides what is found: neither the workers nor interruptions do. `uaos 
 from a terminal.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from uaos.tuning.design import Design, design, design_for, portfolio_design
 from uaos.tuning.limits import narrow
 from uaos.tuning.racer import Rules
-from uaos.tuning.simulation import RecordedRun, Recordings, simulate
 from uaos.tuning.space import Space
 from uaos.tuning.store import TuningStore
 from uaos.tuning.tune import (
@@ -27,6 +28,9 @@ from uaos.tuning.tune import (
     initial_candidates,
     tune,
 )
+
+if TYPE_CHECKING:
+    from uaos.tuning.simulation import RecordedRun, Recordings, simulate
 
 __all__ = [
     "Design",
@@ -48,3 +52,12 @@ __all__ = [
     "simulate",
     "tune",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Most tunings simulate nothing.
+    if name in ("RecordedRun", "Recordings", "simulate"):
+        from uaos.tuning import simulation
+
+        return getattr(simulation, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

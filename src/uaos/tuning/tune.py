@@ -19,8 +19,7 @@ from uaos.params import Value
 from uaos.problems import Problem, Suite
 from uaos.selection.components import FAMILIES
 from uaos.tuning.design import INITIAL, Design
-from uaos.tuning.evaluator import CostEvaluator, RunCost, Work, run_one
-from uaos.tuning.objective import objective as check_objective
+from uaos.tuning.evaluator import CostEvaluator, RunCost, Work, objective_called, run_one
 from uaos.tuning.racer import Rules, Task, Winners, check_search, iterated_racing
 from uaos.tuning.records import Candidate, Cost, Elite, Event, Iteration, Step, Tuning
 from uaos.tuning.space import Values
@@ -182,7 +181,7 @@ class TuningPlan:
     rules: Rules = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        check_objective(self.objective)
+        objective_called(self.objective)  # which must exist
         if self.tuner not in TUNERS:
             raise UnknownName("tuner", self.tuner, TUNERS)
         self.evaluations(self.suite[0])

@@ -21,21 +21,13 @@ from uaos.reporting.style import (
     text_width,
 )
 from uaos.selection.components import FAMILIES
-from uaos.tuning.summaries import (
-    Importance,
-    Numbers,
-    Shares,
-    Survival,
-    TuningSource,
-    frequencies,
-    importance,
-    survival,
-)
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a report without tunings does not load them
     from matplotlib.figure import Figure as Drawing
 
-Drawn = tuple[Shares | Numbers, ...]
+    from uaos.tuning.summaries import Importance, Numbers, Shares, Survival, TuningSource
+
+    Drawn = tuple[Shares | Numbers, ...]
 
 # Inches: margins, for numbers at the lowest ticks, for the word below them; a panel of numbers at
 # its narrowest, with its margins, and a value in a panel of choices.
@@ -50,8 +42,10 @@ _TICK = 0.14
 _PAGE, _COLUMN = (2, 0.24, 0.75, 0.62), (1, 0.21, 0.5, 0.42)
 
 
-def frequency_data(source: TuningSource, parameters: Sequence[str] | None = None) -> Drawn:
+def frequency_data(source: "TuningSource", parameters: Sequence[str] | None = None) -> "Drawn":
     """Return the values drawn for each race; of `parameters`, or of those that the winner has."""
+    from uaos.tuning.summaries import Shares, frequencies
+
     found = frequencies(*source)
     for name in parameters or ():
         if name not in found:
@@ -64,12 +58,14 @@ def frequency_data(source: TuningSource, parameters: Sequence[str] | None = None
     return in_order(chosen)
 
 
-def draw_frequencies(of: Drawn, style: Style) -> "Drawing":
+def draw_frequencies(of: "Drawn", style: Style) -> "Drawing":
     """Draw a panel for each parameter, with the winner's value marked.
 
     Above, the shares of the values of choices among the candidates new in the race; below, a point
     for each value of a number, and a line at their median.
     """
+    from uaos.tuning.summaries import Numbers, Shares
+
     choices = [one for one in of if isinstance(one, Shares)]
     numbers = [one for one in of if isinstance(one, Numbers)]
     width = style.inches("page")
@@ -113,8 +109,10 @@ def _legend(figure: Any, width: float) -> str:
     return one if text_width(figure, [one], TICK) <= width else f"{parts[0]}\n{parts[1]} {parts[2]}"
 
 
-def in_order(chosen: Iterable[Shares | Numbers]) -> Drawn:
+def in_order(chosen: "Iterable[Shares | Numbers]") -> "Drawn":
     """Return choices before numbers, the components in the order of the loop first."""
+    from uaos.tuning.summaries import Numbers
+
     order = {name: i for i, name in enumerate(FAMILIES)}
     return tuple(sorted(chosen, key=lambda o: (isinstance(o, Numbers), order.get(o.name, 9))))
 
@@ -141,7 +139,7 @@ def _finish(axes: Any, name: str, races: int, lowest: bool) -> None:
     axes.tick_params(labelsize=SMALL, labelbottom=lowest)
 
 
-def _stack(axes: Any, one: Shares) -> None:
+def _stack(axes: Any, one: "Shares") -> None:
     races = np.arange(1, len(one.shares) + 1)
     tops = np.cumsum(one.shares, axis=1)
     ends = []
@@ -159,7 +157,7 @@ def _stack(axes: Any, one: Shares) -> None:
     name_ends(axes, ends, SMALL)
 
 
-def _points(axes: Any, one: Numbers) -> None:
+def _points(axes: Any, one: "Numbers") -> None:
     from matplotlib.ticker import NullLocator
 
     # Spread sideways by a fixed generator, so that the figure of a tuning is always the same.
@@ -183,8 +181,10 @@ def _points(axes: Any, one: Numbers) -> None:
         axes.set_ylim(one.low - more, one.high + more)
 
 
-def frequency_interactive(of: Drawn) -> dict[str, Any]:
+def frequency_interactive(of: "Drawn") -> dict[str, Any]:
     """Return the values as the report's script reads them."""
+    from uaos.tuning.summaries import Numbers, Shares
+
     return {
         "choices": {c.name: {
             "values": [str(v) for v in c.values], "shares": np.round(c.shares.T, 4).tolist(),
@@ -208,15 +208,17 @@ FREQUENCIES = Figure(
 _BETWEEN = 0.04
 
 
-def survival_data(source: TuningSource) -> tuple[Survival, ...]:
+def survival_data(source: "TuningSource") -> "tuple[Survival, ...]":
     """Return the races of a tuning."""
+    from uaos.tuning.summaries import survival
+
     races = survival(*source)
     if not races:
         raise Missing("the tuning has finished no step of a race yet")
     return tuple(races)
 
 
-def draw_survival(races: tuple[Survival, ...], style: Style) -> "Drawing":
+def draw_survival(races: "tuple[Survival, ...]", style: Style) -> "Drawing":
     """Draw how many candidates were left after each problem, race by race.
 
     A step is as high as the candidates before its problem; one more shows those left at the end.
@@ -258,7 +260,7 @@ def _spaced(figure: "Drawing", axes: Any, at: Sequence[float], names: Sequence[s
     return kept
 
 
-def survival_interactive(races: tuple[Survival, ...]) -> list[dict[str, Any]]:
+def survival_interactive(races: "tuple[Survival, ...]") -> list[dict[str, Any]]:
     """Return the races as the report's script reads them."""
     return [{"race": s.iteration, "alive": [len(s.candidates), *s.alive]} for s in races]
 
@@ -272,15 +274,17 @@ SURVIVAL = Figure(
 )  # fmt: skip
 
 
-def importance_data(source: TuningSource, most: int = 20) -> tuple[Importance, ...]:
+def importance_data(source: "TuningSource", most: int = 20) -> "tuple[Importance, ...]":
     """Return the share of the ranks' variance that each parameter explains, largest first."""
+    from uaos.tuning.summaries import importance
+
     found = importance(*source)[:most]
     if not found:
         raise Missing("the importance of parameters is not known: it takes more candidates")
     return tuple(found)
 
 
-def draw_importance(found: tuple[Importance, ...], style: Style) -> "Drawing":
+def draw_importance(found: "tuple[Importance, ...]", style: Style) -> "Drawing":
     """Draw a bar for each parameter.
 
     A stroke marks the noise, and the bar of a share within it is gray. The numbers stand in a

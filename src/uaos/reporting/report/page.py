@@ -28,7 +28,6 @@ from uaos.reporting.report.operators import (
 from uaos.reporting.report.overview import data_summary, notes, overview, report_title, shown
 from uaos.reporting.report.profiles import profile_data, profile_section, running_time_section
 from uaos.reporting.report.reproduce import reproduce_section, version_table
-from uaos.reporting.report.tuning import TuningView
 from uaos.reporting.sources import (
     ChosenRun,
     Course,
@@ -64,7 +63,11 @@ def page(
         (of.section, {t.name: replace(t, name=f"{t.name}-{of.section.key}") for t in of.tables})
         for of in compared
     ]
-    tunings = [TuningView(entry, i) for i, entry in enumerate(sources.tunings, 1)]
+    tunings = []
+    if sources.tunings:
+        from uaos.reporting.report.tuning import TuningView
+
+        tunings = [TuningView(entry, i) for i, entry in enumerate(sources.tunings, 1)]
     lines = notes(sources, [part for part, _ in parts])
     items = tag("ul", *(tag("li", colors.in_text(line)) for line in lines))
     remarks = tag("div", tag("b", "Notes"), items, class_="missing") if lines else Markup("")

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from uaos.analysis.section import sections
 from uaos.errors import UaosError
 from uaos.experiments.plan import UNIFORM, as_json, competitor, differing
 from uaos.experiments.store import ProblemRecord
@@ -16,7 +15,6 @@ from uaos.reporting.report.html import Markup, code, joined, tag
 from uaos.reporting.sources import Course, Experiment, Sources, TuningEntry
 from uaos.table import TEXT, Table
 from uaos.text import ranges
-from uaos.tuning.limits import design_of, option_words
 
 # Sets of instances that `uaos bench` knows by name.
 _SETS = ("test", "train", "all", *(f"{s}:{n}" for s in ("test", "train") for n in range(1, 15)))
@@ -99,6 +97,8 @@ def _named(method: str, stored: Mapping[str, Any]) -> str:
 
 def tune_command(entry: TuningEntry) -> tuple[str, str]:
     """Return the command of a tuning, and what it does not say."""
+    from uaos.tuning.limits import design_of, option_words
+
     setup = entry.tuning.setup
     records = {p.name: p for p in entry.store.problems()}
     problems = [records[name] for name in map(str, setup["problems"]) if name in records]
@@ -131,6 +131,8 @@ def tune_command(entry: TuningEntry) -> tuple[str, str]:
 
 def figure_commands(sources: Sources, runs: Sequence[Course]) -> list[str]:
     """Return the commands that draw the figures of the report for a paper."""
+    from uaos.analysis.section import sections
+
     commands = []
     stores = [e.name for e in sources.experiments]
     parts = sections(sources.results) if sources.results.runs else []
