@@ -134,7 +134,7 @@ def test_chunks_are_single_points_until_an_objective_proves_quick(monkeypatch):
         evaluate._seconds = 1e-5  # four chunks for each of two workers
         assert [len(part) for part in evaluate._parts(40)] == [5] * 8
         assert (evaluate(X) == X[:, 0]).all()
-        evaluate._seconds = 0.03  # three points to a tenth of a second
+        evaluate._seconds = 0.0015  # three points to five milliseconds
         assert [len(part) for part in evaluate._parts(40)] == [3] * 13 + [1]
         monkeypatch.setattr("uaos.optimizers.evaluation.time", ticks)
         assert (evaluate(X) == X[:, 0]).all()

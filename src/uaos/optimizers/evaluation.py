@@ -24,8 +24,9 @@ Workers = Any
 
 # Chunks to a worker and generation: few messages, yet no worker waits long for a slow one.
 _CHUNKS = 4
-# Of a slow objective a chunk has fewer points, so that little is lost when Ctrl-C comes.
-_CHUNK_SECONDS = 0.1
+# A chunk takes no longer than this, unless it is a single point: at the end of a batch workers wait
+# for the slowest, and a message costs some 0.1 ms.
+_CHUNK_SECONDS = 0.005
 
 
 class Interrupted(Exception):
