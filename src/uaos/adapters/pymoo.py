@@ -148,6 +148,11 @@ def frrmab(pop_size: int) -> Method:
     pop_size : int
         The size of the population.
 
+    Returns
+    -------
+    Method
+        The bandit.
+
     References
     ----------
     Li, K., Fialho, Á., Kwong, S. & Zhang, Q. (2014), "Adaptive operator selection with bandits for
