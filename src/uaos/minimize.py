@@ -173,8 +173,8 @@ def minimize(
         raise InvalidParameter("on_error", on_error, '"raise" or "fail"')
     if callback is not None and not callable(callback):
         raise InvalidParameter("callback", callback, "a function of the run's state, or None")
-    if not callable(polish):
-        true_or_false(polish, "polish")
+    if not (callable(polish) or isinstance(polish, bool)):
+        raise InvalidParameter("polish", polish, "True, False or a function")
     limit = _limit(budget, maxfun)
     iterations = evaluation_count(maxiter, "maxiter", "iterations")
     seconds = None if max_time is None else real_number(max_time, "max_time", 0.0)

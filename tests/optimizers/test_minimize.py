@@ -55,7 +55,7 @@ def test_unknown_keywords_are_type_errors():
         ({"maxfun": 1.5}, "maxfun is 1.5; allowed: an integer of evaluations"),
         ({"max_time": math.nan}, "max_time is nan"),
         ({"disp": "yes"}, "disp is 'yes'; allowed: True or False"),
-        ({"polish": 1}, "polish is 1; allowed: True or False"),
+        ({"polish": 1}, "polish is 1; allowed: True, False or a function"),
         ({"method": "CMA-ES", "F": 0.5}, "F is 0.5; allowed: nothing here: CMA-ES has no such"),
         ({"bounds": [(2, 1)]}, "allowed: a pair .low, high. of finite numbers, low <= high"),
     ],

@@ -30,7 +30,7 @@ def box(bounds: Any, *, held: bool = False) -> tuple[Array, Array]:
     except (TypeError, ValueError):
         raise InvalidParameter("bounds", bounds, allowed) from None
     if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) == 0:
-        raise InvalidParameter("bounds", f"of shape {pairs.shape}", allowed)
+        raise InvalidParameter("shape", pairs.shape, f"(D, 2), {allowed}", owner="bounds")
     for j, (a, b) in enumerate(pairs.tolist()):
         if not (np.isfinite(a) and np.isfinite(b) and (a < b or (held and a == b))):
             raise InvalidParameter(f"bounds[{j}]", (a, b), allowed)

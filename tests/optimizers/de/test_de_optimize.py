@@ -245,7 +245,7 @@ def test_a_run_under_way_says_so():
     ("given", "error", "message"),
     [
         ({"bounds": [(0, 1), (1, 0)]}, InvalidParameter, r"bounds\[1\] is \(1.0, 0.0\); allowed"),
-        ({"bounds": [0, 1]}, InvalidParameter, r"bounds is 'of shape \(2,\)'"),
+        ({"bounds": [0, 1]}, InvalidParameter, r"shape of bounds is \(2,\); allowed: \(D, 2\)"),
         ({"bounds": "box"}, InvalidParameter, "bounds is 'box'"),
         ({"budget": 0}, InvalidParameter, "budget is 0; allowed: an integer of evaluations"),
         ({"budget": 10.5}, InvalidParameter, "budget is 10.5"),
