@@ -271,7 +271,9 @@ class Optimizer(ABC):
                 f"values has shape {told.shape}; expected {(len(points),)}, one value for each "
                 "point of ask(). Nothing was changed"
             )
-        excess = self._checked_violations(violations, len(points))
+        excess = None
+        if self._constrained or violations is not None:
+            excess = self._checked_violations(violations, len(points))
         best = mark_failures(told)
         self._asked = self._single_values = self._single_told = None
         self.evaluations += len(told)

@@ -12,7 +12,7 @@ from uaos.jit import njit
 from uaos.optimizers.arguments import Array
 
 
-class Batch:
+class CompiledObjective:
     """A compiled objective as a function of many points, (n, D).
 
     Parameters
@@ -54,12 +54,12 @@ class Batch:
         return values
 
 
-def over_batch(fun: Any, dimension: int, args: Any, threads: int) -> Batch | None:
-    """The objective as a :class:`Batch`, None if it is not compiled or numba cannot call it so."""
+def over_batch(fun: Any, dimension: int, args: Any, threads: int) -> CompiledObjective | None:
+    """The objective for batches, None if it is not compiled or numba cannot call it so."""
     if not isinstance(fun, Dispatcher) or not isinstance(args, tuple):
         return None
     try:
-        return Batch(fun, dimension, args, threads)
+        return CompiledObjective(fun, dimension, args, threads)
     except NumbaError:
         return None
 

@@ -107,6 +107,7 @@ class Selector:
             for component in (fitted.reward, fitted.quality, fitted.probability)
         )
         self._selection = _checked_selection(fitted.selection, self.n_operators)
+        self._counts_applications = fitted.selection.counts_applications
         self._single = (np.zeros(1, dtype=np.int64), np.zeros(1), np.zeros(1))
         # Without a success such a memory stays as it is, and so do the rewards read from it.
         self._reads_successes = _is_builtin(fitted.reward) and (
@@ -229,18 +230,23 @@ class Selector:
             )
             if len(applied) == 0:
                 return
-        self._note_selected(applied)
-        if self._fitted.selection.counts_applications:
-            count_applications(self._applications, applied)
-        self._learn(applied, parents, offspring)
+        self.learn(applied, parents, offspring)
+
+    def learn(self, operators: Integers, parents: Floats, offspring: Floats) -> None:
+        """Learn as by :meth:`update`, from contiguous arrays that are known to fit."""
+        if not self._all_applied:
+            self._note_selected(operators)
+        if self._counts_applications:
+            count_applications(self._applications, operators)
+        if self._fused is not None:
+            learn(self._fused, operators, parents, offspring)
+        else:
+            self._learn(operators, parents, offspring)
 
     # Overflow, 0/0 and the like are masked or saturated where they can arise: no warnings.
     @np.errstate(all="ignore")
     def _learn(self, operators: Integers, parents: Floats, offspring: Floats) -> None:
         """Metric → memory → reward → quality → probability."""
-        if self._fused is not None:
-            learn(self._fused, operators, parents, offspring)
-            return
         method, p, q = self._fitted, self._probabilities, self._qualities
         least_parent, least_offspring, all_finite = fitness_summary(parents, offspring)
         if not all_finite:
@@ -263,8 +269,6 @@ class Selector:
         self._tally[:] = min(best_so_far, least_offspring), self._tally[1] + len(operators)
 
     def _note_selected(self, operators: Integers) -> None:
-        if self._all_applied:
-            return
         self._unapplied[operators] = False
         self._all_applied = not self._unapplied.any()
 
@@ -424,6 +428,8 @@ def _checked_compute(component: Component, length: int | None = None) -> Compute
         return compute
 
     def checked(*inputs: Any) -> Floats:
+        if length is None:  # a metric, which may write to the fitness values
+            inputs = (inputs[0].copy(), inputs[1].copy(), *inputs[2:])
         values = np.array(compute(*inputs), dtype=np.float64, order="C")
         expected = len(inputs[0]) if length is None else length
         if values.shape != (expected,):

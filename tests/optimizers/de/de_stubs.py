@@ -22,7 +22,7 @@ class Uniform:
     def select(self, n):
         return (self.rng.random(n) * self.K).astype(np.int64)
 
-    def update(self, operators, parents, offspring):
+    def learn(self, operators, parents, offspring):
         self.told.append((operators.copy(), parents.copy(), offspring.copy()))
 
     def state(self):

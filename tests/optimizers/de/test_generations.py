@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import uaos
-from uaos.optimizers.compiled import Batch
+from uaos.optimizers.compiled import CompiledObjective
 from uaos.optimizers.de import optimizer as engine
 from uaos.optimizers.de.settings import stagnation
 from uaos.selection.components import FAMILIES, components
@@ -40,7 +40,7 @@ def careless(x):
 
 @pytest.fixture(scope="module")
 def loop():
-    return Batch(rugged, 4, (), 1).loop
+    return CompiledObjective(rugged, 4, (), 1).loop
 
 
 @pytest.fixture(autouse=True)
@@ -88,6 +88,17 @@ def same(a, b):
 @pytest.mark.parametrize("method", METHODS)
 def test_the_loop_leaves_the_state_that_ask_and_tell_leave(method, loop):
     assert same(looped(run(method), loop).state(), told(run(method)).state())
+
+
+@pytest.mark.parametrize("method", ["mix", "L-SHADE"])
+def test_a_population_that_shrinks_stays_in_the_loop(method, loop):
+    """It loses a parent in most of these generations, and members of the archive."""
+    de = run(method, popsize=60, budget=2000)
+    step(de)
+    step(de)  # every operator has been applied
+    assert de.advance(loop, 1000) > 30
+    assert de.NP < 12
+    assert de.evaluations > 1980
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 The loop makes what `ask`, the evaluation and `tell` make, by the same kernels from the same random
 numbers: a run does not depend on which of its generations were made here. It serves runs whose
 every step is a kernel: strategies of the package with binomial crossover, settings that stay as
-they are, and a method that :mod:`uaos.selection.fused` has.
+they are but for the size of the population, and a method that :mod:`uaos.selection.fused` has.
 """
 
 from typing import Any, NamedTuple
@@ -22,13 +22,16 @@ from uaos.selection.fused import Fused, learn
 EVALUATE = types.FunctionType(types.void(types.float64[:, ::1], types.float64[::1]))
 
 #: Which numbers of `Population.floats` and `.integers` are which.
-BEST, EPOCH_BEST, SUCCESS_RATE = range(3)
-LATEST, SINCE_BETTER = range(2)
+BEST, EPOCH_BEST = range(2)
+LATEST, SINCE_BETTER, SIZE, DRAWN, USED = range(5)
 
 
 class Engine(NamedTuple):
     """What stays as it is."""
 
+    sizes: Array
+    """The size of the population in each generation, and of the archive."""
+    capacities: Array
     table: Array
     role_table: Array
     lengths: Array
@@ -37,7 +40,7 @@ class Engine(NamedTuple):
     high: Array
     boundary: int
     offset: int
-    capacity: int
+    columns: int
     reservoir: bool
     top: float
     top_drawn: bool
@@ -52,7 +55,7 @@ class Engine(NamedTuple):
 
 
 class Population(NamedTuple):
-    """What every generation changes."""
+    """What every generation changes; of arrays for each parent, the first NP count."""
 
     rows: Array
     fitness: Array
@@ -80,29 +83,35 @@ class Rows(NamedTuple):
 def _generations(
     evaluate: Any, draws: Array, engine: Engine, now: Population, selector: Fused, rows: Rows
 ) -> int:
-    """Make a generation from each row of `draws`, until the run may end; return how many."""
-    NP, D = len(now.fitness), now.rows.shape[1]
+    """Make a generation of each of the sizes, until the run may end; return how many.
+
+    `draws` are the random numbers; of them USED counts those in use, DRAWN those up to the last
+    generation.
+    """
+    n, D = len(now.fitness), now.rows.shape[1]
     selecting = len(selector.codes) > 0
-    first = 2 * NP + 1 if selecting else 0
-    columns = (draws.shape[1] - first) // NP
-    parents, none, empty = np.arange(NP), np.zeros(0, np.int64), np.zeros((0, D))
-    offspring, points, values = np.empty((NP, D)), np.empty((NP, D)), np.empty(NP)
-    for g in range(len(draws)):
+    everyone, none, empty = np.arange(n), np.zeros(0, np.int64), np.zeros((0, D))
+    all_offspring, all_points, all_values = np.empty((n, D)), np.empty((n, D)), np.empty(n)
+    for g in range(len(engine.sizes)):
+        parents, fitness, order = everyone[:n], now.fitness[:n], now.order[:n]
+        operators, F, CR = now.operators[:n], now.F[:n], now.CR[:n]
+        offspring, points, values = all_offspring[:n], all_points[:n], all_values[:n]
+        used = now.integers[USED]
         rows.probabilities[g] = selector.probabilities
         if selecting:
-            now.operators[:] = draw_proportionally(selector.probabilities, draws[g, :NP])
-        uniforms = draws[g, first:].reshape((NP, columns))
+            operators[:] = draw_proportionally(selector.probabilities, draws[used : used + n])
+            used += 2 * n + 1
+        uniforms = draws[used : used + n * engine.columns].reshape((n, engine.columns))
+        now.integers[DRAWN] = now.integers[USED] = used + n * engine.columns
         kernels.draw_parameters(
-            now.operators, engine.table, now.means, engine.lengths, engine.numbers, uniforms, now.F,
-            now.CR,
-        )  # fmt: skip
+            operators, engine.table, now.means, engine.lengths, engine.numbers, uniforms, F, CR
+        )
         latest = engine.by_latest and now.integers[LATEST] >= 0
         rows.repairs[g] = kernels.propose(
-            now.rows, NP, engine.offset, now.counters[at.ARCHIVED], now.order,
-            now.integers[LATEST] if latest else now.order[0], parents, now.operators, engine.table,
+            now.rows, n, engine.offset, now.counters[at.ARCHIVED], order,
+            now.integers[LATEST] if latest else order[0], parents, operators, engine.table,
             engine.role_table, uniforms, none, empty, engine.top, engine.top_drawn, 1.0,
-            at.BINOMIAL, empty, engine.low, engine.high, engine.boundary, offspring, now.F, now.CR,
-            now.CR,
+            at.BINOMIAL, empty, engine.low, engine.high, engine.boundary, offspring, F, CR, CR,
         )  # fmt: skip
         points[:] = offspring  # a copy, which the objective may write to
         evaluate(points, values)
@@ -111,17 +120,16 @@ def _generations(
             now.floats[BEST] = values[best]
             now.best_x[:] = offspring[best]
         if selecting:
-            learn(selector, now.operators, now.fitness, values)
+            learn(selector, operators, fitness, values)
         if len(engine.lengths):
             kernels.learn(
-                now.means, engine.lengths, engine.numbers, now.turns, engine.table, now.operators,
-                now.fitness, values, now.F, now.CR,
+                now.means, engine.lengths, engine.numbers, now.turns, engine.table, operators,
+                fitness, values, F, CR,
             )  # fmt: skip
-        now.floats[SUCCESS_RATE] = np.sum(values <= now.fitness) / NP
         rows.counts[g] = 0
         best = kernels.survive(
-            now.rows, now.fitness, engine.offset, engine.capacity, engine.reservoir, now.counters,
-            offspring, values, uniforms, now.operators, rows.counts[g], now.order, NP,
+            now.rows, fitness, engine.offset, engine.capacities[g], engine.reservoir, now.counters,
+            offspring, values, uniforms, operators, rows.counts[g], order, n,
         )  # fmt: skip
         now.integers[SINCE_BETTER] += 1
         if best >= 0:
@@ -130,15 +138,38 @@ def _generations(
                 now.floats[EPOCH_BEST] = values[best]
                 now.integers[SINCE_BETTER] = 0
         rows.best[g] = now.floats[BEST]
-        least, most = now.fitness[now.order[0]], now.fitness[now.order[-1]]
+        least, most = fitness[order[0]], fitness[order[-1]]
         if (
             now.floats[BEST] <= engine.target
             or now.integers[SINCE_BETTER] >= engine.patience
             or kernels.alike(least, most, engine.spread)
-            or _may_have_converged(least, most, NP, engine.atol, engine.tol)
+            or _may_have_converged(least, most, n, engine.atol, engine.tol)
         ):
             return g + 1
-    return len(draws)
+        if g + 1 < len(engine.sizes) and engine.sizes[g + 1] < n:
+            n = _shrink(draws, engine, now, fitness, order, g + 1)
+            if kernels.alike(least, now.fitness[now.order[n - 1]], engine.spread):
+                return g + 1
+    return len(engine.sizes)
+
+
+@linked
+def _shrink(
+    draws: Array, engine: Engine, now: Population, fitness: Array, order: Array, g: int
+) -> int:
+    """Let the worst leave before generation g, and members of the archive; return the new NP."""
+    n: int = engine.sizes[g]
+    now.integers[SIZE] = n
+    stay = np.empty(n, np.int64)
+    now.integers[LATEST] = kernels.shrink(
+        now.rows, fitness, order, n, now.integers[LATEST], stay
+    )  # fmt: skip
+    used = now.integers[USED]
+    now.integers[USED] = used + max(0, now.counters[at.ARCHIVED] - engine.capacities[g])
+    kernels.shrink_archive(
+        now.rows, engine.offset, now.counters, draws[used : now.integers[USED]]
+    )  # fmt: skip
+    return n
 
 
 @linked

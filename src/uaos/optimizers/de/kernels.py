@@ -230,6 +230,17 @@ def draw_ranks(uniforms: Array, column: int, pressure: float, NP: int, ranks: Ar
         ranks[m] = min(k, NP - 1)
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def sort_by_rank(values: Array, order: Array) -> None:
+    """Give the smallest value to the first of `order` that has one, and so on."""
+    small_first = np.sort(values)
+    k = 0
+    for i in order:
+        if i < len(values):
+            values[i] = small_first[k]
+            k += 1
+
+
 # Who can stand in a formula, by the place in `cast` that `propose` puts it in (`strategies.CAST`).
 _I, _BEST, _PBEST, _ARCH, _R1 = range(5)
 _RANK, _STORED, _ELITE, _CENTER, _CAST = range(9, 14)
@@ -617,6 +628,40 @@ def keep_best(
             kept[place] = values[order[new]]
             for j in range(D):
                 rows[start + place, j] = points[order[new], j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def shrink(rows: Array, fitness: Array, order: Array, NP: int, latest: int, stay: Array) -> int:
+    """Keep the best NP parents: they move to the first rows, in the order of their places.
+
+    Writes their former places to `stay`, and returns the new place of `latest`, -1 if it is gone.
+    """
+    place = np.full(fitness.shape[0] + 1, -1)  # the last is for latest = -1
+    for k in range(NP):
+        place[order[k]] = 0
+    new = 0
+    for i in range(fitness.shape[0]):
+        if place[i] == 0:
+            place[i] = new
+            stay[new] = i
+            for j in range(rows.shape[1]):
+                rows[new, j] = rows[i, j]
+            fitness[new] = fitness[i]
+            new += 1
+    for k in range(NP):
+        order[k] = place[order[k]]
+    return int(place[latest])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def shrink_archive(rows: Array, offset: int, counters: Array, uniforms: Array) -> None:
+    """Let a random member leave for each of `uniforms`; the last takes its place."""
+    for k in range(len(uniforms)):
+        counters[at.ARCHIVED] -= 1
+        last = counters[at.ARCHIVED]
+        gap = int(uniforms[k] * (last + 1))
+        for j in range(rows.shape[1]):
+            rows[offset + gap, j] = rows[offset + last, j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -25,7 +25,6 @@ from uaos.optimizers.de.generations import Engine, Population, Rows, generations
 from uaos.optimizers.de.kernels import announce
 from uaos.optimizers.de.models import MODELS, Generation, Model, against_worst, covariance
 from uaos.optimizers.de.operators import CustomOperator, Operator, as_members
-from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, SuccessHistory, Uniform
 from uaos.optimizers.de.settings import (
     BOUNDARIES,
     MOST_PARENTS,
@@ -62,9 +61,6 @@ _MIXED = (layout.MIDPOINT, layout.CLIP, layout.RESAMPLE)
 # A generation is followed by a local search with the first probability, with the second after one
 # that failed; the search may take this share of the run's evaluations.
 _LOCAL_CHANCES, _LOCAL_SHARE = (0.1, 0.01), 0.02
-
-# Rules for F and CR that are the same throughout a run, but for what they learn.
-_STEADY = (Constant, Uniform, Cauchy, Normal, Jade, SuccessHistory)
 
 # Random numbers that a compiled loop has in advance: as many as the caches hold.
 _AHEAD = 2**17
@@ -208,6 +204,11 @@ class DifferentialEvolution(Optimizer):
         self._boundary = BOUNDARIES[settings.boundary]
         self._resample = settings.boundary in ("resample", "mixed")
         self._newest = settings.survival == "newest"
+        self._classic = settings.is_classic
+        self._steady = self.pool.steady and (
+            settings.top_drawn or not isinstance(settings.top_NP, str)
+        )
+        self._top, self._top_drawn, self._weight = settings.top(), settings.top_drawn, 1.0
         self._rank_column = layout.CROSS + self.dimension + int(settings.top_drawn)
         self._parent_column = self._rank_column + int(self.pool.uses_ranks)
         self._columns = self._parent_column + int(self._newest)
@@ -333,11 +334,11 @@ class DifferentialEvolution(Optimizer):
 
     def _vary(self, n: int) -> Array:
         """Select an operator for each parent, and make its offspring."""
+        pool, rules = self.pool, self._rules
         if self.history is not None:
             self._asked_probabilities = self._selector.probabilities
-        self._operators = np.ascontiguousarray(self._selector.select(n), np.int64)
-        progress = self._progress()
-        crossover, basis = self._crossover()
+        self._operators = self._selector.select(n)
+        crossover, basis = (layout.BINOMIAL, self._nothing) if self._classic else self._crossover()
         boundary = self._boundary
         if boundary == layout.MIXED:
             boundary = _MIXED[int(3 * self.rng.random(1)[0])]
@@ -347,42 +348,22 @@ class DifferentialEvolution(Optimizer):
         self._parents = np.arange(n)
         if self._newest:
             self._parents = (uniforms[:, self._parent_column] * self.NP).astype(np.int64)
+        if not self._steady:
+            self._follow_progress()
         offspring = np.empty((n, self.dimension))
         self._F, self._CR = np.empty(n), np.empty(n)
-        pool, rules, settings = self.pool, self._rules, self.settings
-        pool.move(progress, self._success_rate)
-        rules.move(progress)
         kernels.draw_parameters(
             self._operators, pool.table, rules.means, rules.lengths, rules.numbers, uniforms,
             self._F, self._CR,
         )  # fmt: skip
-        if settings.sorted_CR:
-            by_rank = self._order if n == self.NP else self._order[self._order < n]
-            if self._newest:
-                by_rank = self._fitness[self._parents].argsort(kind="stable")
-            small_first, self._CR = self._CR, np.empty(n)
-            small_first.sort()
-            self._CR[by_rank] = small_first
-        for row, (_, role, having) in enumerate(pool.kept):
-            mine, kept = having[self._operators], self._kept[row]
-            (self._F if role == "F" else self._CR)[mine] = kept[self._parents[mine]]
-        samples = self._samples(len(basis) > 0)
-        CR = self._CR
-        if settings.eigen_CR == "kept" and len(basis):
-            row = [role for _, role, _ in pool.kept].index("CR")
-            CR = np.where(pool.crossed[self._operators], self._kept[row][self._parents], CR)
-        if settings.j_rand == "if none":
-            taken = uniforms[:, layout.CROSS : layout.CROSS + self.dimension] < CR[:, None]
-            some = taken.any(axis=1)
-            uniforms[some, layout.J_RAND] = (taken[some].argmax(axis=1) + 0.5) / self.dimension
-        if settings.binomial_CR == "rising" and crossover == layout.BINOMIAL:
-            CR = np.full(n, max(0.0, 2.0 * progress - 1.0))
+        CR, samples = self._CR, self._nothing
+        if not self._classic or pool.kept or self._models:
+            CR, samples = self._further_parameters(uniforms, crossover, basis)
         self._repairs = kernels.propose(
-            self._rows, self.NP, self.NP_start, int(self._counters[layout.ARCHIVED]), self._order,
+            self._rows, self.NP, self.NP_start, self._counters[layout.ARCHIVED], self._order,
             self.best_index, self._parents, self._operators, pool.table, pool.role_table, uniforms,
-            self._ranks(uniforms), samples, settings.top(progress, self._success_rate),
-            settings.top_drawn, _first_weight(progress), crossover, basis, self.low, self.high,
-            boundary, offspring, self._F, CR, self._CR,
+            self._ranks(uniforms), samples, self._top, self._top_drawn, self._weight, crossover,
+            basis, self.low, self.high, boundary, offspring, self._F, CR, self._CR,
         )  # fmt: skip
         for k, operator in pool.custom.items():
             made = np.flatnonzero(self._operators == k)
@@ -398,18 +379,49 @@ class DifferentialEvolution(Optimizer):
             self._vary_integers(offspring)
         return offspring
 
+    def _follow_progress(self) -> None:
+        """Set what depends on the share of the run that is over, or on the success rate."""
+        progress, success = self._progress(), self._success_rate
+        self.pool.move(progress, success)
+        self._rules.move(progress)
+        self._top, self._weight = self.settings.top(progress, success), _first_weight(progress)
+
+    def _further_parameters(
+        self, uniforms: Array, crossover: int, basis: Array
+    ) -> tuple[Array, Array]:
+        """F and CR by the rules of recipes: the CR that crossover has, and x_sample of models."""
+        pool, settings = self.pool, self.settings
+        if settings.sorted_CR:
+            by_rank = self._order
+            if self._newest:
+                by_rank = self._fitness[self._parents].argsort(kind="stable")
+            kernels.sort_by_rank(self._CR, by_rank)
+        for row, (_, role, having) in enumerate(pool.kept):
+            mine, kept = having[self._operators], self._kept[row]
+            (self._F if role == "F" else self._CR)[mine] = kept[self._parents[mine]]
+        samples = self._samples(len(basis) > 0) if self._models else self._nothing
+        CR = self._CR
+        if settings.eigen_CR == "kept" and len(basis):
+            row = [role for _, role, _ in pool.kept].index("CR")
+            CR = np.where(pool.crossed[self._operators], self._kept[row][self._parents], CR)
+        if settings.j_rand == "if none":
+            taken = uniforms[:, layout.CROSS : layout.CROSS + self.dimension] < CR[:, None]
+            some = taken.any(axis=1)
+            uniforms[some, layout.J_RAND] = (taken[some].argmax(axis=1) + 0.5) / self.dimension
+        if settings.binomial_CR == "rising" and crossover == layout.BINOMIAL:
+            CR = np.full(len(CR), max(0.0, 2.0 * self._progress() - 1.0))
+        return CR, samples
+
     def _samples(self, rotated: bool) -> Array:
         """The mutant of each offspring whose operator has a model, which may set its CR too."""
-        samples = self._nothing
-        if self._models:
-            samples = np.zeros((len(self._operators), self.dimension))
-            now = self._now(rotated)
-            for name, model in self._models.items():
-                mine = self._made_by(name)
-                if len(mine):
-                    samples[mine], CR = model.propose(now, self._parents[mine], self._F[mine])
-                    if CR is not None:
-                        self._CR[mine] = CR
+        samples = np.zeros((len(self._operators), self.dimension))
+        now = self._now(rotated)
+        for name, model in self._models.items():
+            mine = self._made_by(name)
+            if len(mine):
+                samples[mine], CR = model.propose(now, self._parents[mine], self._F[mine])
+                if CR is not None:
+                    self._CR[mine] = CR
         return samples
 
     def _made_by(self, model: str) -> Array:
@@ -485,7 +497,8 @@ class DifferentialEvolution(Optimizer):
         if self._local is not None:
             self._learn_locally(values)
             return
-        told, parents = values, self._fitness[self._parents]
+        told = values
+        parents = self._fitness[self._parents] if self._newest else self._fitness[: len(values)]
         ranks = self._fitness, values
         places: Array | None = None
         if self.violations is not None:
@@ -493,7 +506,7 @@ class DifferentialEvolution(Optimizer):
         elif self._models and self._replaces_worst():
             places, parents = np.empty(len(values), np.int64), np.empty(len(values))
             against_worst(self._fitness.copy(), values, places, parents)
-        self._selector.update(self._operators, parents, values)
+        self._selector.learn(self._operators, parents, values)
         rules = self._rules
         if len(rules.lengths):
             kernels.learn(
@@ -616,8 +629,10 @@ class DifferentialEvolution(Optimizer):
                 self._operators, counts, successful,
             )  # fmt: skip
             self._keep_best(points[successful], values[successful])
+            self._success_rate = float(np.count_nonzero(successful)) / len(values)
         else:
-            successful = values <= parents
+            if not self._steady:
+                self._success_rate = float(np.count_nonzero(values <= parents)) / len(values)
             best = kernels.survive(
                 self._rows, ranks[0], self.NP_start, self._room(),
                 self.settings.archive == "history", self._counters, points, ranks[1],
@@ -631,7 +646,6 @@ class DifferentialEvolution(Optimizer):
             self._lower_epsilon()
         elif self._newest or self.NP > _INSERTION:
             self._order = np.argsort(self._fitness, kind="stable")
-        self._success_rate = float(np.count_nonzero(successful)) / len(values)
         return best
 
     def _room(self) -> int:
@@ -711,86 +725,92 @@ class DifferentialEvolution(Optimizer):
         selector = self._selector.fused
         if selector is None or not self._started or self.NP > _INSERTION:
             return 0
-        n, K = self.NP, len(self.pool.members)
-        drawn = n * self._columns + (2 * n + 1 if K > 1 else 0)
-        most = min(most, max(1, _AHEAD // drawn))
-        if self.budget is not None:
-            most = min(most, (self.budget - self.evaluations) // n)
-        most = self._until_resize(most)
-        if most * n < _WORTHWHILE:
+        K, columns = len(self.pool.members), self._columns
+        sizes = self._sizes_ahead(most)
+        if sum(sizes) < _WORTHWHILE:
             return 0
+        capacities = [self._archive_capacity(NP) for NP in sizes]
         before = self.rng.bit_generator.state
-        draws = self.rng.random((most, drawn))
+        selected = 2 * sum(sizes) + len(sizes) if K > 1 else 0
+        draws = self.rng.random(selected + sum(sizes) * columns + capacities[0] - capacities[-1])
         settings, rules = self.settings, self._rules
         rule = settings.restart
         if stops and not isinstance(rule, Stagnation):
             rule = _PATIENCE
         ending = (rule.patience, rule.spread) if isinstance(rule, Stagnation) else (2**62, -1.0)
         engine = Engine(
-            self.pool.table, self.pool.role_table, rules.lengths, rules.numbers, self.low,
-            self.high, self._boundary, self.NP_start, self._capacity, settings.archive == "history",
-            settings.top(), settings.top_drawn, settings.best_rule == "latest",
-            -np.inf if self.target is None else self.target, *ending,
-            *((self.atol, self.tol) if stops else (-1.0, -1.0)),
+            np.array(sizes), np.array(capacities), self.pool.table, self.pool.role_table,
+            rules.lengths, rules.numbers, self.low, self.high, self._boundary, self.NP_start,
+            columns, settings.archive == "history", settings.top(), settings.top_drawn,
+            settings.best_rule == "latest", -np.inf if self.target is None else self.target,
+            *ending, *((self.atol, self.tol) if stops else (-1.0, -1.0)),
         )  # fmt: skip
         now = Population(
             self._rows, self._fitness, self._order, self._counters, rules.means, rules.turns,
-            np.zeros(n, np.int64), np.empty(n), np.empty(n), self.best_x.copy(),
-            np.array([self.best_fitness, self._epoch_best, self._success_rate]),
-            np.array([self._latest, self._since_better]),
+            np.zeros(self.NP, np.int64), np.empty(self.NP), np.empty(self.NP), self.best_x.copy(),
+            np.array([self.best_fitness, self._epoch_best]),
+            np.array([self._latest, self._since_better, self.NP, 0, 0]),
         )  # fmt: skip
         rows = Rows(
-            np.empty((most, K), np.int64), np.empty((most, K)), np.empty(most),
-            np.empty(most, np.int64),
+            np.empty((len(sizes), K), np.int64), np.empty((len(sizes), K)), np.empty(len(sizes)),
+            np.empty(len(sizes), np.int64),
         )  # fmt: skip
         made = generations(evaluate, draws, engine, now, selector, rows)
-        if made < most:  # as if only these had been drawn
+        self.best_x = now.best_x
+        self.best_fitness, self._epoch_best = now.floats.tolist()
+        self._latest, self._since_better, NP, drawn, used = now.integers.tolist()
+        if used < len(draws):  # as if only these had been drawn
             self.rng.bit_generator.state = before
-            self.rng.random((made, drawn))
-        self._operators, self._F, self._CR, self.best_x = now.operators, now.F, now.CR, now.best_x
+            self.rng.random(used)
+        self.NP, self._capacity = NP, self._archive_capacity(NP)
+        self._fitness, self._order = self._fitness[:NP], self._order[:NP]
+        self._excess, self._kept = self._excess[:NP], self._kept[:, :NP]
+        # Of the last generation.
+        n = sizes[made - 1]
+        self._operators, self._F, self._CR = now.operators[:n], now.F[:n], now.CR[:n]
         self._parents, self._repairs = np.arange(n), int(rows.repairs[made - 1])
-        self._uniforms = draws[made - 1, -n * self._columns :].reshape(n, self._columns).copy()
-        self.best_fitness, self._epoch_best, self._success_rate = now.floats.tolist()
-        self._latest, self._since_better = now.integers.tolist()
+        self._uniforms = draws[drawn - n * columns : drawn].reshape(n, columns).copy()
+        evaluations = self.evaluations + np.cumsum(sizes[:made])
         if self.history is not None:
             self._asked_probabilities = rows.probabilities[made - 1].copy()
-            steps = np.arange(1, made + 1)
             self.history.extend(
-                evaluations=self.evaluations + n * steps, iteration=self.iterations + steps,
-                population=np.full(made, n), restarts=np.full(made, self.restarts),
+                evaluations=evaluations, iteration=self.iterations + np.arange(1, made + 1),
+                population=engine.sizes[:made], restarts=np.full(made, self.restarts),
                 **{name: column[:made] for name, column in rows._asdict().items()},
             )  # fmt: skip
-        self.evaluations += made * n
+        self.evaluations = int(evaluations[-1])
         self.iterations += made
         return made
 
     @cached_property
     def _kernels_suffice(self) -> bool:
         """Whether a generation needs nothing but kernels, whatever the stage of the run."""
-        settings, pool = self.settings, self.pool
-        rules = (rule for m in pool.members if isinstance(m, Operator) for rule in (m.F, m.CR))
+        pool = self.pool
         return (
-            settings.is_classic
-            and not (pool.custom or pool.apart or pool.models or pool.uses_ranks or pool.weighted)
+            self._classic
+            and self._steady
+            and not (pool.custom or pool.models or pool.kept or pool.uses_ranks)
             and self.integers is None
             and self._boundary != layout.MIXED
-            and (settings.top_drawn or not isinstance(settings.top_NP, str))
-            and all(
-                isinstance(r, _STEADY) and getattr(r, "phases", "none") == "none" for r in rules
-            )
         )
 
-    def _until_resize(self, most: int) -> int:
-        """How many generations the population keeps its size, `most` at most."""
-        schedule = self.settings.schedule
-        if self._NP_end is None or not isinstance(schedule, Linear):
-            return most
-        end = min(self._NP_end, self.NP_start)
+    def _sizes_ahead(self, most: int) -> list[int]:
+        """The size of the population in each of the next generations, `most` at most.
+
+        As many as the budget has whole ones for, and the caches random numbers.
+        """
         spent, whole = self._span()
-        for made in range(1, most if end < self.NP else 0):
-            if schedule.size(self.NP_start, end, spent + made * self.NP, whole) < self.NP:
-                return made
-        return most
+        left = max(self.NP, _AHEAD // (self._columns + 2))
+        if self.budget is not None:
+            left = min(left, self.budget - self.evaluations)
+        sizes: list[int] = []
+        NP = self.NP
+        while len(sizes) < most and left >= NP:
+            sizes.append(NP)
+            left -= NP
+            spent += NP
+            NP = self._size_after(spent, whole)
+        return sizes
 
     # Constraints
 
@@ -847,22 +867,24 @@ class DifferentialEvolution(Optimizer):
         spent, whole = self._span()
         return spent / whole
 
+    def _size_after(self, spent: int, whole: int) -> int:
+        """NP after so many of the evaluations from the last start to the end of the run."""
+        schedule = self.settings.schedule
+        if not isinstance(schedule, Linear) or self._NP_end is None:
+            return self.NP
+        return schedule.size(self.NP_start, min(self._NP_end, self.NP_start), spent, whole)
+
     def _resize(self) -> None:
         """Population schedule: the worst leave, and random members of an archive now too large."""
-        if self._NP_end is None or not isinstance(self.settings.schedule, Linear):
-            return
-        end = min(self._NP_end, self.NP_start)
-        NP = self.settings.schedule.size(self.NP_start, end, *self._span())
+        NP = self._size_after(*self._span())
         if NP >= self.NP:
             return
-        stay = np.sort(self._order[:NP])
-        if self._latest >= 0:
-            found = np.flatnonzero(stay == self._latest)
-            self._latest = int(found[0]) if len(found) else -1
-        self._rows[:NP] = self._rows[stay]
-        self._fitness, self._excess = self._fitness[stay], self._excess[stay]
-        self._kept = self._kept[:, stay]
-        self._order = self._sorted()
+        stay = np.empty(NP, np.int64)
+        self._latest = kernels.shrink(
+            self._rows, self._fitness, self._order, NP, self._latest, stay
+        )  # fmt: skip
+        self._fitness, self._order = self._fitness[:NP], self._order[:NP]
+        self._excess, self._kept = self._excess[stay], self._kept[:, stay]
         self.NP = NP
         self._capacity = self._archive_capacity(NP)
         if self._newest:
@@ -870,11 +892,10 @@ class DifferentialEvolution(Optimizer):
             self._keep_best(self._rows[:0], self._fitness[:0])
             return
         excess = int(self._counters[layout.ARCHIVED]) - self._capacity
-        for u in self.rng.random(max(0, excess)):
-            last = int(self._counters[layout.ARCHIVED]) - 1
-            gap = self.NP_start + int(u * (last + 1))
-            self._rows[gap] = self._rows[self.NP_start + last]
-            self._counters[layout.ARCHIVED] = last
+        if excess > 0:
+            kernels.shrink_archive(
+                self._rows, self.NP_start, self._counters, self.rng.random(excess)
+            )
 
     def _restart_if_stagnant(self) -> None:
         rule = self.settings.restart
@@ -1045,7 +1066,7 @@ class SingleOperator:
         """Operator 0, n times."""
         return np.zeros(n, np.int64)
 
-    def update(self, operators: Array, parent_fitness: Array, offspring_fitness: Array, /) -> None:
+    def learn(self, operators: Array, parents: Array, offspring: Array, /) -> None:
         """Nothing to learn."""
 
     def state(self) -> dict[str, Any]:

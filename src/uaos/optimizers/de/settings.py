@@ -659,6 +659,12 @@ class Pool:
                 rows = [len(self.rules) - 1]
             self.table[k, column + 3] = rows[0]
 
+    @property
+    def steady(self) -> bool:
+        """Whether nothing depends on the stage of the run or on the success rate."""
+        phased = any(getattr(rule, "phases", "none") != "none" for rule in self.rules)
+        return not (self.moving or self.apart or self.weighted or phased)
+
     def move(self, progress: float, success_rate: float) -> None:
         """Set what depends on the stage of the run: the F of some rules, who x_pbest may be."""
         for code, until in self.apart.items():
