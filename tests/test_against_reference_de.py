@@ -46,7 +46,7 @@ class Scripted:
     def select(self, n):
         return np.array([self.script.randrange(self.K) for _ in range(n)])
 
-    def update(self, operators, parents, offspring):
+    def learn(self, operators, parents, offspring):
         self.told.append((operators.tolist(), parents.tolist(), offspring.tolist()))
 
 

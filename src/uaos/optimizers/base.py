@@ -243,7 +243,8 @@ class Optimizer(ABC):
                     f"the budget of {self.budget} evaluations is spent; read the result, or start "
                     "with a larger budget"
                 )
-            self._asked = self._propose()[:left]
+            proposed = self._propose()
+            self._asked = proposed if left is None or len(proposed) <= left else proposed[:left]
         return self._rounded(self._asked)
 
     def tell(self, values: Any, violations: Any = None) -> None:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 #: The most rows that are kept: a full history merges its rows two by two.
 MAX_ROWS = 4096
 
+# The most iterations that wait to enter the columns together.
+_MOST_PENDING = 128
+
 # The columns of every history, with their types.
 _ALWAYS = {
     "counts": np.int64,
@@ -71,6 +74,7 @@ class History:
         self.operators = tuple(operators)
         self.columns = tuple(columns)
         self.max_rows = max_rows
+        self._pending: list[tuple[Any, ...]] = []  # recorded, but not in the columns yet
         self._rows = 0
         self._stride = 1  # iterations per row
         self._filled = 0  # iterations in the row being filled
@@ -84,6 +88,7 @@ class History:
     def __getattr__(self, name: str) -> Array:
         data = self.__dict__.get("_data", {})
         if name in data:
+            self._enter()
             column: Array = data[name][: self._rows]
             return column
         raise AttributeError(f"this history has no column {name!r}; it has: {', '.join(data)}")
@@ -96,13 +101,15 @@ class History:
     @property
     def stride(self) -> int:
         """Iterations per row."""
+        self._enter()
         return self._stride
 
     def __len__(self) -> int:
+        self._enter()
         return self._rows
 
     def __repr__(self) -> str:
-        return f"<History of {len(self.operators)} operators, {self._rows} rows>"
+        return f"<History of {len(self.operators)} operators, {len(self)} rows>"
 
     def record(
         self,
@@ -118,34 +125,33 @@ class History:
 
         `counts` and `probabilities` are needed where there are operators.
         """
-        if tuple(columns) != self.columns and columns.keys() != set(self.columns):
-            raise TypeError(
-                f"the history has the columns {', '.join(self.columns) or 'none'}; "
-                f"recorded were {', '.join(columns) or 'none'}"
-            )
-        fresh = self._filled == 0
-        if fresh:
-            if self._rows == self.max_rows:
-                self._thin()
-            if self._rows == len(self._data["best"]):
-                self._grow()
-            self._rows += 1
-        row, data = self._rows - 1, self._data
-        data["evaluations"][row] = evaluations
-        data["best"][row] = best
-        data["iteration"][row] = iteration
+        if tuple(columns) != self.columns:
+            if columns.keys() != set(self.columns):
+                raise TypeError(
+                    f"the history has the columns {', '.join(self.columns) or 'none'}; "
+                    f"recorded were {', '.join(columns) or 'none'}"
+                )
+            columns = {name: columns[name] for name in self.columns}
         if self.operators:
-            data["probabilities"][row] = probabilities
-            data["counts"][row] = counts if fresh else data["counts"][row] + counts
-        for name, value in columns.items():
-            if name in _SUMMED and not fresh:
-                data[name][row] += value
-            else:
-                data[name][row] = value
-        self._filled = (self._filled + 1) % self._stride
+            counts, probabilities = np.array(counts), np.array(probabilities)
+        self._pending.append(
+            (counts, probabilities, best, evaluations, iteration, *columns.values())
+        )
+        if len(self._pending) == _MOST_PENDING:
+            self._enter()
+
+    def _enter(self) -> None:
+        """Bring the columns up to date: many rows at once take less time than one by one."""
+        if self._pending:
+            rows, self._pending = self._pending, []
+            columns = dict(zip((*_ALWAYS, *self.columns), zip(*rows, strict=True), strict=True))
+            if not self.operators:
+                del columns["counts"], columns["probabilities"]
+            self.extend(**{name: np.array(values) for name, values in columns.items()})
 
     def extend(self, **columns: Array) -> None:
         """Add several iterations, with an array for each column: the same as to record each."""
+        self._enter()
         done, count = 0, len(columns["best"])
         while done < count:
             if self._filled == 0 and self._rows == self.max_rows:
@@ -187,6 +193,7 @@ class History:
 
     def coarsened(self, max_rows: int) -> "History":
         """A copy of at most `max_rows` rows, merged like those of a full history."""
+        self._enter()
         step = 1
         while self._rows > step * max_rows:
             step *= 2
@@ -232,6 +239,7 @@ class History:
 
     def state(self) -> dict[str, Any]:
         """The history as plain values and arrays."""
+        self._enter()
         return {
             "operators": list(self.operators), "columns": list(self.columns),
             "max_rows": self.max_rows, "stride": self._stride, "filled": self._filled,

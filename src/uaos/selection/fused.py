@@ -126,26 +126,31 @@ def _probabilities(code: int, given: Array, q: Array, p: Array) -> Array:
 
 
 @linked
-def learn(now: Fused, operators: Array, parents: Array, offspring: Array) -> None:
-    """Learn from one generation."""
+def learn(  # type: ignore[no-untyped-def]
+    codes, numbers, scale, table, count, previous, q, p, tally, operators, parents, offspring
+) -> None:
+    """Learn from one generation; the first arguments are those of a :class:`Fused`.
+
+    One by one, because a call with a tuple of arrays takes longer.
+    """
     least_parent, least_offspring, all_finite = fitness_summary(parents, offspring)
     if not all_finite:
         parents, offspring = repair_fitness(parents, offspring)
-    best_so_far = min(now.tally[0], least_parent)
-    codes, numbers = now.codes, now.numbers
+    best_so_far = min(tally[0], least_parent)
     metric = _metrics(codes[_METRIC], parents, offspring, best_so_far)
     successes = np.empty(len(metric), np.bool_)
     mask_failures(metric, successes, parents, offspring, False)
     if codes[_REWARD] == _LEADER:
-        record_bests(now.table, operators, offspring)
+        record_bests(table, operators, offspring)
     else:
-        record_generation(now.table, now.count, operators, metric, successes)
-    r = scale_rewards(_rewards(codes[_REWARD], numbers[_REWARD], now.table), now.scale)
-    q, p = now.qualities, now.probabilities
-    q = normalize_qualities(_qualities(codes[_QUALITY], numbers[_QUALITY], r, now.rewards, q, p))
-    p = normalize_probabilities(_probabilities(codes[_PROBABILITY], numbers[_PROBABILITY], q, p))
-    now.rewards[:] = r
-    now.qualities[:] = q
-    now.probabilities[:] = p
-    now.tally[0] = min(best_so_far, least_offspring)
-    now.tally[1] += len(operators)
+        record_generation(table, count, operators, metric, successes)
+    r = scale_rewards(_rewards(codes[_REWARD], numbers[_REWARD], table), scale)
+    q[:] = normalize_qualities(
+        _qualities(codes[_QUALITY], numbers[_QUALITY], r, previous, q, p)
+    )  # fmt: skip
+    p[:] = normalize_probabilities(
+        _probabilities(codes[_PROBABILITY], numbers[_PROBABILITY], q, p)
+    )  # fmt: skip
+    previous[:] = r
+    tally[0] = min(best_so_far, least_offspring)
+    tally[1] += len(operators)

@@ -183,7 +183,7 @@ class Selector:
         numpy.ndarray of int
             `n` operator numbers, 0 to K - 1.
         """
-        if not _is_integer(n) or n < 0:
+        if (type(n) is not int and not _is_integer(n)) or n < 0:
             raise InvalidParameter("n", n, "an integer, 0 or more", owner="select")
         if self.method.scope == "generation" and n > 1:
             return np.repeat(self._choose(1), n)
@@ -192,7 +192,7 @@ class Selector:
     def _choose(self, n: int) -> Integers:
         numbers = self.rng.random(2 * n + 1)
         draws = Draws(numbers[:n], numbers[n : 2 * n], numbers[2 * n], self._applications)
-        progress = min(1.0, self._tally[1] / self.budget) if self.budget else 0.0
+        progress = min(1.0, self._tally.item(1) / self.budget) if self.budget else 0.0
         operators: Integers = self._selection(self._probabilities, draws, progress)
         if self._all_applied:
             return operators
@@ -239,7 +239,7 @@ class Selector:
         if self._counts_applications:
             count_applications(self._applications, operators)
         if self._fused is not None:
-            learn(self._fused, operators, parents, offspring)
+            learn(*self._fused, operators, parents, offspring)
         else:
             self._learn(operators, parents, offspring)
 

@@ -120,7 +120,11 @@ def _generations(
             now.floats[BEST] = values[best]
             now.best_x[:] = offspring[best]
         if selecting:
-            learn(selector, operators, fitness, values)
+            learn(
+                selector.codes, selector.numbers, selector.scale, selector.table, selector.count,
+                selector.rewards, selector.qualities, selector.probabilities, selector.tally,
+                operators, fitness, values,
+            )  # fmt: skip
         if len(engine.lengths):
             kernels.learn(
                 now.means, engine.lengths, engine.numbers, now.turns, engine.table, operators,

@@ -204,6 +204,12 @@ class DifferentialEvolution(Optimizer):
         self._boundary = BOUNDARIES[settings.boundary]
         self._resample = settings.boundary in ("resample", "mixed")
         self._newest = settings.survival == "newest"
+        self._reservoir = settings.archive == "history"
+        self._takes_turns = (
+            chosen.method is not None
+            and chosen.method.scope == "generation"
+            and len(self.pool.members) > 1
+        )
         self._classic = settings.is_classic
         self._steady = self.pool.steady and (
             settings.top_drawn or not isinstance(settings.top_NP, str)
@@ -341,7 +347,7 @@ class DifferentialEvolution(Optimizer):
         crossover, basis = (layout.BINOMIAL, self._nothing) if self._classic else self._crossover()
         boundary = self._boundary
         if boundary == layout.MIXED:
-            boundary = _MIXED[int(3 * self.rng.random(1)[0])]
+            boundary = _MIXED[int(3 * self.rng.random())]
         if len(self._uniforms) != n:
             self._uniforms = np.empty((n, self._columns))
         uniforms = self.rng.random(out=self._uniforms)
@@ -444,7 +450,7 @@ class DifferentialEvolution(Optimizer):
 
     def _happens(self, chance: float) -> bool:
         """Whether something of this chance happens; what is certain takes no random number."""
-        return chance > 0.0 and bool(chance == 1.0 or self.rng.random(1)[0] < chance)
+        return chance > 0.0 and (chance == 1.0 or self.rng.random() < chance)
 
     def _ranks(self, uniforms: Array) -> Array:
         """The rank of each x_rank, where a strategy has it."""
@@ -536,10 +542,12 @@ class DifferentialEvolution(Optimizer):
         elif best >= 0 and values[best] < self._epoch_best:
             self._epoch_best = float(values[best])
             self._since_better = 0
-        self.record(
-            counts=counts, probabilities=self._asked_probabilities, population=self.NP,
-            restarts=self.restarts, repairs=self._repairs,
-        )  # fmt: skip
+        if self.history is not None:
+            self.history.record(
+                evaluations=self.evaluations, best=self.best_fitness, iteration=self.iterations,
+                counts=counts, probabilities=self._asked_probabilities, population=self.NP,
+                restarts=self.restarts, repairs=self._repairs,
+            )  # fmt: skip
         if self.settings.local_search > 0.0:
             self._start_local_search()
 
@@ -634,8 +642,8 @@ class DifferentialEvolution(Optimizer):
             if not self._steady:
                 self._success_rate = float(np.count_nonzero(values <= parents)) / len(values)
             best = kernels.survive(
-                self._rows, ranks[0], self.NP_start, self._room(),
-                self.settings.archive == "history", self._counters, points, ranks[1],
+                self._rows, ranks[0], self.NP_start, self._room(), self._reservoir,
+                self._counters, points, ranks[1],
                 self._uniforms, self._operators, counts, self._order,
                 self.NP if self.NP <= _INSERTION else 0,
             )  # fmt: skip
@@ -653,9 +661,9 @@ class DifferentialEvolution(Optimizer):
 
         Unless it uses the archive: what others lose is not its business then.
         """
-        method = self.configuration.method
-        alone = method is not None and method.scope == "generation" and len(self.pool.members) > 1
-        return 0 if alone and not self.pool.archived[self._operators[0]] else self._capacity
+        if self._takes_turns and not self.pool.archived[self._operators[0]]:
+            return 0
+        return self._capacity
 
     def _keep_best(self, points: Array, values: Array) -> None:
         """Let the archive hold the best of its members and of the given points, best first."""
@@ -741,7 +749,7 @@ class DifferentialEvolution(Optimizer):
         engine = Engine(
             np.array(sizes), np.array(capacities), self.pool.table, self.pool.role_table,
             rules.lengths, rules.numbers, self.low, self.high, self._boundary, self.NP_start,
-            columns, settings.archive == "history", settings.top(), settings.top_drawn,
+            columns, self._reservoir, self._top, self._top_drawn,
             settings.best_rule == "latest", -np.inf if self.target is None else self.target,
             *ending, *((self.atol, self.tol) if stops else (-1.0, -1.0)),
         )  # fmt: skip
@@ -876,6 +884,8 @@ class DifferentialEvolution(Optimizer):
 
     def _resize(self) -> None:
         """Population schedule: the worst leave, and random members of an archive now too large."""
+        if self._NP_end is None:
+            return
         NP = self._size_after(*self._span())
         if NP >= self.NP:
             return
@@ -909,9 +919,10 @@ class DifferentialEvolution(Optimizer):
         """Whether there was no better best for too long, or all fitness is alike."""
         if self._since_better >= rule.patience:
             return True
-        least, most = self._fitness[self._order[0]], self._fitness[self._order[-1]]
-        feasible = self._excess[self._order[-1]] == 0
-        return bool(feasible and kernels.alike(least, most, rule.spread))
+        first, last = self._order.item(0), self._order.item(-1)
+        if self._excess.item(last) > 0:
+            return False
+        return kernels.alike(self._fitness.item(first), self._fitness.item(last), rule.spread)
 
     @property
     def converged(self) -> bool:
