@@ -57,6 +57,8 @@ class Extreme:
         self.rng = rng
 
     def random(self, size=None, out=None):
+        if size is None and out is None:
+            return self.random(1)[0]
         u = self.rng.random(size) if out is None else self.rng.random(out=out)
         coarse = (u >= 0.3) & (u < 0.5)
         u[coarse] = np.floor(u[coarse] * 1e6) % 8 / 8

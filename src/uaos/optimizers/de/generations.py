@@ -104,13 +104,14 @@ def _generations(
         uniforms = draws[used : used + n * engine.columns].reshape((n, engine.columns))
         now.integers[DRAWN] = now.integers[USED] = used + n * engine.columns
         kernels.draw_parameters(
-            operators, engine.table, now.means, engine.lengths, engine.numbers, uniforms, F, CR
-        )
+            operators, engine.table, now.means, engine.lengths, engine.numbers, uniforms, none, F,
+            CR,
+        )  # fmt: skip
         latest = engine.by_latest and now.integers[LATEST] >= 0
         rows.repairs[g] = kernels.propose(
             now.rows, n, engine.offset, now.counters[at.ARCHIVED], order,
             now.integers[LATEST] if latest else order[0], parents, operators, engine.table,
-            engine.role_table, uniforms, none, empty, engine.top, engine.top_drawn, 1.0,
+            engine.role_table, uniforms, -1, 1.0, empty, engine.top, engine.top_drawn, 1.0,
             at.BINOMIAL, empty, engine.low, engine.high, engine.boundary, offspring, F, CR, CR,
         )  # fmt: skip
         points[:] = offspring  # a copy, which the objective may write to

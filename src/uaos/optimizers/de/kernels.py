@@ -120,6 +120,17 @@ def draw(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def sort_by_rank(values: Array, order: Array) -> None:
+    """Give the smallest value to the first of `order` that has one, and so on."""
+    small_first = np.sort(values)
+    k = 0
+    for i in order:
+        if i < len(values):
+            values[i] = small_first[k]
+            k += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def draw_parameters(
     operators: Array,
     table: Array,
@@ -127,10 +138,14 @@ def draw_parameters(
     lengths: Array,
     numbers: Array,
     uniforms: Array,
+    by_rank: Array,
     F_used: Array,
     CR_used: Array,
 ) -> None:
-    """Write F and CR of each offspring, by the rules of its operator."""
+    """Write F and CR of each offspring, by the rules of its operator.
+
+    If `by_rank` names the parents, best first, the best gets the smallest CR, and so on.
+    """
     for i in range(operators.shape[0]):
         op = operators[i]
         # The call is for sampled rules only: constants are the common case, and it is not free.
@@ -148,6 +163,8 @@ def draw_parameters(
             )  # fmt: skip
         F_used[i] = F
         CR_used[i] = CR
+    if len(by_rank) > 0:
+        sort_by_rank(CR_used, by_rank)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -219,26 +236,6 @@ def learn(
 
 
 # Offspring and survival
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def draw_ranks(uniforms: Array, column: int, pressure: float, NP: int, ranks: Array) -> None:
-    """Ranks with chances exp(-λk/NP), by the inverse of their distribution function."""
-    whole = math.expm1(-pressure)
-    for m in range(ranks.shape[0]):
-        k = int(-math.log1p(uniforms[m, column] * whole) * (NP / pressure))
-        ranks[m] = min(k, NP - 1)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def sort_by_rank(values: Array, order: Array) -> None:
-    """Give the smallest value to the first of `order` that has one, and so on."""
-    small_first = np.sort(values)
-    k = 0
-    for i in order:
-        if i < len(values):
-            values[i] = small_first[k]
-            k += 1
 
 
 # Who can stand in a formula, by the place in `cast` that `propose` puts it in (`strategies.CAST`).
@@ -351,7 +348,8 @@ def propose(
     table: Array,
     role_table: Array,
     uniforms: Array,
-    ranks: Array,
+    rank_column: int,
+    pressure: float,
     samples: Array,
     top: float,
     top_drawn: bool,
@@ -371,9 +369,10 @@ def propose(
     Every strategy is  base + F (p1 - m1 [+ p2 - m2 [+ p3 - m3]]); `role_table` has them by code. A
     table and not a chain of branches, since the strategy of the next offspring cannot be predicted,
     and mispredicted branches were what this took most of its time for. Rows of operators without a
-    strategy are left as they are. `ranks` has the places in `order` of x_rank, `samples` x_sample,
-    where they are used. `CR_used` becomes the share of coordinates taken where the operator's rule
-    learns from that.
+    strategy are left as they are. x_rank has rank k with a chance proportional to exp(-λk/NP), λ
+    the `pressure`, by column `rank_column` of the uniforms if that is not -1. `samples` has
+    x_sample, where it is used. `CR_used` becomes the share of coordinates taken where the
+    operator's rule learns from that.
     """
     n, D = offspring.shape
     used = np.empty(6, np.int64)
@@ -416,8 +415,9 @@ def propose(
         a = int(uniforms[m, at.ARCHIVE] * (NP - 1 + archived))
         a += int(a >= i)
         cast[_ARCH] = a + int(a >= NP) * (offset - NP)
-        if len(ranks) > 0:
-            k = ranks[m]
+        if rank_column >= 0:
+            u = uniforms[m, rank_column]
+            k = min(int(-math.log1p(u * math.expm1(-pressure)) * (NP / pressure)), NP - 1)
             while role_table[code, _HAS_R1] > 0 and (order[k] == i or order[k] == cast[_R1]):
                 k = (k + 1) % NP
             cast[_RANK] = order[k]

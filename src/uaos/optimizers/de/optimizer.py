@@ -215,12 +215,13 @@ class DifferentialEvolution(Optimizer):
             settings.top_drawn or not isinstance(settings.top_NP, str)
         )
         self._top, self._top_drawn, self._weight = settings.top(), settings.top_drawn, 1.0
-        self._rank_column = layout.CROSS + self.dimension + int(settings.top_drawn)
-        self._parent_column = self._rank_column + int(self.pool.uses_ranks)
+        columns = layout.CROSS + self.dimension + int(settings.top_drawn)
+        self._rank_column = columns if self.pool.uses_ranks else -1
+        self._parent_column = columns + int(self.pool.uses_ranks)
         self._columns = self._parent_column + int(self._newest)
         self._columns += self.dimension if self._resample else 0
         self._nothing = np.zeros((0, self.dimension))
-        self._no_ranks = np.zeros(0, np.int64)
+        self._nobody = np.zeros(0, np.int64)
         self._begin(NP, self.x0, settings.center)
 
     # An epoch
@@ -340,7 +341,7 @@ class DifferentialEvolution(Optimizer):
 
     def _vary(self, n: int) -> Array:
         """Select an operator for each parent, and make its offspring."""
-        pool, rules = self.pool, self._rules
+        pool, rules, settings = self.pool, self._rules, self.settings
         if self.history is not None:
             self._asked_probabilities = self._selector.probabilities
         self._operators = self._selector.select(n)
@@ -360,7 +361,7 @@ class DifferentialEvolution(Optimizer):
         self._F, self._CR = np.empty(n), np.empty(n)
         kernels.draw_parameters(
             self._operators, pool.table, rules.means, rules.lengths, rules.numbers, uniforms,
-            self._F, self._CR,
+            self._by_rank() if settings.sorted_CR else self._nobody, self._F, self._CR,
         )  # fmt: skip
         CR, samples = self._CR, self._nothing
         if not self._classic or pool.kept or self._models:
@@ -368,8 +369,9 @@ class DifferentialEvolution(Optimizer):
         self._repairs = kernels.propose(
             self._rows, self.NP, self.NP_start, self._counters[layout.ARCHIVED], self._order,
             self.best_index, self._parents, self._operators, pool.table, pool.role_table, uniforms,
-            self._ranks(uniforms), samples, self._top, self._top_drawn, self._weight, crossover,
-            basis, self.low, self.high, boundary, offspring, self._F, CR, self._CR,
+            self._rank_column, settings.rank_pressure, samples, self._top, self._top_drawn,
+            self._weight, crossover, basis, self.low, self.high, boundary, offspring, self._F, CR,
+            self._CR,
         )  # fmt: skip
         for k, operator in pool.custom.items():
             made = np.flatnonzero(self._operators == k)
@@ -395,13 +397,8 @@ class DifferentialEvolution(Optimizer):
     def _further_parameters(
         self, uniforms: Array, crossover: int, basis: Array
     ) -> tuple[Array, Array]:
-        """F and CR by the rules of recipes: the CR that crossover has, and x_sample of models."""
+        """F and CR by the rules of recipes: the CR for crossover, and x_sample of models."""
         pool, settings = self.pool, self.settings
-        if settings.sorted_CR:
-            by_rank = self._order
-            if self._newest:
-                by_rank = self._fitness[self._parents].argsort(kind="stable")
-            kernels.sort_by_rank(self._CR, by_rank)
         for row, (_, role, having) in enumerate(pool.kept):
             mine, kept = having[self._operators], self._kept[row]
             (self._F if role == "F" else self._CR)[mine] = kept[self._parents[mine]]
@@ -452,14 +449,11 @@ class DifferentialEvolution(Optimizer):
         """Whether something of this chance happens; what is certain takes no random number."""
         return chance > 0.0 and (chance == 1.0 or self.rng.random() < chance)
 
-    def _ranks(self, uniforms: Array) -> Array:
-        """The rank of each x_rank, where a strategy has it."""
-        if not self.pool.uses_ranks:
-            return self._no_ranks
-        ranks = np.empty(len(uniforms), np.int64)
-        pressure = self.settings.rank_pressure
-        kernels.draw_ranks(uniforms, self._rank_column, pressure, self.NP, ranks)
-        return ranks
+    def _by_rank(self) -> Array:
+        """The offspring in the order of their parents, best first; further indices do not count."""
+        if self._newest:
+            return self._fitness[self._parents].argsort(kind="stable")
+        return self._order
 
     def _vary_integers(self, offspring: Array) -> None:
         """Keep integer coordinates from stagnating.
@@ -899,7 +893,8 @@ class DifferentialEvolution(Optimizer):
         self._capacity = self._archive_capacity(NP)
         if self._newest:
             self._counters[layout.PLACE] %= NP
-            self._keep_best(self._rows[:0], self._fitness[:0])
+            self._elite_fitness = self._elite_fitness[: self._capacity]  # the best come first
+            self._counters[layout.ARCHIVED] = len(self._elite_fitness)
             return
         excess = int(self._counters[layout.ARCHIVED]) - self._capacity
         if excess > 0:

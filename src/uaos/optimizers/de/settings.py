@@ -700,13 +700,12 @@ class RuleMemory:
                 0.1, rule.CR_scale, rule.CR_zero, *rule.limits(1.0),
             )  # fmt: skip
         self.turns = np.zeros(len(rules), int)
+        self._phased = [(row, rule) for row, rule in enumerate(histories) if rule.phases == "jSO"]
 
     def move(self, progress: float) -> None:
         """Set the limits of F and CR at a share of the run."""
-        for row, rule in enumerate(self.rules):
-            if isinstance(rule, SuccessHistory) and rule.phases == "jSO":
-                limits = rule.limits(progress)
-                self.numbers[row, layout.F_MOST : layout.CR_LEAST + 1] = limits
+        for row, rule in self._phased:
+            self.numbers[row, layout.F_MOST : layout.CR_LEAST + 1] = rule.limits(progress)
 
     def state(self) -> dict[str, Array]:
         """What changes in a run."""
