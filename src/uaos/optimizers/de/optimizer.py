@@ -731,7 +731,8 @@ class DifferentialEvolution(Optimizer):
         sizes = self._sizes_ahead(most)
         if sum(sizes) < _WORTHWHILE:
             return 0
-        capacities = [self._archive_capacity(NP) for NP in sizes]
+        archives = {NP: self._archive_capacity(NP) for NP in set(sizes)}
+        capacities = [archives[NP] for NP in sizes]
         before = self.rng.bit_generator.state
         selected = 2 * sum(sizes) + len(sizes) if K > 1 else 0
         draws = self.rng.random(selected + sum(sizes) * columns + capacities[0] - capacities[-1])
@@ -811,7 +812,8 @@ class DifferentialEvolution(Optimizer):
             sizes.append(NP)
             left -= NP
             spent += NP
-            NP = self._size_after(spent, whole)
+            if self._NP_end is not None and NP > self._NP_end:
+                NP = self._size_after(spent, whole)
         return sizes
 
     # Constraints
