@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numba import njit
 from numba.core import config
 from numba.misc import appdirs
@@ -66,9 +67,10 @@ def linked(function: Callable[..., Any]) -> Any:
     What is cached includes them, but numba would compile it anew only when the file of the
     function itself has changed, not when theirs has.
     """
+    if _settings.DISABLE_JIT:
+        return np.errstate(all="ignore")(function)  # compiled code does not warn either
     compiled: Any = njit(cache=True, nogil=True)(function)
-    if not _settings.DISABLE_JIT:
-        compiled._cache._cache_file._source_stamp = _kernel_files()
+    compiled._cache._cache_file._source_stamp = _kernel_files()
     return compiled
 
 
