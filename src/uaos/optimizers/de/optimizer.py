@@ -812,7 +812,7 @@ class DifferentialEvolution(Optimizer):
             sizes.append(NP)
             left -= NP
             spent += NP
-            if self._NP_end is not None and NP > self._NP_end:
+            if self._NP_end is not None and self._NP_end < NP:
                 NP = self._size_after(spent, whole)
         return sizes
 
