@@ -163,6 +163,17 @@ def _update(B: Array, y: Array, y_scaled: Array, Bs: Array, Bs_scaled: Array, ne
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _mark_free(x: Array, g: Array, lowest: Array, highest: Array, free: Array) -> int:
+    """Mark and count the coordinates that can move: not at a bound they are pulled to, nor flat."""
+    count = 0
+    for i in range(len(x)):
+        held = (x[i] <= lowest[i] and g[i] > 0.0) or (x[i] >= highest[i] and g[i] < 0.0)
+        free[i] = not held and g[i] != 0.0
+        count += free[i]
+    return count
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _longest(d: Array, width: Array) -> float:
     """The largest share of the box's width that a step takes; inf if it is not finite."""
     longest = 0.0
@@ -468,10 +479,11 @@ class LocalSearch(Optimizer):
 
     def _choose_direction(self) -> None:
         g = self._gradient
-        free = ~(((self._x <= self._lowest) & (g > 0)) | ((self._x >= self._highest) & (g < 0)))
-        free &= g != 0
-        self._steepness = float(np.sqrt(np.sum(g[free] ** 2)))
-        if not free.any():
+        free = np.empty(self.dimension, bool)
+        count = _mark_free(self._x, g, self._lowest, self._highest, free)
+        slopes = g if count == self.dimension else g[free]
+        self._steepness = float(np.sqrt(np.sum(slopes**2)))
+        if count == 0:
             if self._central:
                 self._ended = True  # flat
             else:
@@ -479,7 +491,7 @@ class LocalSearch(Optimizer):
             return
         d = np.zeros(self.dimension)
         try:
-            d[free] = np.linalg.solve(self._hessian[_block(free)], -g[free])
+            d[free] = np.linalg.solve(self._hessian[_block(free)], -slopes)
         except np.linalg.LinAlgError:
             d[free] = np.nan
         longest = _longest(d, self._width)

@@ -509,7 +509,7 @@ class Portfolio(Optimizer):
         return points
 
     def _learn(self, points: Array, values: Array) -> None:
-        k, shares = self._chosen, self.probabilities
+        k, shares = self._chosen, None if self.history is None else self.probabilities
         optimizer, violations = self.optimizers[k], self.violations
         before = self._turns.best(k)
         # Only the last batch of a run is cut to the budget; its member need not hear of it.
@@ -525,9 +525,10 @@ class Portfolio(Optimizer):
         self._turns.learn(k, before, values)
         self.restarts = sum(member.restarts for member in self.optimizers)
         self._note_gain(values)
-        counts = np.zeros(len(self.members), np.int64)
-        counts[k] = len(values)
-        self.record(counts=counts, probabilities=shares)
+        if shares is not None:
+            counts = np.zeros(len(self.members), np.int64)
+            counts[k] = len(values)
+            self.record(counts=counts, probabilities=shares)
 
     def _note_gain(self, values: Array) -> None:
         """Remember when the best value last improved by more than rounding and the tolerances."""

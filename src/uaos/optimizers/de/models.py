@@ -225,11 +225,22 @@ def _normal_between(
 ) -> Array:
     """Normal numbers, redrawn until all are in [0, 1], or in (0, 1]."""
     values = means + scale * rng.standard_normal(len(means))
-    while True:
-        bad = np.flatnonzero(((values <= 0) if open_low else (values < 0)) | (values > 1))
-        if not len(bad):
-            return values
-        values[bad] = means[bad] + scale * rng.standard_normal(len(bad))
+    places = np.empty(len(means), np.int64)
+    while count := _outside_unit(values, open_low, places):
+        bad = places[:count]
+        values[bad] = means[bad] + scale * rng.standard_normal(count)
+    return values
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _outside_unit(values: Array, open_low: bool, places: Array) -> int:
+    """Write the places of values outside [0, 1], or (0, 1]; return how many there are."""
+    count = 0
+    for i in range(len(values)):
+        if values[i] < 0.0 or values[i] > 1.0 or (open_low and values[i] == 0.0):
+            places[count] = i
+            count += 1
+    return count
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
