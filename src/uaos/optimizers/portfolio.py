@@ -293,7 +293,7 @@ class Turns:
         applied.fill(alternative)
         parents.fill(before)
         if not self.by_step:
-            self.selector.update(applied, parents, values)
+            self.selector.learn(applied, parents, values)
             return
         self._heard.append((applied, parents, values))
         self._left[alternative] -= n

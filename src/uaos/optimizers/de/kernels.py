@@ -238,6 +238,24 @@ def learn(
 # Offspring and survival
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def take_kept(having: Array, operators: Array, parents: Array, kept: Array, values: Array) -> None:
+    """Write the values that parents keep to the offspring whose operators have them."""
+    for m in range(operators.shape[0]):
+        if having[operators[m]]:
+            values[m] = kept[parents[m]]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def force_none(uniforms: Array, CR: Array, D: int) -> None:
+    """Let the coordinate that is forced be one that crossover takes anyhow, if it takes any."""
+    for m in range(uniforms.shape[0]):
+        for j in range(D):
+            if uniforms[m, at.CROSS + j] < CR[m]:
+                uniforms[m, at.J_RAND] = (j + 0.5) / D
+                break
+
+
 # Who can stand in a formula, by the place in `cast` that `propose` puts it in (`strategies.CAST`).
 _I, _BEST, _PBEST, _ARCH, _R1 = range(5)
 _RANK, _STORED, _ELITE, _CENTER, _CAST = range(9, 14)

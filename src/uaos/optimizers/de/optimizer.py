@@ -400,17 +400,17 @@ class DifferentialEvolution(Optimizer):
         """F and CR by the rules of recipes: the CR for crossover, and x_sample of models."""
         pool, settings = self.pool, self.settings
         for row, (_, role, having) in enumerate(pool.kept):
-            mine, kept = having[self._operators], self._kept[row]
-            (self._F if role == "F" else self._CR)[mine] = kept[self._parents[mine]]
+            kernels.take_kept(
+                having, self._operators, self._parents, self._kept[row],
+                self._F if role == "F" else self._CR,
+            )  # fmt: skip
         samples = self._samples(len(basis) > 0) if self._models else self._nothing
         CR = self._CR
         if settings.eigen_CR == "kept" and len(basis):
             row = [role for _, role, _ in pool.kept].index("CR")
             CR = np.where(pool.crossed[self._operators], self._kept[row][self._parents], CR)
         if settings.j_rand == "if none":
-            taken = uniforms[:, layout.CROSS : layout.CROSS + self.dimension] < CR[:, None]
-            some = taken.any(axis=1)
-            uniforms[some, layout.J_RAND] = (taken[some].argmax(axis=1) + 0.5) / self.dimension
+            kernels.force_none(uniforms, CR, self.dimension)
         if settings.binomial_CR == "rising" and crossover == layout.BINOMIAL:
             CR = np.full(len(CR), max(0.0, 2.0 * self._progress() - 1.0))
         return CR, samples
@@ -422,9 +422,12 @@ class DifferentialEvolution(Optimizer):
         for name, model in self._models.items():
             mine = self._made_by(name)
             if len(mine):
-                samples[mine], CR = model.propose(now, self._parents[mine], self._F[mine])
+                made, CR = model.propose(now, self._parents[mine], self._F[mine])
                 if CR is not None:
                     self._CR[mine] = CR
+                if len(mine) == len(samples):
+                    return made
+                samples[mine] = made
         return samples
 
     def _made_by(self, model: str) -> Array:
