@@ -247,6 +247,18 @@ def take_kept(having: Array, operators: Array, parents: Array, kept: Array, valu
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def failed_keepers(having: Array, operators: Array, parents: Array, survived: Array) -> Array:
+    """The parents that have such values and whose offspring did not survive."""
+    failed = np.empty(operators.shape[0], np.int64)
+    count = 0
+    for m in range(operators.shape[0]):
+        if having[operators[m]] and not survived[m]:
+            failed[count] = parents[m]
+            count += 1
+    return failed[:count]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def force_none(uniforms: Array, CR: Array, D: int) -> None:
     """Let the coordinate that is forced be one that crossover takes anyhow, if it takes any."""
     for m in range(uniforms.shape[0]):

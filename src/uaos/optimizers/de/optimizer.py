@@ -590,7 +590,7 @@ class DifferentialEvolution(Optimizer):
             if len(mine):
                 model.learn(self._now(), points[mine], values[mine], survived[mine])
         for kept, (rule, role, having) in zip(self._kept, self.pool.kept, strict=True):
-            failed = self._parents[having[self._operators] & ~survived]
+            failed = kernels.failed_keepers(having, self._operators, self._parents, survived)
             if len(failed):
                 kept[failed] = rule.draw(role, self.rng.random(len(failed)))
 
