@@ -21,7 +21,7 @@ from uaos.selection.kernels import (
     repair_fitness,
     scale_rewards,
 )
-from uaos.selection.memory import record_bests, record_generation
+from uaos.selection.memory import record_bests, record_counts, record_generation
 from uaos.selection.method import Method
 
 # A component's place is its code in the kernels below.
@@ -32,15 +32,22 @@ _COMPILED: dict[str, tuple[type[Any], ...]] = {
     ),
     "reward": (
         rewards.ImmediateSuccess, rewards.SuccessRate, rewards.SuccessSum, rewards.Leader,
+        rewards.SuccessCount, rewards.ImprovementSum,
     ),
-    "quality": (qualities.Identity, qualities.WeightedSum, qualities.Bellman),
+    "quality": (
+        qualities.Identity, qualities.WeightedSum, qualities.Bellman,
+        qualities.WeightedNormalisedSum,
+    ),
     "probability": (
         probabilities.Identity, probabilities.ProbabilityMatching, probabilities.AdaptivePursuit,
         probabilities.ClippedShares,
     ),
 }  # fmt: skip
 _METRIC, _REWARD, _QUALITY, _PROBABILITY = range(4)
-_LEADER = 3
+_LEADER, _SUCCESS_COUNT, _IMPROVEMENT_SUM = 3, 4, 5
+
+# NumPy adds as many numbers or more in another order.
+_MANY = 8
 
 
 class Fused(NamedTuple):
@@ -53,7 +60,7 @@ class Fused(NamedTuple):
     scale: bool
     """Whether rewards are scaled."""
     table: Array
-    """The memory of generations or of best values, and `count`, how many generations it holds."""
+    """The memory of generations, best values or successes; `count`: how many generations."""
     count: Array
     rewards: Array
     qualities: Array
@@ -62,8 +69,10 @@ class Fused(NamedTuple):
     """The best fitness so far, and the number of offspring reported."""
 
 
-def codes_of(method: Method) -> tuple[Array, Array] | None:
+def codes_of(method: Method, n_operators: int) -> tuple[Array, Array] | None:
     """The codes and numbers of a method's components, or None if one has no code."""
+    if n_operators >= _MANY and isinstance(method.quality, qualities.WeightedNormalisedSum):
+        return None
     codes, numbers = np.zeros(4, np.int64), np.zeros((4, 4))
     for row, (family, known) in enumerate(_COMPILED.items()):
         component = getattr(method, family)
@@ -102,6 +111,10 @@ def _rewards(code: int, given: Array, table: Array) -> Array:
         return rewards.success_rate(successes, applications, int(given[1]), given[2], given[3])
     if code == _LEADER:
         return rewards.leader(table[3, 0])
+    if code == _SUCCESS_COUNT:
+        return given[0] + table[0, 0]
+    if code == _IMPROVEMENT_SUM:
+        return rewards.column_sums(sums)
     return rewards.success_sum(sums, applications)
 
 
@@ -111,6 +124,11 @@ def _qualities(code: int, given: Array, r: Array, previous: Array, q: Array, p: 
         return r
     if code == 1:
         return qualities.weighted_sum(r, q, given[0])
+    if code == 3:
+        total = 0.0
+        for op in range(len(r)):
+            total += r[op]
+        return qualities.weighted_normalised_sum(r, q, total, given[0], given[1])
     return qualities.bellman(r, previous, p, given[0], given[1], given[2], given[3] > 0.0)
 
 
@@ -142,6 +160,9 @@ def learn(  # type: ignore[no-untyped-def]
     mask_failures(metric, successes, parents, offspring, False)
     if codes[_REWARD] == _LEADER:
         record_bests(table, operators, offspring)
+    elif codes[_REWARD] == _SUCCESS_COUNT:
+        least = numbers[_REWARD, 1] / len(p)
+        record_counts(table, numbers[_REWARD, 0], least, operators, successes)
     else:
         record_generation(table, count, operators, metric, successes)
     r = scale_rewards(_rewards(codes[_REWARD], numbers[_REWARD], table), scale)

@@ -17,7 +17,6 @@ from uaos.errors import InvalidFile
 from uaos.jit import njit
 from uaos.selection.components.base import Array
 from uaos.selection.components.rewards import Reward, SuccessCount, column_sums
-from uaos.selection.kernels import count_applications
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -266,7 +265,14 @@ class CountMemory(Memory):
 
     def __init__(self, n_operators: int, start: float, least: float) -> None:
         self._start, self._least = start, least
-        self._successes = np.zeros(n_operators)
+        # Laid out like that of generations, which compiled learning takes.
+        self.table: Array = np.zeros((4, 1, n_operators))
+        self.count = np.zeros(())
+
+    @property
+    def _successes(self) -> Floats:
+        successes: Floats = self.table[0, 0]
+        return successes
 
     @property
     def counts(self) -> Floats:
@@ -277,10 +283,7 @@ class CountMemory(Memory):
         self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
     ) -> None:
         """Start anew if the generation was chosen with a share too small, and count."""
-        counts = self.counts
-        if counts.min() / counts.sum() < self._least:
-            self._successes[:] = 0.0
-        count_applications(self._successes, operators[successes])
+        record_counts(self.table, self._start, self._least, operators, successes)
 
     def observations(self) -> NDArray[Any]:  # noqa: D102
         return self._successes
@@ -316,6 +319,21 @@ def _squared_deviations(relative, shift, counts):  # type: ignore[no-untyped-def
             deviation = relative[op, e] - shift[op]
             squares[op, e] = deviation * deviation
     return squares
+
+
+@njit(cache=True)
+def record_counts(table, start, least, operators, successes):  # type: ignore[no-untyped-def]
+    """Start anew if the generation was chosen with a share too small, and count."""
+    counts = table[0, 0]
+    total, smallest = 0.0, np.inf
+    for op in range(len(counts)):
+        total += start + counts[op]
+        smallest = min(smallest, start + counts[op])
+    if smallest / total < least:
+        counts[:] = 0.0
+    for i in range(len(operators)):
+        if successes[i]:
+            counts[operators[i]] += 1.0
 
 
 @njit(cache=True)

@@ -26,7 +26,14 @@ from uaos.selection.kernels import (
     repair_fitness,
     scale_rewards,
 )
-from uaos.selection.memory import BestMemory, Floats, GenerationMemory, Integers, memory_for
+from uaos.selection.memory import (
+    BestMemory,
+    CountMemory,
+    Floats,
+    GenerationMemory,
+    Integers,
+    memory_for,
+)
 from uaos.selection.method import Method
 
 #: Version of the file that :meth:`Selector.save` writes.
@@ -144,8 +151,9 @@ class Selector:
         self._unapplied = np.full(k, self.method.selection.unapplied_first)
         self._all_applied = not self._unapplied.any()
         self._fused: Fused | None = None
-        codes = codes_of(self._fitted)
-        if codes is not None and isinstance(self._memory, GenerationMemory | BestMemory):
+        codes = codes_of(self._fitted, k)
+        laid_out = GenerationMemory | BestMemory | CountMemory
+        if codes is not None and isinstance(self._memory, laid_out):
             self._fused = Fused(
                 *codes, self.method.scale_rewards, self._memory.table, self._memory.count,
                 self._rewards, self._qualities, self._probabilities, self._tally,

@@ -202,7 +202,7 @@ def _methods():
             parts = [*first[:place], name, *first[place + 1 :]]
             for scale in (False, True):
                 method = uaos.Method(*parts, "proportional", scale_rewards=scale)
-                if codes_of(method.for_operators(3)) is not None:
+                if codes_of(method.for_operators(3), 3) is not None:
                     yield method
 
 

@@ -186,13 +186,14 @@ class WeightedNormalisedSum(Quality):
 
     def compute(self, now: Evidence) -> Array:  # noqa: D102
         total = now.rewards.sum()
-        return _weighted_normalised_sum(now.rewards, now.qualities, total, self.delta, self.q_min)
+        return weighted_normalised_sum(now.rewards, now.qualities, total, self.delta, self.q_min)
 
 
 @njit(cache=True)
-def _weighted_normalised_sum(
+def weighted_normalised_sum(
     rewards: Array, old: Array, total: float, delta: float, q_min: float
 ) -> Array:
+    """The equation of :class:`WeightedNormalisedSum`."""
     K = len(rewards)
     qualities = np.empty(K)
     for op in range(K):
