@@ -632,8 +632,8 @@ def keep_best(
 ) -> None:
     """Merge points into an archive that is sorted by fitness; the best `len(kept)` stay.
 
-    `elite` is the fitness of the archive, from row `start` on; `order` sorts the points by
-    `values`. Of equals, members come first. The fitness goes to `kept`.
+    `elite` is the fitness of the archive, from row `start` on; `order` sorts those points that
+    take part by `values`. Of equals, members come first. The fitness goes to `kept`.
     """
     D = rows.shape[1]
     old, new = 0, 0

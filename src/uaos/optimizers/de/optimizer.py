@@ -633,16 +633,16 @@ class DifferentialEvolution(Optimizer):
                 self._rows, self._fitness, self._parents, self._counters, points, values,
                 self._operators, counts, successful,
             )  # fmt: skip
-            self._keep_best(points[successful], values[successful])
-            self._success_rate = float(np.count_nonzero(successful)) / len(values)
+            found = np.flatnonzero(successful)
+            self._keep_best(points, values, found[values[found].argsort(kind="stable")])
+            self._success_rate = len(found) / len(values)
         else:
             if not self._steady:
                 self._success_rate = float(np.count_nonzero(values <= parents)) / len(values)
             best = kernels.survive(
                 self._rows, ranks[0], self.NP_start, self._room(), self._reservoir,
-                self._counters, points, ranks[1],
-                self._uniforms, self._operators, counts, self._order,
-                self.NP if self.NP <= _INSERTION else 0,
+                self._counters, points, ranks[1], self._uniforms, self._operators, counts,
+                self._order, self.NP if self.NP <= _INSERTION else 0,
             )  # fmt: skip
         if self.violations is not None:
             taken = np.flatnonzero(ranks[0][: len(told)] == ranks[1])
@@ -662,15 +662,14 @@ class DifferentialEvolution(Optimizer):
             return 0
         return self._capacity
 
-    def _keep_best(self, points: Array, values: Array) -> None:
-        """Let the archive hold the best of its members and of the given points, best first."""
+    def _keep_best(self, points: Array, values: Array, order: Array) -> None:
+        """Let the archive hold the best of its members and of some points, which `order` sorts."""
         elite = self._elite_fitness
-        size = min(len(elite) + len(values), self._capacity)
+        size = min(len(elite) + len(order), self._capacity)
         self._elite_fitness = np.empty(size)
         kernels.keep_best(
-            self._rows, self.NP_start, elite, points, values, values.argsort(kind="stable"),
-            self._elite_fitness,
-        )  # fmt: skip
+            self._rows, self.NP_start, elite, points, values, order, self._elite_fitness
+        )
         self._counters[layout.ARCHIVED] = size
 
     def _enter(self, values: Array) -> None:
@@ -691,7 +690,7 @@ class DifferentialEvolution(Optimizer):
             self._note_epoch_best()
         self._started = True
         if self._newest:
-            self._keep_best(self._rows[: self.NP], self._fitness)
+            self._keep_best(self._rows[: self.NP], self._fitness, self._order)
 
     def _note_epoch_best(self) -> None:
         top = self._order[0]
