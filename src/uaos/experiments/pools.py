@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process
 from typing import Any, Protocol
@@ -341,7 +341,9 @@ class DaskPool:
 
     def _leave(self, timeout: float) -> None:
         try:
-            self._client.close(timeout=timeout)
+            # All results are here: nothing is lost if the goodbye takes too long.
+            with suppress(TimeoutError):
+                self._client.close(timeout=timeout)
         finally:
             for name, level in self._levels.items():
                 logging.getLogger(name).setLevel(level)
