@@ -216,6 +216,6 @@ def test_names_that_mean_nothing_are_refused(file: Path, tmp_path: Path) -> None
 
 
 def test_sources_that_differ_are_different_modules() -> None:
-    one, other = load_source("a.py", "x = 1"), load_source("a.py", "x = 2")
-    assert (one.x, other.x) == (1, 2)
-    assert load_source("b.py", "x = 1") is one
+    one, other = load_source("a.py", "number = 1"), load_source("a.py", "number = 2")
+    assert (one.number, other.number) == (1, 2)
+    assert load_source("b.py", "number = 1") is one
