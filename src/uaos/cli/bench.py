@@ -28,7 +28,6 @@ from uaos.cli.options import (
     RetryFailed,
     Seed,
     SuiteName,
-    chosen_suite,
     split_names,
 )
 from uaos.errors import InvalidParameter, Missing
@@ -38,6 +37,7 @@ from uaos.experiments.plan import UNIFORM
 from uaos.experiments.store import Tally
 from uaos.files import check_output
 from uaos.optimizers.catalogue import expanded
+from uaos.problems import suite as suite_called
 
 
 @app.command(
@@ -147,7 +147,7 @@ def bench(
     if methods is None:
         raise Missing("Missing option --methods, for example: --methods mix,JADE")
     names = split_names(methods)
-    chosen = chosen_suite(suite, functions, dim, instances)
+    chosen = suite_called(suite, functions=functions, dimension=dim, instances=instances)
     if problems is not None:
         chosen = chosen.select(split_names(problems))
     plan = Plan.of(

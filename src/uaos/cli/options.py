@@ -6,8 +6,6 @@ from typing import Annotated
 import typer
 
 from uaos.optimizers.catalogue import expanded
-from uaos.problems import Suite
-from uaos.problems import suite as suite_called
 
 SuiteName = Annotated[
     str,
@@ -60,10 +58,3 @@ def parse_train(text: str | None) -> float | list[str] | None:
         return float(text)
     except ValueError:
         return split_names(text)
-
-
-def chosen_suite(
-    name: str, functions: str | None, dimension: int | None, instances: str | None
-) -> Suite:
-    """The suite that options describe."""
-    return suite_called(name, functions=functions, dimension=dimension, instances=instances)

@@ -19,13 +19,13 @@ from uaos.cli.options import (
     SplitSeed,
     SuiteName,
     Train,
-    chosen_suite,
     parse_train,
     split_names,
 )
 from uaos.errors import InvalidParameter, Missing, UaosError
 from uaos.files import PICTURES, check_output
 from uaos.params import Value
+from uaos.problems import suite as suite_called
 
 if TYPE_CHECKING:
     from uaos.tuning.design import Design
@@ -150,7 +150,7 @@ def tune_command(
     else:
         if suite == "bbob" and instances is None:
             instances = "train"
-        training = chosen_suite(suite, functions, dim, instances)
+        training = suite_called(suite, functions=functions, dimension=dim, instances=instances)
         which = instances or f"all problems of {training.name}; --train keeps some for testing"
         share = parse_train(train)
         if share is not None:
