@@ -51,7 +51,7 @@ def measure(method: str, history: bool) -> tuple[int, int]:
     early: list[int] = []
 
     def callback(state: object) -> None:
-        if not early and state.evaluations >= EARLY:
+        if not early and state.nfev >= EARLY:
             early.append(resident())
 
     minimize(

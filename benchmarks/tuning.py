@@ -8,7 +8,7 @@ import numpy as np
 from table import Row, Section
 
 from uaos.errors import UaosError
-from uaos.experiments.recorder import TARGETS
+from uaos.experiments.recorder import NO_TRACE, TARGETS
 from uaos.experiments.unit import Outcome, derived_seed
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Problem, suite
@@ -26,11 +26,13 @@ _NEVER = np.full(len(TARGETS), -1, np.int64)
 def free_run(configuration: Configuration, instance: Problem, seed: int, budget: int) -> Outcome:
     """A run that costs nothing; its error depends on the population size, and on chance."""
     NP = configuration.settings.population_size(instance.dimension, budget)
-    luck = derived_seed(seed, configuration.name, instance) % 1000 / 1000
-    function, dimension, number = instance
+    error = (
+        abs(NP - 123) / 100 + derived_seed(seed, configuration.name, instance.name) % 1000 / 1000
+    )
     return Outcome(
-        "", function, dimension, number, 1, seed, budget, evaluations=budget,
-        error=abs(NP - 123) / 100 + luck, hits=_NEVER, seconds=0.0, status="done", reason="",
+        configuration.name, instance.name, instance.function, instance.group, instance.dimension,
+        instance.instance, 1, seed, budget, evaluations=budget, best=error, error=error,
+        hits=_NEVER, trace=NO_TRACE, seconds=0.0, status="done", reason="",
     )  # fmt: skip
 
 
