@@ -76,6 +76,13 @@ def test_what_is_recorded_does_not_depend_on_how_values_are_grouped(sizes: list[
             np.testing.assert_array_equal(one, other)
 
 
+def test_an_evaluation_that_failed_reaches_no_target() -> None:
+    recorder = Recorder(0.0)
+    recorder.see(np.array([np.nan, 1e4, 9e3]))
+    assert recorder.hits[0] == 2
+    assert (recorder.hits[1:] == -1).all()
+
+
 def improvements(values: np.ndarray) -> list[tuple[int, float]]:
     """Every improvement, counted by hand."""
     found: list[tuple[int, float]] = []

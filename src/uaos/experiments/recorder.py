@@ -27,7 +27,7 @@ MAX_ENTRIES = 400
 
 # Improvements that are kept before they are thinned, where the optimum is not known.
 _BUFFER = 4096
-_DESCENDING = -TARGETS
+_TARGETS = TARGETS.tolist()
 
 
 class Trace(NamedTuple):
@@ -66,7 +66,7 @@ class Recorder:
         self.hits = np.full(len(TARGETS), -1, np.int64)
         self.evaluations = 0
         self.best = float("inf")
-        self._next = 0 if optimum is not None else len(TARGETS)  # the first target not yet reached
+        self._next = 0  # the first target not yet reached
         self._improvements: list[tuple[int, float]] = []
         self._best_at = 0
         self._trace_below = np.inf
@@ -83,17 +83,16 @@ class Recorder:
 
     def see(self, values: NDArray[np.float64]) -> None:
         """Note the values of points evaluated one after the other; NaN and infinities are none."""
-        lowest = float(np.fmin.reduce(values))
-        if lowest == -np.inf:
-            values = np.where(np.isfinite(values), values, np.nan)
-            lowest = float(np.fmin.reduce(values))
-        if lowest < self.best:
-            if self._next < len(TARGETS) and lowest - self.optimum <= TARGETS[self._next]:  # type: ignore[operator]
-                self._note_hits(values)
-            if lowest <= self._trace_below:
-                self._note_improvements(values)
-            self.best = lowest
-            self._best_at = self.evaluations + int(np.argmax(values == lowest)) + 1
+        (lower,) = (values < self.best).nonzero()
+        if len(lower):
+            for i, value in zip(lower.tolist(), values[lower].tolist(), strict=True):
+                if -np.inf < value < self.best:
+                    self._improve(self.evaluations + i + 1, value)
+            if len(self._improvements) > _BUFFER:
+                # Distances to a later, lower best shrink less from entry to entry than those to
+                # this.
+                lowest = self._improvements[-1][1]
+                self._improvements = _thinned(self._improvements, lowest, STEP, PLATEAU)
         self.evaluations += len(values)
 
     def trace(self) -> Trace:
@@ -112,34 +111,20 @@ class Recorder:
         at, values = zip(*kept, strict=True)
         return Trace(np.array(at, np.int64), np.array(values))
 
-    def _note_hits(self, values: NDArray[np.float64]) -> None:
-        errors = np.fmin.accumulate(values - np.float64(self.optimum or 0.0))
-        reached = int(np.searchsorted(_DESCENDING, -errors[-1], side="right"))
-        # The errors fall: the first that is at or below a target is found by bisection.
-        found = np.searchsorted(-errors, _DESCENDING[self._next : reached], side="left")
-        self.hits[self._next : reached] = self.evaluations + found + 1
-        self._next = reached
-
-    def _note_improvements(self, values: NDArray[np.float64]) -> None:
-        running = np.fmin.accumulate(values)
-        before = np.concatenate(([self.best], running[:-1]))
-        # A NaN at the start of a batch lies before any value.
-        improved = np.flatnonzero((running < self.best) & ~(running >= before))
-        best_at, best = self._best_at, self.best
-        for i in improved.tolist():
-            at, value = self.evaluations + i + 1, float(running[i])
-            if value <= self._trace_below:
-                left_out = bool(self._improvements) and self._improvements[-1][1] > best
-                if left_out and at > (1 + PLATEAU) * best_at:
-                    self._improvements.append((best_at, best))
-                self._improvements.append((at, value))
-                if self.optimum is not None:
-                    self._trace_below = _below(value, self.optimum, STEP)
-            best_at, best = at, value
-        if len(self._improvements) > _BUFFER:
-            # Distances to a later, lower best shrink less from entry to entry than those to this.
-            lowest = self._improvements[-1][1]
-            self._improvements = _thinned(self._improvements, lowest, STEP, PLATEAU)
+    def _improve(self, at: int, value: float) -> None:
+        """Note a value below all before it."""
+        if self.optimum is not None:
+            while self._next < len(_TARGETS) and value - self.optimum <= _TARGETS[self._next]:
+                self.hits[self._next] = at
+                self._next += 1
+        if value <= self._trace_below:
+            left_out = bool(self._improvements) and self._improvements[-1][1] > self.best
+            if left_out and at > (1 + PLATEAU) * self._best_at:
+                self._improvements.append((self._best_at, self.best))
+            self._improvements.append((at, value))
+            if self.optimum is not None:
+                self._trace_below = _below(value, self.optimum, STEP)
+        self._best_at, self.best = at, value
 
 
 def _below(value: float, reference: float, step: float) -> float:

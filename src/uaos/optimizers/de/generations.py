@@ -6,6 +6,7 @@ every step is a kernel: strategies of the package with binomial crossover, setti
 they are but for the size of the population, and a method that :mod:`uaos.selection.fused` has.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -177,11 +178,13 @@ def _shrink(
     return n
 
 
-@linked
-def _may_have_converged(least: float, most: float, NP: int, atol: float, tol: float) -> bool:
+def may_have_converged(least: float, most: float, NP: int, atol: float, tol: float) -> bool:
     """Whether std f <= atol + tol·|mean f| is possible: std f is at least (max - min) / √(2 NP)."""
     tolerated = atol + tol * max(abs(least), abs(most))
-    return atol >= 0.0 and most - least <= 1.01 * tolerated * np.sqrt(2.0 * NP)
+    return most - least <= 1.01 * tolerated * math.sqrt(2.0 * NP)
+
+
+_may_have_converged = linked(may_have_converged)
 
 
 def generations(evaluate: Any, *arguments: Any) -> int:

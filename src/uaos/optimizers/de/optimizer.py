@@ -21,7 +21,13 @@ from uaos.optimizers.base import Array, Optimizer, register
 from uaos.optimizers.catalogue import RECOMMENDED, configuration
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de import kernels, layout
-from uaos.optimizers.de.generations import Engine, Population, Rows, generations
+from uaos.optimizers.de.generations import (
+    Engine,
+    Population,
+    Rows,
+    generations,
+    may_have_converged,
+)
 from uaos.optimizers.de.kernels import announce
 from uaos.optimizers.de.models import MODELS, Generation, Model, against_worst, covariance
 from uaos.optimizers.de.operators import CustomOperator, Operator, as_members
@@ -934,7 +940,12 @@ class DifferentialEvolution(Optimizer):
             return False
         rule = self.settings.restart
         patience = rule if isinstance(rule, Stagnation) else _PATIENCE
-        return self._is_stagnating(patience) or self.convergence > 1
+        if self._is_stagnating(patience):
+            return True
+        best, worst = self._order.item(0), self._order.item(-1)
+        least, most = self._fitness.item(best), self._fitness.item(worst)
+        possible = may_have_converged(least, most, self.NP, self.atol, self.tol)
+        return possible and self.convergence > 1
 
     @property
     def convergence(self) -> float:
