@@ -119,11 +119,8 @@ class SampleModel(PopulationModel):
     def propose(self, now: Generation, parents: Array, F: Array) -> tuple[Array, Array | None]:  # noqa: D102
         self.distribution.recenter(now.population, now.order)
         points, _ = super().propose(now, parents, F)
-        n = len(points)
-        middle_low = (self.before[:n] + now.low) / 2.0
-        middle_high = (self.before[:n] + now.high) / 2.0
-        points = np.where(points < now.low, middle_low, points)
-        return np.where(points > now.high, middle_high, points), None
+        _bring_halfway(points, self.before, now.low, now.high)
+        return points, None
 
     def learn(self, now: Generation, points: Array, values: Array, survived: Array) -> None:  # noqa: D102
         if len(points) < len(now.population):
@@ -224,23 +221,40 @@ def _normal_between(
     means: Array, rng: np.random.Generator, *, open_low: bool = False, scale: float = 0.1
 ) -> Array:
     """Normal numbers, redrawn until all are in [0, 1], or in (0, 1]."""
-    values = means + scale * rng.standard_normal(len(means))
-    places = np.empty(len(means), np.int64)
-    while count := _outside_unit(values, open_low, places):
-        bad = places[:count]
-        values[bad] = means[bad] + scale * rng.standard_normal(count)
+    values, places, count = np.empty(len(means)), np.arange(len(means)), len(means)
+    while count:
+        normal = rng.standard_normal(count)
+        count = _draw_within_unit(means, scale, normal, open_low, places, values)
     return values
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _outside_unit(values: Array, open_low: bool, places: Array) -> int:
-    """Write the places of values outside [0, 1], or (0, 1]; return how many there are."""
+def _draw_within_unit(
+    means: Array, scale: float, normal: Array, open_low: bool, places: Array, values: Array
+) -> int:
+    """Write values to the first of `places`; return how many of these are outside the interval.
+
+    Their places come first then.
+    """
     count = 0
-    for i in range(len(values)):
+    for k in range(len(normal)):
+        i = places[k]
+        values[i] = means[i] + scale * normal[k]
         if values[i] < 0.0 or values[i] > 1.0 or (open_low and values[i] == 0.0):
             places[count] = i
             count += 1
     return count
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _bring_halfway(points: Array, before: Array, low: Array, high: Array) -> None:
+    """Bring coordinates outside the box halfway from `before` to the bound."""
+    for i in range(points.shape[0]):
+        for j in range(points.shape[1]):
+            if points[i, j] < low[j]:
+                points[i, j] = (before[i, j] + low[j]) / 2.0
+            if points[i, j] > high[j]:
+                points[i, j] = (before[i, j] + high[j]) / 2.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -352,12 +366,54 @@ def against_worst(fitness: Array, values: Array, places: Array, compared: Array)
             fitness[worst] = values[i]
 
 
-def covariance(points: Array) -> Array:
-    """The covariance matrix of points, which are overwritten."""
-    points -= points.mean(axis=0)
+@njit(cache=True, nogil=True, error_model="numpy")
+def take_places(rows: Array, fitness: Array, points: Array, values: Array, places: Array) -> int:
+    """Let points take their places, -1 being none; return the best's index, -1 if all failed."""
+    best = -1
+    for i in range(len(values)):
+        if np.isfinite(values[i]) and (best < 0 or values[i] < values[best]):
+            best = i
+        if places[i] >= 0:
+            fitness[places[i]] = values[i]
+            for j in range(rows.shape[1]):
+                rows[places[i], j] = points[i, j]
+    return best
+
+
+def eigenvectors(rows: Array, order: Array) -> Array | None:
+    """The axes of the points with these places, as rows; None if numbers are too large."""
+    points = np.empty((len(order), rows.shape[1]))
+    _center(rows, order, points)
     matrix: Array = points.T @ points
-    matrix *= np.true_divide(1, len(points) - 1)
-    return matrix
+    if not _scale(matrix, 1.0 / (len(points) - 1)):
+        return None
+    return np.ascontiguousarray(np.linalg.eigh(matrix)[1].T)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _center(rows: Array, order: Array, points: Array) -> None:
+    """Write the points with these places as seen from their mean."""
+    n, D = points.shape
+    mean = np.zeros(D)
+    for k in range(n):
+        for j in range(D):
+            mean[j] += rows[order[k], j]
+    for j in range(D):
+        mean[j] /= n
+    for k in range(n):
+        for j in range(D):
+            points[k, j] = rows[order[k], j] - mean[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _scale(matrix: Array, factor: float) -> bool:
+    """Multiply a matrix; return whether it is finite then."""
+    finite = True
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            matrix[i, j] *= factor
+            finite &= np.isfinite(matrix[i, j])
+    return finite
 
 
 #: The models by name.

@@ -29,7 +29,14 @@ from uaos.optimizers.de.generations import (
     may_have_converged,
 )
 from uaos.optimizers.de.kernels import announce
-from uaos.optimizers.de.models import MODELS, Generation, Model, against_worst, covariance
+from uaos.optimizers.de.models import (
+    MODELS,
+    Generation,
+    Model,
+    against_worst,
+    eigenvectors,
+    take_places,
+)
 from uaos.optimizers.de.operators import CustomOperator, Operator, as_members
 from uaos.optimizers.de.settings import (
     BOUNDARIES,
@@ -216,6 +223,10 @@ class DifferentialEvolution(Optimizer):
             and chosen.method.scope == "generation"
             and len(self.pool.members) > 1
         )
+        self._replacing, self._learning, self._following = (
+            [name for name in self.pool.models if getattr(MODELS[name], what)]
+            for what in ("replaces_worst", "learns", "follows")
+        )
         self._classic = settings.is_classic
         self._steady = self.pool.steady and (
             settings.top_drawn or not isinstance(settings.top_NP, str)
@@ -227,7 +238,7 @@ class DifferentialEvolution(Optimizer):
         self._columns = self._parent_column + int(self._newest)
         self._columns += self.dimension if self._resample else 0
         self._nothing = np.zeros((0, self.dimension))
-        self._nobody = np.zeros(0, np.int64)
+        self._nobody = self._everyone = np.zeros(0, np.int64)
         self._begin(NP, self.x0, settings.center)
 
     # An epoch
@@ -358,7 +369,9 @@ class DifferentialEvolution(Optimizer):
         if len(self._uniforms) != n:
             self._uniforms = np.empty((n, self._columns))
         uniforms = self.rng.random(out=self._uniforms)
-        self._parents = np.arange(n)
+        if len(self._everyone) < n:
+            self._everyone = np.arange(n)
+        self._parents = self._everyone[:n]
         if self._newest:
             self._parents = (uniforms[:, self._parent_column] * self.NP).astype(np.int64)
         if not self._steady:
@@ -423,22 +436,32 @@ class DifferentialEvolution(Optimizer):
 
     def _samples(self, rotated: bool) -> Array:
         """The mutant of each offspring whose operator has a model, which may set its CR too."""
-        samples = np.zeros((len(self._operators), self.dimension))
-        now = self._now(rotated)
+        n, samples = len(self._operators), self._nothing
         for name, model in self._models.items():
-            mine = self._made_by(name)
+            mine = self._made_by(self.pool.models[name])
             if len(mine):
+                now = self._now(rotated)
                 made, CR = model.propose(now, self._parents[mine], self._F[mine])
                 if CR is not None:
                     self._CR[mine] = CR
-                if len(mine) == len(samples):
+                if len(mine) == n:
                     return made
+                if len(samples) == 0:
+                    samples = np.empty((n, self.dimension))
                 samples[mine] = made
         return samples
 
-    def _made_by(self, model: str) -> Array:
-        """The offspring of a model."""
-        made: Array = self.pool.models[model][self._operators].nonzero()[0]
+    def _made_by(self, chosen: Array) -> Array:
+        """The offspring of the operators that are marked."""
+        made: Array
+        if self._takes_turns:
+            made = (
+                self._everyone[: len(self._operators)]
+                if chosen[self._operators[0]]
+                else self._nobody
+            )
+        else:
+            made = chosen[self._operators].nonzero()[0]
         return made
 
     def _crossover(self) -> tuple[int, Array]:
@@ -448,10 +471,9 @@ class DifferentialEvolution(Optimizer):
             chosen = layout.EXPONENTIAL if self.settings.exponential_wraps else layout.CUT
         if self._happens(self.settings.eigen):
             few = max(2, round(self.settings.eigen_share * self.NP))
-            matrix = covariance(self._rows[self._order[:few]])
-            if np.isfinite(matrix).all():
-                vectors = np.linalg.eigh(matrix)[1]
-                basis = np.ascontiguousarray(vectors.T)
+            found = eigenvectors(self._rows, self._order[:few])
+            if found is not None:
+                basis = found
         return chosen, basis
 
     def _happens(self, chance: float) -> bool:
@@ -512,7 +534,7 @@ class DifferentialEvolution(Optimizer):
         places: Array | None = None
         if self.violations is not None:
             parents, values, ranks = self._compared(told, self.violations)
-        elif self._models and self._replaces_worst():
+        elif self._replacing and self._replaces_worst():
             places, parents = np.empty(len(values), np.int64), np.empty(len(values))
             against_worst(self._fitness.copy(), values, places, parents)
         self._selector.learn(self._operators, parents, values)
@@ -527,16 +549,15 @@ class DifferentialEvolution(Optimizer):
             if len(mine) and hasattr(operator, "learn"):
                 improved = values[mine] < parents[mine]  # not so for NaN
                 operator.learn(self.view, self._parents[mine], points[mine], values[mine], improved)
-        if self._models or self.pool.kept:
+        if self._learning or self.pool.kept:
             self._tell_models(points, values, values <= parents)
         counts = np.zeros(len(self.pool.members), np.int64)
         if places is not None:
             best = self._replace_worst(points, values, places, counts)
         else:
             best = self._survive(points, told, values, parents, ranks, counts)
-        for model in self._models.values():
-            if model.follows:
-                model.follow(self._now())
+        for name in self._following:
+            self._models[name].follow(self._now())
         if best >= 0:
             self._latest = best
         self._since_better += 1
@@ -591,32 +612,29 @@ class DifferentialEvolution(Optimizer):
 
     def _tell_models(self, points: Array, values: Array, survived: Array) -> None:
         """Let models learn from their offspring, and individuals whose offspring failed redraw."""
-        for name, model in self._models.items():
-            mine = self._made_by(name) if model.learns else ()
+        for name in self._learning:
+            mine = self._made_by(self.pool.models[name])
             if len(mine):
-                model.learn(self._now(), points[mine], values[mine], survived[mine])
+                self._models[name].learn(self._now(), points[mine], values[mine], survived[mine])
         for kept, (rule, role, having) in zip(self._kept, self.pool.kept, strict=True):
+            if self._takes_turns and not having[self._operators[0]]:
+                continue
             failed = kernels.failed_keepers(having, self._operators, self._parents, survived)
             if len(failed):
                 kept[failed] = rule.draw(role, self.rng.random(len(failed)))
 
     def _replaces_worst(self) -> bool:
         """Whether a generation is that of a model whose offspring compete with the worst."""
-        return any(
-            model.replaces_worst and len(self._made_by(name)) == len(self._operators)
-            for name, model in self._models.items()
-        )
+        n = len(self._operators)
+        return any(len(self._made_by(self.pool.models[name])) == n for name in self._replacing)
 
     def _replace_worst(self, points: Array, values: Array, places: Array, counts: Array) -> int:
         """Let the successful take their places; return the best offspring's index, -1 if none."""
         counts[self._operators[0]] += len(values)
-        for i in np.flatnonzero(places >= 0):
-            self._rows[places[i]], self._fitness[places[i]] = points[i], values[i]
+        best: int = take_places(self._rows, self._fitness, points, values, places)
         self._order = np.argsort(self._fitness, kind="stable")
         self._success_rate = float(np.count_nonzero(places >= 0)) / len(values)
-        finite = np.where(np.isfinite(values), values, np.inf)
-        best = int(finite.argmin())
-        return best if finite[best] < np.inf else -1
+        return best
 
     def _survive(
         self,

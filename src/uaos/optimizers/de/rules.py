@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from uaos.errors import InvalidParameter, UnknownName
+from uaos.jit import njit
 from uaos.optimizers.base import Array
 from uaos.optimizers.de import layout
 from uaos.params import check_fields, choice, integer, known_only, real
@@ -292,17 +293,45 @@ class BimodalCauchy(Rule):
 
     def draw(self, role: str, u: Array) -> Array:
         """Values for F or CR from uniform numbers, by the inverse distribution functions."""
-        at_zero = [0.5 - math.atan(loc / self.scale) / math.pi for loc in (self.first, self.second)]
-        lowest = np.array(at_zero if role == "F" else [0.0, 0.0])
+        low_1 = low_2 = 0.0  # the distribution functions at 0, where F is redrawn
+        if role == "F":
+            low_1 = 0.5 - math.atan(self.first / self.scale) / math.pi
+            low_2 = 0.5 - math.atan(self.second / self.scale) / math.pi
         # Redrawing also chooses the location anew.
-        chance = (1.0 - lowest[0]) / (2.0 - lowest.sum())
-        one = u < chance
-        within = np.where(one, u / chance, (u - chance) / (1.0 - chance))
-        p = np.where(one, lowest[0], lowest[1])
-        p = p + within * (1.0 - p)
-        loc = np.where(one, self.first, self.second)
-        values: Array = np.clip(loc + self.scale * np.tan(math.pi * (p - 0.5)), 0.0, 1.0)
+        chance = (1.0 - low_1) / (2.0 - (low_1 + low_2))
+        locations, angles = np.empty((2, len(u)))
+        _bimodal_angles(u, chance, low_1, low_2, self.first, self.second, locations, angles)
+        values: Array = np.tan(angles)
+        _bimodal_values(locations, self.scale, values)
         return values
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _bimodal_angles(
+    u: Array,
+    chance: float,
+    low_1: float,
+    low_2: float,
+    first: float,
+    second: float,
+    locations: Array,
+    angles: Array,
+) -> None:
+    """Write the location of each value and the angle whose tangent is its distance from there."""
+    for i in range(len(u)):
+        if u[i] < chance:
+            locations[i], low, within = first, low_1, u[i] / chance
+        else:
+            locations[i], low, within = second, low_2, (u[i] - chance) / (1.0 - chance)
+        p = low + within * (1.0 - low)
+        angles[i] = math.pi * (p - 0.5)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _bimodal_values(locations: Array, scale: float, values: Array) -> None:
+    """Make values of tangents, cut to [0, 1]."""
+    for i in range(len(values)):
+        values[i] = min(max(locations[i] + scale * values[i], 0.0), 1.0)
 
 
 RULES: dict[str, type[Rule]] = {

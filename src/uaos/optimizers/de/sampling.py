@@ -57,7 +57,8 @@ class Distribution:
 
     def sample(self, z: Array) -> Array:
         """Points from rows of standard normal numbers."""
-        points: Array = self._low + self._unit * (self.mean + self.sigma * (z @ self.factor.T))
+        points: Array = z @ self.factor.T
+        _place(points, self.mean, self.sigma, self._low, self._unit)
         return points
 
     def recenter(self, population: Array, order: Array) -> None:
@@ -67,9 +68,8 @@ class Distribution:
 
     def _better(self, population: Array, order: Array) -> Array:
         """The better half of a population, best first, in the units of the distribution."""
-        better: Array = population[order[: len(population) // 2]]
-        better -= self._low
-        better /= self._unit
+        better = np.empty((len(population) // 2, self.dimension))
+        _gather(population, order, self._low, self._unit, better)
         return better
 
     # A distribution that has lost its scale starts again, and needs no warnings.
@@ -88,15 +88,16 @@ class Distribution:
         square = float(self.path_sigma @ self.path_sigma)
         limit = (2 + 4 / (D + 1)) * D * (1 - (1 - c_s) ** (2 * evaluations / NP))
         h = 1.0 if square < limit else 0.0
-        self.path_c = (1 - c_c) * self.path_c + h * math.sqrt(c_c * (2 - c_c) * mu_eff) * step
+        gain = h * math.sqrt(c_c * (2 - c_c) * mu_eff)
+        decay = 1 - self._c_1 - self._c_mu + (1 - h) * self._c_1 * c_c * (2 - c_c)
         weighted = np.empty_like(steps)
         _weigh(steps, old, self.sigma, w, self._c_mu, weighted)
-        decay = 1 - self._c_1 - self._c_mu + (1 - h) * self._c_1 * c_c * (2 - c_c)
-        rank_one, rank_mu = self._c_1 * np.outer(self.path_c, self.path_c), weighted.T @ steps
-        self.C = decay * self.C + rank_one + rank_mu
+        finite = _update(
+            self.C, decay, self._c_1, 1 - c_c, gain, step, self.path_c, weighted.T @ steps
+        )  # fmt: skip
         exponent = c_s / self._d_sigma * (math.sqrt(square) / self._expected - 1)
         self.sigma *= math.exp(min(exponent, 700.0))
-        if not (np.isfinite(self.C).all() and 0 < self.sigma < 1e100):
+        if not (finite and 0 < self.sigma < 1e100):
             self._reset(self.mean)
         elif evaluations - self.decomposed > NP / (self._c_1 + self._c_mu) / D / 10:
             self.decomposed = evaluations
@@ -134,6 +135,44 @@ def _weigh(steps: Array, old: Array, sigma: float, w: Array, c_mu: float, weight
             step = (steps[i, j] - old[j]) / sigma
             steps[i, j] = step
             weighted[i, j] = c_mu * (step * w[i])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _update(
+    C: Array,
+    decay: float,
+    c_1: float,
+    stays: float,
+    gain: float,
+    step: Array,
+    path: Array,
+    rank_mu: Array,
+) -> bool:
+    """Move the path and the matrix; return whether the matrix is finite."""
+    finite = True
+    for i in range(len(path)):
+        path[i] = stays * path[i] + gain * step[i]
+    for i in range(len(path)):
+        for j in range(len(path)):
+            C[i, j] = decay * C[i, j] + c_1 * (path[i] * path[j]) + rank_mu[i, j]
+            finite &= np.isfinite(C[i, j])
+    return finite
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _gather(population: Array, order: Array, low: Array, unit: Array, points: Array) -> None:
+    """Write the first of a population in `order`, in units from `low` on."""
+    for i in range(points.shape[0]):
+        for j in range(points.shape[1]):
+            points[i, j] = (population[order[i], j] - low[j]) / unit[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _place(points: Array, mean: Array, sigma: float, low: Array, unit: Array) -> None:
+    """Make points of steps."""
+    for i in range(points.shape[0]):
+        for j in range(points.shape[1]):
+            points[i, j] = low[j] + unit[j] * (mean[j] + sigma * points[i, j])
 
 
 @lru_cache(maxsize=256)
