@@ -277,3 +277,11 @@ def test_a_compiled_function_that_returns_no_number_is_named():
 
     with pytest.raises(InvalidFeedback, match="one number for each point"):
         minimize(pair, [(-5, 5)] * 3, budget=100)
+
+
+def test_no_more_processes_start_than_there_are_points():
+    """workers=1000 for three points starts three processes, not a thousand."""
+    with evaluator(1000, fun=lambda x: float(os.getpid())) as evaluate:
+        used = set(evaluate(np.zeros((3, 2))))
+        assert len(evaluate._pool._workers) == 3
+    assert float(os.getpid()) not in used

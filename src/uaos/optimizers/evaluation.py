@@ -156,7 +156,7 @@ class Evaluator:
         except BaseException:
             self._pool.close(at_once=True)
             raise
-        self._seconds = (time.perf_counter() - started) * self._workers / len(X)
+        self._seconds = (time.perf_counter() - started) * min(self._workers, len(X)) / len(X)
         return _as_values([ready[row] for row in range(len(X))], len(X), self._vector)
 
     def _gather(self, executor: Any, work: Any, X: Array) -> Array:
@@ -175,7 +175,7 @@ class Evaluator:
             if isinstance(error, KeyboardInterrupt):
                 raise Interrupted(ready) from None
             raise
-        self._seconds = (time.perf_counter() - started) * self._workers / len(X)
+        self._seconds = (time.perf_counter() - started) * min(self._workers, len(X)) / len(X)
         return _as_values(values, len(X), self._vector)
 
     def _parts(self, n: int) -> list[range]:

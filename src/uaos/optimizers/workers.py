@@ -28,16 +28,15 @@ _MOST_FALSE_STARTS = 3
 
 
 class ProcessPool:
-    """So many processes that evaluate `fun`, an objective of one point."""
+    """Up to `most` processes that evaluate `fun`, an objective of one point."""
 
-    def __init__(self, fun: Callable[[Array], Any], count: int) -> None:
+    def __init__(self, fun: Callable[[Array], Any], most: int) -> None:
         self._fun = fun
+        self._most = most
         self._context: Any = multiprocessing.get_context(_start_method(fun))
         self._workers: dict[Connection, Any] = {}
         self._false_starts = 0
         self._warned = False
-        for _ in range(count):
-            self._start()
 
     def _start(self) -> None:
         ours, theirs = self._context.Pipe()
@@ -57,6 +56,8 @@ class ProcessPool:
 
     def evaluate(self, X: Array, parts: Sequence[range], ready: dict[int, Any]) -> None:
         """Evaluate the rows of X, in the given parts, and put their values into `ready`."""
+        while len(self._workers) < min(self._most, len(parts)):
+            self._start()
         waiting = list(reversed(parts))
         busy: dict[Connection, range] = {}
         while waiting or busy:
