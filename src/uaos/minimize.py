@@ -26,6 +26,9 @@ from uaos.optimizers.evaluation import Batch, Evaluator, Interrupted, Objective,
 from uaos.optimizers.result import INFEASIBLE, Result
 from uaos.selection.method import Method
 
+#: What makes a run repeatable: what NumPy's generators are made from, as in SciPy.
+Seed = int | np.random.Generator | np.random.SeedSequence | np.random.BitGenerator | None
+
 #: The name of the default method.
 PORTFOLIO = "portfolio"
 
@@ -46,8 +49,8 @@ def minimize(
     args: tuple[Any, ...] = (),
     method: MethodLike = None,
     budget: int | None = None,
-    seed: int | np.random.Generator | None = None,
-    rng: int | np.random.Generator | None = None,
+    seed: Seed = None,
+    rng: Seed = None,
     x0: Any = None,
     popsize: int | str | None = None,
     vectorized: bool = False,
@@ -97,7 +100,7 @@ def minimize(
         differential evolution has, ``"mix"``.
     budget : int, optional
         The largest number of evaluations, kept exactly; default 10 000·D.
-    seed, rng : int or numpy.random.Generator, optional
+    seed, rng : int, numpy.random.Generator, SeedSequence or BitGenerator, optional
         Make the run repeatable; two names for the same thing.
     x0 : array_like, optional
         A point to start from, or several, (m, D).
@@ -169,6 +172,9 @@ def minimize(
     """
     if seed is not None and rng is not None:
         raise InvalidParameter("rng", rng, "None where seed is given: it is the same argument")
+    seed = rng if seed is None else seed
+    if isinstance(seed, np.random.SeedSequence | np.random.BitGenerator):
+        seed = np.random.default_rng(seed)
     if not (isinstance(on_error, str) and on_error in ("raise", "fail")):
         raise InvalidParameter("on_error", on_error, '"raise" or "fail"')
     if callback is not None and not callable(callback):
@@ -195,7 +201,7 @@ def minimize(
     run = _optimizer(
         method, space, stops, bool(limits.each),
         {k: v for k, v in settings.items() if v is not None},
-        seed=rng if seed is None else seed, target=target, x0=space.reduced(x0), history=history,
+        seed=seed, target=target, x0=space.reduced(x0), history=history,
         budget=DEFAULT_BUDGET * max(1, space.dimension) if limit is None else limit,
     )  # fmt: skip
     for name, value in tolerances.items():
@@ -301,8 +307,8 @@ def _optimizer(
             made = optimizer(chosen.optimizer)
             if constrained and "constraints" not in made.handles:
                 raise InvalidParameter(
-                    "constraints", "given", f"None: {chosen.name} takes no constraints. Use the "
-                    "default method, a differential evolution or CMA-ES",
+                    "method", chosen.name, "with constraints, the default method, a differential "
+                    "evolution or CMA-ES",
                 )  # fmt: skip
             known = settings_of(made)
             for name, value in settings.items():

@@ -41,6 +41,13 @@ def test_rng_is_another_name_of_seed():
         minimize(bowl, BOX, seed=1, rng=1)
 
 
+def test_a_seed_may_be_whatever_numpy_makes_a_generator_from():
+    generator = np.random.default_rng(3)
+    expected = minimize(bowl, BOX, seed=generator, budget=60).x.tolist()
+    for seed in (np.random.SeedSequence(3), np.random.PCG64(3)):
+        assert minimize(bowl, BOX, seed=seed, budget=60).x.tolist() == expected
+
+
 def test_unknown_keywords_are_type_errors():
     with pytest.raises(TypeError, match="unexpected keyword argument 'popsiz'"):
         minimize(bowl, BOX, popsiz=3)
@@ -49,7 +56,7 @@ def test_unknown_keywords_are_type_errors():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"tol": -1}, "tol is -1; allowed: a number >= 0"),
+        ({"tol": -1}, "tol is -1; allowed: a finite number >= 0"),
         ({"atol": "a"}, "atol is 'a'"),
         ({"maxiter": 0}, "maxiter is 0; allowed: an integer of iterations"),
         ({"maxfun": 1.5}, "maxfun is 1.5; allowed: an integer of evaluations"),
@@ -298,6 +305,19 @@ def test_a_result_fits_a_screen_and_a_notebook():
     assert "the budget of 300 evaluations is spent" in page
     single = minimize(bowl, BOX, method="CMA-ES", seed=1, budget=50)
     assert "operators" not in single._repr_html_()
+
+
+def test_a_result_is_a_mapping():
+    result = minimize(bowl, BOX, seed=1, budget=20)
+    assert list(result) == ["x", "fun", "nfev", "nit", "success", "message", "seed", "history"]
+    assert len(result) == 8
+    assert dict(result)["nfev"] == 20
+
+
+def test_a_best_value_that_falls_to_zero_is_drawn_on_a_logarithmic_axis():
+    result = minimize(lambda x: float(x @ x), [(-5, 5)] * 2, seed=1, x0=[3, 2], budget=200)
+    assert result.fun == 0
+    assert result.plot().axes[1].get_yscale() == "log"
 
 
 def test_a_result_plots_its_history():

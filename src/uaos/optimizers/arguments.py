@@ -113,7 +113,7 @@ def real_number(value: Any, name: str, low: float) -> float:
         number = as_float(value)
         if low <= number < np.inf:
             return number
-    raise InvalidParameter(name, value, f"a number >= {low:g}")
+    raise InvalidParameter(name, value, f"a finite number >= {low:g}")
 
 
 def real_target(target: Any) -> float | None:

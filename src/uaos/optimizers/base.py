@@ -392,7 +392,7 @@ class Optimizer(ABC):
         if self.evaluations and self.best_x is None:
             success, message = False, (
                 f"none of {self.evaluations} evaluations gave a finite value; check what the "
-                "function returns inside the bounds"
+                "function, and constraints if there are any, return inside the bounds"
             )  # fmt: skip
         elif self.on_target:
             success, message = True, f"the target {self.target:g} was reached"

@@ -64,6 +64,7 @@ def draw(history: "History", path: Any, f_opt: float | None) -> "Figure":
         _line(axes, getattr(history, along), getattr(history, name))
         axes.set_ylabel(name.replace("_", " "))
     rows[-1].set_xlabel(along)
+    rows[-1].locator_params(axis="x", integer=True)
     for axes in rows:
         axes.spines[["top", "right"]].set_visible(False)
     if path is not None:
@@ -122,9 +123,11 @@ def stack(axes: Any, ends: Array, shares: Array, names: tuple[str, ...]) -> None
 def descent(axes: Any, history: "History", f_opt: float | None, along: str) -> None:
     """Draw the best fitness, less the optimum if it is known, over the column `along`."""
     at, value = getattr(history, along), history.best - (f_opt or 0.0)
-    if f_opt is not None and (value > 0).any():
+    positive = value[value > 0]
+    to_zero = np.nanmin(value, initial=np.inf) == 0 and np.any(positive < 1e-6)
+    if len(positive) and (f_opt is not None or to_zero):
         # An axis of powers of ten has no 0: it is drawn where rounding errors are.
-        value = np.maximum(value, min(1e-12, value[value > 0].min()))
+        value = np.maximum(value, min(1e-12, positive.min()))
     _line(axes, at, value)
     axes.set_ylabel("best fitness" if f_opt is None else "best fitness − optimum")
     if "restarts" not in history.columns:

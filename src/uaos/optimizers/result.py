@@ -91,7 +91,7 @@ class Result(Mapping[str, Any]):
         raise KeyError(key)
 
     def __len__(self) -> int:
-        return len(list(self))
+        return sum(1 for _ in self)  # list(self) would ask for the length again
 
     def plot(self, path: Any = None, *, f_opt: float | None = None) -> "Figure":
         """Draw the course of the run, see :meth:`History.plot`."""
@@ -156,6 +156,9 @@ class RunView:
 
     def __init__(self, run: "Optimizer") -> None:
         self._run = run
+
+    def __repr__(self) -> str:
+        return f"<{self.nfev} evaluations, best {self.fun:g}>"
 
     @property
     def x(self) -> Array | None:
