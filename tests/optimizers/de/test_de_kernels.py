@@ -10,10 +10,11 @@ from de_stubs import engine
 from hypothesis import given
 from hypothesis import strategies as st
 
+from uaos import Configuration, DifferentialEvolution
 from uaos.errors import InvalidParameter
 from uaos.optimizers.de import kernels, layout
 from uaos.optimizers.de.operators import Operator
-from uaos.optimizers.de.settings import BOUNDARIES
+from uaos.optimizers.de.settings import BOUNDARIES, Settings
 from uaos.optimizers.de.strategies import STRATEGIES
 
 UNIT = st.floats(0, 1, exclude_max=True)
@@ -130,35 +131,62 @@ def test_offspring_stay_in_the_box_and_repairs_are_counted(boundary):
     assert one.history.repairs.sum() > 0
 
 
-def crossed(kind, CR, cross, start, basis=()):
-    """The child of the mutant (10, 20, 30, 40) and the parent 0, and how many it took of it."""
-    mutant, child = np.array([10.0, 20.0, 30.0, 40.0]), np.empty(4)
-    axes = np.array(basis, dtype=float).reshape(-1, 4)
-    taken = kernels.cross_over(
-        mutant, np.zeros(4), CR, start, np.array(cross), kind, axes, np.empty(4), child
-    )
-    return child.tolist(), taken
-
-
 def test_exponential_crossover_worked_by_hand():
+    def length(kind, CR, cross, start):
+        uniforms = np.array([[0.0] * layout.CROSS + cross])
+        return kernels.exponential_length(uniforms, 0, 4, CR, start, kind)
+
     # From coordinate 2 on: 2, then .1 and .4 < .5 take 3 and 0, .9 ends it.
-    assert crossed(layout.EXPONENTIAL, 0.5, [0, 0.1, 0.4, 0.9], 2) == ([10, 0, 30, 40], 3)
+    assert length(layout.EXPONENTIAL, 0.5, [0, 0.1, 0.4, 0.9], 2) == 3
     # Cut at the last coordinate.
-    assert crossed(layout.CUT, 0.5, [0, 0.1, 0.4, 0.9], 2) == ([0, 0, 30, 40], 2)
-    assert crossed(layout.EXPONENTIAL, 1.0, [0, 0, 0, 0], 2) == ([10, 20, 30, 40], 4)
-    assert crossed(layout.CUT, 0.0, [0, 0, 0, 0], 3) == ([0, 0, 0, 40], 1)
+    assert length(layout.CUT, 0.5, [0, 0.1, 0.4, 0.9], 2) == 2
+    assert length(layout.EXPONENTIAL, 1.0, [0, 0, 0, 0], 2) == 4
+    assert length(layout.CUT, 0.0, [0, 0, 0, 0], 3) == 1
+
+
+def crossed(CR, cross, start, length, axes):
+    """The child of the mutant (10, 20, 30, 40) and the parent 0, and how many axes it took."""
+    mutant, basis, children = np.array([10.0, 20, 30, 40]), np.array(axes), np.empty((1, 4))
+    uniforms = np.array([[0.0] * layout.CROSS + cross])
+    taken = kernels.cross_rotated(
+        mutant, np.zeros((1, 4)), 0, CR, start, length, uniforms, 0, basis, basis.T.copy(),
+        np.empty(4), children,
+    )  # fmt: skip
+    return children[0], taken
 
 
 def test_crossover_along_eigenvectors_worked_by_hand():
     # Axes (e1 + e2)/√2, (e1 - e2)/√2, e3, e4. Taken: the first (.1 < .5) and the last (start).
     h = math.sqrt(0.5)
-    axes = [[h, h, 0, 0], [h, -h, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
-    child, taken = crossed(layout.BINOMIAL, 0.5, [0.1, 0.9, 0.9, 0.9], 3, axes)
+    axes = [[h, h, 0, 0], [h, -h, 0, 0], [0, 0, 1.0, 0], [0, 0, 0, 1.0]]
+    child, taken = crossed(0.5, [0.1, 0.9, 0.9, 0.9], 3, 0, axes)
     # (10 + 20)/√2 along (1, 1)/√2 is 15 in both.
     assert child == pytest.approx([15, 15, 0, 40])
     assert taken == 2
-    everything, _ = crossed(layout.BINOMIAL, 1.0, [0, 0, 0, 0], 0, axes)
+    everything, _ = crossed(1.0, [0.0, 0, 0, 0], 0, 0, axes)
     assert everything == pytest.approx([10, 20, 30, 40])
+    # Two from the last on: the last and the first.
+    child, taken = crossed(0.5, [0.0, 0, 0, 0], 3, 2, axes)
+    assert child == pytest.approx([15, 15, 0, 40])
+    assert taken == 2
+
+
+@pytest.mark.parametrize("wraps", [True, False])
+def test_exponential_crossover_takes_neighbors(wraps):
+    """Changed coordinates are one run, which may go on from the last coordinate to the first."""
+    settings = Settings(
+        ("rand/1",), F=0.5, CR=0.5, NP=50, exponential=1.0, exponential_wraps=wraps
+    )  # fmt: skip
+    one = DifferentialEvolution(
+        [(-5, 5)] * 4, method=Configuration("one", settings=settings), seed=1, budget=1000
+    )
+    parents = one.ask()
+    one.tell(np.arange(50.0))
+    changed = one.ask() != parents
+    some = changed[~changed.all(axis=1)]
+    starts = some & ~np.roll(some, 1, axis=1)  # of runs, on a circle
+    assert (starts.sum(axis=1) == 1).all()
+    assert (some[:, 0] & some[:, -1]).any() == wraps
 
 
 def test_eigenvector_crossover_finds_the_axes_of_a_rotated_ridge():

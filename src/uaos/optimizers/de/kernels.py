@@ -316,52 +316,58 @@ def repaired(v: float, low: float, high: float, parent: float, u: float, boundar
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def cross_over(
+def exponential_length(uniforms: Array, m: int, D: int, CR: float, start: int, kind: int) -> int:
+    """How many coordinates exponential crossover takes, from `start` on.
+
+    Each further one with chance CR until the first that fails; from the last it goes on with the
+    first, unless `kind` is CUT.
+    """
+    last = D - start if kind == at.CUT else D
+    taken = 1
+    while taken < last and uniforms[m, at.CROSS + taken] < CR:
+        taken += 1
+    return taken
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def cross_rotated(
     mutant: Array,
-    parent: Array,
+    rows: Array,
+    i: int,
     CR: float,
     start: int,
-    cross: Array,
-    kind: int,
+    length: int,
+    uniforms: Array,
+    m: int,
     basis: Array,
-    change: Array,
-    child: Array,
+    turned: Array,
+    along: Array,
+    offspring: Array,
 ) -> int:
-    """Exponential crossover, or any in rotated coordinates; return how many the mutant gave.
+    """Crossover in rotated coordinates; return how many the mutant gave, which is overwritten.
 
-    Exponential: from coordinate `start` on the mutant's, each further one with chance CR until the
-    first that fails; from the last it goes on with the first, unless `kind` is CUT. With axes
-    (the rows b_j of `basis`) the child is  x + Σ_taken b_j (b_j · (v - x)).
+    The child is  x + Σ_taken b_j (b_j · (v - x))  with the rows b_j of `basis`, whose transpose is
+    `turned`. Exponential crossover takes `length` of them; 0 is binomial crossover.
     """
-    D = len(parent)
-    if kind == at.BINOMIAL:
+    D = len(mutant)
+    for j in range(D):
+        offspring[m, j] = rows[i, j]
+        along[j] = 0.0
+        mutant[j] -= rows[i, j]
+    # All products at once, each with its sum in the order of the coordinates.
+    for k in range(D):
         for j in range(D):
-            change[j] = 1.0 if cross[j] < CR else 0.0
-        change[start] = 1.0
-    else:
-        change[:] = 0.0
-        change[start] = 1.0
-        last = D - start if kind == at.CUT else D
-        for m in range(1, last):
-            if not cross[m] < CR:
-                break
-            change[(start + m) % D] = 1.0
+            along[j] += turned[k, j] * mutant[k]
     taken = 0
     for j in range(D):
-        taken += int(change[j] > 0.0)
-    if len(basis) == 0:
-        for j in range(D):
-            child[j] = mutant[j] if change[j] > 0.0 else parent[j]
-        return taken
-    for j in range(D):
-        child[j] = parent[j]
-    for j in range(D):
-        if change[j] > 0.0:
-            along = 0.0
+        if length > 0:
+            takes = start <= j < start + length or j < start + length - D
+        else:
+            takes = j == start or uniforms[m, at.CROSS + j] < CR
+        if takes:
+            taken += 1
             for k in range(D):
-                along += basis[j, k] * (mutant[k] - parent[k])
-            for k in range(D):
-                child[k] += along * basis[j, k]
+                offspring[m, k] += along[j] * basis[j, k]
     return taken
 
 
@@ -413,8 +419,10 @@ def propose(
     cast[_CENTER] = rows.shape[0] - 1
     few_of_run = min(NP, max(2, int(np.rint(top * NP))))
     step = np.empty(D)
-    change = np.empty(D)
-    plain = crossover == at.BINOMIAL and len(basis) == 0
+    along = np.empty(D)
+    turned = basis.T.copy()
+    of_ranks = math.expm1(-pressure)
+    rotated = len(basis) > 0
     top_column = at.CROSS + D
     resample_column = uniforms.shape[1] - D
     repairs = 0
@@ -447,7 +455,7 @@ def propose(
         cast[_ARCH] = a + int(a >= NP) * (offset - NP)
         if rank_column >= 0:
             u = uniforms[m, rank_column]
-            k = min(int(-math.log1p(u * math.expm1(-pressure)) * (NP / pressure)), NP - 1)
+            k = min(int(-math.log1p(u * of_ranks) * (NP / pressure)), NP - 1)
             while role_table[code, _HAS_R1] > 0 and (order[k] == i or order[k] == cast[_R1]):
                 k = (k + 1) % NP
             cast[_RANK] = order[k]
@@ -460,7 +468,7 @@ def propose(
                 cast[_STORED] = offset + stored + int(apart and stored >= elite)
                 cast[_ELITE] = offset + elite
 
-        # Mutation and binomial crossover. Few arrays to a loop and no branches, so that the
+        # Mutation and crossover. Few arrays to a loop and no branches, so that the
         # compiler makes vector instructions of them; and no views, whose references are counted.
         base = role_table[code, 0]
         if base == _SAMPLE:
@@ -483,18 +491,29 @@ def propose(
                 step[j] = rows[first, j] + F * step[j]
         rate = CR[m]
         j_rand = int(uniforms[m, at.J_RAND] * D)
-        if plain and not table[op, at.TAKEN] > 0.0:
+        taken = 0
+        if crossover != at.BINOMIAL:
+            taken = exponential_length(uniforms, m, D, rate, j_rand, crossover)
+        if rotated:
+            taken = cross_rotated(
+                step, rows, i, rate, j_rand, taken, uniforms, m, basis, turned, along, offspring
+            )
+        elif taken > 0:
+            end, wrapped = j_rand + taken, j_rand + taken - D
+            for j in range(D):
+                ours, new = rows[i, j], step[j]
+                offspring[m, j] = new if (j_rand <= j) & (j < end) | (j < wrapped) else ours
+        else:
             for j in range(D):
                 ours, new = rows[i, j], step[j]
                 offspring[m, j] = new if uniforms[m, at.CROSS + j] < rate else ours
             offspring[m, j_rand] = step[j_rand]
-        else:
-            cross = uniforms[m, at.CROSS : at.CROSS + D]
-            taken = cross_over(
-                step, rows[i], rate, j_rand, cross, crossover, basis, change, offspring[m]
-            )
-            if table[op, at.TAKEN] > 0.0:
-                CR_used[m] = taken / D
+        if table[op, at.TAKEN] > 0.0:
+            if taken == 0:
+                taken = int(not uniforms[m, at.CROSS + j_rand] < rate)
+                for j in range(D):
+                    taken += int(uniforms[m, at.CROSS + j] < rate)
+            CR_used[m] = taken / D
 
         # Bounds. The parent is inside them, so only coordinates of the mutant can be outside.
         if boundary != at.NONE:
