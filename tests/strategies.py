@@ -249,3 +249,10 @@ def _flat_by_rounding(name: str, params: Mapping[str, Any], *versions: Version) 
         else:
             raw.append(list(r))
     return min(raw[0]) < 0 and decided_by_rounding([span(x) for x in raw], largest(raw[0]))
+
+
+def written(kernel: Any, values: np.ndarray) -> np.ndarray:
+    """What a kernel writes about values."""
+    out = np.empty(len(values))
+    kernel(values, out)
+    return out

@@ -28,6 +28,7 @@ from strategies import (
     shares,
     span,
     vectors,
+    written,
 )
 
 import uaos
@@ -221,7 +222,7 @@ def test_a_quality_agrees(name: str, data: st.DataObject, k: int) -> None:
     now = Evidence(*(np.array(x, dtype=float) for x in (r, r_old, q_old, p, n)))
     expected = reference.quality(name, params, r, r_old, q_old, p, n)
     with np.errstate(all="ignore"):
-        agree(normalize_qualities(quality.compute(now)), expected)
+        agree(written(normalize_qualities, quality.compute(now)), expected)
 
 
 # 5. Probability
@@ -235,7 +236,7 @@ def test_a_probability_agrees(name: str, data: st.DataObject, k: int) -> None:
     rule = data.draw(instances("probability", name, k)).for_operators(k)
     q, p_old = data.draw(shares(k)), data.draw(shares(k))
     expected = reference.probability(name, parameters_of(rule, k), q, p_old)
-    agree(normalize_probabilities(rule.compute(np.array(q), np.array(p_old))), expected)
+    agree(written(normalize_probabilities, rule.compute(np.array(q), np.array(p_old))), expected)
 
 
 # 6. Selection

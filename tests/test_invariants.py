@@ -20,6 +20,7 @@ from strategies import (
     registered,
     shares,
     vectors,
+    written,
 )
 
 import uaos
@@ -199,8 +200,8 @@ def test_renumbered_operators_have_renumbered_qualities(
     number = data.draw(st.permutations(range(k)))
     place = np.argsort(number)
     renamed = Evidence(*(array[place] for array in now))
-    found = normalize_qualities(quality.compute(now))
-    other = normalize_qualities(quality.compute(renamed))
+    found = written(normalize_qualities, quality.compute(now))
+    other = written(normalize_qualities, quality.compute(renamed))
     np.testing.assert_allclose(other[number], found, rtol=1e-9, atol=1e-12)
 
 
@@ -217,8 +218,8 @@ def test_renumbered_operators_have_renumbered_probabilities(
         assume(lead(q.tolist()) > 0)
     number = data.draw(st.permutations(range(k)))
     place = np.argsort(number)
-    found = normalize_probabilities(rule.compute(q, p))
-    other = normalize_probabilities(rule.compute(q[place], p[place]))
+    found = written(normalize_probabilities, rule.compute(q, p))
+    other = written(normalize_probabilities, rule.compute(q[place], p[place]))
     np.testing.assert_allclose(other[number], found, rtol=1e-12)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import written
 
 from uaos.selection.components.base import LIMIT
 from uaos.selection.kernels import (
@@ -41,13 +42,13 @@ def test_qualities_are_shifted_and_divided_by_their_sum(raw: np.ndarray) -> None
     shifted = finite(raw) - min(0.0, finite(raw).min())
     total = shifted.sum()
     expected = shifted / total if total > 0 else np.full(len(raw), 1 / len(raw))
-    np.testing.assert_allclose(normalize_qualities(raw), expected, rtol=1e-12)
+    np.testing.assert_allclose(written(normalize_qualities, raw), expected, rtol=1e-12)
 
 
 @FEW
 @given(st.lists(st.floats(0, 1e100), min_size=2, max_size=9).map(np.array))
 def test_probabilities_sum_to_one(raw: np.ndarray) -> None:
-    found = normalize_probabilities(raw)
+    found = written(normalize_probabilities, raw)
     assert found.sum() == pytest.approx(1)
     assert np.all(found >= 0)
 

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from strategies import written
 
 from uaos.errors import InvalidParameter
 from uaos.selection.components import Draws, Evidence, components
@@ -16,7 +17,7 @@ def quality(name: str, rewards, before=None, q=None, p=None, seen=None, **values
     parts = (rewards, before or [0] * k, q or equal, p or equal, seen or [1] * k)
     evidence = Evidence(*(np.array(part, dtype=float) for part in parts))
     component = components("quality")[name](**values)
-    return normalize_qualities(component.compute(evidence)).tolist()
+    return written(normalize_qualities, component.compute(evidence)).tolist()
 
 
 def test_weighted_sum_moves_toward_the_reward() -> None:
@@ -80,16 +81,18 @@ def test_bellman_without_discount_and_softmax_is_a_weighted_sum_of_rewards() -> 
 
 def test_negative_qualities_are_shifted_and_none_at_all_are_equal() -> None:
     # (-1, 0, 1) becomes (0, 1, 2) / 3
-    assert normalize_qualities(np.array([-1.0, 0.0, 1.0])).tolist() == pytest.approx(
+    assert written(normalize_qualities, np.array([-1.0, 0.0, 1.0])).tolist() == pytest.approx(
         [0, 1 / 3, 2 / 3]
     )
-    assert normalize_qualities(np.zeros(4)).tolist() == [0.25] * 4
+    assert written(normalize_qualities, np.zeros(4)).tolist() == [0.25] * 4
 
 
 def probability(name: str, q, p=None, **values) -> list[float]:
     old = np.array(p or [1 / len(q)] * len(q))
     component = components("probability")[name](**values).for_operators(len(q))
-    return normalize_probabilities(component.compute(np.array(q, dtype=float), old)).tolist()
+    return written(
+        normalize_probabilities, component.compute(np.array(q, dtype=float), old)
+    ).tolist()
 
 
 def test_probability_matching_keeps_everybody_above_the_floor() -> None:

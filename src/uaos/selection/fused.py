@@ -166,11 +166,11 @@ def learn(  # type: ignore[no-untyped-def]
     else:
         record_generation(table, count, operators, metric, successes)
     r = scale_rewards(_rewards(codes[_REWARD], numbers[_REWARD], table), scale)
-    q[:] = normalize_qualities(
-        _qualities(codes[_QUALITY], numbers[_QUALITY], r, previous, q, p)
+    normalize_qualities(
+        _qualities(codes[_QUALITY], numbers[_QUALITY], r, previous, q, p), q
     )  # fmt: skip
-    p[:] = normalize_probabilities(
-        _probabilities(codes[_PROBABILITY], numbers[_PROBABILITY], q, p)
+    normalize_probabilities(
+        _probabilities(codes[_PROBABILITY], numbers[_PROBABILITY], q, p), p
     )  # fmt: skip
     previous[:] = r
     tally[0] = min(best_so_far, least_offspring)

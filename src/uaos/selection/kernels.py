@@ -97,27 +97,23 @@ def scale_rewards(values: Array, scale: bool) -> Array:
 
 
 @njit(cache=True)
-def normalize_qualities(values: Array) -> Array:
-    """Finite qualities, shifted so that none is negative, and divided by their sum."""
-    k = len(values)
-    finite = np.empty(k)
+def normalize_qualities(values: Array, shares: Array) -> None:
+    """Write finite qualities, shifted so that none is negative, and divided by their sum."""
     low = 0.0
-    for op in range(k):
-        finite[op] = saturate(values[op])
-        low = min(low, finite[op])
-    for op in range(k):
-        finite[op] = finite[op] - low
-    return normalize_probabilities(finite)
+    for op in range(len(values)):
+        shares[op] = saturate(values[op])
+        low = min(low, shares[op])
+    for op in range(len(values)):
+        shares[op] -= low
+    normalize_probabilities(shares, shares)
 
 
 @njit(cache=True)
-def normalize_probabilities(values: Array) -> Array:
-    """Non-negative values divided by their sum; 1/K each if the sum is 0."""
+def normalize_probabilities(values: Array, shares: Array) -> None:
+    """Write non-negative values, divided by their sum; 1/K each if the sum is 0."""
     k = len(values)
     total = 0.0
     for op in range(k):
         total += values[op]
-    shares = np.empty(k)
     for op in range(k):
         shares[op] = values[op] / total if total > 0.0 else 1.0 / k
-    return shares

@@ -255,26 +255,28 @@ class Selector:
     @np.errstate(all="ignore")
     def _learn(self, operators: Integers, parents: Floats, offspring: Floats) -> None:
         """Metric → memory → reward → quality → probability."""
-        method, p, q = self._fitted, self._probabilities, self._qualities
+        method, memory, tally = self._fitted, self._memory, self._tally
         least_parent, least_offspring, all_finite = fitness_summary(parents, offspring)
         if not all_finite:
             parents, offspring = repair_fitness(parents, offspring)
-        best_so_far = min(self._tally[0], least_parent)
+        best_so_far = min(tally.item(0), least_parent)
         metrics = self._metric(parents, offspring, best_so_far)
-        successes = np.empty(len(metrics), dtype=bool)
+        successes = np.empty(len(metrics), np.bool_)
         n_successes = mask_failures(
             metrics, successes, parents, offspring, method.metric.by_reference
         )
-        self._memory.record(operators, metrics, successes, offspring)
+        memory.record(operators, metrics, successes, offspring)
+        previous, q, p = self._rewards, self._qualities, self._probabilities
         if self._reads_successes and n_successes == 0:
-            rewards = self._rewards
+            rewards = previous
         else:
-            rewards = scale_rewards(self._reward(self._memory), method.scale_rewards)
-        seen = self._memory.observations() if method.quality.counts_observations else p
-        q = normalize_qualities(self._quality(Evidence(rewards, self._rewards, q, p, seen)))
-        p = normalize_probabilities(self._probability(q, p))
-        self._rewards, self._qualities, self._probabilities = rewards, q, p
-        self._tally[:] = min(best_so_far, least_offspring), self._tally[1] + len(operators)
+            rewards = scale_rewards(self._reward(memory), method.scale_rewards)
+        seen = memory.observations() if method.quality.counts_observations else p
+        normalize_qualities(self._quality(Evidence(rewards, previous, q, p, seen)), q)
+        normalize_probabilities(self._probability(q, p), p)
+        self._rewards = rewards
+        tally[0] = min(best_so_far, least_offspring)
+        tally[1] += len(operators)
 
     def _note_selected(self, operators: Integers) -> None:
         self._unapplied[operators] = False

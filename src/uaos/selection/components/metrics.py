@@ -181,7 +181,7 @@ class MedianImprovement(Metric):
     by_reference: ClassVar[bool] = True
 
     def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:  # noqa: D102
-        return improvement_on(_median(parents), offspring)
+        return _median_improvement(parents, offspring)
 
 
 @njit(cache=True)
@@ -192,6 +192,11 @@ def _median(values: Array) -> float:
     if len(ordered) % 2 == 0:
         median = (ordered[middle - 1] + ordered[middle]) / 2.0
     return median
+
+
+@njit(cache=True)
+def _median_improvement(parents: Array, offspring: Array) -> Array:
+    return improvement_on(_median(parents), offspring)
 
 
 @register
