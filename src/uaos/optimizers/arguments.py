@@ -138,11 +138,16 @@ def true_or_false(value: Any, name: str) -> bool:
 _NO_NUMBERS = {"c": "complex", "U": "strings", "S": "strings", "M": "dates", "m": "times"}
 
 
+_FLOAT = np.dtype(np.float64)
+
+
 def real_numbers(values: Any) -> Array:
     """Any kind of array as a new, plain one of floats; TypeError or ValueError if it is none.
 
     None counts as NaN.
     """
+    if type(values) is np.ndarray and values.dtype is _FLOAT:
+        return values.copy()
     raw = np.asarray(values)
     if raw.dtype.kind in _NO_NUMBERS:
         raise TypeError(f"they are {_NO_NUMBERS[raw.dtype.kind]}")

@@ -24,6 +24,8 @@ _ALWAYS = {
     "evaluations": np.int64,
     "iteration": np.int64,
 }
+# Those with one number a row.
+_SINGLE = ("best", "evaluations", "iteration")
 # Further columns that hold integers; all others hold floats.
 _INTEGERS = ("population", "popsize", "restarts", "repairs")
 # A merged row has the sum of these columns, and of all others the later value.
@@ -74,7 +76,11 @@ class History:
         self.operators = tuple(operators)
         self.columns = tuple(columns)
         self.max_rows = max_rows
-        self._pending: list[tuple[Any, ...]] = []  # recorded, but not in the columns yet
+        # Recorded, but not in the columns yet: numbers, and a row for each in two arrays.
+        self._pending: list[tuple[Any, ...]] = []
+        shape = (_MOST_PENDING, len(self.operators))
+        self._pending_counts = np.empty(shape, _ALWAYS["counts"])
+        self._pending_probabilities = np.empty(shape, _ALWAYS["probabilities"])
         self._rows = 0
         self._stride = 1  # iterations per row
         self._filled = 0  # iterations in the row being filled
@@ -132,22 +138,24 @@ class History:
                     f"recorded were {', '.join(columns) or 'none'}"
                 )
             columns = {name: columns[name] for name in self.columns}
+        row = len(self._pending)
         if self.operators:
-            counts, probabilities = np.array(counts), np.array(probabilities)
-        self._pending.append(
-            (counts, probabilities, best, evaluations, iteration, *columns.values())
-        )
-        if len(self._pending) == _MOST_PENDING:
+            self._pending_counts[row] = counts
+            self._pending_probabilities[row] = probabilities
+        self._pending.append((best, evaluations, iteration, *columns.values()))
+        if row + 1 == _MOST_PENDING:
             self._enter()
 
     def _enter(self) -> None:
         """Bring the columns up to date: many rows at once take less time than one by one."""
         if self._pending:
             rows, self._pending = self._pending, []
-            columns = dict(zip((*_ALWAYS, *self.columns), zip(*rows, strict=True), strict=True))
-            if not self.operators:
-                del columns["counts"], columns["probabilities"]
-            self.extend(**{name: np.array(values) for name, values in columns.items()})
+            names, values = (*_SINGLE, *self.columns), zip(*rows, strict=True)
+            columns = dict(zip(names, map(np.array, values), strict=True))
+            if self.operators:
+                columns["counts"] = self._pending_counts[: len(rows)]
+                columns["probabilities"] = self._pending_probabilities[: len(rows)]
+            self.extend(**columns)
 
     def extend(self, **columns: Array) -> None:
         """Add several iterations, with an array for each column: the same as to record each."""

@@ -14,7 +14,7 @@ from rich.table import Table
 from uaos import statefile
 from uaos.errors import InvalidComponent, InvalidFeedback, InvalidFile, InvalidParameter
 from uaos.selection.components import Component, Draws, Evidence, Selection
-from uaos.selection.components.selections import Proportional
+from uaos.selection.components.selections import Proportional, draw_proportionally
 from uaos.selection.fused import Fused, codes_of, learn
 from uaos.selection.kernels import (
     count_applications,
@@ -114,6 +114,7 @@ class Selector:
             for component in (fitted.reward, fitted.quality, fitted.probability)
         )
         self._selection = _checked_selection(fitted.selection, self.n_operators)
+        self._proportional = type(fitted.selection) is Proportional
         self._counts_applications = fitted.selection.counts_applications
         self._single = (np.zeros(1, dtype=np.int64), np.zeros(1), np.zeros(1))
         # Without a success such a memory stays as it is, and so do the rewards read from it.
@@ -162,7 +163,7 @@ class Selector:
     @property
     def fused(self) -> Fused | None:
         """The selector for compiled loops that draw operators in proportion; None if it cannot."""
-        drawn = type(self.method.selection) is Proportional and self.method.scope == "offspring"
+        drawn = self._proportional and self.method.scope == "offspring"
         return self._fused if drawn and self._all_applied else None
 
     @property
@@ -194,14 +195,18 @@ class Selector:
         if (type(n) is not int and not _is_integer(n)) or n < 0:
             raise InvalidParameter("n", n, "an integer, 0 or more", owner="select")
         if self.method.scope == "generation" and n > 1:
-            return np.repeat(self._choose(1), n)
+            return np.full(n, self._choose(1)[0])
         return self._choose(n)
 
     def _choose(self, n: int) -> Integers:
         numbers = self.rng.random(2 * n + 1)
-        draws = Draws(numbers[:n], numbers[n : 2 * n], numbers[2 * n], self._applications)
-        progress = min(1.0, self._tally.item(1) / self.budget) if self.budget else 0.0
-        operators: Integers = self._selection(self._probabilities, draws, progress)
+        operators: Integers
+        if self._proportional:  # the common case, and these numbers are all it needs
+            operators = draw_proportionally(self._probabilities, numbers[:n])
+        else:
+            draws = Draws(numbers[:n], numbers[n : 2 * n], numbers[2 * n], self._applications)
+            progress = min(1.0, self._tally.item(1) / self.budget) if self.budget else 0.0
+            operators = self._selection(self._probabilities, draws, progress)
         if self._all_applied:
             return operators
         first = self.rng.permutation(np.flatnonzero(self._unapplied))[:n]

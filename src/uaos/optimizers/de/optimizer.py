@@ -38,6 +38,7 @@ from uaos.optimizers.de.models import (
     take_places,
 )
 from uaos.optimizers.de.operators import CustomOperator, Operator, as_members
+from uaos.optimizers.de.rules import SuccessRate
 from uaos.optimizers.de.settings import (
     BOUNDARIES,
     MOST_PARENTS,
@@ -231,6 +232,9 @@ class DifferentialEvolution(Optimizer):
         self._steady = self.pool.steady and (
             settings.top_drawn or not isinstance(settings.top_NP, str)
         )
+        self._follows_success = any(
+            isinstance(rule, SuccessRate) for rule in self.pool.moving.values()
+        ) or settings.top(success_rate=0.0) != settings.top(success_rate=1.0)
         self._top, self._top_drawn, self._weight = settings.top(), settings.top_drawn, 1.0
         columns = layout.CROSS + self.dimension + int(settings.top_drawn)
         self._rank_column = columns if self.pool.uses_ranks else -1
@@ -386,7 +390,7 @@ class DifferentialEvolution(Optimizer):
         if not self._classic or pool.kept or self._models:
             CR, samples = self._further_parameters(uniforms, crossover, basis)
         self._repairs = kernels.propose(
-            self._rows, self.NP, self.NP_start, self._counters[layout.ARCHIVED], self._order,
+            self._rows, self.NP, self.NP_start, self._counters.item(layout.ARCHIVED), self._order,
             self.best_index, self._parents, self._operators, pool.table, pool.role_table, uniforms,
             self._rank_column, settings.rank_pressure, samples, self._top, self._top_drawn,
             self._weight, crossover, basis, self.low, self.high, boundary, offspring, self._F, CR,
@@ -633,7 +637,8 @@ class DifferentialEvolution(Optimizer):
         counts[self._operators[0]] += len(values)
         best: int = take_places(self._rows, self._fitness, points, values, places)
         self._order = np.argsort(self._fitness, kind="stable")
-        self._success_rate = float(np.count_nonzero(places >= 0)) / len(values)
+        if self._follows_success:
+            self._success_rate = float(np.count_nonzero(places >= 0)) / len(values)
         return best
 
     def _survive(
@@ -661,7 +666,7 @@ class DifferentialEvolution(Optimizer):
             self._keep_best(points, values, found[values[found].argsort(kind="stable")])
             self._success_rate = len(found) / len(values)
         else:
-            if not self._steady:
+            if self._follows_success:
                 self._success_rate = float(np.count_nonzero(values <= parents)) / len(values)
             best = kernels.survive(
                 self._rows, ranks[0], self.NP_start, self._room(), self._reservoir,

@@ -73,8 +73,8 @@ def draw_proportionally(probabilities: Array, pick: Array) -> Array:
         # positive probability.
         x = pick[i] * total
         op = 0
-        while op < K - 1 and edges[op] <= x:
-            op += 1
+        for edge in range(K - 1):  # all of them: where to stop cannot be predicted
+            op += int(edges[edge] <= x)
         operators[i] = op
     return operators
 
