@@ -78,9 +78,9 @@ class History:
         self.max_rows = max_rows
         # Recorded, but not in the columns yet: numbers, and a row for each in two arrays.
         self._pending: list[tuple[Any, ...]] = []
-        shape = (_MOST_PENDING, len(self.operators))
-        self._pending_counts = np.empty(shape, _ALWAYS["counts"])
-        self._pending_probabilities = np.empty(shape, _ALWAYS["probabilities"])
+        pending = (_MOST_PENDING, len(self.operators))
+        self._pending_counts = np.empty(pending, np.int64)
+        self._pending_probabilities = np.empty(pending)
         self._rows = 0
         self._stride = 1  # iterations per row
         self._filled = 0  # iterations in the row being filled
