@@ -105,20 +105,15 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+# fmt: off
 @app.callback()
 def _main(
-    imported: Annotated[
-        Path | None,
-        typer.Option(
-            "--import",
-            metavar="FILE.py",
-            help="Run this file first, to register your components and optimizers.",
-        ),
-    ] = None,
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
-    ] = False,
+    imported: Annotated[Path | None, typer.Option(
+        "--import", metavar="FILE.py",
+        help="Run this file first, to register your components and optimizers.")] = None,
+    version: Annotated[bool, typer.Option(
+        "--version", callback=_version, is_eager=True, help="Show the version.")] = False,
 ) -> None:
+    # fmt: on
     if imported is not None:
         load_file(imported)

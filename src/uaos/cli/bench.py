@@ -18,18 +18,8 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from uaos.cli import options
 from uaos.cli.app import INTERRUPTED, app, console
-from uaos.cli.options import (
-    BbobDimension,
-    BbobFunctions,
-    Dask,
-    Jobs,
-    Overwrite,
-    RetryFailed,
-    Seed,
-    SuiteName,
-    split_names,
-)
 from uaos.errors import InvalidParameter, Missing
 from uaos.experiments import Plan, Stopped, Store, run
 from uaos.experiments import Progress as Counts
@@ -40,76 +30,49 @@ from uaos.optimizers.catalogue import expanded
 from uaos.problems import suite as suite_called
 
 
+# fmt: off
 @app.command(
     "bench",
     epilog="Example: [bold]uaos bench first.db --methods mix,JADE --dim 5 --instances 1-5 "
     "--budget 2000D --jobs 2[/]   ·   then: [bold]uaos bench first.db --status[/]",
 )
 def bench(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="STORE",
-            help="The file of the experiment (with --merge: the new file, then those to merge).",
-        ),
-    ],
-    methods: Annotated[
-        str | None,
-        typer.Option(
-            help="Run these: names (see `uaos methods`), configuration files (.toml) and groups of "
-            "the catalogue (literature, tuned, all), separated by commas."
-        ),
-    ] = None,
-    suite: SuiteName = "bbob",
-    problems: Annotated[
-        str | None,
-        typer.Option(help="Run on these problems of the suite, separated by commas."),
-    ] = None,
-    functions: BbobFunctions = None,
-    dim: BbobDimension = None,
-    instances: Annotated[
-        str | None,
-        typer.Option(
-            help='Choose BBOB instances: "train" (48 problems), "test" (the 312 others; the '
-            'default), "all", "test:4" for the first four of each function, or numbers such as '
-            '"1-5,7".'
-        ),
-    ] = None,
-    budget: Annotated[
-        str,
-        typer.Option(
-            help="Limit the evaluations of a run: a number, or a multiple of the dimension "
-            "(10000D)."
-        ),
-    ] = "100000D",
-    repetitions: Annotated[
-        int, typer.Option(help="Run each method this often on each problem.")
-    ] = 1,
-    seed: Seed = 1,
-    jobs: Jobs = None,
-    dask: Dask = None,
-    without_uniform: Annotated[
-        bool,
-        typer.Option("--without-uniform", help="Leave out uniform choice, the yardstick."),
-    ] = False,
-    retry_failed: RetryFailed = False,
-    status: Annotated[
-        bool, typer.Option("--status", help="Show how far the experiment is, and end.")
-    ] = False,
-    merge: Annotated[
-        bool,
-        typer.Option("--merge", help="Make the first file out of the others, and end."),
-    ] = False,
-    export: Annotated[
-        Path | None,
-        typer.Option(help="Write the outcomes to this .csv or .parquet file, and end."),
-    ] = None,
-    coco_folder: Annotated[
-        Path | None,
-        typer.Option("--export-coco", help="Write data folders for cocopp into this, and end."),
-    ] = None,
-    overwrite: Overwrite = False,
+    files: Annotated[list[Path], typer.Argument(
+        metavar="STORE",
+        help="The file of the experiment (with --merge: the new file, then those to merge).")],
+    methods: Annotated[str | None, typer.Option(
+        help="Run these: names (see `uaos methods`), configuration files (.toml) and groups of "
+        "the catalogue (literature, tuned, all), separated by commas.")] = None,
+    suite: options.SuiteName = "bbob",
+    problems: Annotated[str | None, typer.Option(
+        help="Run on these problems of the suite, separated by commas.")] = None,
+    functions: options.BbobFunctions = None,
+    dim: options.BbobDimension = None,
+    instances: Annotated[str | None, typer.Option(
+        help='Choose BBOB instances: "train" (48 problems), "test" (the 312 others; the default), '
+        '"all", "test:4" for the first four of each function, or numbers such as "1-5,7".')] = None,
+    budget: Annotated[str, typer.Option(
+        help="Limit the evaluations of a run: a number, or a multiple of the dimension (10000D)."
+        )] = "100000D",
+    repetitions: Annotated[int, typer.Option(
+        help="Run each method this often on each problem.")] = 1,
+    seed: options.Seed = 1,
+    jobs: options.Jobs = None,
+    dask: options.Dask = None,
+    without_uniform: Annotated[bool, typer.Option(
+        "--without-uniform", help="Leave out uniform choice, the yardstick.")] = False,
+    retry_failed: options.RetryFailed = False,
+    status: Annotated[bool, typer.Option(
+        "--status", help="Show how far the experiment is, and end.")] = False,
+    merge: Annotated[bool, typer.Option(
+        "--merge", help="Make the first file out of the others, and end.")] = False,
+    export: Annotated[Path | None, typer.Option(
+        help="Write the outcomes to this .csv or .parquet file, and end.")] = None,
+    coco_folder: Annotated[Path | None, typer.Option(
+        "--export-coco", help="Write data folders for cocopp into this, and end.")] = None,
+    overwrite: options.Overwrite = False,
 ) -> None:
+    # fmt: on
     """Run methods on a suite of problems, on every core; stopped or killed, it resumes.
 
     The same command runs what is missing. Methods and problems may be added to a store later. A
@@ -146,10 +109,10 @@ def bench(
         return
     if methods is None:
         raise Missing("Missing option --methods, for example: --methods mix,JADE")
-    names = split_names(methods)
+    names = options.split_names(methods)
     chosen = suite_called(suite, functions=functions, dimension=dim, instances=instances)
     if problems is not None:
-        chosen = chosen.select(split_names(problems))
+        chosen = chosen.select(options.split_names(problems))
     plan = Plan.of(
         names, chosen, budget=budget, repetitions=repetitions, seed=seed,
         uniform=not without_uniform,

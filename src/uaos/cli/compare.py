@@ -11,6 +11,7 @@ from uaos.cli.options import Overwrite, split_methods, split_names
 from uaos.files import MARK, check_folder, check_output, whole_file
 
 
+# fmt: off
 @app.command(
     "compare",
     epilog="Examples: [bold]uaos compare results.db --against-paper --latex tables.tex[/]   ·   "
@@ -18,40 +19,26 @@ from uaos.files import MARK, check_folder, check_output, whole_file
 )
 def show_comparison(
     stores: Annotated[list[Path], typer.Argument(help="Files that `uaos bench` wrote.")],
-    methods: Annotated[
-        str | None,
-        typer.Option(
-            help="Show only these methods or groups of the catalogue (literature, tuned, all), "
-            "separated by commas; uniform choice always stays."
-        ),
-    ] = None,
-    functions: Annotated[
-        str | None,
-        typer.Option(help='Show only these functions, such as "1-5,8" or names (default: all).'),
-    ] = None,
-    against_paper: Annotated[
-        bool,
-        typer.Option("--against-paper", help="Compare with the published tables of the paper."),
-    ] = False,
-    archive: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Compare with these algorithms of COCO's archive, separated by commas.",
-        ),
-    ] = None,
-    csv: Annotated[
-        Path | None, typer.Option(help="Write each table as CSV into this folder.")
-    ] = None,
-    markdown: Annotated[
-        Path | None, typer.Option(help="Write the comparison as Markdown to this file.")
-    ] = None,
-    latex: Annotated[
-        Path | None, typer.Option(help="Write the tables as LaTeX to this file.")
-    ] = None,
+    methods: Annotated[str | None, typer.Option(
+        help="Show only these methods or groups of the catalogue (literature, tuned, all), "
+        "separated by commas; uniform choice always stays.")] = None,
+    functions: Annotated[str | None, typer.Option(
+        help='Show only these functions, such as "1-5,8" or names (default: all).')] = None,
+    against_paper: Annotated[bool, typer.Option(
+        "--against-paper", help="Compare with the published tables of the paper.")] = False,
+    archive: Annotated[str | None, typer.Option(
+        metavar="NAMES",
+        help="Compare with these algorithms of COCO's archive, separated by commas.")] = None,
+    csv: Annotated[Path | None, typer.Option(
+        help="Write each table as CSV into this folder.")] = None,
+    markdown: Annotated[Path | None, typer.Option(
+        help="Write the comparison as Markdown to this file.")] = None,
+    latex: Annotated[Path | None, typer.Option(
+        help="Write the tables as LaTeX to this file.")] = None,
     overwrite: Overwrite = False,
     seed: Annotated[int, typer.Option(min=0, help="Simulate restarts with this seed.")] = 1,
 ) -> None:
+    # fmt: on
     """Compare methods: runs solved, running times, ECDF areas, tests, and whether adapting pays."""
     # Here, because SciPy's statistics would slow down the start of every other command.
     from uaos.analysis import Results, compare, write_csv

@@ -22,22 +22,18 @@ from uaos.selection.components import FAMILIES, components
 from uaos.selection.describe import PLURALS, QUESTIONS, describe, parameter_row
 
 
+# fmt: off
 @app.command(
     "methods",
     epilog="Example: [bold]uaos methods SaDE[/]  shows SaDE's recipe with its equations.",
 )
 def show_methods(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            help="A method, a configuration file (.toml), or a group: literature, tuned, all."
-        ),
-    ] = None,
-    components: Annotated[
-        bool,
-        typer.Option("--components", help="List the components and their parameters."),
-    ] = False,
+    name: Annotated[str | None, typer.Argument(
+        help="A method, a configuration file (.toml), or a group: literature, tuned, all.")] = None,
+    components: Annotated[bool, typer.Option(
+        "--components", help="List the components and their parameters.")] = False,
 ) -> None:
+    # fmt: on
     """List the catalogue of methods, one recipe, or the components to compose your own from."""
     if components:
         console.print(_families())

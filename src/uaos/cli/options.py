@@ -7,36 +7,26 @@ import typer
 
 from uaos.optimizers.catalogue import expanded
 
-SuiteName = Annotated[
-    str,
-    typer.Option(
-        "--suite", metavar="NAME|FILE.py", help="Take problems from bbob, or from your Python file."
-    ),
-]
-BbobFunctions = Annotated[
-    str | None, typer.Option(help='Choose BBOB functions, such as "1-5,8" (default: all 24).')
-]
-BbobDimension = Annotated[
-    int | None, typer.Option(help="Choose the BBOB dimension: 2, 3, 5, 10, 20 (default) or 40.")
-]
-Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace output files that uaos did not write.")
-]
+# fmt: off
+SuiteName = Annotated[str, typer.Option(
+    "--suite", metavar="NAME|FILE.py", help="Take problems from bbob, or from your Python file.")]
+BbobFunctions = Annotated[str | None, typer.Option(
+    help='Choose BBOB functions, such as "1-5,8" (default: all 24).')]
+BbobDimension = Annotated[int | None, typer.Option(
+    help="Choose the BBOB dimension: 2, 3, 5, 10, 20 (default) or 40.")]
+Overwrite = Annotated[bool, typer.Option(
+    "--overwrite", help="Replace output files that uaos did not write.")]
 Seed = Annotated[int, typer.Option(help="Make the result repeatable.")]
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Run again what failed.")]
-Jobs = Annotated[
-    int | None, typer.Option(help="Use this many processes (default: one for each processor).")
-]
+Jobs = Annotated[int | None, typer.Option(
+    help="Use this many processes (default: one for each processor).")]
 Dask = Annotated[str | None, typer.Option(metavar="ADDRESS", help="Run on this Dask cluster.")]
-Train = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SHARE|NAMES",
-        help="Train on this share of the suite, such as 0.5, or on these problems, separated by "
-        "commas; the others are for testing.",
-    ),
-]
+Train = Annotated[str | None, typer.Option(
+    metavar="SHARE|NAMES",
+    help="Train on this share of the suite, such as 0.5, or on these problems, separated by "
+    "commas; the others are for testing.")]
 SplitSeed = Annotated[int, typer.Option(min=0, help="Draw the share of --train with this seed.")]
+# fmt: on
 
 
 def split_names(text: str) -> list[str]:

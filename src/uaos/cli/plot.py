@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from uaos.reporting.figures import Figure
 
 
+# fmt: off
 @app.command(
     "plot",
     epilog="Examples: [bold]uaos plot ecdf-overall mine.db -o ecdf.pdf --methods mix,JADE "
@@ -23,57 +24,39 @@ if TYPE_CHECKING:
     "that can be drawn from a file.",
 )
 def draw_figure(
-    name: Annotated[
-        str | None, typer.Argument(metavar="FIGURE", help="The name of a figure.")
-    ] = None,
-    stores: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="STORE", help="Files that `uaos bench` or `uaos tune` wrote."),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="Write it here (.png, .svg or .pdf)."),
-    ] = None,
+    name: Annotated[str | None, typer.Argument(
+        metavar="FIGURE", help="The name of a figure.")] = None,
+    stores: Annotated[list[Path] | None, typer.Argument(
+        metavar="STORE", help="Files that `uaos bench` or `uaos tune` wrote.")] = None,
+    output: Annotated[Path | None, typer.Option(
+        "-o", "--output", help="Write it here (.png, .svg or .pdf).")] = None,
     dim: Annotated[int | None, typer.Option(help="Choose one of several dimensions.")] = None,
-    methods: Annotated[
-        str | None,
-        typer.Option(help="Show only these methods or groups, separated by commas (default: all)."),
-    ] = None,
+    methods: Annotated[str | None, typer.Option(
+        help="Show only these methods or groups, separated by commas (default: all).")] = None,
     method: Annotated[str | None, typer.Option(help="operators: the run's method.")] = None,
     function: Annotated[str | None, typer.Option(help="operators: its function.")] = None,
-    instance: Annotated[
-        int | None, typer.Option(help="operators: its instance (default: the first).")
-    ] = None,
-    problem: Annotated[
-        str | None, typer.Option(help="operators: its problem (default: the first).")
-    ] = None,
-    repetition: Annotated[
-        int | None, typer.Option(help="operators: its repetition (default: the first).")
-    ] = None,
-    target: Annotated[
-        float | None, typer.Option(help="art-ratio: the error to be reached (default: 1e-7).")
-    ] = None,
-    no_restarts: Annotated[
-        bool, typer.Option("--no-restarts", help="ecdf-…: end at the budget.")
-    ] = False,
-    tuning: Annotated[
-        int | None, typer.Option(help="tuning-…: its number, if there are several.")
-    ] = None,
-    parameters: Annotated[
-        str | None,
-        typer.Option(help="tuning-frequencies: separated by commas (default: the winner's)."),
-    ] = None,
-    width: Annotated[
-        str | None,
-        typer.Option(help="Set the width: column (3.5 inches), page (7.2) or inches."),
-    ] = None,
+    instance: Annotated[int | None, typer.Option(
+        help="operators: its instance (default: the first).")] = None,
+    problem: Annotated[str | None, typer.Option(
+        help="operators: its problem (default: the first).")] = None,
+    repetition: Annotated[int | None, typer.Option(
+        help="operators: its repetition (default: the first).")] = None,
+    target: Annotated[float | None, typer.Option(
+        help="art-ratio: the error to be reached (default: 1e-7).")] = None,
+    no_restarts: Annotated[bool, typer.Option(
+        "--no-restarts", help="ecdf-…: end at the budget.")] = False,
+    tuning: Annotated[int | None, typer.Option(
+        help="tuning-…: its number, if there are several.")] = None,
+    parameters: Annotated[str | None, typer.Option(
+        help="tuning-frequencies: separated by commas (default: the winner's).")] = None,
+    width: Annotated[str | None, typer.Option(
+        help="Set the width: column (3.5 inches), page (7.2) or inches.")] = None,
     font: Annotated[str, typer.Option(help="Set the font: sans or serif.")] = "sans",
-    order: Annotated[
-        str | None,
-        typer.Option(help="Give these methods the first colors, to match other figures."),
-    ] = None,
+    order: Annotated[str | None, typer.Option(
+        help="Give these methods the first colors, to match other figures.")] = None,
     overwrite: Overwrite = False,
 ) -> None:
+    # fmt: on
     """Draw one figure for a paper: PNG (300 dpi), SVG or PDF, as wide as a column or a page."""
     # Here, because the analysis would slow down the start of every other command.
     from uaos.files import PICTURES, check_output

@@ -10,29 +10,24 @@ from uaos.cli.app import app, console, spinner
 from uaos.cli.options import Overwrite
 
 
+# fmt: off
 @app.command(
     "report",
     epilog="Example: [bold]uaos report first.db -o report.html[/]   ·   with the runs of your "
     'choice: [bold]uaos report first.db tuning.db -o report.html --runs "mix:8:3,mix:15:1"[/]',
 )
 def write(
-    stores: Annotated[
-        list[Path],
-        typer.Argument(metavar="STORE...", help="Files that `uaos bench` or `uaos tune` wrote."),
-    ],
+    stores: Annotated[list[Path], typer.Argument(
+        metavar="STORE...", help="Files that `uaos bench` or `uaos tune` wrote.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Write the report here (.html).")],
-    title: Annotated[
-        str | None, typer.Option(help="Set the heading (default: what was compared on what).")
-    ] = None,
-    runs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="METHOD:PROBLEM,…",
-            help="Show the operator use of these runs (default: where it changes most).",
-        ),
-    ] = None,
+    title: Annotated[str | None, typer.Option(
+        help="Set the heading (default: what was compared on what).")] = None,
+    runs: Annotated[str | None, typer.Option(
+        metavar="METHOD:PROBLEM,…",
+        help="Show the operator use of these runs (default: where it changes most).")] = None,
     overwrite: Overwrite = False,
 ) -> None:
+    # fmt: on
     """Write a report: findings, runtime profiles, running times, operator use, methods.
 
     One file that needs no network: open it in a browser, send it, print it.

@@ -26,6 +26,7 @@ from uaos.problems import BBOB, Problem
 from uaos.problems import suite as suite_called
 
 
+# fmt: off
 @app.command(
     "run",
     epilog="Example: [bold]uaos run --function 8 --dim 20 --method U-AOS-FW --seed 1 "
@@ -33,33 +34,25 @@ from uaos.problems import suite as suite_called
 )
 def run(
     suite: SuiteName = "bbob",
-    problem: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Run on this problem of --suite FILE.py.")
-    ] = None,
+    problem: Annotated[str | None, typer.Option(
+        metavar="NAME", help="Run on this problem of --suite FILE.py.")] = None,
     function: Annotated[int, typer.Option(help="Choose the BBOB function, 1 to 24.")] = 8,
-    dim: Annotated[
-        int, typer.Option(help="Choose the BBOB dimension: 2, 3, 5, 10, 20 or 40.")
-    ] = 20,
+    dim: Annotated[int, typer.Option(
+        help="Choose the BBOB dimension: 2, 3, 5, 10, 20 or 40.")] = 20,
     instance: Annotated[int, typer.Option(help="Choose the BBOB instance, 1 to 1000.")] = 1,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            help="Run this method: a name (see `uaos methods`) or a configuration file (.toml); "
-            "default: portfolio, or mix with --popsize."
-        ),
-    ] = None,
+    method: Annotated[str | None, typer.Option(
+        help="Run this method: a name (see `uaos methods`) or a configuration file (.toml); "
+        "default: portfolio, or mix with --popsize.")] = None,
     seed: Annotated[int | None, typer.Option(help="Make the result repeatable.")] = None,
-    budget: Annotated[
-        int | None, typer.Option(help="Limit the evaluations (default: 10,000 × dimension).")
-    ] = None,
-    popsize: Annotated[
-        int | None, typer.Option(help="Set the population size (default: the method's).")
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw the run into this file (.png, .svg or .pdf).")
-    ] = None,
+    budget: Annotated[int | None, typer.Option(
+        help="Limit the evaluations (default: 10,000 × dimension).")] = None,
+    popsize: Annotated[int | None, typer.Option(
+        help="Set the population size (default: the method's).")] = None,
+    plot: Annotated[Path | None, typer.Option(
+        help="Draw the run into this file (.png, .svg or .pdf).")] = None,
     overwrite: Overwrite = False,
 ) -> None:
+    # fmt: on
     """Run a method on a problem: evaluations, best value and operator use, live."""
     if plot is not None:
         check_output(plot, suffixes=PICTURES, overwrite=overwrite)

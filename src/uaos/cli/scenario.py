@@ -19,39 +19,31 @@ from uaos.scenarios import KINDS, ScenarioResult, compare, scenario
 _MANY = 500_000
 
 
+# fmt: off
 @app.command(
     "scenario",
     epilog="Example: [bold]uaos scenario --methods AP,PM,F-AUC-MAB --kind uniform --operators 5 "
     "--every 50 --plot scenario.png[/]",
 )
 def show_scenario(
-    methods: Annotated[
-        str,
-        typer.Option(
-            help="Compare these: AP (adaptive pursuit), PM (probability matching), MAB (bandit), "
-            "names (see `uaos methods`) or files (.toml), separated by commas."
-        ),
-    ] = "AP,PM,MAB",
-    kind: Annotated[
-        str, typer.Option(help=f"Choose how rewards are distributed: {', '.join(KINDS)}.")
-    ] = "uniform",
+    methods: Annotated[str, typer.Option(
+        help="Compare these: AP (adaptive pursuit), PM (probability matching), MAB (bandit), names "
+        "(see `uaos methods`) or files (.toml), separated by commas.")] = "AP,PM,MAB",
+    kind: Annotated[str, typer.Option(
+        help=f"Choose how rewards are distributed: {', '.join(KINDS)}.")] = "uniform",
     operators: Annotated[int, typer.Option(help="Simulate this many operators.")] = 5,
-    every: Annotated[
-        int, typer.Option(help="Change the best operator after this many applications.")
-    ] = 50,
+    every: Annotated[int, typer.Option(
+        help="Change the best operator after this many applications.")] = 50,
     steps: Annotated[int, typer.Option(help="Apply operators this often in a repetition.")] = 500,
     repetitions: Annotated[int, typer.Option(help="Repeat each method this often.")] = 100,
     seed: Seed = 1,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            help="Use this many processes (default: one; for long comparisons, one for each "
-            "processor)."
-        ),
-    ] = None,
+    jobs: Annotated[int | None, typer.Option(
+        help="Use this many processes (default: one; for long comparisons, one for each "
+        "processor).")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the curves (.png, .svg or .pdf).")] = None,
     overwrite: Overwrite = False,
 ) -> None:
+    # fmt: on
     """Test how methods select, in isolation: operators are simulated, the best one is known.
 
     The table shows how often the best operator was chosen, the regret, and the reaction time.

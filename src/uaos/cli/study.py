@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+from uaos.cli import options
 from uaos.cli.app import INTERRUPTED, app, console, spinner
-from uaos.cli.options import Dask, Jobs, Seed, SplitSeed, SuiteName, Train, parse_train
 from uaos.text import duration
 
 _TITLES = {
@@ -30,13 +30,13 @@ _TITLES = {
     "[bold]uaos study --suite problems.py --preset smoke --folder mine[/]",
 )
 def study_command(
-    suite: SuiteName = "bbob",
+    suite: options.SuiteName = "bbob",
     preset: Annotated[str, typer.Option(
         help="Set the size: smoke (a minute), quick (about eight minutes) or paper (hours)."
         )] = "quick",
     folder: Annotated[Path, typer.Option(help="Put everything into this folder.")] = Path("study"),
-    train: Train = None,
-    split_seed: SplitSeed = 1,
+    train: options.Train = None,
+    split_seed: options.SplitSeed = 1,
     space: Annotated[str, typer.Option(
         help="Search this space: extended, paper or wide (see uaos tune).")] = "extended",
     tuning_runs: Annotated[int | None, typer.Option(
@@ -51,9 +51,9 @@ def study_command(
         help="Run only this stage: tune, test, tables or report.")] = None,
     start: Annotated[str | None, typer.Option(
         "--from", help="Run this stage and those after it.")] = None,
-    seed: Seed = 1,
-    jobs: Jobs = None,
-    dask: Dask = None,
+    seed: options.Seed = 1,
+    jobs: options.Jobs = None,
+    dask: options.Dask = None,
 ) -> None:
     # fmt: on
     """Tune a method, test it against published ones, and write a report to read in a browser.
@@ -69,9 +69,9 @@ def study_command(
     wanted = stages(only, start)
     check_pool(None, jobs)
     study = Study(
-        suite, folder, preset=preset, seed=seed, train=parse_train(train), split_seed=split_seed,
-        space=space, tuning_runs=tuning_runs, tuning_budget=tuning_budget, test_budget=test_budget,
-        repetitions=repetitions,
+        suite, folder, preset=preset, seed=seed, train=options.parse_train(train),
+        split_seed=split_seed, space=space, tuning_runs=tuning_runs, tuning_budget=tuning_budget,
+        test_budget=test_budget, repetitions=repetitions,
     )  # fmt: skip
     study.check(wanted)
     begun = time.perf_counter()

@@ -7,21 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from uaos.cli import options
 from uaos.cli.app import app, console
-from uaos.cli.options import (
-    BbobDimension,
-    BbobFunctions,
-    Dask,
-    Jobs,
-    Overwrite,
-    RetryFailed,
-    Seed,
-    SplitSeed,
-    SuiteName,
-    Train,
-    parse_train,
-    split_names,
-)
 from uaos.errors import InvalidParameter, Missing, UaosError
 from uaos.files import PICTURES, check_output
 from uaos.params import Value
@@ -37,9 +24,6 @@ _RECORDED = (
     "dim", "budget", "initial", "dask",
 )  # fmt: skip
 
-_Text = str | None
-_File = Path | None
-
 
 # fmt: off
 @app.command(
@@ -49,26 +33,26 @@ _File = Path | None
 )
 def tune_command(
     context: typer.Context,
-    store: Annotated[_File, typer.Argument(
+    store: Annotated[Path | None, typer.Argument(
         metavar="STORE", help="Keep every run in this file.")] = None,
-    suite: SuiteName = "bbob",
-    train: Train = None,
-    split_seed: SplitSeed = 1,
-    simulate: Annotated[_File, typer.Option(
+    suite: options.SuiteName = "bbob",
+    train: options.Train = None,
+    split_seed: options.SplitSeed = 1,
+    simulate: Annotated[Path | None, typer.Option(
         metavar="MEMBERS.db", help="Tune the selector of a portfolio by simulation, on the runs "
         "that `uaos bench` recorded of its members; nothing is evaluated.")] = None,
-    members: Annotated[_Text, typer.Option(
+    members: Annotated[str | None, typer.Option(
         help="Make the portfolio of these recorded methods, in this order (default: all; with "
         "--simulate).")] = None,
-    space: Annotated[_Text, typer.Option(
+    space: Annotated[str | None, typer.Option(
         help="Search this space: extended (components, hyper-parameters, F, CR, NP, top_NP; the "
         "default), paper (the same in its printed ranges) or wide (also the pool, the rules for F "
         "and CR, bounds, restarts, …).")] = None,
-    method: Annotated[_Text, typer.Option(
+    method: Annotated[str | None, typer.Option(
         help="Tune the hyper-parameters of this method (or .toml file) alone.")] = None,
-    free: Annotated[_Text, typer.Option(
+    free: Annotated[str | None, typer.Option(
         help="Tune these of F,CR,NP,top_NP as well (with --method).")] = None,
-    pool: Annotated[_Text, typer.Option(
+    pool: Annotated[str | None, typer.Option(
         help="Select from these operators: nine, nine-by-CR, mix, or strategies such as "
         "rand/1,best/1.")] = None,
     fix: Annotated[list[str] | None, typer.Option(
@@ -76,14 +60,14 @@ def tune_command(
     limit: Annotated[list[str] | None, typer.Option(
         "--range", metavar="NAME=RANGE",
         help='Narrow a parameter: NP=50..150, "reward=success_sum|success_rate".')] = None,
-    space_file: Annotated[_File, typer.Option(
+    space_file: Annotated[Path | None, typer.Option(
         help="Read such limits from the tables `fix` and `range` of a TOML file.")] = None,
-    instances: Annotated[_Text, typer.Option(
+    instances: Annotated[str | None, typer.Option(
         help='Train on these BBOB instances: "train" (the 48 problems of the paper; the default), '
         'numbers such as "16-20" of each function, or a file (.txt, .csv) with function and '
         "instance in each line.")] = None,
-    functions: BbobFunctions = None,
-    dim: BbobDimension = None,
+    functions: options.BbobFunctions = None,
+    dim: options.BbobDimension = None,
     force: Annotated[bool, typer.Option(
         "--force-test-instances",
         help="Train even on problems that are held out for testing.")] = False,
@@ -91,34 +75,34 @@ def tune_command(
     budget: Annotated[str, typer.Option(
         help="Limit the evaluations of a run: a number, or a multiple of the dimension (1000D)."
         )] = "1000D",
-    objective: Annotated[_Text, typer.Option(
+    objective: Annotated[str | None, typer.Option(
         help="Minimize the error at the end of a run (the default), the evaluations to the target "
         "(evaluations; the default with --simulate), or the error over the whole run (anytime)."
         )] = None,
-    test: Annotated[_Text, typer.Option(
+    test: Annotated[str | None, typer.Option(
         help="Compare candidates by friedman (ranks; the default where optima are known), ranks "
         "(within a problem only; the default elsewhere) or t-test (costs).")] = None,
-    initial: Annotated[_Text, typer.Option(
+    initial: Annotated[str | None, typer.Option(
         help="Start from these configurations: names, .toml files, or none (default: those tuned "
         "in the paper; with --method, that method).")] = None,
     tuner: Annotated[str, typer.Option(
         help="Use the racer (built in), or irace (R's, if it is installed).")] = "racer",
-    seed: Seed = 1,
-    jobs: Jobs = None,
-    dask: Dask = None,
-    retry_failed: RetryFailed = False,
-    output: Annotated[_File, typer.Option(
+    seed: options.Seed = 1,
+    jobs: options.Jobs = None,
+    dask: options.Dask = None,
+    retry_failed: options.RetryFailed = False,
+    output: Annotated[Path | None, typer.Option(
         "--output", "-o", help="Write the winner here (default: STORE as .toml).")] = None,
-    overwrite: Overwrite = False,
-    irace_folder: Annotated[_File, typer.Option(
+    overwrite: options.Overwrite = False,
+    irace_folder: Annotated[Path | None, typer.Option(
         "--export-irace", help="Write irace's files into this folder, and end.")] = None,
-    configspace_file: Annotated[_File, typer.Option(
+    configspace_file: Annotated[Path | None, typer.Option(
         "--export-configspace", help="Write the space for ConfigSpace (.json), and end.")] = None,
     show_space: Annotated[bool, typer.Option(
         "--show-space", help="Show the search space, and end.")] = False,
     status: Annotated[bool, typer.Option(
         "--status", help="Show how far the tunings of STORE are, and end.")] = False,
-    plot: Annotated[_File, typer.Option(
+    plot: Annotated[Path | None, typer.Option(
         help="Draw how the parameters evolved (.png, .svg or .pdf).")] = None,
 ) -> None:
     # fmt: on
@@ -152,7 +136,7 @@ def tune_command(
             instances = "train"
         training = suite_called(suite, functions=functions, dimension=dim, instances=instances)
         which = instances or f"all problems of {training.name}; --train keeps some for testing"
-        share = parse_train(train)
+        share = options.parse_train(train)
         if share is not None:
             which = f"of the {len(training)} problems of {training.name}"
             training, rest = training.split(share, seed=split_seed)
@@ -216,7 +200,7 @@ def _wanted_recordings(context: typer.Context, store: Path, members: str | None)
                 f"--{name.replace('_', '-')}", context.params[name], "nothing, as --simulate "
                 "brings members, problems and budget, and nothing is evaluated",
             )  # fmt: skip
-    return Recordings(store, None if members is None else split_names(members))
+    return Recordings(store, None if members is None else options.split_names(members))
 
 
 def _wanted_design(
@@ -232,7 +216,7 @@ def _wanted_design(
     for name, given in (("--space", space), ("--pool", pool)):
         if given is not None:
             raise InvalidParameter(name, given, "nothing, as --method brings its own")
-    return design_for(method, split_names(free or ""), dimension=dimension)
+    return design_for(method, options.split_names(free or ""), dimension=dimension)
 
 
 def _wanted_start(
@@ -245,7 +229,7 @@ def _wanted_start(
     random = "random candidates"
     if wanted is not None and wanted.strip() == "none":
         return [], random
-    names = None if wanted is None else split_names(wanted)
+    names = None if wanted is None else options.split_names(wanted)
     if names == []:
         raise InvalidParameter("--initial", wanted, "names, .toml files, or none")
     if names is None and method is not None:
