@@ -354,19 +354,9 @@ def _limit(budget: Any, maxfun: Any) -> int | None:
 class _Pace:
     """Makes the batches of a run: several in a compiled loop where that can be done.
 
-    So many at a time that Ctrl-C and a limit of time need not wait long.
-
-    Parameters
-    ----------
-    run : Optimizer
-    batch : Batch
-        Evaluates the points of one.
-    loop : compiled function, optional
-        The objective for the compiled loop, see `advance` of differential evolution.
-    iterations : int, optional
-        The limit on the iterations of the run.
-    stops : bool
-        Whether the run ends when it has converged.
+    So many at a time that Ctrl-C and a limit of time need not wait long. `loop` is the objective
+    for the compiled loop, see `advance` of differential evolution; `iterations` limits the run, and
+    with `stops` it ends when it has converged.
     """
 
     def __init__(

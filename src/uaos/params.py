@@ -223,16 +223,8 @@ def integer(
 
     Parameters
     ----------
-    low, high : int
-        The range that a tuner searches.
-    default : int
-        The value if none is given.
-    allowed : pair of int, optional
-        The range that is accepted; by default that of the tuner.
-    log : bool
-        Whether a tuner searches on a logarithmic scale.
-    symbol, doc : str
-        What documentation and messages call it, and what it is.
+    low, high, default, allowed, log, symbol, doc
+        As for :func:`real`.
 
     Returns
     -------
@@ -270,12 +262,8 @@ def choice(
     ----------
     *choices : str, bool or number
         The values.
-    default : str, bool or number
-        The value if none is given.
-    tuned : bool
-        Whether a tuner searches it.
-    symbol, doc : str
-        What documentation and messages call it, and what it is.
+    default, tuned, symbol, doc
+        As for :func:`real`.
 
     Returns
     -------

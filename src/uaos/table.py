@@ -166,11 +166,11 @@ class Table:
         """Every row as plain strings."""
         return [tuple(cell.plain for cell in row.cells) for row in self.rows]
 
-    def to_markdown(self, level: int = 3) -> str:
+    def to_markdown(self) -> str:
         """Render as Markdown, with the title as a heading."""
         marks = [" :-- " if kind != NUMBER else " --: " for _, kind in self.columns]
         rule = "|" + "|".join(marks) + "|"
-        lines = [f"{'#' * level} {self.title}", "", _pipes(self.titles), rule]
+        lines = [f"### {self.title}", "", _pipes(self.titles), rule]
         for row in self.rows:
             lines.append(_pipes(f"**{c.plain}**" if c.bold else c.plain for c in row.cells))
         return "\n".join([*lines, "", *([self.note, ""] if self.note else [])])
@@ -253,16 +253,10 @@ class Table:
         self, *, method: Callable[[str], str] = html.escape, show_title: bool = True,
         download: bool = True,
     ) -> str:  # fmt: skip
-        """Render as HTML that a script can sort, filter and save.
+        """Render as HTML that a script can sort, filter and, with `download`, save as CSV.
 
-        Parameters
-        ----------
-        method
-            Renders the name of a method.
-        show_title
-            Whether the title is seen, or only read aloud because a heading says the same.
-        download
-            Whether there is a button that saves the records as CSV.
+        `method` renders the name of a method. Without `show_title` the title is only read aloud,
+        because a heading says the same.
         """
         head = "".join(
             f'<th scope="col" data-column="{i}"{_words(kind)}><button type="button">'

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -112,19 +113,11 @@ def scores(runs: Sequence[Runs], methods: Sequence[str]) -> Scores:
     found: dict[str, dict[ProblemKey, float]] = {name: {} for name in methods}
     for r in runs:
         if r.method in found:
-            score = score_runs(r, limit)
-            names = list(dict.fromkeys(r.problems.tolist()))
-            place = {name: i for i, name in enumerate(names)}
-            where = np.array([place[name] for name in r.problems.tolist()], np.int64)
-            sorted_scores = score[np.argsort(where, kind="stable")]
-            counts = np.bincount(where, minlength=len(names))
-            if (counts == counts[0]).all():
-                medians = np.median(sorted_scores.reshape(len(names), -1), axis=1)
-            else:
-                parts = np.split(sorted_scores, np.cumsum(counts)[:-1])
-                medians = np.array([np.median(part) for part in parts])
-            for name, median in zip(names, medians.tolist(), strict=True):
-                found[r.method][r.function, r.dimension, name] = median
+            each: dict[str, list[float]] = {}
+            for name, score in zip(r.problems.tolist(), score_runs(r, limit).tolist(), strict=True):
+                each.setdefault(name, []).append(score)
+            for name, of in each.items():
+                found[r.method][r.function, r.dimension, name] = median(of)
     every: set[ProblemKey] = set().union(*found.values())
     shared = sorted(every.intersection(*found.values()),
                     key=lambda p: (natural_key(p[0]), p[1], natural_key(p[2])))  # fmt: skip
@@ -431,12 +424,7 @@ def better_than_all(runs: Sequence[Runs], leader: str, target: float, tests: int
 
     The rank-sum test: a run that reached the target is better than one that did not, the earlier
     better than the later, and among those that did not the smaller final error is better. The
-    largest p counts, times `tests` (Bonferroni).
-
-    Returns
-    -------
-    int
-        0 if not significant, k if p < 10^-k, 1 if p < 0.05.
+    largest p counts, times `tests` (Bonferroni). The result is that of :func:`stars`.
     """
     order = _run_order(runs, target)
     first = order.pop(leader)
@@ -487,12 +475,7 @@ def better_than_reference(runs: Runs, target: float, reference: float, tests: in
 
     Wilcoxon's signed-rank test of the run lengths to the target, runs that missed it being the
     longest, against the aRT; p times `tests` (Bonferroni). The reference's own runs are not known,
-    so its aRT is taken as exact.
-
-    Returns
-    -------
-    int
-        0 if not significant, k if p < 10^-k, 1 if p < 0.05.
+    so its aRT is taken as exact. The result is that of :func:`stars`.
     """
     times = runs.evaluations_to([target])[0]
     if not np.isfinite(reference):

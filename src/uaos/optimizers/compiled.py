@@ -13,28 +13,10 @@ from uaos.optimizers.arguments import Array
 
 
 class CompiledObjective:
-    """A compiled objective as a function of many points, (n, D).
+    """A compiled objective of one point as a function of many, (n, D), shared by `threads`.
 
-    Parameters
-    ----------
-    fun : compiled function
-        The objective of one point.
-    dimension : int
-        The number of coordinates.
-    args : tuple
-        The further arguments it will get.
-    threads : int
-        How many threads share a batch.
-
-    Attributes
-    ----------
-    loop : compiled function
-        Writes the values of points to an array: ``loop(X, values, *args)``.
-
-    Raises
-    ------
-    NumbaError
-        If numba cannot call the objective so.
+    Its `loop` writes the values of points to an array: ``loop(X, values, *args)``. Raises
+    NumbaError if numba cannot call the objective so.
     """
 
     def __init__(self, fun: Any, dimension: int, args: tuple[Any, ...], threads: int) -> None:

@@ -129,14 +129,8 @@ class Constraints:
     """All constraints of a run: by how much points violate them, as one number each.
 
     Violations of different functions are divided by the largest of the first batch, so that each
-    counts alike, and added. SciPy gives no scale.
-
-    Parameters
-    ----------
-    given : object
-        See :func:`as_constraints`.
-    vectorized : bool
-        Whether the functions take all points of a batch at once.
+    counts alike, and added. SciPy gives no scale. With `vectorized` the functions take all points
+    of a batch at once.
     """
 
     def __init__(self, given: Any, *, vectorized: bool) -> None:

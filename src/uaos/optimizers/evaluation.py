@@ -266,22 +266,11 @@ class _AtPoint:
 class Batch:
     """Evaluates the points of a batch: the constraints first, then the objective where it counts.
 
-    Parameters
-    ----------
-    space : FreeSpace
-    constraints : Constraints
-    evaluate : Evaluator
-        Of the objective.
-    workers
-        What evaluates the constraints, as well.
+    `evaluate` is the objective's; `workers` evaluate the constraints as well.
     """
 
     def __init__(
-        self,
-        space: FreeSpace,
-        constraints: Constraints,
-        evaluate: Evaluator,
-        workers: Workers,
+        self, space: FreeSpace, constraints: Constraints, evaluate: Evaluator, workers: Workers
     ) -> None:
         self.space, self._constraints, self._evaluate = space, constraints, evaluate
         self._beyond = space.function(constraints.beyond, ())

@@ -1,15 +1,12 @@
 """What figures are made of: axes with margins, ticks, legends, names beside lines, panels."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from uaos.reporting.style import GRAY, SMALL, TEXT, TICK, LineStyle, Style, text_width
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from uaos.reporting.style import GRAY, SMALL, TEXT, TICK, Drawing, LineStyle, Style, text_width
 
 # Inches: a line of a legend, the handle and the gap beside a name, the edges of the figure.
 _LEGEND_LINE, _HANDLE, _COLUMN_GAP, _EDGE = 0.138, 0.21, 0.18, 0.05
@@ -190,7 +187,7 @@ def small_multiples(
     draw: Callable[[int, Any], object],
     labels: tuple[str, str, str],
     handles: Sequence[Any],
-) -> "Figure":
+) -> Drawing:
     """Draw a grid of panels; `draw` is called with the number and the axes of each.
 
     `labels` are those of x and y, and a shorter one of y. The legend fills the place of missing

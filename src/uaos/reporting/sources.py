@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -174,12 +175,9 @@ class Course:
 def alternate(courses: Iterable[Course], order: Sequence[str]) -> list[Course]:
     """Sort runs by how much operator use changes, the methods taking turns as in `order`."""
     of: dict[str, list[Course]] = {method: [] for method in order}
-    for course in courses:
+    for course in sorted(courses, key=lambda c: -c.change):
         of.setdefault(course.method, []).append(course)
-    for each in of.values():
-        each.sort(key=lambda c: -c.change)
-    longest = max((len(each) for each in of.values()), default=0)
-    return [each[i] for i in range(longest) for each in of.values() if i < len(each)]
+    return [course for turn in zip_longest(*of.values()) for course in turn if course]
 
 
 class ChosenRun(NamedTuple):

@@ -12,6 +12,10 @@ from uaos.extras import optional
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    Drawing = Figure
+else:
+    Drawing = Any  # matplotlib is loaded when a figure is drawn
+
 #: Inches of one column of a paper, and of both.
 WIDTHS = {"column": 3.5, "page": 7.2}
 _NARROWEST, _WIDEST = 3.0, 40.0
@@ -132,7 +136,7 @@ class Style:
         }
 
     @contextlib.contextmanager
-    def figure(self, width: float, height: float) -> Iterator["Figure"]:
+    def figure(self, width: float, height: float) -> Iterator[Drawing]:
         """Make an empty figure of this size, inside which texts and ticks have this style.
 
         It is laid out once at the end, because matplotlib makes ticks no earlier than that.
@@ -155,7 +159,7 @@ DEFAULT = Style()
 
 
 def text_width(
-    figure: "Figure", texts: Sequence[str], size: float = TEXT, *, bold: bool = False
+    figure: Drawing, texts: Sequence[str], size: float = TEXT, *, bold: bool = False
 ) -> float:
     """Return the width of the widest of the texts in inches."""
     widest = 0.0

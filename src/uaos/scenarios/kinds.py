@@ -147,12 +147,7 @@ class Outlier(Scenario):
 
     With five operators: 50, 40, 30, 20, 10. The means are those of the uniform scenario; most
     applications say nothing, and only the size of the rare successes distinguishes operators. (The
-    numbers are our choice, such that the means agree.)
-
-    Reference: Da Costa, L., Fialho, Á., Schoenauer, M. & Sebag, M. (2008), "Adaptive operator
-    selection with dynamic multi-armed bandits", GECCO; Fialho, Á., Da Costa, L., Schoenauer, M. &
-    Sebag, M. (2010), "Analyzing bandit-based adaptive operator selection mechanisms", Annals of
-    Mathematics and Artificial Intelligence 60.
+    numbers are our choice, such that the means agree.) Reference: as for :class:`Boolean`.
 
     Examples
     --------

@@ -17,14 +17,11 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from uaos.errors import NameClash, UnknownName
 from uaos.files import PICTURES, check_output, save_figure
-from uaos.reporting.style import DEFAULT, Style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
+from uaos.reporting.style import DEFAULT, Drawing, Style
 
 #: What a figure shows: methods of a section, one run, a tuning, or the catalogue (no file).
 SECTION, RUN, TUNING, CATALOGUE = "section", "run", "tuning", "catalogue"
@@ -72,7 +69,7 @@ class Figure:
     help: str
     source: str
     data: Callable[..., Any]
-    draw: Callable[[Any, Style], "Drawing"]
+    draw: Callable[[Any, Style], Drawing]
     options: tuple[str, ...] = ()
     in_report: str = ""
     caption: str = ""
@@ -155,7 +152,7 @@ def _own() -> dict[str, Figure]:
     return {name: found[name] for name in dict.fromkeys((*_ORDER, *found)) if name in found}
 
 
-def draw(name: str, source: Any, *, style: Style = DEFAULT, **options: Any) -> "Drawing":
+def draw(name: str, source: Any, *, style: Style = DEFAULT, **options: Any) -> Drawing:
     """Draw a figure.
 
     Parameters
@@ -185,7 +182,7 @@ def draw(name: str, source: Any, *, style: Style = DEFAULT, **options: Any) -> "
     return kind.draw(kind.data(source, **options), style)
 
 
-def save(drawing: "Drawing", path: str | os.PathLike[str]) -> Path:
+def save(drawing: Drawing, path: str | os.PathLike[str]) -> Path:
     """Write a figure as PNG (300 dpi), SVG (text stays text) or PDF (TrueType), by the suffix.
 
     The file appears whole or not at all and holds no date: equal figures are equal files.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,10 +15,7 @@ from uaos.experiments.recorder import ECDF_TARGETS, TARGETS
 from uaos.reporting.canvas import axes_with_margins, decades, handle, legend, legend_size
 from uaos.reporting.figures import SECTION, Figure
 from uaos.reporting.figures.profiles import chosen_methods
-from uaos.reporting.style import FAINT, GRAY, SMALL, TICK, Style, text_width
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
+from uaos.reporting.style import FAINT, GRAY, SMALL, TICK, Drawing, Style, text_width
 
 # The markers of a function take this share of the way to the next one.
 _SPREAD = 0.76
@@ -79,7 +76,7 @@ def data(section: Section, methods: Sequence[str] | None = None, target: float =
     )  # fmt: skip
 
 
-def draw(of: Ratios, style: Style) -> "Drawing":
+def draw(of: Ratios, style: Style) -> Drawing:
     """Draw a marker for each method on each function.
 
     A filled marker: every run reached the target; a hollow one: some did. Methods of which no run

@@ -1,16 +1,11 @@
 """How often the methods of the literature use each component."""
 
-from typing import TYPE_CHECKING
-
 from uaos.reporting.canvas import axes_with_margins
 from uaos.reporting.figures import CATALOGUE, Figure
-from uaos.reporting.style import LINES, SMALL, TICK, Style, text_width
+from uaos.reporting.style import LINES, SMALL, TICK, Drawing, Style, text_width
 from uaos.selection.catalogue import literature
 from uaos.selection.components import FAMILIES, components
 from uaos.selection.describe import PLURALS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 # Inches: of a row, above a family, at the edges.
 _ROW, _HEAD, _EDGE = 0.15, 0.12, 0.08
@@ -28,7 +23,7 @@ def data(source: None = None) -> Frequencies:
     return counts
 
 
-def draw(of: Frequencies, style: Style) -> "Drawing":
+def draw(of: Frequencies, style: Style) -> Drawing:
     """Draw a bar for each component, the most frequent of a family first."""
     width = style.inches("column")
     rows: list[tuple[str, int | None]] = []

@@ -1,7 +1,7 @@
 """One run: which operators it used, how probable they were, how close it came."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,7 @@ from uaos.optimizers.picture import PALETTE, shares, stack
 from uaos.reporting.canvas import LineEnd, decades, legend, legend_size, name_ends, names_width
 from uaos.reporting.figures import RUN, Figure
 from uaos.reporting.sources import Course
-from uaos.reporting.style import INK, OPERATOR_LINES, TICK, LineStyle, Style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
+from uaos.reporting.style import INK, OPERATOR_LINES, TICK, Drawing, LineStyle, Style
 
 # Names stand beside the bands if they take at most this share of the width.
 _NAMES = 0.4
@@ -58,7 +55,7 @@ def data(course: Course) -> OperatorUse:
     )  # fmt: skip
 
 
-def draw(of: OperatorUse, style: Style) -> "Drawing":
+def draw(of: OperatorUse, style: Style) -> Drawing:
     """Draw shares above, the method's probabilities in the middle, the best error below.
 
     The probabilities are those from which the selection chooses: the chances of the operators if

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +20,8 @@ from uaos.reporting.canvas import (
     small_multiples,
 )
 from uaos.reporting.figures import SECTION, Figure
-from uaos.reporting.style import GRAY, TICK, LineStyle, Style, text_width
+from uaos.reporting.style import GRAY, TICK, Drawing, LineStyle, Style, text_width
 from uaos.text import ranges
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 X_LABEL = "evaluations / dimension"
 Y_LABEL = "share of (function, target) pairs"
@@ -150,7 +147,7 @@ def chosen_methods(section: Section, methods: Sequence[str] | None) -> tuple[str
     return tuple(dict.fromkeys(methods))
 
 
-def draw_overall(of: Profiles, style: Style) -> "Drawing":
+def draw_overall(of: Profiles, style: Style) -> Drawing:
     """Draw the curves, with the methods' names at their ends.
 
     A cross marks the budget, beyond which a curve shows simulated restarts. The dashed line is the
@@ -176,14 +173,14 @@ def draw_overall(of: Profiles, style: Style) -> "Drawing":
     return figure
 
 
-def draw_groups(of: Profiles, style: Style) -> "Drawing":
+def draw_groups(of: Profiles, style: Style) -> Drawing:
     """Draw a panel for each group."""
     width = style.inches("page")
     columns = min(3 if width > 5 else 2, max(2, len(of.panels)))
     return _grid(of, style, width, columns, 0.66, [panel.title for panel in of.panels])
 
 
-def draw_functions(of: Profiles, style: Style) -> "Drawing":
+def draw_functions(of: Profiles, style: Style) -> Drawing:
     """Draw a panel for each function."""
     width = style.inches("page")
     is_wide = width > 5
@@ -222,7 +219,7 @@ def _panel(axes: Any, panel: Panel, of: Profiles, styles: dict[str, LineStyle],
 
 def _grid(
     of: Profiles, style: Style, width: float, columns: int, aspect: float, titles: Sequence[str]
-) -> "Drawing":
+) -> Drawing:
     """Draw small multiples."""
     from matplotlib.lines import Line2D
 

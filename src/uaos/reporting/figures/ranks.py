@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +12,7 @@ from uaos.errors import Missing
 from uaos.reporting.canvas import axes_with_margins, fitted
 from uaos.reporting.figures import SECTION, Figure
 from uaos.reporting.figures.profiles import chosen_methods
-from uaos.reporting.style import INK, TEXT, TICK, Style, text_width
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
+from uaos.reporting.style import INK, TEXT, TICK, Drawing, Style, text_width
 
 # Inches: of a name's line, of a bar's line, of what is above the axis, beside a name.
 _NAME, _BAR, _ABOVE, _BESIDE = 0.18, 0.08, 0.52, 0.14
@@ -47,7 +44,7 @@ def data(section: Section, methods: Sequence[str] | None = None) -> Ranks:
     return Ranks(ranking, tuple(groups), section.methods, section.title)
 
 
-def draw(of: Ranks, style: Style) -> "Drawing":
+def draw(of: Ranks, style: Style) -> Drawing:
     """Draw mean ranks, the best at the left.
 
     A bar joins methods that do not differ significantly from one another by Wilcoxon's test over

@@ -16,6 +16,7 @@ from uaos.reporting.style import (
     LINES,
     SMALL,
     TICK,
+    Drawing,
     LineStyle,
     Style,
     text_width,
@@ -23,8 +24,6 @@ from uaos.reporting.style import (
 from uaos.selection.components import FAMILIES
 
 if TYPE_CHECKING:  # a report without tunings does not load them
-    from matplotlib.figure import Figure as Drawing
-
     from uaos.tuning.summaries import Importance, Numbers, Shares, Survival, TuningSource
 
     Drawn = tuple[Shares | Numbers, ...]
@@ -58,7 +57,7 @@ def frequency_data(source: "TuningSource", parameters: Sequence[str] | None = No
     return in_order(chosen)
 
 
-def draw_frequencies(of: "Drawn", style: Style) -> "Drawing":
+def draw_frequencies(of: "Drawn", style: Style) -> Drawing:
     """Draw a panel for each parameter, with the winner's value marked.
 
     Above, the shares of the values of choices among the candidates new in the race; below, a point
@@ -218,7 +217,7 @@ def survival_data(source: "TuningSource") -> "tuple[Survival, ...]":
     return tuple(races)
 
 
-def draw_survival(races: "tuple[Survival, ...]", style: Style) -> "Drawing":
+def draw_survival(races: "tuple[Survival, ...]", style: Style) -> Drawing:
     """Draw how many candidates were left after each problem, race by race.
 
     A step is as high as the candidates before its problem; one more shows those left at the end.
@@ -248,7 +247,7 @@ def draw_survival(races: "tuple[Survival, ...]", style: Style) -> "Drawing":
     return figure
 
 
-def _spaced(figure: "Drawing", axes: Any, at: Sequence[float], names: Sequence[str]) -> list[str]:
+def _spaced(figure: Drawing, axes: Any, at: Sequence[float], names: Sequence[str]) -> list[str]:
     """Return the names at these places, without those too close to the one before."""
     inch = axes.get_window_extent().width / figure.dpi / np.ptp(axes.get_xlim())
     kept, end = [], -np.inf
@@ -284,7 +283,7 @@ def importance_data(source: "TuningSource", most: int = 20) -> "tuple[Importance
     return tuple(found)
 
 
-def draw_importance(found: "tuple[Importance, ...]", style: Style) -> "Drawing":
+def draw_importance(found: "tuple[Importance, ...]", style: Style) -> Drawing:
     """Draw a bar for each parameter.
 
     A stroke marks the noise, and the bar of a share within it is gray. The numbers stand in a

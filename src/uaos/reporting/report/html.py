@@ -5,13 +5,10 @@ import html
 import io
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from uaos.optimizers.picture import PALETTE
-from uaos.reporting.style import DEFAULT, LINES, LINES_ON_DARK, OPERATOR_LINES
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
+from uaos.reporting.style import DEFAULT, LINES, LINES_ON_DARK, OPERATOR_LINES, Drawing
 
 # Images: pixels across at most, pixels per inch at most, and colors: lines on white need few.
 _WIDEST, _DPI, _COLORS = 1500, 200, 128
@@ -53,7 +50,7 @@ def code(text: str) -> Markup:
     return tag("div", tag("pre", text, tabindex="0"), button, class_="code")
 
 
-def image(drawing: "Drawing", alternative: str) -> Markup:
+def image(drawing: Drawing, alternative: str) -> Markup:
     """Return a figure as an image that needs no other file."""
     from PIL import Image  # comes with matplotlib
 
