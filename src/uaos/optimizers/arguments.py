@@ -5,6 +5,7 @@ A coordinate whose bounds are equal is held there: a run searches the others alo
 
 import numbers
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -89,30 +90,30 @@ def start_points(x0: Any, low: Array, high: Array, boundary: str) -> Array | Non
 
 
 def as_float(value: Any) -> float:
-    """The nearest float; an infinity for an integer beyond the range of floats."""
+    """The nearest float, an infinity for an integer beyond their range, NaN for no real number."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return np.nan
     try:
         return float(value)
     except OverflowError:
-        return np.inf if value > 0 else -np.inf
+        return np.inf if value > 0 else -np.inf  # type: ignore[operator]
 
 
 def evaluation_count(value: Any, name: str = "budget", unit: str = "evaluations") -> int | None:
     """A limit as an integer; 1e5 will do."""
     if value is None:
         return None
-    if isinstance(value, numbers.Real) and not isinstance(value, bool):
-        number = as_float(value)
-        if number.is_integer() and number >= 1:
-            return int(number)
+    number = as_float(value)
+    if number.is_integer() and number >= 1:
+        return int(number)
     raise InvalidParameter(name, value, f"an integer of {unit} >= 1, or None")
 
 
 def real_number(value: Any, name: str, low: float) -> float:
     """A finite number of at least `low`."""
-    if isinstance(value, numbers.Real) and not isinstance(value, bool):
-        number = as_float(value)
-        if low <= number < np.inf:
-            return number
+    number = as_float(value)
+    if low <= number < np.inf:
+        return number
     raise InvalidParameter(name, value, f"a finite number >= {low:g}")
 
 
@@ -120,10 +121,9 @@ def real_target(target: Any) -> float | None:
     """A fitness at which a run may end."""
     if target is None:
         return None
-    if isinstance(target, numbers.Real) and not isinstance(target, bool):
-        number = as_float(target)
-        if np.isfinite(number) or number == target:  # an infinity only if it was given as one
-            return number
+    number = as_float(target)
+    if np.isfinite(number) or number == target:  # an infinity only if it was given as one
+        return number
     raise InvalidParameter("target", target, "a number, or None")
 
 
@@ -202,7 +202,8 @@ class FreeSpace:
             raise InvalidParameter("args", args, "a tuple of further arguments of fun")
         if not callable(fun) or (self.whole and not args):
             return fun
-        return _Applied(fun, args, None if self.whole else (self.low, self.free))
+        # With `partial` it can be sent to workers.
+        return partial(_applied, fun, args, None if self.whole else (self.low, self.free))
 
     def full(self, x: Array) -> Array:
         """A point, or several, with the held coordinates."""
@@ -233,14 +234,9 @@ def _filled(x: Array, low: Array, free: Array) -> Array:
     return full
 
 
-class _Applied:
-    """An objective with its further arguments and held coordinates; can be sent to workers."""
-
-    def __init__(self, fun: Any, args: tuple[Any, ...], held: tuple[Array, Array] | None) -> None:
-        self._fun, self._args, self._held = fun, args, held
-
-    def __call__(self, x: Array) -> Any:
-        return self._fun(x if self._held is None else _filled(x, *self._held), *self._args)
+def _applied(fun: Any, args: tuple[Any, ...], held: tuple[Array, Array] | None, x: Array) -> Any:
+    """An objective with its further arguments and held coordinates."""
+    return fun(x if held is None else _filled(x, *held), *args)
 
 
 class _FullView:

@@ -8,6 +8,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -68,10 +69,8 @@ class Evaluator:
             raise InvalidParameter(
                 "workers", workers, "1 with vectorized=True: fun gets the whole generation"
             )
-        self._fun = fun
-        self._vectorized = vectorized
-        self._tolerate = tolerate
-        self._vector = vector
+        self._fun, self._point = fun, partial(_tolerant, fun) if tolerate else fun
+        self._vectorized, self._tolerate, self._vector = vectorized, tolerate, vector
         self._pool: Any = None  # processes of our own
         self._executor: Any = None  # the user's
         self._map: Any = map
@@ -80,7 +79,7 @@ class Evaluator:
         if number:
             self._workers = (os.cpu_count() or 1) if workers == -1 else int(workers)
             if self._workers > 1:
-                self._pool = ProcessPool(_Tolerant(fun) if tolerate else fun, self._workers)
+                self._pool = ProcessPool(self._point, self._workers)
         elif hasattr(workers, "submit"):
             self._executor = workers
             self._workers = getattr(workers, "_max_workers", 0) or 4
@@ -106,10 +105,7 @@ class Evaluator:
             return self._whole(X)
         if self._pool is not None:
             return self._distributed(X)
-        point = _Tolerant(self._fun) if self._tolerate else self._fun
-        if self._executor is not None:
-            return self._gather(self._executor, _Chunk(point), X)
-        return self._mapped(point, X)
+        return self._mapped(X) if self._executor is None else self._gather(X)
 
     def _whole(self, X: Array) -> Array:
         try:
@@ -121,7 +117,7 @@ class Evaluator:
                 return np.full(len(X), np.nan)
             raise
 
-    def _mapped(self, point: Objective, X: Array) -> Array:
+    def _mapped(self, X: Array) -> Array:
         """One point after another by `map`, or by the function that was given in its place."""
         values: list[Any] = []
         wanted = (
@@ -129,7 +125,7 @@ class Evaluator:
         )
         try:
             # Rows one by one cost less than all at once; a user's map may want a list.
-            mapped = self._map(point, X if self._map is map else list(X))
+            mapped = self._map(self._point, X if self._map is map else list(X))
             try:
                 each = iter(mapped)
             except TypeError:
@@ -159,14 +155,15 @@ class Evaluator:
         self._seconds = (time.perf_counter() - started) * min(self._workers, len(X)) / len(X)
         return _as_values([ready[row] for row in range(len(X))], len(X), self._vector)
 
-    def _gather(self, executor: Any, work: Any, X: Array) -> Array:
+    def _gather(self, X: Array) -> Array:
         """On an executor: chunks of rows out, their values in, in order."""
         parts = self._parts(len(X))
         futures: list[Any] = []
         started = time.perf_counter()
         try:
             for part in parts:
-                futures.append(executor.submit(work, X[part.start : part.stop]))
+                rows = X[part.start : part.stop]
+                futures.append(self._executor.submit(_chunk, self._point, rows))
             values = [v for future in futures for v in future.result()]
         except BaseException as error:
             ready = _ready(parts, futures)
@@ -194,27 +191,25 @@ def _ready(parts: Sequence[range], futures: Sequence[Any]) -> list[tuple[int, fl
     return ready
 
 
-class _Tolerant:
+# With `partial` these can be sent to workers.
+
+
+def _tolerant(fun: Objective, x: Array) -> Any:
     """The objective with NaN for an exception."""
-
-    def __init__(self, fun: Objective) -> None:
-        self._fun = fun
-
-    def __call__(self, x: Array) -> Any:
-        try:
-            return self._fun(x)
-        except Exception:
-            return np.nan
+    try:
+        return fun(x)
+    except Exception:
+        return np.nan
 
 
-class _Chunk:
-    """The objective for several rows; sent to the workers of an Executor."""
+def _chunk(fun: Objective, X: Array) -> list[Any]:
+    """The objective for several rows."""
+    return [fun(x) for x in X]
 
-    def __init__(self, fun: Objective) -> None:
-        self._fun = fun
 
-    def __call__(self, X: Array) -> list[Any]:
-        return [self._fun(x) for x in X]
+def _at_point(fun: Any, x: Array) -> Any:
+    """A function of many points at one."""
+    return fun(x[None])[0]
 
 
 def _as_values(values: Any, n: int, vector: bool = False) -> Array:
@@ -253,16 +248,6 @@ def _shown(value: Any) -> str:
 # Objective and constraints
 
 
-class _AtPoint:
-    """A function of many points as one of a point; can be sent to workers."""
-
-    def __init__(self, fun: Any) -> None:
-        self._fun = fun
-
-    def __call__(self, x: Array) -> Any:
-        return self._fun(x[None])[0]
-
-
 class Batch:
     """Evaluates the points of a batch: the constraints first, then the objective where it counts.
 
@@ -277,7 +262,7 @@ class Batch:
         self._distributed: Evaluator | None = None
         if constraints.each and not (isinstance(workers, int) and workers == 1):
             self._distributed = Evaluator(
-                _AtPoint(self._beyond), vectorized=False, workers=workers, tolerate=False,
+                partial(_at_point, self._beyond), vectorized=False, workers=workers, tolerate=False,
                 vector=True,
             )  # fmt: skip
 

@@ -333,10 +333,6 @@ def _label(what: str, value: object) -> str:
 def _optimum(value: object) -> float | None:
     if value is None:
         return None
-    if (
-        isinstance(value, numbers.Real)
-        and not isinstance(value, bool)
-        and np.isfinite(number := as_float(value))
-    ):
+    if np.isfinite(number := as_float(value)):
         return number
     raise InvalidParameter("optimum", value, "a finite number, or None if it is not known")
