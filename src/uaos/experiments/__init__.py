@@ -22,20 +22,7 @@ from uaos.experiments.storefile import StoreInUse
 from uaos.experiments.unit import Outcome, Unit, run_unit
 
 __all__ = [
-    "ECDF_TARGETS",
-    "FINAL",
-    "TARGETS",
-    "Outcome",
-    "Plan",
-    "PlanConflict",
-    "Progress",
-    "RunTable",
-    "Stopped",
-    "Store",
-    "StoreInUse",
-    "Trace",
-    "Unit",
-    "WorkersLost",
-    "run",
+    "ECDF_TARGETS", "FINAL", "TARGETS", "Outcome", "Plan", "PlanConflict", "Progress",
+    "RunTable", "Stopped", "Store", "StoreInUse", "Trace", "Unit", "WorkersLost", "run",
     "run_unit",
-]
+]  # fmt: skip

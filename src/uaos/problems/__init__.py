@@ -32,20 +32,9 @@ from uaos.problems.problem import Problem, Suite, suite_in
 from uaos.problems.references import REFERENCE_TARGETS, Published, Reference
 
 __all__ = [
-    "BBOB",
-    "REFERENCE_TARGETS",
-    "Problem",
-    "Published",
-    "Reference",
-    "Suite",
-    "ackley",
-    "rastrigin",
-    "reference",
-    "rosenbrock",
-    "sphere",
-    "suite",
-    "titles",
-]
+    "BBOB", "REFERENCE_TARGETS", "Problem", "Published", "Reference", "Suite", "ackley",
+    "rastrigin", "reference", "rosenbrock", "sphere", "suite", "titles",
+]  # fmt: skip
 
 _BUILT_IN = {_bbob.NAME: _bbob.bbob}
 

@@ -20,16 +20,6 @@ from uaos.scenarios.measures import Estimate, Summary
 from uaos.scenarios.recipes import RECIPES, named
 
 __all__ = [
-    "KINDS",
-    "RECIPES",
-    "Boolean",
-    "Estimate",
-    "Outlier",
-    "Scenario",
-    "ScenarioResult",
-    "Summary",
-    "Uniform",
-    "compare",
-    "named",
-    "scenario",
-]
+    "KINDS", "RECIPES", "Boolean", "Estimate", "Outlier", "Scenario", "ScenarioResult",
+    "Summary", "Uniform", "compare", "named", "scenario",
+]  # fmt: skip

@@ -33,25 +33,10 @@ if TYPE_CHECKING:
     from uaos.tuning.simulation import RecordedRun, Recordings, simulate
 
 __all__ = [
-    "Design",
-    "Found",
-    "HeldOutProblems",
-    "RecordedRun",
-    "Recordings",
-    "Rules",
-    "Space",
-    "Tuned",
-    "TuningPlan",
-    "TuningStore",
-    "check_training",
-    "design",
-    "design_for",
-    "initial_candidates",
-    "narrow",
-    "portfolio_design",
-    "simulate",
-    "tune",
-]
+    "Design", "Found", "HeldOutProblems", "RecordedRun", "Recordings", "Rules", "Space",
+    "Tuned", "TuningPlan", "TuningStore", "check_training", "design", "design_for",
+    "initial_candidates", "narrow", "portfolio_design", "simulate", "tune",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -15,19 +15,7 @@ from uaos.selection.components.rewards import GenerationReward, Reward, SuccessR
 from uaos.selection.components.selections import Draws, Selection
 
 __all__ = [
-    "FAMILIES",
-    "Component",
-    "Draws",
-    "Evidence",
-    "GenerationReward",
-    "Metric",
-    "Probability",
-    "Quality",
-    "Reward",
-    "Selection",
-    "SuccessReward",
-    "WindowReward",
-    "build",
-    "components",
+    "FAMILIES", "Component", "Draws", "Evidence", "GenerationReward", "Metric", "Probability",
+    "Quality", "Reward", "Selection", "SuccessReward", "WindowReward", "build", "components",
     "register",
-]
+]  # fmt: skip
