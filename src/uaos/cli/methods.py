@@ -79,14 +79,8 @@ def _plain_table(*columns: str) -> Table:
 
 
 # The longest word of each column, so that a terminal of 80 columns breaks lines between words.
-_NARROWEST = {
-    "metric": 11,
-    "reward": 11,
-    "quality": 10,
-    "probability": 11,
-    "selection": 12,
-    "reference": 9,
-}
+_NARROWEST = {"metric": 11, "reward": 11, "quality": 10, "probability": 11, "selection": 12,
+              "reference": 9}  # fmt: skip
 
 
 def _in_short(entry: Configuration) -> str:

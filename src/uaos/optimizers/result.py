@@ -143,6 +143,23 @@ class Result(Mapping[str, Any]):
         )
 
 
+def read_only(array: Array) -> Array:
+    """A view of `array` that cannot be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _seen(name: str) -> Any:
+    """An attribute of the run that cannot be written to."""
+
+    def get(view: "RunView") -> Any:
+        value = getattr(view._run, name)
+        return read_only(value) if isinstance(value, np.ndarray) else value
+
+    return property(get)
+
+
 class RunView:
     """A run as it is now. Passed to :func:`uaos.minimize`'s callback.
 
@@ -160,64 +177,28 @@ class RunView:
     def __repr__(self) -> str:
         return f"<{self.nfev} evaluations, best {self.fun:g}>"
 
-    @property
-    def x(self) -> Array | None:
-        """The best point so far, None before any evaluation succeeded."""
-        return None if self._run.best_x is None else read_only(self._run.best_x)
-
-    @property
-    def fun(self) -> float:
-        """The best fitness so far, +inf before any evaluation succeeded."""
-        return self._run.best_fitness
-
-    @property
-    def constr_violation(self) -> float:
-        """By how much `x` violates the constraints, as one number; 0 if it is feasible."""
-        return self._run.best_violation
-
-    @property
-    def nfev(self) -> int:
-        """Evaluations so far."""
-        return self._run.evaluations
-
-    @property
-    def nit(self) -> int:
-        """Iterations so far."""
-        return self._run.iterations
-
-    @property
-    def restarts(self) -> int:
-        """Restarts so far."""
-        return self._run.restarts
-
-    @property
-    def operators(self) -> tuple[str, ...]:
-        """The names of the operators, or of the members of a portfolio."""
-        return self._run.operators
+    x: Array | None = _seen("best_x")
+    """The best point so far, None before any evaluation succeeded."""
+    fun: float = _seen("best_fitness")
+    """The best fitness so far, +inf before any evaluation succeeded."""
+    constr_violation: float = _seen("best_violation")
+    """By how much `x` violates the constraints, as one number; 0 if it is feasible."""
+    nfev: int = _seen("evaluations")
+    """Evaluations so far."""
+    nit: int = _seen("iterations")
+    """Iterations so far."""
+    restarts: int = _seen("restarts")
+    """Restarts so far."""
+    operators: tuple[str, ...] = _seen("operators")
+    """The names of the operators, or of the members of a portfolio."""
+    convergence: float = _seen("convergence")
+    """How close the run is to convergence: above 1 once it has converged."""
+    low: Array = _seen("low")
+    """Lower bounds."""
+    high: Array = _seen("high")
+    """Upper bounds."""
 
     @property
     def probabilities(self) -> Array:
-        """Their current probabilities."""
+        """The current probabilities of the operators."""
         return read_only(np.asarray(self._run.probabilities))
-
-    @property
-    def convergence(self) -> float:
-        """How close the run is to convergence: above 1 once it has converged."""
-        return self._run.convergence
-
-    @property
-    def low(self) -> Array:
-        """Lower bounds."""
-        return read_only(self._run.low)
-
-    @property
-    def high(self) -> Array:
-        """Upper bounds."""
-        return read_only(self._run.high)
-
-
-def read_only(array: Array) -> Array:
-    """A view of `array` that cannot be written to."""
-    view = array.view()
-    view.flags.writeable = False
-    return view

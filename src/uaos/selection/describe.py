@@ -19,13 +19,7 @@ QUESTIONS = {
     "probability": "What are its chances to be selected?",
     "selection": "Which operator does each parent get?",
 }
-PLURALS = {
-    "metric": "metrics",
-    "reward": "rewards",
-    "quality": "qualities",
-    "probability": "probabilities",
-    "selection": "selections",
-}
+PLURALS = {name: f"{name[:-1]}ies" if name.endswith("y") else f"{name}s" for name in FAMILIES}
 
 
 class Description(NamedTuple):

@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uaos.errors import InvalidParameter, UaosError
-from uaos.params import Value
 from uaos.tuning.irace_files import ELITES, EXPERIMENTS, LOG, RUNNER, write_files
 from uaos.tuning.racer import (
     TESTS,
@@ -30,6 +29,7 @@ from uaos.tuning.racer import (
     Task,
     Winners,
     check_search,
+    checked_initial,
     cost_table,
     ranks,
 )
@@ -126,11 +126,7 @@ def run_irace(
     r = rules or Rules()
     check_budget(space, runs, seed, r)
     version = irace_version()
-    start: list[dict[str, Value]] = []
-    for number, given in enumerate(initial, start=1):
-        values = space.check(given, f"initial {number}")
-        if values not in start:  # irace refuses repetitions
-            start.append(values)
+    start = checked_initial(space, initial)
     place = Path(folder)
     dialect = write_files(
         place, space, instances, runs=runs, seed=seed, rules=r, initial=start, version=version[0]

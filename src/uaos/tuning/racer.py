@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.params import Choice, Integer, Real, Value, check_fields, integer
+from uaos.text import count as plural
 from uaos.tuning.records import (
     NAN,
     Candidate,
@@ -580,13 +581,22 @@ def check_search(space: Space, runs: int, seed: int, rules: Rules) -> None:
         raise InvalidParameter("space", "all fixed", "at least one free parameter")
     least = least_budget(space.free, rules)
     if runs < least:
-        plural = "" if space.free == 1 else "s"
         raise InvalidParameter(
-            "runs", runs, f"at least {least:,} for {space.free} free parameter{plural}; allow more "
-            "runs, or leave fewer parameters free (--fix, --method)",
+            "runs", runs, f"at least {least:,} for {plural(space.free, 'free parameter')}; allow "
+            "more runs, or leave fewer parameters free (--fix, --method)",
         )  # fmt: skip
     if not isinstance(seed, int) or seed < 0:
         raise InvalidParameter("seed", seed, "an integer, 0 or more")
+
+
+def checked_initial(space: Space, initial: Sequence[Values]) -> list[Values]:
+    """The initial candidates, each once; an error if the space does not have one."""
+    made: list[Values] = []
+    for number, given in enumerate(initial, start=1):
+        values = space.check(given, f"initial candidate {number}")
+        if values not in made:
+            made.append(values)
+    return made
 
 
 def iterated_racing(
@@ -611,7 +621,10 @@ def iterated_racing(
     check_search(space, runs, seed, r)
     stream = Stream(instances, seed)
     search = _Search(space, works, r, np.random.default_rng([seed, 2]))
-    start = search.checked(initial)
+    start = checked_initial(space, initial)
+    for number, values in enumerate(start, start=1):
+        if not works(values):
+            raise ForbiddenCandidate(f"initial candidate {number} cannot run: {values}")
     planned = survivors = races_planned(space.free)
     for iteration in itertools.count(1):
         planned = max(planned, iteration)
@@ -659,17 +672,6 @@ class _Search:
     elites: tuple[Elite, ...] = ()
     seen: int = 0
     used: int = 0
-
-    def checked(self, initial: Sequence[Values]) -> list[Values]:
-        """The initial candidates, each once; an error if one cannot run."""
-        made: list[Values] = []
-        for number, given in enumerate(initial, start=1):
-            values = self.space.check(given, f"initial candidate {number}")
-            if not self.works(values):
-                raise ForbiddenCandidate(f"initial candidate {number} cannot run: {values}")
-            if values not in made:
-                made.append(values)
-        return made
 
     # How many race
 

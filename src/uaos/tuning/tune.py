@@ -221,24 +221,15 @@ class TuningPlan:
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain data: what tells one tuning from another."""
         base = self.design.base.to_dict()
-        return {
-            "tuner": self.tuner,
-            "runs": self.runs,
-            "budget": self.budget,
-            "objective": self.objective,
-            "seed": self.seed,
-            "training_set": self.training_set,
-            "suite": self.suite.name,
-            "suite_hash": self.suite.hash,
-            "problems": list(self.suite.names),
-            "space": self.design.space.to_dict(),
+        names = ("tuner", "runs", "budget", "objective", "seed", "training_set")
+        return {name: getattr(self, name) for name in names} | {
+            "suite": self.suite.name, "suite_hash": self.suite.hash,
+            "problems": list(self.suite.names), "space": self.design.space.to_dict(),
             "forbidden": [str(f) for f in self.design.space.forbidden],
             "base": {part: base[part] for part in ("method", "de", "optimizer") if part in base},
-            "constants": dict(self.design.constants),
-            "options": dict(self.design.options),
-            "initial": [dict(c) for c in self.initial],
-            "rules": dataclasses.asdict(self.rules),
-        }
+            "constants": dict(self.design.constants), "options": dict(self.design.options),
+            "initial": [dict(c) for c in self.initial], "rules": dataclasses.asdict(self.rules),
+        }  # fmt: skip
 
 
 def plan_key(setup: Mapping[str, Any]) -> str:

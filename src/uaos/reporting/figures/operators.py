@@ -1,6 +1,5 @@
 """One run: which operators it used, how probable they were, how close it came."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,41 +20,29 @@ _DASHES = ("-", (0, (4, 1.5)), (0, (1, 1)))
 _FLOOR = 1e-9
 
 
-@dataclass(frozen=True)
-class OperatorUse:
-    """The columns of a run's history that are drawn.
-
-    `blocks` are shares of the operators in up to 100 blocks, which end at `ends`.
-    """
-
-    title: str
-    operators: tuple[str, ...]
-    ends: NDArray[Any]
-    blocks: NDArray[np.float64]
-    evaluations: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    probabilities: NDArray[np.float64]
-    best: NDArray[np.float64]
-    label: str
-    restarts: NDArray[np.int64]
-
-
-def data(course: Course) -> OperatorUse:
-    """Return shares, probabilities and the best error over the evaluations."""
-    h = course.history
-    if not len(h) or not h.operators:
+def data(course: Course) -> Course:
+    """Return the run, if it has a history of operators."""
+    if not len(course.history) or not course.history.operators:
         raise Missing(f"{course.title}: the run has no history of operators")
+    return course
+
+
+def _best(of: Course) -> tuple[str, NDArray[np.float64]]:
+    """Return the best error so far, or the best value if the optimum is not known; its name."""
+    best = of.history.best
+    if of.optimum is None:
+        return "best value", best
+    return "best error", np.maximum(best - of.optimum, _FLOOR)
+
+
+def _restarts(of: Course) -> NDArray[np.int64]:
+    """Return the evaluations after which the run started afresh."""
+    h = of.history
     again = np.diff(h.restarts, prepend=0) if "restarts" in h.columns else np.zeros(len(h))
-    best = h.best if course.optimum is None else np.maximum(h.best - course.optimum, _FLOOR)
-    ends, blocks = shares(h, "evaluations")
-    return OperatorUse(
-        course.title, h.operators, ends, blocks, h.evaluations, h.counts, h.probabilities,
-        best, "best value" if course.optimum is None else "best error",
-        h.evaluations[np.flatnonzero(again)],
-    )  # fmt: skip
+    return np.asarray(h.evaluations[np.flatnonzero(again)])
 
 
-def draw(of: OperatorUse, style: Style) -> Drawing:
+def draw(of: Course, style: Style) -> Drawing:
     """Draw shares above, the method's probabilities in the middle, the best error below.
 
     The probabilities are those from which the selection chooses: the chances of the operators if
@@ -65,7 +52,7 @@ def draw(of: OperatorUse, style: Style) -> Drawing:
 
     width = style.inches("page")
     with style.figure(width, 1.0) as figure:
-        names = of.operators
+        names = of.history.operators
         needed = names_width(figure, names)
         # Names beside their bands need no color to be understood; a column is too narrow.
         beside = needed < _NAMES * width
@@ -81,7 +68,8 @@ def draw(of: OperatorUse, style: Style) -> Drawing:
                 "top": 1 - top / height, "hspace": 0.16,
             },
         )  # fmt: skip
-        stack(upper, of.ends, of.blocks, names)
+        ends, blocks = shares(of.history, "evaluations")
+        stack(upper, ends, blocks, names)
         _probabilities(middle, of)
         _descent(lower, of)
         upper.set_ylabel("share of evaluations")
@@ -90,7 +78,7 @@ def draw(of: OperatorUse, style: Style) -> Drawing:
         upper.set_yticks([0, 0.5, 1])
         for axes in (middle, lower):
             axes.grid(True)
-        lower.set_xlim(0, of.ends[-1])
+        lower.set_xlim(0, ends[-1])
         lower.set_xlabel("evaluations")
         lower.xaxis.set_major_locator(MaxNLocator(5 if width < 5 else 8, steps=[1, 2, 5, 10]))
         lower.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}")
@@ -98,9 +86,9 @@ def draw(of: OperatorUse, style: Style) -> Drawing:
         for axes in (upper, middle, lower):
             axes.yaxis.set_label_coords(-(left - 0.17) / (width - left - right), 0.5)
         if beside:
-            top_of = np.cumsum(of.blocks[-1])
+            top_of = np.cumsum(blocks[-1])
             name_ends(upper, [
-                LineEnd(name, float(top_of[k] - of.blocks[-1, k] / 2),
+                LineEnd(name, float(top_of[k] - blocks[-1, k] / 2),
                         LineStyle(PALETTE[k % len(PALETTE)], "s"))
                 for k, name in enumerate(names)
             ])  # fmt: skip
@@ -111,12 +99,12 @@ def draw(of: OperatorUse, style: Style) -> Drawing:
     return figure
 
 
-def _probabilities(axes: Any, of: OperatorUse) -> None:
+def _probabilities(axes: Any, of: Course) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    for k in range(len(of.operators)):
+    for k, chances in enumerate(of.history.probabilities.T):
         axes.plot(
-            of.evaluations, of.probabilities[:, k], linewidth=0.9,
+            of.history.evaluations, chances, linewidth=0.9,
             color=OPERATOR_LINES[k % len(OPERATOR_LINES)],
             linestyle=_DASHES[k // len(PALETTE) % len(_DASHES)],
         )  # fmt: skip
@@ -124,29 +112,31 @@ def _probabilities(axes: Any, of: OperatorUse) -> None:
     axes.yaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 2.5, 5, 10]))
 
 
-def _descent(axes: Any, of: OperatorUse) -> None:
-    axes.plot(of.evaluations, of.best, color=INK, linewidth=1.2)
-    axes.set_ylabel(of.label)
-    finite = of.best[np.isfinite(of.best)]
+def _descent(axes: Any, of: Course) -> None:
+    label, best = _best(of)
+    axes.plot(of.history.evaluations, best, color=INK, linewidth=1.2)
+    axes.set_ylabel(label)
+    finite = best[np.isfinite(best)]
     if len(finite) and finite.min() > 0 and finite.max() > 10 * finite.min():
         axes.set_yscale("log")
         decades(axes.yaxis, 4)
-    for k, at in enumerate(of.restarts):
+    restarts = _restarts(of)
+    for k, at in enumerate(restarts):
         axes.axvline(at, color="0.6", linewidth=0.8, linestyle=":", label="" if k else "restart")
-    if len(of.restarts):
+    if len(restarts):
         axes.legend(frameon=False, fontsize=TICK)
 
 
-def interactive(of: OperatorUse) -> dict[str, Any]:
+def interactive(of: Course) -> dict[str, Any]:
     """Return the run as the report's script reads it; shares are in thousandths."""
-    made = np.maximum(of.counts.sum(axis=1, keepdims=True), 1)
+    h, (label, best) = of.history, _best(of)
+    made = np.maximum(h.counts.sum(axis=1, keepdims=True), 1)
     return {
-        "title": of.title, "operators": list(of.operators),
-        "evaluations": of.evaluations.tolist(),
-        "shares": np.round(1000 * of.counts / made).astype(int).T.tolist(),
-        "probabilities": np.round(1000 * of.probabilities).astype(int).T.tolist(),
-        "best": [float(f"{e:.6g}") if np.isfinite(e) else None for e in of.best],
-        "label": of.label, "restarts": of.restarts.tolist(),
+        "title": of.title, "operators": list(h.operators), "evaluations": h.evaluations.tolist(),
+        "shares": np.round(1000 * h.counts / made).astype(int).T.tolist(),
+        "probabilities": np.round(1000 * h.probabilities).astype(int).T.tolist(),
+        "best": [float(f"{e:.6g}") if np.isfinite(e) else None for e in best],
+        "label": label, "restarts": _restarts(of).tolist(),
     }  # fmt: skip
 
 
