@@ -4,6 +4,7 @@ import dataclasses
 import inspect
 import math
 import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,7 +23,7 @@ from uaos.optimizers.catalogue import RECOMMENDED, configuration
 from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.constraints import Constraints
 from uaos.optimizers.de.optimizer import DEFAULT_BUDGET, DifferentialEvolution, MethodLike
-from uaos.optimizers.evaluation import Batch, Evaluator, Interrupted, Objective, Workers
+from uaos.optimizers.evaluation import Batch, Evaluator, Interrupted, Objective, Workers, over_batch
 from uaos.optimizers.result import INFEASIBLE, Result
 from uaos.selection.method import Method
 
@@ -213,8 +214,6 @@ def minimize(
     # numba's functions have this attribute.
     compiled = hasattr(fun, "py_func") and not vectorized and on_error == "raise"
     if compiled and type(workers) is int and workers >= 1:
-        from uaos.optimizers.compiled import over_batch
-
         batchwise = over_batch(fun, len(space.low), args, workers)
         if batchwise is not None:
             fun, whole, processes = batchwise, True, 1
@@ -228,9 +227,7 @@ def minimize(
     batch = Batch(space, limits, evaluator, workers)
     live = None
     if true_or_false(disp, "disp"):
-        from uaos.optimizers.progress import ProgressLine
-
-        live = ProgressLine(run)
+        live = _ProgressLine(run)
     tells = _told(callback) if callback is not None else None
     started = time.monotonic()
 
@@ -378,6 +375,46 @@ class _Pace:
         if made == 0:
             run.tell(*self._batch(run.ask(), run.epsilon))
         self._seconds = (time.perf_counter() - started) / max(1, made)
+
+
+class _ProgressLine:
+    """The line on the terminal that `disp=True` prints while a run goes on."""
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        self._optimizer = optimizer
+        self._next = 0.0
+        self._width = 0
+
+    def show(self) -> None:
+        """Print the state of the run, ten times a second at most."""
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + 0.1
+            self._write(self._line())
+
+    def _line(self) -> str:
+        run = self._optimizer
+        found = f"best {run.best_fitness:.6g}"
+        if run.best_violation > 0:
+            found = f"least violation {run.best_violation:.3g}"
+        parts = [f"{run.evaluations:,} evaluations", found]
+        order = np.argsort(-np.asarray(run.probabilities), kind="stable")[:3]
+        if len(run.operators) > 1:
+            parts += [f"{run.operators[k]} {run.probabilities[k]:.0%}" for k in order]
+        return ", ".join(parts)
+
+    def _write(self, line: str) -> None:
+        if sys.stdout.isatty() or "ipykernel" in sys.modules:
+            print("\r" + line.ljust(self._width), end="", flush=True)
+            self._width = len(line)
+        else:
+            print(line, flush=True)
+
+    def end(self, result: Result) -> None:
+        """Print how the run ended."""
+        self._write(f"{result.nfev:,} evaluations, best {result.fun:.6g}: {result.message}")
+        if self._width:
+            print(flush=True)
 
 
 def _told(callback: Callable[..., Any]) -> Callable[[Any], bool]:

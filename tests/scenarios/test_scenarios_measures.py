@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from uaos.scenarios import Estimate, Uniform
-from uaos.scenarios.measures import estimate, reaction_times, regrets, summary
+from uaos.scenarios.comparison import estimate, reaction_times, regrets, summary
 
 
 def ranks(*rows: str) -> np.ndarray:

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -161,15 +161,9 @@ def _checksum(types: tuple[type, ...]) -> Callable[[tuple[Any, ...]], int]:
     return lambda row: zlib.crc32(b"".join((pack(*numbers(row)), *blobs(row))), start)
 
 
-class _Layout(NamedTuple):
-    schema: list[tuple[Any, ...]]
-    #: The types of the columns of each table, without the checksum.
-    types: dict[str, dict[str, str]]
-
-
 @cache
-def _layout() -> _Layout:
-    """What SQLite itself says of the schema."""
+def _layout() -> tuple[list[tuple[Any, ...]], dict[str, dict[str, str]]]:
+    """The schema as SQLite has it; the types of each table's columns, without the checksum."""
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(SCHEMA)
         schema = _schema_of(connection)
@@ -177,7 +171,7 @@ def _layout() -> _Layout:
         for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
             rows = connection.execute("SELECT name, type FROM pragma_table_info(?)", (table,))
             types[table] = {name: kind for name, kind in rows if name != "checksum"}
-    return _Layout(schema, types)
+    return schema, types
 
 
 def _schema_of(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
@@ -201,7 +195,7 @@ def whole_columns(
     """
     columns, texts = _checked(table)
     cursor.execute(f"SELECT {columns}, checksum FROM {table} WHERE {texts} ORDER BY {order}")
-    names = (*_layout().types[table], "checksum")
+    names = (*_layout()[1][table], "checksum")
     while rows := cursor.fetchmany(size):
         found = list(zip(*rows, strict=True))
         # Mostly all rows have the same types: then these are looked at column by column.
@@ -219,7 +213,7 @@ def whole_columns(
 @cache
 def _checked(table: str) -> tuple[str, str]:
     """The columns that the checksum is of, and the condition that text is no blob."""
-    kinds = {f"{table}.{name}": kind for name, kind in _layout().types[table].items()}
+    kinds = {f"{table}.{name}": kind for name, kind in _layout()[1][table].items()}
     texts = [name for name, kind in kinds.items() if kind == "TEXT"]
     # Text as bytes: a damaged one may be no text any more, which SQLite could not hand over.
     columns = (f"CAST({name} AS BLOB)" if name in texts else name for name in kinds)
@@ -231,7 +225,7 @@ def insert(
     how: str = "INSERT",
 ) -> None:  # fmt: skip
     """Write rows, each with the values of all columns but the checksum."""
-    kinds = tuple(_layout().types[table].values())
+    kinds = tuple(_layout()[1][table].values())
     marks = ", ".join("?" * (len(kinds) + 1))
     connection.executemany(
         f"{how} INTO {table} VALUES ({marks})", (_with_checksum(row, kinds) for row in rows)
@@ -315,12 +309,12 @@ def check(path: Path) -> None:
             "continued: use another file"
         )
     with reading(path), contextlib.closing(connect(path)) as connection:
-        layout = _layout()
-        if _schema_of(connection) != layout.schema:
+        schema, types = _layout()
+        if _schema_of(connection) != schema:
             raise InvalidFile(
                 f"{path}: has other tables, views or triggers than a store of uaos; not opened"
             )
-        for table in layout.types:
+        for table in types:
             if table in ("traces", "courses"):
                 continue
             verdict = connection.execute(f"PRAGMA integrity_check({table})").fetchone()[0]

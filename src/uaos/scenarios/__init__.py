@@ -14,9 +14,8 @@ one, and a reward r is an offspring of fitness −r of a parent of fitness 0, so
 a failure.
 """
 
-from uaos.scenarios.comparison import ScenarioResult, compare
+from uaos.scenarios.comparison import Estimate, ScenarioResult, Summary, compare
 from uaos.scenarios.kinds import KINDS, Boolean, Outlier, Scenario, Uniform, scenario
-from uaos.scenarios.measures import Estimate, Summary
 from uaos.scenarios.recipes import RECIPES, named
 
 __all__ = [

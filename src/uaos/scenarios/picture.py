@@ -7,8 +7,8 @@ import numpy as np
 from uaos.extras import optional
 from uaos.files import save_figure
 from uaos.reporting.style import DEFAULT
+from uaos.scenarios.comparison import regrets
 from uaos.scenarios.kinds import Floats, Ranks, Scenario
-from uaos.scenarios.measures import regrets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -168,52 +168,11 @@ def write_files(
     initial: Sequence[Values] = (),
     version: int = 3,
 ) -> Dialect:
-    """Write the files of a scenario for irace.
+    """Write the files of a scenario for irace, and return how the space is spelled in R.
 
-    irace 4 reads `digits` and what is forbidden in `parameters.txt`; the runs and the race are the
-    same.
-
-    Parameters
-    ----------
-    folder : Path
-        Where to.
-    space : Space
-        What is searched.
-    instances : sequence
-        The names of the problems.
-    runs : int
-        Runs of all candidates together.
-    seed : int
-        Of irace.
-    rules : Rules, optional
-        How candidates race.
-    initial : sequence of mapping
-        Candidates that take part in the first race.
-    version : {3, 4}
-        Of irace.
-
-    Returns
-    -------
-    Dialect
-        How the space is spelled in R.
-
-    Raises
-    ------
-    InvalidParameter
-        If irace cannot run by these rules.
-    UaosError
-        If the folder cannot be written to.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from uaos.tuning import design_for
-    >>> from uaos.tuning.irace_files import write_files
-    >>> folder = Path("irace")
-    >>> folder.mkdir()
-    >>> dialect = write_files(folder, design_for("SaDE").space, ["f1", "f8"], runs=1000)
-    >>> (folder / "parameters.txt").exists()
-    True
+    `runs` are those of all candidates together; `initial` candidates take part in the first race.
+    irace 4 (`version`) reads `digits` and what is forbidden in `parameters.txt`; the runs and the
+    race are the same.
     """
     dialect, rules = Dialect(space), rules or Rules()
     if rules.first_test % rules.each_test:

@@ -1,7 +1,6 @@
 """Values drawn in a tuning, survival of candidates, and importance of parameters."""
 
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from uaos.errors import UnknownName
 from uaos.extras import optional
 from uaos.params import Value
-from uaos.tuning.records import Candidate, Tuning
+from uaos.tuning.records import Tuning
 from uaos.tuning.store import TuningStore
 
 Floats = NDArray[np.float64]
@@ -99,7 +98,8 @@ def frequencies(store: TuningStore, tuning: int) -> dict[str, Shares | Numbers]:
     candidates = store.candidates(tuning)
     last = max((c.iteration for c in candidates), default=0)
     drawn = [[c.values for c in candidates if c.iteration == j] for j in range(1, last + 1)]
-    best = _winner(store, tuning, candidates)
+    leader = [e.candidate for e in store.survivors(tuning)[:1]]
+    best = next((c.values for c in candidates if c.id in leader), {})
     found: dict[str, Shares | Numbers] = {}
     for variable in _free(entry):
         name = variable["name"]
@@ -120,26 +120,7 @@ def frequencies(store: TuningStore, tuning: int) -> dict[str, Shares | Numbers]:
 
 
 def survival(store: TuningStore, tuning: int) -> list[Survival]:
-    """Return the races, in their order.
-
-    Parameters
-    ----------
-    store : TuningStore
-    tuning : int
-        The number of the tuning.
-
-    Returns
-    -------
-    list of Survival
-        How many candidates each race began with and were left after each step.
-
-    Examples
-    --------
-    >>> from uaos.tuning import TuningStore
-    >>> from uaos.tuning.summaries import survival
-    >>> with TuningStore.open("tuning.db") as store:
-    ...     races = survival(store, 1)
-    """
+    """Return the races, in their order."""
     _entry(store, tuning)
     members, steps = _members(store, tuning), store.steps(tuning)
     return [
@@ -242,12 +223,6 @@ def _members(store: TuningStore, tuning: int) -> dict[int, tuple[int, ...]]:
             *(c.id for c in candidates if c.iteration == j))
         for j in sorted({c.iteration for c in candidates})
     }  # fmt: skip
-
-
-def _winner(store: TuningStore, tuning: int, candidates: list[Candidate]) -> Mapping[str, Any]:
-    """The values of the best survivor so far."""
-    best = [e.candidate for e in store.survivors(tuning)[:1]]
-    return next((c.values for c in candidates if c.id in best), {})
 
 
 def _free(entry: Tuning) -> list[dict[str, Any]]:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import uaos
-from uaos.optimizers.compiled import CompiledObjective
 from uaos.optimizers.de import optimizer as engine
 from uaos.optimizers.de.settings import stagnation
+from uaos.optimizers.evaluation import CompiledObjective
 from uaos.selection.components import FAMILIES, components
 from uaos.selection.fused import codes_of
 
