@@ -63,7 +63,9 @@ class UnknownName(UaosError, LookupError):
         self.kind = kind
         self.name = name
         self.known = tuple(known)
-        self.near = near_misses(str(name), self.known)
+        folded = {k.casefold(): k for k in self.known}
+        near = get_close_matches(str(name).casefold(), folded, n=3, cutoff=0.55)
+        self.near = tuple(folded[match] for match in near)
         if self.near:
             advice = "did you mean " + " or ".join(repr(n) for n in self.near) + "?"
         elif self.known:
@@ -87,9 +89,3 @@ class InvalidFeedback(UaosError, ValueError):
 
 class InvalidFile(UaosError, ValueError):
     """A file is corrupt, has another format, or was written by a newer version."""
-
-
-def near_misses(name: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Return up to three known names closest to `name`, ignoring case."""
-    folded = {k.casefold(): k for k in known}
-    return tuple(folded[m] for m in get_close_matches(name.casefold(), folded, n=3, cutoff=0.55))

@@ -95,16 +95,16 @@ def _function_rows(section: Section, function: str) -> list[Row]:
     tests, rows = len(section.functions), []
     known = section.reference_times(function)
     if section.reference is not None and known is not None:
-        first = times[methods[0]]
-        cells = [Cell(_evaluations(cell.reference)) for cell in first]
+        arts = [cell.reference for cell in times[methods[0]]]
+        cells = [Cell(f"{art:,.0f}" if art < 1e7 else coco_number(art)) for art in arts]
         title = section.function_title(function).removeprefix(function).strip()
         name = Cell(section.reference.name, minor=title)
         rows.append(Row((Cell(function), name, *cells, Cell("")), "reference", where))
     best, marks = [], []
     for i, target in enumerate(TABLE_TARGETS):
-        arts = {m: times[m][i].art for m in methods}
-        least = min(arts.values())
-        leaders = [m for m, art in arts.items() if art == least and np.isfinite(art)]
+        reached = {m: times[m][i].art for m in methods}
+        least = min(reached.values())
+        leaders = [m for m, art in reached.items() if art == least and np.isfinite(art)]
         best.append(leaders if len(methods) > 1 else [])
         alone = len(leaders) == 1 and len(methods) > 1
         marks.append(better_than_all(runs, leaders[0], target, tests) if alone else 0)
@@ -308,9 +308,3 @@ def dispersion(value: float) -> str:
     if not 0 < value < 9.5:
         return coco_number(value) if value >= 10_000 else f"{value:.0f}"
     return f"{value:.1g}" if value >= 1e-4 else f"{value:.0e}"
-
-
-def _evaluations(value: float) -> str:
-    if not np.isfinite(value) or value >= 1e7:
-        return coco_number(value)
-    return f"{value:,.0f}"

@@ -7,8 +7,9 @@ import typer
 from rich.text import Text
 
 from uaos.cli.app import app, console
-from uaos.cli.options import Overwrite, split_methods, split_names
+from uaos.cli.options import Overwrite, split_names
 from uaos.files import MARK, check_folder, check_output, whole_file
+from uaos.optimizers.catalogue import expanded
 
 
 # fmt: off
@@ -51,7 +52,10 @@ def show_comparison(
         check_folder(csv)
     results = Results.read(*stores)
     if methods is not None:
-        results = results.select(methods=split_methods(methods, results.methods))
+        names = split_names(methods)
+        # A group of the catalogue stands for its members that are in the stores.
+        chosen = [n for n in expanded(names) if n in names or n in results.methods]
+        results = results.select(methods=chosen)
     if functions is not None:
         results = results.select(functions=results.matching(functions))
     comparison = compare(

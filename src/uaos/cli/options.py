@@ -1,11 +1,8 @@
 """Options that several commands share, and what they stand for."""
 
-from collections.abc import Container
 from typing import Annotated
 
 import typer
-
-from uaos.optimizers.catalogue import expanded
 
 # fmt: off
 SuiteName = Annotated[str, typer.Option(
@@ -32,12 +29,6 @@ SplitSeed = Annotated[int, typer.Option(min=0, help="Draw the share of --train w
 def split_names(text: str) -> list[str]:
     """The names in an option, which separates them by commas."""
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def split_methods(text: str, present: Container[str]) -> list[str]:
-    """The names in --methods; a group of the catalogue stands for its members that are present."""
-    names = split_names(text)
-    return [n for n in expanded(names) if n in names or n in present]
 
 
 def parse_train(text: str | None) -> float | list[str] | None:

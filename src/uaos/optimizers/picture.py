@@ -1,5 +1,6 @@
 """The picture of a run: which operators were used, and how good the best point became."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,19 +30,11 @@ _COLUMNS = 100
 
 def draw(history: "History", path: Any, f_opt: float | None) -> "Figure":
     """Shares of the operators, if there are any, above the best fitness and further columns."""
-    # A figure of its own: pyplot's would be shared with whatever else the user is drawing.
-    made = optional("matplotlib.figure", "a figure")
-    layout = optional("matplotlib.layout_engine", "a figure")
-
     # Generations are of equal size, or nearly; the batches of other optimizers need not be.
     along = "generation" if "population" in history.columns else "evaluations"
     further = [] if history.operators else _further(history)
     heights = [3, 2] if history.operators else [3, *(1.5 for _ in further)]
-    # matplotlib is an external library without types.
-    room: Any = layout.ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.1)
-    figure: Figure = made.Figure(figsize=(10, 7), dpi=100, layout=room)
-    panels = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False)
-    rows = list(panels[:, 0])
+    figure, rows = panels(heights)
     fitness = rows[1] if history.operators else rows[0]
     if len(history):
         descent(fitness, history, f_opt, along)
@@ -65,11 +58,24 @@ def draw(history: "History", path: Any, f_opt: float | None) -> "Figure":
         axes.set_ylabel(name.replace("_", " "))
     rows[-1].set_xlabel(along)
     rows[-1].locator_params(axis="x", integer=True)
-    for axes in rows:
-        axes.spines[["top", "right"]].set_visible(False)
     if path is not None:
         save_figure(figure, path)
     return figure
+
+
+def panels(heights: Sequence[float]) -> tuple["Figure", list[Any]]:
+    """A figure with panels of these heights, one above the other.
+
+    A figure of its own: pyplot's would be shared with whatever else the user is drawing.
+    """
+    made = optional("matplotlib.figure", "a figure")
+    layout = optional("matplotlib.layout_engine", "a figure")
+    room: Any = layout.ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.1)
+    figure: Figure = made.Figure(figsize=(10, 7), dpi=100, layout=room)
+    grid = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False)
+    for axes in grid[:, 0]:
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure, list(grid[:, 0])
 
 
 def _further(history: "History") -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from uaos.extras import optional
 from uaos.reporting.style import GRAY, SMALL, TEXT, TICK, Drawing, LineStyle, Style, text_width
 
 # Inches: a line of a legend, the handle and the gap beside a name, the edges of the figure.
@@ -154,22 +155,10 @@ def spread(
     """
     order = np.argsort(wanted, kind="stable")
     steps = gap * np.arange(len(wanted))
-    near = _isotonic(wanted[order] - steps)
+    near = optional("scipy.optimize", "a figure").isotonic_regression(wanted[order] - steps).x
     places = np.empty_like(wanted)
     places[order] = np.clip(near, low, max(low, high - steps[-1])) + steps
     return places
-
-
-def _isotonic(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the nearest sequence that does not descend, by pooling adjacent violators."""
-    blocks: list[tuple[float, int]] = []
-    for value in values:
-        total, size = float(value), 1
-        while blocks and blocks[-1][0] / blocks[-1][1] > total / size:
-            before = blocks.pop()
-            total, size = total + before[0], size + before[1]
-        blocks.append((total, size))
-    return np.concatenate([np.full(size, total / size) for total, size in blocks])
 
 
 # Inches: the margins, the gaps between panels, from the panels to the label below them.

@@ -191,14 +191,9 @@ def play(methods: Sequence[Method], scenario: Scenario, seed: int, start: int) -
                 op = int(operators[0])
                 chosen[m, repetition, step] = op
                 selector.update(operators, parent, outcome[op : op + 1])
-    return _ranks_of(chosen, world.ranks)
-
-
-def _ranks_of(chosen: Ranks, ranks: Ranks) -> Ranks:
-    """Return the ranks of the chosen operators: (methods, repetitions, steps)."""
     index = chosen[..., None].astype(np.int64)
-    found: Ranks = np.take_along_axis(ranks[None], index, axis=3)[..., 0]
-    return found
+    ranks: Ranks = np.take_along_axis(world.ranks[None], index, axis=3)[..., 0]
+    return ranks
 
 
 def _references(

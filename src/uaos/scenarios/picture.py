@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uaos.extras import optional
 from uaos.files import save_figure
+from uaos.optimizers.picture import panels
 from uaos.reporting.style import DEFAULT
 from uaos.scenarios.comparison import regrets
 from uaos.scenarios.kinds import Floats, Ranks, Scenario
@@ -23,18 +23,11 @@ _MARKS = 60
 
 def draw(comparison: "ScenarioResult", path: Any) -> "Figure":
     """Share of best choices above, regret so far below, over the applications."""
-    # A figure of its own: pyplot's would be shared with whatever else the user is drawing.
-    made = optional("matplotlib.figure", "a figure")
-    layout = optional("matplotlib.layout_engine", "a figure")
-    room: Any = layout.ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.1)
-    figure: Figure = made.Figure(figsize=(10, 7), dpi=100, layout=room)
-    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    figure, (upper, lower) = panels((3, 2))
     scenario = comparison.scenario
-    for axes in (upper, lower):
-        axes.spines[["top", "right"]].set_visible(False)
-        if len(scenario.changes) <= _MARKS:
-            for change in scenario.changes:
-                axes.axvline(change, color="0.85", linewidth=1, zorder=0)
+    for change in scenario.changes if len(scenario.changes) <= _MARKS else ():
+        for axes in (upper, lower):
+            axes.axvline(change, color="0.85", linewidth=1, zorder=0)
     for name, style in DEFAULT.line_styles(comparison.methods).items():
         look = {"label": name, "color": style.color, "linestyle": style.dash, "linewidth": 1.8}
         ranks = comparison.ranks[name]

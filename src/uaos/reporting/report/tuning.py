@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from uaos.analysis.section import Section
-from uaos.errors import InvalidFile, UaosError
+from uaos.experiments.storefile import reading
 from uaos.reporting.figures import figure
 from uaos.reporting.figures.tuning import in_order
 from uaos.reporting.report.html import Colors, Markup, image, joined, plot, tag
@@ -26,17 +26,10 @@ class TuningView:
     def __init__(self, entry: TuningEntry, number: int) -> None:
         self.entry, self.number = entry, number
         store, tuning = entry.store, entry.tuning.id
-        try:
+        with reading(store.path):
             self.frequencies = frequencies(store, tuning)
             self.races = figure("tuning-survival").data((store, tuning))
             self.importance = importance(store, tuning)
-        except UaosError:
-            raise
-        except (KeyError, TypeError, ValueError) as error:
-            raise InvalidFile(
-                f"{store.path}: the record of tuning {tuning} cannot be read "
-                f"({type(error).__name__}: {error}); it may be of an older uaos"
-            ) from error
         self.candidates = {c.id: c for c in store.candidates(tuning)}
         self.steps = store.steps(tuning)
         self.elites = store.survivors(tuning)
@@ -177,7 +170,7 @@ class TuningView:
 
     def _summary(self) -> list[str]:
         setup, used = self.entry.tuning.setup, self.steps[-1].runs_used
-        problems = setup.get("problems", setup.get("instances", ()))
+        problems = setup["problems"]
         text = (
             f"{used:,} of {count(setup['runs'], 'run')} of at most {setup['budget']} evaluations "
             f"on {count(len(problems), 'training problem')} ({setup['training_set']}), in "

@@ -44,7 +44,11 @@ def register(component: C) -> C:
             "@dataclass(frozen=True) and declare the field with uaos.real, uaos.integer or "
             "uaos.choice"
         )
-    _check_memory(component, title)
+    if component.family == "reward" and not getattr(component, "memory", ""):
+        raise InvalidComponent(
+            f"{title}: a reward derives from uaos.GenerationReward, uaos.SuccessReward or "
+            "uaos.WindowReward, which says what it looks at"
+        )
     family = _members[component.family]
     present = family.get(component.name)
     if present is not None and _identity(present) != _identity(component):
@@ -67,22 +71,11 @@ def _computes(component: type[Component]) -> bool:
 
 def _undeclared(component: type[Component]) -> str:
     """The first field that is no declared parameter, or "" if all are."""
-    if not dataclasses.is_dataclass(component):
-        return next((k for k, v in vars(component).items() if isinstance(v, dataclasses.Field)), "")
-    declared = parameters(component)
-    for field in dataclasses.fields(component):
-        if field.name not in declared:
-            return field.name
-    return next((k for k, v in vars(component).items() if isinstance(v, dataclasses.Field)), "")
-
-
-def _check_memory(component: type[Component], title: str) -> None:
-    """A reward reads one kind of memory, whose size is the component's own parameter."""
-    if component.family == "reward" and not getattr(component, "memory", ""):
-        raise InvalidComponent(
-            f"{title}: a reward derives from uaos.GenerationReward, uaos.SuccessReward or "
-            "uaos.WindowReward, which says what it looks at"
-        )
+    left = [k for k, v in vars(component).items() if isinstance(v, dataclasses.Field)]
+    if dataclasses.is_dataclass(component):
+        declared = parameters(component)
+        left = [f.name for f in dataclasses.fields(component) if f.name not in declared] + left
+    return left[0] if left else ""
 
 
 def _identity(component: type[Component]) -> tuple[str, str]:
