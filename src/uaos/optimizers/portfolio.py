@@ -261,7 +261,8 @@ class Turns:
         self._introduction = [*capped, *([] if self.by_step else others[:1])]
         self._step = max(1, round(step * dimension))
         self._left = [0] * len(self.continuing)  # evaluations of this step
-        self._heard: list[tuple[Array, Array, Array]] = []  # what the selector is to learn from it
+        # What the selector is to learn from it: alternative, best value before, new values.
+        self._heard: list[tuple[int, float, Array]] = []
         self.feasible = True  # whether values are compared, and not violations
         self._turn = 0  # position in the introduction; past its end, the selector chooses
         self.selector: Any = None
@@ -282,23 +283,27 @@ class Turns:
         if max(self._left) <= 0:
             chosen = self.selector.select(self._step)
             self._left = np.bincount(chosen, minlength=len(self.continuing)).tolist()
-        return next(k for k, left in zip(self.continuing, self._left, strict=True) if left > 0)
+        turn = 0
+        while self._left[turn] <= 0:
+            turn += 1
+        return self.continuing[turn]
 
     def learn(self, k: int, before: float, values: Array) -> None:
         """Tell the selector what member `k`, whose best was `before`, has found."""
         if self.selector is None:
             return
         alternative, n = self.continuing.index(k), len(values)
-        applied, parents = np.empty(n, np.int64), np.empty(n)
-        applied.fill(alternative)
-        parents.fill(before)
         if not self.by_step:
-            self.selector.learn(applied, parents, values)
+            self.selector.learn(np.full(n, alternative), np.full(n, before), values)
             return
-        self._heard.append((applied, parents, values))
+        self._heard.append((alternative, before, values))
         self._left[alternative] -= n
         if max(self._left) <= 0:
-            self.selector.update(*map(np.concatenate, zip(*self._heard, strict=True)))
+            applied, parents, told = zip(*self._heard, strict=True)
+            sizes = [len(values) for values in told]
+            self.selector.update(
+                np.repeat(applied, sizes), np.repeat(parents, sizes), np.concatenate(told)
+            )
             self._heard = []
 
     def best(self, k: int) -> float:
@@ -315,6 +320,9 @@ class Turns:
 
     def shares(self, chosen: int) -> Array:
         """Return the share of the evaluations that each member is meant to get now."""
+        if self.selector is not None and len(self.continuing) == len(self.members):
+            probabilities: Array = self.selector.probabilities
+            return probabilities
         shares = np.zeros(len(self.members))
         if self.selector is None:
             shares[chosen] = 1.0
@@ -354,7 +362,7 @@ class Turns:
         """Continue from what :meth:`state` returned."""
         self._turn, self.feasible, self.selector = state["turn"], state["feasible"], None
         self._left = np.array(state["left"]).tolist()
-        self._heard = [(one, two, three) for one, two, three in state["heard"]]
+        self._heard = [(k, before, values) for k, before, values in state["heard"]]
         if state["selector"] is not None:
             self._start_selector()
             self.selector.restore(state["selector"])

@@ -165,8 +165,10 @@ class IndividualDependent(Model):
         share = 0.1 + 0.9 * 10.0 ** (5.0 * (min(1.0, self.generation / self.generations) - 1.0))
         second = self.generation > self.switch
         drawn, places = np.empty((n, 4), np.int64), np.empty((2, n))
-        _draw_distinct(parents, NP, rng.random((n, 4)), drawn)
-        _rank_parents(now.order, parents, int(share * NP), second, rng.random(n), drawn, places)
+        _cast_by_rank(
+            now.order, parents, int(share * NP), second, rng.random((n, 4)), rng.random(n), drawn,
+            places,
+        )  # fmt: skip
         F = _normal_between(places[0], rng, open_low=True)
         fresh, noise = rng.random((n, D)), rng.random((n, D))
         swaps = rng.random(n) if second else np.ones(n)
@@ -258,32 +260,27 @@ def _bring_halfway(points: Array, before: Array, low: Array, high: Array) -> Non
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _draw_distinct(parents: Array, NP: int, uniforms: Array, drawn: Array) -> None:
-    """Write distinct places other than the parent's own, a row for each parent."""
-    used = np.empty(drawn.shape[1] + 1, np.int64)
-    for m in range(len(parents)):
-        distinct(parents[m], NP, uniforms, m, drawn.shape[1], used, drawn[m], 0)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _rank_parents(
+def _cast_by_rank(
     order: Array,
     parents: Array,
     superior: int,
     second: bool,
     uniforms: Array,
+    choices: Array,
     drawn: Array,
     places: Array,
 ) -> None:
-    """Let one of the best `superior` be r1 where neither it nor o is, and in stage one o be i.
+    """Draw o, r1, r2 and r3, distinct and not the parent i; in the first stage, o is i.
 
-    `drawn` has o, r1, r2 and r3 in its columns; `places` becomes rank / NP of o and of i.
+    One of the best `superior` is r1 where neither it nor o is. `places` becomes rank / NP of o and
+    of i.
     """
     NP = len(order)
-    rank = np.empty(NP, np.int64)
+    rank, others = np.empty(NP, np.int64), np.empty(5, np.int64)
     for k in range(NP):
         rank[order[k]] = k
     for m in range(len(parents)):
+        distinct(parents[m], NP, uniforms, m, 4, others, drawn[m], 0)
         used = int(rank[parents[m]] < superior)
         for k in range(4):
             used += int(rank[drawn[m, k]] < superior)
@@ -292,7 +289,7 @@ def _rank_parents(
         o, r1 = drawn[m, 0], drawn[m, 1]
         if rank[o] >= superior and rank[r1] >= superior:
             # One of the first, as many as are not taken: so the authors' program does.
-            drawn[m, 1] = order[int(uniforms[m] * max(superior - used, 1))]
+            drawn[m, 1] = order[int(choices[m] * max(superior - used, 1))]
         places[0, m] = (rank[o] + 1) / NP
         places[1, m] = (rank[parents[m]] + 1) / NP
 

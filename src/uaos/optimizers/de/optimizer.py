@@ -423,6 +423,8 @@ class DifferentialEvolution(Optimizer):
         """F and CR by the rules of recipes: the CR for crossover, and x_sample of models."""
         pool, settings = self.pool, self.settings
         for row, (_, role, having) in enumerate(pool.kept):
+            if self._takes_turns and not having[self._operators[0]]:
+                continue
             kernels.take_kept(
                 having, self._operators, self._parents, self._kept[row],
                 self._F if role == "F" else self._CR,
@@ -458,14 +460,11 @@ class DifferentialEvolution(Optimizer):
     def _made_by(self, chosen: Array) -> Array:
         """The offspring of the operators that are marked."""
         made: Array
-        if self._takes_turns:
-            made = (
-                self._everyone[: len(self._operators)]
-                if chosen[self._operators[0]]
-                else self._nobody
-            )
+        operators = self._operators
+        if self._takes_turns or len(chosen) == 1:
+            made = self._everyone[: len(operators)] if chosen[operators[0]] else self._nobody
         else:
-            made = chosen[self._operators].nonzero()[0]
+            made = chosen[operators].nonzero()[0]
         return made
 
     def _crossover(self) -> tuple[int, Array]:
@@ -921,7 +920,11 @@ class DifferentialEvolution(Optimizer):
             self._rows, self._fitness, self._order, NP, self._latest, stay
         )  # fmt: skip
         self._fitness, self._order = self._fitness[:NP], self._order[:NP]
-        self._excess, self._kept = self._excess[stay], self._kept[:, stay]
+        self._excess = self._excess[stay] if self._constrained else self._excess[:NP]
+        if len(self._kept):
+            self._kept = self._kept[:, stay]
+        else:
+            self._kept = self._kept[:, :NP]
         self.NP = NP
         self._capacity = self._archive_capacity(NP)
         if self._newest:

@@ -80,11 +80,10 @@ class Distribution:
         w, mu_eff = weights(NP)
         steps = self._better(population, order)
         old, self.mean = self.mean, w @ steps
-        step = (self.mean - old) / self.sigma
         c_s, c_c = self._c_sigma, self._c_c
-        self.path_sigma = (1 - c_s) * self.path_sigma + math.sqrt(
-            c_s * (2 - c_s) * mu_eff
-        ) * self.whitening @ step
+        step, scaled, gain = np.empty(D), np.empty((D, D)), math.sqrt(c_s * (2 - c_s) * mu_eff)
+        _step(self.mean, old, self.sigma, gain, self.whitening, step, scaled)
+        self.path_sigma = (1 - c_s) * self.path_sigma + scaled @ step
         square = float(self.path_sigma @ self.path_sigma)
         limit = (2 + 4 / (D + 1)) * D * (1 - (1 - c_s) ** (2 * evaluations / NP))
         h = 1.0 if square < limit else 0.0
@@ -105,12 +104,13 @@ class Distribution:
 
     def _decompose(self) -> None:
         values, vectors = np.linalg.eigh(self.C)  # reads the lower triangle
-        roots = np.sqrt(values)
-        factor, whitening = vectors * roots, (vectors / roots) @ vectors.T
-        if not (values[0] > 0 and np.isfinite(factor).all() and np.isfinite(whitening).all()):
+        factor, scaled = np.empty_like(vectors), np.empty_like(vectors)
+        _scale_axes(values, vectors, factor, scaled)
+        whitening = scaled @ vectors.T
+        if values[0] > 0 and _all_finite(factor, whitening):
+            self.factor, self.whitening = factor, whitening
+        else:
             self._reset(self.mean)
-            return
-        self.factor, self.whitening = factor, whitening
 
     _CHANGING = (
         "mean", "sigma", "C", "factor", "whitening", "path_sigma", "path_c", "decomposed",
@@ -125,6 +125,43 @@ class Distribution:
         for name in self._CHANGING:
             value = np.array(state[name])
             setattr(self, name, value.item() if value.ndim == 0 else value)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _step(
+    mean: Array,
+    old: Array,
+    sigma: float,
+    gain: float,
+    whitening: Array,
+    step: Array,
+    scaled: Array,
+) -> None:
+    """Write the step of the mean in units of sigma, and the whitening matrix times `gain`."""
+    for i in range(len(mean)):
+        step[i] = (mean[i] - old[i]) / sigma
+        for j in range(len(mean)):
+            scaled[i, j] = gain * whitening[i, j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _scale_axes(values: Array, vectors: Array, factor: Array, scaled: Array) -> None:
+    """Write the eigenvectors times the roots of the eigenvalues, and divided by them."""
+    roots = np.sqrt(values)
+    for i in range(vectors.shape[0]):
+        for j in range(vectors.shape[1]):
+            factor[i, j] = vectors[i, j] * roots[j]
+            scaled[i, j] = vectors[i, j] / roots[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _all_finite(one: Array, two: Array) -> bool:
+    """Whether two matrices of the same shape are finite."""
+    finite = True
+    for i in range(one.shape[0]):
+        for j in range(one.shape[1]):
+            finite &= np.isfinite(one[i, j]) and np.isfinite(two[i, j])
+    return finite
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
