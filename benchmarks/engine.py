@@ -1,6 +1,7 @@
 """The engine alone: what ask and tell cost for each evaluation."""
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
@@ -10,7 +11,9 @@ import numpy as np
 from table import Row, Section
 from timing import Contender, Sample, interleaved
 
-from uaos import DifferentialEvolution, configuration
+from uaos import CMAES, DifferentialEvolution, configuration
+from uaos.optimizers import cma
+from uaos.optimizers.de import kernels, optimizer, sampling
 from uaos.optimizers.winners import recipes
 
 TITLE = "engine alone"
@@ -19,6 +22,13 @@ OTHERS = ("mix", "uniform", "rand/1")
 GENERATIONS = 150
 #: The recipes run with their own settings, beside mix with its own.
 EVALUATIONS, MOST = 40_000, 1.5
+#: What updates covariance matrices and multiplies by what was decomposed. The crossover along
+#: eigenvectors is one more: see `Split`.
+OF_MATRICES = (
+    (optimizer, "eigenvectors"), (sampling.Distribution, "recenter"),
+    (sampling.Distribution, "sample"), (sampling.Distribution, "follow"),
+    (CMAES, "_decompose"), (cma, "_sample"), (cma, "_update"),
+)  # fmt: skip
 
 
 def run(quick: bool) -> Section:
@@ -26,6 +36,7 @@ def run(quick: bool) -> Section:
     contenders = {f"{name} {NP}": _engine(name, NP, NP * GENERATIONS) for name, NP in cases}
     seen = {name: Seen() for name in ("mix", *recipes())}
     contenders |= {name: _engine(name, None, EVALUATIONS, seen[name]) for name in seen}
+    contenders |= {f"mix as {name}": _mix_in_batches_of(seen[name]) for name in recipes()}
     contenders["f1"] = _evaluations()
     found = interleaved(contenders, rounds=5 if quick else 25)
     bare = found["f1"]
@@ -44,18 +55,24 @@ def run(quick: bool) -> Section:
         )  # fmt: skip
     mix = found["mix"].scaled(1e6)
     for name in recipes():
-        cost, decomposing = found[name].scaled(1e6), seen[name].decomposing.scaled(1e6)
-        rest = Sample(tuple(a - b for a, b in zip(cost.values, decomposing.values, strict=True)))
+        cost, same = found[name].scaled(1e6), found[f"mix as {name}"].scaled(1e6)
+        decomposing, multiplying = (part.scaled(1e6) for part in seen[name].split())
+        rest, bare_rest = cost.less(decomposing), cost.less(decomposing).less(multiplying)
+        points = f"{seen[name].points:.0f} points a batch"
         measured, aim = cost.text("µs"), f"<= {MOST:g}"
-        batch = cost.over(mix).median * seen[name].points / seen["mix"].points
-        ratio = f"{cost.over(mix).text()}; of batches {batch:.2g}"
+        ratio, beside = cost.over(mix).text(), f"to mix with {points}: {cost.over(same).median:.3g}"
         if decomposing.fastest > 0:
             measured += f", of which decompositions {decomposing.median:.2g} µs"
             ratio += f"; without decompositions {rest.over(mix).median:.3g}"
             aim += " without decompositions"
+        if multiplying.fastest > 0:
+            measured += f", further work with their matrices {multiplying.median:.2g} µs"
+            ratio += f", without that too {bare_rest.over(mix).median:.3g}"
+            beside += f", without both {bare_rest.over(same).median:.3g}"
+        ratio += f"; {beside}"
         rows.append(
             Row(
-                f"{name}, its own NP, {seen[name].points:.0f} points a batch", measured,
+                f"{name}, its own NP, {points}", measured,
                 f"mix, its own NP, {seen['mix'].points:.0f} points a batch: {mix.text('µs')}",
                 ratio, aim, rest.over(mix).verdict(MOST),
             )
@@ -64,10 +81,12 @@ def run(quick: bool) -> Section:
         f"per evaluation, objective not counted: the calls of ask and tell over "
         f"{GENERATIONS} times NP evaluations of a run on the 20-D Rosenbrock function, which is "
         "evaluated between them, whole generations at a time; history on, as it is by default. "
-        f"Recipes run with their own settings, over {EVALUATIONS:,} evaluations; the time in "
-        "NumPy's eigendecomposition is measured in the same runs. Much of what a batch costs does "
-        "not depend on its size, so that recipes with small batches cost more per evaluation; the "
-        "ratio of batches is that of the costs of whole ones."
+        f"Recipes run with their own settings, over {EVALUATIONS:,} evaluations. The time in "
+        "NumPy's eigendecomposition, and in what else is done with the matrices that are "
+        "decomposed (their updates, products with their axes, crossover along these), is measured "
+        "in further runs with the same seed. Much of what a batch costs does not depend on its "
+        "size, so that recipes with small batches cost more per evaluation: beside them, mix runs "
+        "with a constant population of their mean batch size."
     )
     return Section(TITLE, how, tuple(rows))
 
@@ -77,57 +96,129 @@ class Seen:
 
     def __init__(self) -> None:
         self.points = 0.0  # of a batch, on average
-        self._decomposing: list[float] = []  # seconds per evaluation, one a run
+        self._splits: list[Split] = []  # one a round
 
-    @property
-    def decomposing(self) -> Sample:
-        """The time of decompositions per evaluation, without the first run, which is not timed."""
-        return Sample(tuple(self._decomposing[1:]))
+    def split(self) -> tuple[Sample, Sample]:
+        """Seconds per evaluation in decompositions and in further work with their matrices.
+
+        Without the first run, which is not timed.
+        """
+        splits = self._splits[1:]
+        return (
+            Sample(tuple(one.decomposing / EVALUATIONS for one in splits)),
+            Sample(tuple(one.multiplying / EVALUATIONS for one in splits)),
+        )
 
     @contextmanager
-    def watching(self, evaluations: int) -> Iterator[None]:
-        """Measure the time in NumPy's eigendecomposition."""
-        original, seconds = np.linalg.eigh, 0.0
-
-        def timed(matrix: np.ndarray) -> Any:
-            nonlocal seconds
-            start = perf_counter()
-            found = original(matrix)
-            seconds += perf_counter() - start
-            return found
-
-        np.linalg.eigh = timed
+    def watching(self) -> Iterator[None]:
+        """Measure where the time goes."""
+        split, replaced = Split(), []
+        watched = [(place, name, split.timed) for place, name in OF_MATRICES]
+        watched += [(np.linalg, "eigh", split.decomposed), (kernels, "propose", split.rotated)]
+        for place, name, wrapped in watched:
+            original = getattr(place, name)
+            replaced.append((place, name, original))
+            setattr(place, name, wrapped(original))
         try:
             yield
         finally:
-            np.linalg.eigh = original
-        self._decomposing.append(seconds / evaluations)
+            for place, name, original in replaced:
+                setattr(place, name, original)
+        self._splits.append(split)
+
+
+class Split:
+    """The seconds of a run in eigendecompositions, and in further work with their matrices."""
+
+    def __init__(self) -> None:
+        self.decomposing = self.multiplying = 0.0
+
+    def decomposed(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Count a function's time as decomposition."""
+
+        def watched(*arguments: Any) -> Any:
+            start = perf_counter()
+            found = function(*arguments)
+            seconds = perf_counter() - start
+            self.decomposing += seconds
+            return found
+
+        return watched
+
+    def timed(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Count a function's time as further work, less the functions counted within it."""
+
+        def watched(*arguments: Any) -> Any:
+            before = self.decomposing + self.multiplying
+            start = perf_counter()
+            found = function(*arguments)
+            seconds = perf_counter() - start
+            self.multiplying += seconds - (self.decomposing + self.multiplying - before)
+            return found
+
+        return watched
+
+    def rotated(self, propose: Callable[..., Any]) -> Callable[..., Any]:
+        """Count what axes add to the time of making offspring, by making them without axes too."""
+
+        def seconds(arguments: list[Any]) -> float:
+            start = perf_counter()
+            propose(*arguments)
+            return perf_counter() - start
+
+        def watched(*arguments: Any) -> Any:
+            if len(arguments[AXES]):
+                # Copies, as results are written to arguments.
+                again = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+                without = [*again[:AXES], again[AXES][:0], *again[AXES + 1 :]]
+                seconds(again)  # so that both find the caches filled
+                self.multiplying += seconds(again) - seconds(without)
+            return propose(*arguments)
+
+        return watched
+
+
+#: The position of the axes among the arguments of `propose`.
+AXES = list(inspect.signature(kernels.propose).parameters).index("basis")
 
 
 def _engine(name: str, NP: int | None, budget: int, seen: Seen | None = None) -> Contender:
-    seen = seen or Seen()
-
     def contender() -> float:
-        with seen.watching(budget):
-            return run_once()
-
-    def run_once() -> float:
         sized = {} if NP is None else {"popsize": NP}
-        made = configuration(name).build(functions.BOUNDS, seed=1, budget=budget, **sized)
-        seconds, batches = 0.0, 0
-        while not made.done:
-            batches += 1
-            start = perf_counter()
-            X = made.ask()
-            seconds += perf_counter() - start
-            values = functions.rosenbrock(X)
-            start = perf_counter()
-            made.tell(values)
-            seconds += perf_counter() - start
-        seen.points = budget / batches
+        seconds, batches = _run(name, budget, **sized)
+        if seen is not None:
+            seen.points = budget / batches
+            with seen.watching():
+                _run(name, budget, **sized)
         return seconds / budget
 
     return contender
+
+
+def _mix_in_batches_of(seen: Seen) -> Contender:
+    """Let mix run with a constant population, as large as the batches that were seen."""
+
+    def contender() -> float:
+        NP = round(seen.points)
+        return _run("mix", EVALUATIONS, popsize=NP, schedule="constant")[0] / EVALUATIONS
+
+    return contender
+
+
+def _run(name: str, budget: int, **settings: Any) -> tuple[float, int]:
+    """Return the seconds of all calls of ask and tell in a run, and the number of batches."""
+    made = configuration(name).build(functions.BOUNDS, seed=1, budget=budget, **settings)
+    seconds, batches = 0.0, 0
+    while not made.done:
+        batches += 1
+        start = perf_counter()
+        X = made.ask()
+        seconds += perf_counter() - start
+        values = functions.rosenbrock(X)
+        start = perf_counter()
+        made.tell(values)
+        seconds += perf_counter() - start
+    return seconds, batches
 
 
 def _evaluations() -> Contender:

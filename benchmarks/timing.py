@@ -34,6 +34,10 @@ class Sample:
         """The same in another unit, or for one of many repetitions."""
         return Sample(tuple(v * factor for v in self.values))
 
+    def less(self, other: "Sample") -> "Sample":
+        """What is left of each round's time without a part of it."""
+        return Sample(tuple(a - b for a, b in zip(self.values, other.values, strict=True)))
+
     def over(self, other: "Sample") -> "Ratio":
         """How many times the other's."""
         return Ratio(tuple(a / b for a, b in zip(self.values, other.values, strict=True)))
