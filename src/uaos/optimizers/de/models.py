@@ -170,7 +170,7 @@ class IndividualDependent(Model):
             places,
         )  # fmt: skip
         F = _normal_between(places[0], rng, open_low=True)
-        fresh, noise = rng.random((n, D)), rng.random((n, D))
+        fresh, noise = rng.random((2, n, D))
         swaps = rng.random(n) if second else np.ones(n)
         mutants = np.empty((n, D))
         outside = _mutate_by_rank(

@@ -432,8 +432,9 @@ class DifferentialEvolution(Optimizer):
         samples = self._samples(len(basis) > 0) if self._models else self._nothing
         CR = self._CR
         if settings.eigen_CR == "kept" and len(basis):
-            row = [role for _, role, _ in pool.kept].index("CR")
-            CR = np.where(pool.crossed[self._operators], self._kept[row][self._parents], CR)
+            kept = self._kept[[role for _, role, _ in pool.kept].index("CR")]
+            CR = CR.copy()
+            kernels.take_kept(pool.crossed, self._operators, self._parents, kept, CR)
         if settings.j_rand == "if none":
             kernels.force_none(uniforms, CR, self.dimension)
         if settings.binomial_CR == "rising" and crossover == layout.BINOMIAL:
@@ -445,13 +446,15 @@ class DifferentialEvolution(Optimizer):
         n, samples = len(self._operators), self._nothing
         for name, model in self._models.items():
             mine = self._made_by(self.pool.models[name])
-            if len(mine):
+            if len(mine) == n:
+                samples, CR = model.propose(self._now(rotated), self._parents, self._F)
+                if CR is not None:
+                    self._CR = CR
+            elif len(mine):
                 now = self._now(rotated)
                 made, CR = model.propose(now, self._parents[mine], self._F[mine])
                 if CR is not None:
                     self._CR[mine] = CR
-                if len(mine) == n:
-                    return made
                 if len(samples) == 0:
                     samples = np.empty((n, self.dimension))
                 samples[mine] = made
@@ -617,7 +620,9 @@ class DifferentialEvolution(Optimizer):
         """Let models learn from their offspring, and individuals whose offspring failed redraw."""
         for name in self._learning:
             mine = self._made_by(self.pool.models[name])
-            if len(mine):
+            if len(mine) == len(values):
+                self._models[name].learn(self._now(), points, values, survived)
+            elif len(mine):
                 self._models[name].learn(self._now(), points[mine], values[mine], survived[mine])
         for kept, (rule, role, having) in zip(self._kept, self.pool.kept, strict=True):
             if self._takes_turns and not having[self._operators[0]]:
