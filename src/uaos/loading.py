@@ -60,6 +60,12 @@ def module_source(name: str) -> tuple[str, str]:
     return _loaded[name]
 
 
+def file_hash(made: type) -> str | None:
+    """What tells the content of a class's file from another; None if it was not loaded by it."""
+    loaded = _loaded.get(made.__module__)
+    return None if loaded is None else source_hash(loaded[1])
+
+
 def source_hash(source: str) -> str:
     """What tells one source from another."""
     return hashlib.sha256(source.encode()).hexdigest()[:32]

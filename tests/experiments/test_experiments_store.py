@@ -160,7 +160,7 @@ def test_a_changed_configuration_under_the_same_name_is_refused(tmp_path: Path) 
     (tmp_path / "mine.toml").write_text('note = "a"\n[de]\nF = 0.4\nNP = 20\n')
     path = filled(tmp_path / "a.db", small_plan(tmp_path / "mine.toml"), slice(0, 1))
     (tmp_path / "mine.toml").write_text('note = "b"\n[de]\nF = 0.6\nNP = 20\n')
-    with pytest.raises(PlanConflict, match=r"mine.de.F: 0.4 there, 0.6 here. Use another file"):
+    with pytest.raises(PlanConflict, match=r"mine.de.F: 0.4 there, 0.6 here. Use another store"):
         Store.create_or_resume(path, small_plan(tmp_path / "mine.toml"))
     (tmp_path / "mine.toml").write_text('note = "b"\n[de]\nF = 0.4\nNP = 20\n')
     Store.create_or_resume(path, small_plan(tmp_path / "mine.toml")).close()

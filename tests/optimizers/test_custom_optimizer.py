@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import uaos
+from uaos.errors import InvalidFeedback
 from uaos.optimizers import base as registry
 
 CLASS = '''
@@ -60,6 +61,41 @@ def test_it_is_listed_benchmarked_and_compared_on_the_command_line(folder):
     table = command(folder, "compare", "a.db")
     assert "walk" in table
     assert "CMA-ES" in table
+
+
+def test_runs_of_a_changed_file_do_not_join_those_of_the_former_one(folder):
+    arguments = ["bench", "a.db", "--methods", "walk", "--dim", "2", "--functions", "1",
+                 "--instances", "1", "--budget", "9", "--jobs", "1", "--without-uniform",
+                 "--repetitions"]  # fmt: skip
+    file = folder / "my_walk.py"
+    good, bad = file.read_text(), file.read_text().replace("self.batch, ", "")
+    file.write_text(bad)
+    assert "Some runs failed" in command(folder, *arguments, "1")
+    file.write_text(good)  # the only run failed
+    command(folder, *arguments, "1", "--retry-failed")
+    file.write_text(good + "# another version")
+    with pytest.raises(AssertionError, match="content of the file that defines walk: .* there"):
+        command(folder, *arguments, "2")
+
+
+@pytest.mark.parametrize("points", [[1.0], [], [[1.0]]])
+def test_points_of_the_wrong_shape_are_refused(points):
+    class Wrong(uaos.Optimizer):
+        name = "wrong"
+
+        def _propose(self):
+            return points
+
+        def _learn(self, points, values):
+            pass
+
+    with pytest.raises(InvalidFeedback, match=r"wrong proposed .* expected \(n, 2\)"):
+        Wrong([(0, 1)] * 2).ask()
+
+
+def test_several_files_can_be_imported(folder):
+    (folder / "other.py").write_text(CLASS.replace('"walk"', '"run"').replace("Walk", "Run"))
+    assert "Random points." in command(folder, "--import", "other.py", "methods", "walk")
 
 
 def test_a_process_that_gets_its_configuration_knows_it(folder, monkeypatch):

@@ -86,7 +86,7 @@ def verdict(section: Section) -> Verdict:
     if lost and tests[0][1].problems >= MIN_PROBLEMS:
         notes.append(
             "Instances of a function are similar: if each function counts once, there is "
-            f"{SAME} between {join_names(lost)} and uniform choice."
+            f"{_same_as_uniform(lost)}."
         )
     if other := [m for m in adaptive if not _same_optimizer(m, baseline[m], configurations)]:
         notes.append(
@@ -177,8 +177,13 @@ def _answer(better: list[str], worse: list[str], level: list[str]) -> str:
             parts.append(f"{join_names(names)} {'is' if len(names) == 1 else 'are'} {what} "
                          "uniform choice")  # fmt: skip
     if level:
-        parts.append(f"{SAME} between {join_names(level)} and uniform choice")
+        parts.append(_same_as_uniform(level))
     return f"Does adapting pay? {answer}: {'; '.join(parts)} (α = {ALPHA:g})."
+
+
+def _same_as_uniform(methods: list[str]) -> str:
+    each = "each of " if len(methods) > 1 else ""
+    return f"{SAME} between {each}{join_names(methods)} and uniform choice"
 
 
 def _same_optimizer(method: str, other: str, configurations: _Configurations) -> bool:

@@ -108,12 +108,13 @@ def _version(wanted: bool) -> None:
 # fmt: off
 @app.callback()
 def _main(
-    imported: Annotated[Path | None, typer.Option(
+    imported: Annotated[list[Path] | None, typer.Option(
         "--import", metavar="FILE.py",
-        help="Run this file first, to register your components and optimizers.")] = None,
+        help="Run this file first, to register your components and optimizers (repeatable).")
+    ] = None,
     version: Annotated[bool, typer.Option(
         "--version", callback=_version, is_eager=True, help="Show the version.")] = False,
 ) -> None:
     # fmt: on
-    if imported is not None:
-        load_file(imported)
+    for file in imported or ():
+        load_file(file)

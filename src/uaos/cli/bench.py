@@ -118,7 +118,9 @@ def bench(
         uniform=not without_uniform,
     )  # fmt: skip
     if UNIFORM in plan.competitors and UNIFORM not in expanded(names):
-        console.print("uniform is added, to show whether adapting pays (--without-uniform: not)")
+        console.print(
+            "uniform is added, to show whether adapting pays (--without-uniform omits it)"
+        )
     bar = RunProgress()
     try:
         with bar.progress:

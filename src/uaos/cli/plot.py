@@ -185,7 +185,9 @@ def _check_stores(kind: "Figure", stores: list[Path]) -> None:
     """Refuse a file that the figure cannot be drawn from, and say which can."""
     from uaos.reporting.figures import CATALOGUE, TUNING
 
-    if kind.source == CATALOGUE and not stores:
+    if kind.source == CATALOGUE:
+        if stores:
+            raise InvalidParameter("STORE", str(stores[0]), f"nothing: {kind.name} needs no file")
         return
     if not stores:
         wrote = "uaos tune" if kind.source == TUNING else "uaos bench"

@@ -168,7 +168,7 @@ def tune_command(
     tuned = view.run_shown(plan, place, retry_failed, jobs=jobs, dask=dask, work=work)
     view.check_winner(result, place, plan, overwrite)  # it may have appeared meanwhile
     view.report(plan, place, tuned, result)
-    imported = context.parent.params.get("imported") if context.parent else None
+    imported = (context.parent.params.get("imported") if context.parent else None) or []
     command = shlex.join(view.next_command(plan, result, imported, suite, rest))
     console.print(Text.assemble("next: ", (command, "bold")), soft_wrap=True)
     if any(problem.held_out for problem in plan.suite):

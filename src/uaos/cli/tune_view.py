@@ -425,10 +425,11 @@ def _failures(plan: TuningPlan, record: TuningStore) -> str:
 
 
 def next_command(
-    plan: TuningPlan, output: Path, imported: Path | None, suite: str, rest: Suite | None
+    plan: TuningPlan, output: Path, imported: list[Path], suite: str, rest: Suite | None
 ) -> list[str]:
     """The command that compares the winner with another method."""
-    words = ["uaos", *(["--import", str(imported)] if imported else []), "bench", "test.db"]
+    words = ["uaos", *(word for file in imported for word in ("--import", str(file)))]
+    words += ["bench", "test.db"]
     portfolio = "portfolio" if plan.design.base.optimizer == "portfolio" else None
     if plan.suite.name == "bbob":
         dimension, rival = str(plan.suite.dimensions[-1]), portfolio or "U-AOS-FW"

@@ -9,11 +9,14 @@ from typing import Any
 
 from uaos.errors import InvalidParameter, NameClash, UaosError
 from uaos.experiments.unit import Unit, derived_seed
+from uaos.loading import file_hash
+from uaos.optimizers.base import optimizers
 from uaos.optimizers.catalogue import configuration, expanded
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Problem, Suite
 from uaos.problems import suite as suite_called
 from uaos.problems.problem import integer_in
+from uaos.selection.components import FAMILIES
 
 #: What every comparison includes: does adapting pay?
 UNIFORM = "uniform"
@@ -23,6 +26,9 @@ DEFAULT_BUDGET = "100000D"
 
 #: What the content of a suite's file is called in an identity.
 CONTENT = "content of the suite's file"
+
+#: What the content of the files of a method's custom classes is called there, before its name.
+CODE = "content of the file that defines "
 
 _BUDGET = 'a number of evaluations >= 1, or a multiple of the dimension such as "10000D"'
 
@@ -123,7 +129,20 @@ class Plan:
         """What a store of this plan, or of a part of it, agrees on."""
         found = suite_identity(self.suite) | {"seed": self.seed}
         found |= {f"budget on {p.name}": self.evaluations(p) for p in self.suite}
+        found |= self.codes()
         return found | {f"method {n}": as_json(c.to_dict()) for n, c in self.competitors.items()}
+
+    def codes(self) -> dict[str, str]:
+        """Which versions of users' files define optimizers and components of the methods."""
+        found = {}
+        for name, chosen in self.competitors.items():
+            parts: list[type | None] = [optimizers().get(chosen.optimizer)]
+            if chosen.method is not None:
+                parts += [type(getattr(chosen.method, family)) for family in FAMILIES]
+            hashes = {file_hash(part) for part in parts if part is not None}
+            if made := sorted(one for one in hashes if one is not None):
+                found[CODE + name] = ",".join(made)
+        return found
 
     def check(self) -> None:
         """Refuse what could not run at all, such as an optimizer that is not installed."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from uaos.errors import InvalidFile, UaosError, UnknownName
 from uaos.experiments import legacy, storefile
 from uaos.experiments.packing import hits_from_bytes, pack_trace, unpack_course, unpack_trace
-from uaos.experiments.plan import CONTENT, Plan, PlanConflict, differences
+from uaos.experiments.plan import CODE, CONTENT, Plan, PlanConflict, differences
 from uaos.experiments.recorder import NO_TRACE, TARGETS, Trace
 from uaos.experiments.storefile import (
     Lock,
@@ -558,17 +558,23 @@ class Store:
             "SELECT 'budget on ' || problems.name, MAX(budget) FROM plan "
             "JOIN problems ON problems.id = problem GROUP BY problem"
         )
+        # Nothing contradicts a corrected file if all runs with the former one failed.
+        found |= self._rows(
+            "SELECT key, value FROM about JOIN methods ON key = ? || name WHERE EXISTS "
+            "(SELECT 1 FROM runs WHERE method = methods.id AND status = 'done')", (CODE,)
+        )  # fmt: skip
         return found | {f"method {name}": made for name, made in self.configurations().items()}
 
     def _check_against(self, plan: Plan) -> None:
         if found := differences(self.identity(), plan.identity()):
             raise PlanConflict(
-                f"{self.path} holds another experiment. {'; '.join(found)}. Use another file, "
-                "restore what was changed, or give the method another name"
+                f"{self.path} holds another experiment. {'; '.join(found)}. Use another "
+                "store, restore what was changed, or give the method another name"
             )
 
     def _add(self, plan: Plan) -> None:
         insert(self._connection, "about", [("seed", str(plan.seed))], "INSERT OR IGNORE")
+        insert(self._connection, "about", plan.codes().items(), "INSERT OR REPLACE")
         self.add_suite(plan.suite)
         self.add_methods(
             {name: json.dumps(entry.to_dict()) for name, entry in plan.competitors.items()}

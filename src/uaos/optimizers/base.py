@@ -243,7 +243,12 @@ class Optimizer(ABC):
                     f"the budget of {self.budget} evaluations is spent; read the result, or start "
                     "with a larger budget"
                 )
-            proposed = self._propose()
+            proposed = np.asarray(self._propose(), float)
+            if proposed.ndim != 2 or not len(proposed) or proposed.shape[1] != self.dimension:
+                raise InvalidFeedback(
+                    f"{self.name} proposed an array of shape {proposed.shape}; expected "
+                    f"(n, {self.dimension}), at least one point"
+                )
             self._asked = proposed if left is None or len(proposed) <= left else proposed[:left]
         return self._rounded(self._asked)
 

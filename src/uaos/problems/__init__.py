@@ -84,7 +84,7 @@ def suite(
         option, value = next(iter(given.items()))
         raise InvalidParameter(
             option, value, f'nothing: it is for the suite "bbob"; choose problems of {name} by '
-            "their names",
+            "their names (--problems)",
         )  # fmt: skip
     return suite_in(load_file(Path(name)))
 

@@ -141,7 +141,7 @@ def chosen_methods(section: Section, methods: Sequence[str] | None) -> tuple[str
         return section.methods
     for name in methods:
         if name not in section.methods:
-            raise UnknownName("method", name, section.methods, hint=f"(with {section.title} runs)")
+            raise UnknownName("method", name, section.methods, hint="(of the runs shown)")
     if not methods:
         raise Missing(f"name at least one method to draw: {', '.join(section.methods)}")
     return tuple(dict.fromkeys(methods))

@@ -13,6 +13,7 @@ from uaos.reporting.canvas import axes_with_margins, fitted
 from uaos.reporting.figures import SECTION, Figure
 from uaos.reporting.figures.profiles import chosen_methods
 from uaos.reporting.style import INK, TEXT, TICK, Drawing, Style, text_width
+from uaos.text import count
 
 # Inches: of a name's line, of a bar's line, of what is above the axis, beside a name.
 _NAME, _BAR, _ABOVE, _BESIDE = 0.18, 0.08, 0.52, 0.14
@@ -87,7 +88,7 @@ def draw(of: Ranks, style: Style) -> Drawing:
                       label="_bar")  # fmt: skip
             axes.plot(at, [y] * len(at), "o", color=INK, markersize=3, markeredgewidth=0,
                       clip_on=False, zorder=3, label="_members")  # fmt: skip
-        lines = (f"mean ranks, {ranking.problems} problems, {of.section}",
+        lines = (f"mean ranks, {count(ranking.problems, 'problem')}, {of.section}",
                  f"bars: no significant difference (α = {ALPHA:g})")  # fmt: skip
         for y, text in zip((0.05, 0.19), lines, strict=True):
             axes.text(1 - (left - 0.05) * inch, y, text, ha="left", va="top", fontsize=TICK)
