@@ -1,7 +1,5 @@
 """A reward of your own, compared with a published one on a real benchmark function."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 import uaos
@@ -9,7 +7,6 @@ from uaos.problems import BBOB
 
 
 @uaos.register
-@dataclass(frozen=True)
 class RecentBest(uaos.GenerationReward):
     """The best metric of each generation, discounted by its age.
 

@@ -1,7 +1,7 @@
 """A user's component joins its family by name, or is told what it lacks."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import FrozenInstanceError, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -155,15 +155,30 @@ def test_a_field_that_is_not_declared_is_refused() -> None:
         uaos.register(Undeclared)
 
 
-def test_a_declared_field_without_dataclass_is_refused() -> None:
-    class Forgotten(uaos.Quality):
+def test_registering_makes_a_frozen_dataclass() -> None:
+    @uaos.register
+    class Weighted(uaos.Quality):
         weight: float = uaos.real(0, 1, default=0.5)
+
+        def compute(self, now):
+            return self.weight * now.rewards
+
+    made = uaos.Method(quality={"name": "weighted", "weight": 0.25}).quality
+    assert made == Weighted(weight=0.25)
+    assert repr(made) == "weighted(weight=0.25)"
+    with pytest.raises(FrozenInstanceError):
+        made.weight = 1.0
+
+
+def test_a_declared_field_without_a_type_is_refused() -> None:
+    class Untyped(uaos.Quality):
+        weight = uaos.real(0, 1, default=0.5)
 
         def compute(self, now):
             return now.rewards
 
-    with pytest.raises(InvalidComponent, match="decorate the class with @dataclass"):
-        uaos.register(Forgotten)
+    with pytest.raises(InvalidComponent, match="the field weight is not declared; give it a type"):
+        uaos.register(Untyped)
 
 
 class Wrong(uaos.Selection):

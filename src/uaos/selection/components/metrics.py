@@ -13,7 +13,6 @@ success by `metric > 0` throughout, which `-u_i` would break.
 
 import sys
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -31,10 +30,8 @@ class Metric(Component):
 
     Examples
     --------
-    >>> from dataclasses import dataclass
     >>> import uaos
     >>> @uaos.register
-    ... @dataclass(frozen=True)
     ... class Gain(uaos.Metric):
     ...     def compute(self, parents, offspring, best_so_far):
     ...         return parents - offspring
@@ -60,7 +57,6 @@ def improvement_on(reference: float, offspring: Array) -> Array:
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class OffspringFitness(Metric):
     """The offspring's own fitness, negated so that larger is better.
 
@@ -79,7 +75,6 @@ class OffspringFitness(Metric):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class ExpOffspringFitness(Metric):
     """The offspring's fitness on an exponential scale, 1 for the generation's best.
 
@@ -101,7 +96,6 @@ class ExpOffspringFitness(Metric):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class ParentImprovement(Metric):
     """How much better the offspring is than its parent.
 
@@ -120,7 +114,6 @@ class ParentImprovement(Metric):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class BestParentImprovement(Metric):
     """How much better the offspring is than the best of the current parents.
 
@@ -140,7 +133,6 @@ class BestParentImprovement(Metric):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class BestSoFarImprovement(Metric):
     """How much better the offspring is than the best fitness seen in the run before it.
 
@@ -161,7 +153,6 @@ class BestSoFarImprovement(Metric):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class MedianImprovement(Metric):
     """How much better the offspring is than the median of the current parents.
 
@@ -200,7 +191,6 @@ def _median_improvement(parents: Array, offspring: Array) -> Array:
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class RelativeImprovement(Metric):
     """The improvement on the parent, weighted by how close the offspring is to the best so far.
 
@@ -230,7 +220,6 @@ def _relative_improvement(parents: Array, offspring: Array, best_so_far: float) 
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class ParentRelativeImprovement(Metric):
     """The improvement on the parent as a share of the parent's fitness.
 

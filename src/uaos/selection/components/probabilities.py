@@ -4,7 +4,6 @@ Whatever the component, the probabilities are then divided by their sum.
 """
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
@@ -21,10 +20,8 @@ class Probability(Component):
 
     Examples
     --------
-    >>> from dataclasses import dataclass
     >>> import uaos
     >>> @uaos.register
-    ... @dataclass(frozen=True)
     ... class Squared(uaos.Probability):
     ...     def compute(self, qualities, probabilities):
     ...         return qualities**2 + 0.01
@@ -63,7 +60,6 @@ def least_parameter(default: float = 0.05) -> float:
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class ProbabilityMatching(Probability):
     """In proportion to the quality, above a floor.
 
@@ -103,7 +99,6 @@ def probability_matching(qualities: Array, p_min: float, error: float) -> Array:
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class AdaptivePursuit(Probability):
     """The best operator is pushed toward p_max, the others toward p_min.
 
@@ -151,7 +146,6 @@ def adaptive_pursuit(qualities: Array, old: Array, p_min: float, p_max: float, m
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class ClippedShares(Probability):
     """The quality, cut to an interval.
 
@@ -189,7 +183,6 @@ def clipped_shares(qualities: Array, p_min: float, p_max: float, even: int) -> A
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class ShareTransfer(Probability):
     """The best operators take a part of everybody else's share, the more the worse that one is.
 
@@ -237,7 +230,6 @@ def _share_transfer(qualities: Array, old: Array, p_min: float, xi: float) -> Ar
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class Identity(Probability):
     """The quality itself.
 

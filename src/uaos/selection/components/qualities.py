@@ -6,7 +6,6 @@ is 0, and the qualities are divided by their sum (sum 0: 1/K each).
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -37,10 +36,8 @@ class Quality(Component):
 
     Examples
     --------
-    >>> from dataclasses import dataclass
     >>> import uaos
     >>> @uaos.register
-    ... @dataclass(frozen=True)
     ... class Halfway(uaos.Quality):
     ...     def compute(self, now):
     ...         return (now.rewards + now.qualities) / 2
@@ -62,7 +59,6 @@ def decay_parameter(default: float) -> float:
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class WeightedSum(Quality):
     """An exponential moving average of the rewards.
 
@@ -95,7 +91,6 @@ def weighted_sum(rewards: Array, old: Array, delta: float) -> Array:
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class UpperConfidenceBound(Quality):
     """The reward plus a bonus for what has been seen little.
 
@@ -142,7 +137,6 @@ def _upper_confidence_bound(rewards: Array, observations: Array, C: float, log: 
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class Identity(Quality):
     """The reward itself.
 
@@ -163,7 +157,6 @@ class Identity(Quality):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class WeightedNormalisedSum(Quality):
     """A moving average of each operator's share of the rewards, kept above a floor.
 
@@ -203,7 +196,6 @@ def weighted_normalised_sum(
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class Bellman(Quality):
     """The expected discounted return, if operators follow each other as their probabilities say.
 

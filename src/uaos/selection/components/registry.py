@@ -4,7 +4,7 @@ import dataclasses
 import inspect
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, dataclass_transform
 
 from uaos.errors import InvalidComponent, InvalidParameter, NameClash, UnknownName
 from uaos.params import known_only, parameters
@@ -18,13 +18,14 @@ _members: dict[str, dict[str, type[Component]]] = {family: {} for family in FAMI
 C = TypeVar("C", bound=type[Component])
 
 
+@dataclass_transform(frozen_default=True)
 def register(component: C) -> C:
     """Add a component class to its family, under its `name`; usable as a decorator.
 
     From then on the name works wherever a component is named: in :class:`uaos.Method`, in files, on
     the command line (`uaos --import FILE.py …`), in the search space of a tuner. Registering the
     same definition again (a re-run notebook cell) replaces it; another class under a taken name is
-    refused.
+    refused. The class becomes a frozen dataclass, if it is not one already.
     """
     if not (inspect.isclass(component) and issubclass(component, Component)):
         raise InvalidComponent(
@@ -37,12 +38,16 @@ def register(component: C) -> C:
         raise InvalidComponent(f"{title}: derive it from the base class of one of the families")
     if not _computes(component):
         raise InvalidComponent(f"{title} lacks its one method, compute")
-    undeclared = _undeclared(component)
+    fields = [k for k, v in vars(component).items() if isinstance(v, dataclasses.Field)]
+    undeclared = [k for k in fields if k not in vars(component).get("__annotations__", {})]
+    if fields and not undeclared:  # not a dataclass yet
+        dataclasses.dataclass(frozen=True, repr=False)(component)
+    declared = parameters(component)
+    undeclared += [f.name for f in dataclasses.fields(component) if f.name not in declared]
     if undeclared:
         raise InvalidComponent(
-            f"{title}: the field {undeclared} is not declared; decorate the class with "
-            "@dataclass(frozen=True) and declare the field with uaos.real, uaos.integer or "
-            "uaos.choice"
+            f"{title}: the field {undeclared[0]} is not declared; give it a type and a range, as "
+            "in `rate: float = uaos.real(0, 1, default=0.1)` (or uaos.integer, uaos.choice)"
         )
     if component.family == "reward" and not getattr(component, "memory", ""):
         raise InvalidComponent(
@@ -67,15 +72,6 @@ def _computes(component: type[Component]) -> bool:
         if "compute" in vars(cls):
             return not getattr(vars(cls)["compute"], "__isabstractmethod__", False)
     return False
-
-
-def _undeclared(component: type[Component]) -> str:
-    """The first field that is no declared parameter, or "" if all are."""
-    left = [k for k, v in vars(component).items() if isinstance(v, dataclasses.Field)]
-    if dataclasses.is_dataclass(component):
-        declared = parameters(component)
-        left = [f.name for f in dataclasses.fields(component) if f.name not in declared] + left
-    return left[0] if left else ""
 
 
 def _identity(component: type[Component]) -> tuple[str, str]:

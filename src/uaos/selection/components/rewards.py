@@ -12,7 +12,6 @@ generations), :class:`SuccessReward` (each operator's last `fix_appl` successes)
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -78,11 +77,9 @@ class GenerationReward(Reward):
 
     Examples
     --------
-    >>> from dataclasses import dataclass
     >>> import numpy as np
     >>> import uaos
     >>> @uaos.register
-    ... @dataclass(frozen=True)
     ... class MeanGain(uaos.GenerationReward):
     ...     max_gen: int = uaos.integer(1, 50, default=5, doc="number of generations")
     ...
@@ -104,10 +101,8 @@ class SuccessReward(Reward):
 
     Examples
     --------
-    >>> from dataclasses import dataclass
     >>> import uaos
     >>> @uaos.register
-    ... @dataclass(frozen=True)
     ... class BestSuccess(uaos.SuccessReward):
     ...     fix_appl: int = uaos.integer(1, 100, default=20, doc="successes of each operator")
     ...
@@ -129,10 +124,8 @@ class WindowReward(Reward):
 
     Examples
     --------
-    >>> from dataclasses import dataclass
     >>> import uaos
     >>> @uaos.register
-    ... @dataclass(frozen=True)
     ... class ShareOfWindow(uaos.WindowReward):
     ...     W: int = uaos.integer(10, 200, default=50, doc="length of the window")
     ...
@@ -150,7 +143,6 @@ class WindowReward(Reward):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class SuccessRate(GenerationReward):
     """The share of applications that succeeded, generation by generation.
 
@@ -201,7 +193,6 @@ def success_rate(
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class ImmediateSuccess(GenerationReward):
     """The share of the last generation's offspring that are successes of the operator.
 
@@ -235,7 +226,6 @@ def immediate_success(successes: Array, applications: Array) -> Array:
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class SuccessSum(GenerationReward):
     """The mean metric of an application over the last generations.
 
@@ -271,7 +261,6 @@ def success_sum(sums: Array, applications: Array) -> Array:
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class ImprovementSum(GenerationReward):
     """The sum of the metric over the last generations, however often the operator was applied.
 
@@ -306,7 +295,6 @@ def column_sums(table: Array) -> Array:
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class Consensus(GenerationReward):
     """The mean improvement where the number of successes ranks the operators alike, else that.
 
@@ -345,7 +333,6 @@ def _rank_alike(first: Array, second: Array) -> bool:
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class GenerationSuccessSum(GenerationReward):
     """The mean metric of an application, generation by generation.
 
@@ -366,7 +353,6 @@ class GenerationSuccessSum(GenerationReward):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class FitnessRateRank(GenerationReward):
     """The operator's share of what was gained lately, less the lower it ranks.
 
@@ -400,7 +386,6 @@ class FitnessRateRank(GenerationReward):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class Best2Generations(GenerationReward):
     """How the best metric changed from the previous generation to this one.
 
@@ -430,7 +415,6 @@ class Best2Generations(GenerationReward):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class NormalisedBestSum(GenerationReward):
     """The mean of the best metrics of the last generations (extreme values).
 
@@ -457,7 +441,6 @@ class NormalisedBestSum(GenerationReward):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class ParetoDominance(SuccessReward):
     """How many operators it dominates in diversity and mean of its successes.
 
@@ -503,7 +486,6 @@ def _dominance_counts(std: Array, mean: Array, present: Array) -> tuple[Array, A
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class ParetoRank(SuccessReward):
     """How few operators dominate it in diversity and mean of its successes.
 
@@ -529,7 +511,6 @@ class ParetoRank(SuccessReward):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class CompassProjection(SuccessReward):
     """Diversity and mean of its successes, projected on the direction θ.
 
@@ -577,7 +558,6 @@ def _project(std: Array, mean: Array, present: Array, cosine: float, sine: float
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class AreaUnderCurve(WindowReward):
     """Area under the operator's curve through the ranking of the window, best first.
 
@@ -663,7 +643,6 @@ def _normalized_areas(sums: Array, heights: Array) -> Array:
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class SumOfRanks(WindowReward):
     """The operator's share of the rank weights in the window.
 
@@ -692,7 +671,6 @@ class SumOfRanks(WindowReward):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class WindowSuccessSum(WindowReward):
     """The mean metric of the operator's entries in the window.
 
@@ -744,7 +722,6 @@ def _means(totals: Array, operators: Array, normalise: bool) -> Array:
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class Leader(Reward):
     """1 for the operator whose own best fitness so far is below that of every other.
 
@@ -784,7 +761,6 @@ def leader(bests: Array) -> Array:
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class SuccessCount(Reward):
     """The successes so far, counted from `start` again whenever an operator falls far behind.
 

@@ -6,7 +6,6 @@ A selection is a function of the probabilities and of random numbers that are dr
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -35,11 +34,9 @@ class Selection(Component):
 
     Examples
     --------
-    >>> from dataclasses import dataclass
     >>> import numpy as np
     >>> import uaos
     >>> @uaos.register
-    ... @dataclass(frozen=True)
     ... class MostProbable(uaos.Selection):
     ...     def compute(self, probabilities, draws, progress):
     ...         return np.full(len(draws.pick), np.argmax(probabilities))
@@ -107,7 +104,6 @@ def draw_uniformly(n_operators: int, pick: Array) -> Array:
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class Proportional(Selection):
     """Drawn with the probabilities.
 
@@ -128,7 +124,6 @@ class Proportional(Selection):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class Greedy(Selection):
     """The most probable operator, for all parents of the generation.
 
@@ -155,7 +150,6 @@ class Greedy(Selection):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class EpsilonGreedy(Selection):
     """Mostly the most probable operator, sometimes any.
 
@@ -181,7 +175,6 @@ class EpsilonGreedy(Selection):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class LinearAnnealed(Selection):
     """Epsilon-greedy whose ε falls linearly from 1 at the start to 0 when the budget is spent.
 
@@ -206,7 +199,6 @@ class LinearAnnealed(Selection):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class ProportionalGreedy(Selection):
     """Mostly the most probable operator, sometimes drawn with the probabilities.
 
@@ -231,7 +223,6 @@ class ProportionalGreedy(Selection):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class LargestDeficit(Selection):
     """The operator furthest behind its share of the applications; nothing is drawn.
 
@@ -274,7 +265,6 @@ def _by_deficit(probabilities: Array, applications: Array, n: int) -> Array:
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class Shares(Selection):
     """As many parents for each operator as its share of them says, in random order.
 
