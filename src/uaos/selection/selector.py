@@ -195,7 +195,9 @@ class Selector:
         if (type(n) is not int and not _is_integer(n)) or n < 0:
             raise InvalidParameter("n", n, "an integer, 0 or more", owner="select")
         if self.method.scope == "generation" and n > 1:
-            return np.full(n, self._choose(1)[0])
+            operators = np.empty(n, np.int64)
+            operators.fill(self._choose(1)[0])
+            return operators
         return self._choose(n)
 
     def _choose(self, n: int) -> Integers:

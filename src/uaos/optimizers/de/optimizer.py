@@ -228,6 +228,8 @@ class DifferentialEvolution(Optimizer):
             [name for name in self.pool.models if getattr(MODELS[name], what)]
             for what in ("replaces_worst", "learns", "follows")
         )
+        marked = [*self.pool.models.values(), *(having for _, _, having in self.pool.kept)]
+        self._special = {k for having in marked for k in having.nonzero()[0].tolist()}
         self._classic = settings.is_classic
         self._steady = self.pool.steady and (
             settings.top_drawn or not isinstance(settings.top_NP, str)
@@ -429,7 +431,9 @@ class DifferentialEvolution(Optimizer):
                 having, self._operators, self._parents, self._kept[row],
                 self._F if role == "F" else self._CR,
             )  # fmt: skip
-        samples = self._samples(len(basis) > 0) if self._models else self._nothing
+        samples = self._nothing
+        if self._models and not self._ordinary():
+            samples = self._samples(len(basis) > 0)
         CR = self._CR
         if settings.eigen_CR == "kept" and len(basis):
             kept = self._kept[[role for _, role, _ in pool.kept].index("CR")]
@@ -459,6 +463,10 @@ class DifferentialEvolution(Optimizer):
                     samples = np.empty((n, self.dimension))
                 samples[mine] = made
         return samples
+
+    def _ordinary(self) -> bool:
+        """Whether one of several operators, with neither model nor kept values, had its turn."""
+        return self._takes_turns and self._operators.item(0) not in self._special
 
     def _made_by(self, chosen: Array) -> Array:
         """The offspring of the operators that are marked."""
@@ -538,9 +546,10 @@ class DifferentialEvolution(Optimizer):
         parents = self._fitness[self._parents] if self._newest else self._fitness[: len(values)]
         ranks = self._fitness, values
         places: Array | None = None
+        ordinary = self._ordinary()
         if self.violations is not None:
             parents, values, ranks = self._compared(told, self.violations)
-        elif self._replacing and self._replaces_worst():
+        elif self._replacing and not ordinary and self._replaces_worst():
             places, parents = np.empty(len(values), np.int64), np.empty(len(values))
             against_worst(self._fitness.copy(), values, places, parents)
         self._selector.learn(self._operators, parents, values)
@@ -555,7 +564,7 @@ class DifferentialEvolution(Optimizer):
             if len(mine) and hasattr(operator, "learn"):
                 improved = values[mine] < parents[mine]  # not so for NaN
                 operator.learn(self.view, self._parents[mine], points[mine], values[mine], improved)
-        if self._learning or self.pool.kept:
+        if not ordinary and (self._learning or self.pool.kept):
             self._tell_models(points, values, values <= parents)
         counts = np.zeros(len(self.pool.members), np.int64)
         if places is not None:

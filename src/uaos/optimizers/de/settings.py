@@ -705,7 +705,8 @@ class RuleMemory:
     def move(self, progress: float) -> None:
         """Set the limits of F and CR at a share of the run."""
         for row, rule in self._phased:
-            self.numbers[row, layout.F_MOST : layout.CR_LEAST + 1] = rule.limits(progress)
+            F_most, CR_least = rule.limits(progress)
+            self.numbers[row, layout.F_MOST], self.numbers[row, layout.CR_LEAST] = F_most, CR_least
 
     def state(self) -> dict[str, Array]:
         """What changes in a run."""
