@@ -26,6 +26,7 @@ from uaos.optimizers.de.optimizer import DEFAULT_BUDGET, DifferentialEvolution, 
 from uaos.optimizers.evaluation import Batch, Evaluator, Interrupted, Objective, Workers, over_batch
 from uaos.optimizers.result import INFEASIBLE, Result
 from uaos.selection.method import Method
+from uaos.text import count
 
 #: What makes a run repeatable: what NumPy's generators are made from, as in SciPy.
 Seed = int | np.random.Generator | np.random.SeedSequence | np.random.BitGenerator | None
@@ -245,9 +246,9 @@ def minimize(
         if stops and run.converged:
             return True, "converged"
         if iterations is not None and run.iterations >= iterations:
-            return False, f"the limit of {iterations} iterations is reached"
+            return False, f"the limit of {count(iterations, 'iteration')} is reached"
         if seconds is not None and time.monotonic() - started >= seconds:
-            return False, f"the time limit of {seconds:g} seconds is reached"
+            return False, f"the time limit of {seconds:g} s is reached"
         return None
 
     with evaluator, batch:
@@ -397,7 +398,7 @@ class _ProgressLine:
         found = f"best {run.best_fitness:.6g}"
         if run.best_violation > 0:
             found = f"least violation {run.best_violation:.3g}"
-        parts = [f"{run.evaluations:,} evaluations", found]
+        parts = [count(run.evaluations, "evaluation"), found]
         order = np.argsort(-np.asarray(run.probabilities), kind="stable")[:3]
         if len(run.operators) > 1:
             parts += [f"{run.operators[k]} {run.probabilities[k]:.0%}" for k in order]
@@ -412,7 +413,7 @@ class _ProgressLine:
 
     def end(self, result: Result) -> None:
         """Print how the run ended."""
-        self._write(f"{result.nfev:,} evaluations, best {result.fun:.6g}: {result.message}")
+        self._write(f"{count(result.nfev, 'evaluation')}, best {result.fun:.6g}: {result.message}")
         if self._width:
             print(flush=True)
 

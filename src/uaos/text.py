@@ -53,9 +53,9 @@ def p_value(p: float) -> str:
     return number(p, ".3g" if 0.045 < p < 0.055 else ".2g")
 
 
-def count(value: int, noun: str) -> str:
+def count(value: int, noun: str, plural: str = "") -> str:
     """Format a number with its noun: 1 run, 1,560 runs."""
-    return f"{value:,} {noun}{'' if value == 1 else 's'}"
+    return f"{value:,} {noun if value == 1 else plural or f'{noun}s'}"
 
 
 def typeset(text: str) -> str:

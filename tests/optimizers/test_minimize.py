@@ -182,7 +182,7 @@ def test_a_run_with_a_budget_goes_on_after_convergence():
     result = minimize(lambda x: x[0] ** 2, [(-5, 5)], method="mix", seed=1, budget=5000)
     assert (result.nfev, result.success) == (5000, False)
     assert result.history.restarts[-1] > 0
-    assert result.message == "the budget of 5000 evaluations is spent"
+    assert result.message == "the budget of 5,000 evaluations is spent"
 
 
 def test_tolerances_end_a_run_with_a_budget():
@@ -216,7 +216,7 @@ def test_iterations_evaluations_and_time_are_limited():
     assert minimize(bowl, BOX, seed=1, maxfun=77).nfev == 77
     assert minimize(bowl, BOX, seed=1, maxfun=77, budget=50).nfev == 50
     by_time = minimize(bowl, BOX, seed=1, max_time=0)
-    assert by_time.message == "the time limit of 0 seconds is reached"
+    assert by_time.message == "the time limit of 0 s is reached"
     assert not by_time.success
 
 

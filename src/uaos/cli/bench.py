@@ -28,6 +28,7 @@ from uaos.experiments.store import Tally
 from uaos.files import check_output
 from uaos.optimizers.catalogue import expanded
 from uaos.problems import suite as suite_called
+from uaos.text import count
 
 
 # fmt: off
@@ -81,8 +82,8 @@ def bench(
     if merge:
         from uaos.experiments.merge import merge as merge_stores
 
-        count = merge_stores(files[0], files[1:])
-        console.print(f"{files[0]}: {count} finished runs of {len(files) - 1} stores")
+        merged = count(merge_stores(files[0], files[1:]), "finished run")
+        console.print(f"{files[0]}: {merged} of {count(len(files) - 1, 'store')}")
         return
     if len(files) != 1:
         raise InvalidParameter("STORE", [str(f) for f in files], "one file (but with --merge)")
@@ -142,8 +143,8 @@ def _show_status(store: Store) -> None:
     about = f"{store.path}: suite {store.suite}, seed {store.seed}, evaluations at most {budgets}"
     console.print(Text(about))
     if damaged:
-        about = f"{damaged} runs are damaged and left out; the command that made the store makes "
-        console.print(Text(f"{about}them again", style="yellow"))
+        about = f"left out: {count(damaged, 'damaged run')}; the command that made the store"
+        console.print(Text(f"{about} repeats what is damaged", style="yellow"))
     console.print(tally_table(store.tallies()))
     for outcome in store.outcomes():
         if outcome.status == "failed":
@@ -193,7 +194,8 @@ class RunProgress:
             self.progress.start_task(self._task)
         if counts.damaged > self._damaged:
             self._damaged = counts.damaged
-            console.print(Text(f"{counts.damaged} damaged runs are made again", style="yellow"))
+            again = count(counts.damaged, "damaged run")
+            console.print(Text(f"to be repeated: {again}", style="yellow"))
         note = f"{self._before} found in the store" if self._before else ""
         if counts.failed:
             note += f"{', ' if note else ''}{counts.failed} failed"

@@ -24,6 +24,7 @@ from uaos.optimizers.catalogue import RECOMMENDED
 from uaos.optimizers.result import Result, RunView
 from uaos.problems import BBOB, Problem
 from uaos.problems import suite as suite_called
+from uaos.text import count
 
 
 # fmt: off
@@ -141,13 +142,14 @@ def _summary(problem: Problem, method: str, result: Result, seconds: float) -> R
     table.add_row("outcome", verdict + best if known else best)
     if not solved:
         table.add_row("why it ended", result.message)
-    table.add_row("evaluations", f"{result.nfev:,} in {result.nit:,} iterations, {seconds:.1f} s")
+    iterations = count(result.nit, "iteration")
+    table.add_row("evaluations", f"{result.nfev:,} in {iterations}, {seconds:.1f} s")
     table.add_row("seed", str(result.seed))
     if result.history is None or not result.history.operators:
         return table
     use = Table.grid(padding=(0, 2))
     counts = result.history.counts.sum(axis=0)
-    for name, count in zip(result.history.operators, counts, strict=True):
-        share = count / max(1, counts.sum())
+    for name, used in zip(result.history.operators, counts, strict=True):
+        share = used / max(1, counts.sum())
         use.add_row(name, _bar(share, 30), f"{share:.1%}")
     return Group(table, Text("\noperators used"), use)

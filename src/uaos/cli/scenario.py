@@ -14,6 +14,7 @@ from uaos.cli.app import INTERRUPTED, app, console
 from uaos.cli.options import Overwrite, Seed, split_names
 from uaos.files import PICTURES, check_output
 from uaos.scenarios import KINDS, ScenarioResult, compare, scenario
+from uaos.text import count
 
 # Applications worth the start of more processes: some ten seconds of work.
 _MANY = 500_000
@@ -70,8 +71,8 @@ def show_scenario(
         sys.exit(INTERRUPTED)
     console.print(_table(outcome))
     console.print(
-        f"[dim]{kind} scenario, {operators} operators, {steps} applications, another best operator "
-        f"every {every}; {repetitions} repetitions, ± one standard error[/]"
+        f"[dim]{kind} scenario, {operators} operators, {count(steps, 'application')}, another "
+        f"best operator every {every}; {count(repetitions, 'repetition')}, ± one standard error[/]"
     )
     if plot is not None:
         outcome.plot(plot)

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from uaos.cli import options
 from uaos.cli.app import INTERRUPTED, app, console, spinner
-from uaos.text import duration
+from uaos.text import count, duration
 
 _TITLES = {
     "tune": "tuning on the training problems",
@@ -113,12 +113,12 @@ def _announce(study: Any, left: list[str], jobs: int | None, dask: str | None) -
     if dask is not None:
         console.print(Text(f"at most {total:,} evaluations, on the cluster at {dask}"))
         return
-    count = jobs or os.cpu_count() or 1
+    jobs = jobs or os.cpu_count() or 1
     console.print(Text("a trial run, to see how fast this machine is …", style="dim"))
-    seconds = study.seconds(left, study.seconds_per_evaluation(), count)
+    seconds = study.seconds(left, study.seconds_per_evaluation(), jobs)
     console.print(Text(
-        f"at most {total:,} evaluations on {count} processes: about {duration(seconds)}, less "
-        "where problems are solved early"
+        f"at most {total:,} evaluations on {count(jobs, 'process', 'processes')}: about "
+        f"{duration(seconds)}, less where problems are solved early"
     ))  # fmt: skip
 
 

@@ -147,8 +147,9 @@ class View:
         if self._live is None:
             mean = f" (mean cost {cost})" if cost else ""
             self._print(
-                f"race {number} of {planned}: {left} left after {best.instances} runs each, "
-                f"{race.runs_used:,} runs, {took}; best{mean}: {self._words(best.candidate)}"
+                f"race {number} of {planned}: {left} left after {count(best.instances, 'run')} "
+                f"each, {count(race.runs_used, 'run')}, {took}; best{mean}: "
+                + self._words(best.candidate)
             )
             return
         if not self._leader:
@@ -219,7 +220,7 @@ def plan_table(plan: TuningPlan, starts: str, output: Path) -> RenderableType:
         "runs": f"{plan.runs:,} × {each} evaluations at most = {plan.runs * limits[-1]:,} (least: "
         f"{least_budget(space.free, rules):,} runs for {count(space.free, 'free parameter')})",
         "starts from": starts,
-        "tuner": f"{plan.tuner}, {races} races planned, test {rules.test}, objective "
+        "tuner": f"{plan.tuner}, {count(races, 'race')} planned, test {rules.test}, objective "
         f"{plan.objective}, seed {plan.seed}",
         "result": f"{output}, written at the end",
     })]  # fmt: skip
@@ -235,8 +236,8 @@ def plan_table(plan: TuningPlan, starts: str, output: Path) -> RenderableType:
     room = plan.runs // races // (rules.least + rules.each_test)
     if plan.tuner == "racer" and len(plan.initial) > room:
         parts.append(Text(
-            f"the first race has room for {room} candidates: of the {len(plan.initial)} to start "
-            f"from, the first {room} take part; more runs (--runs) make room",
+            f"the first race has room for {count(room, 'candidate')}: of the {len(plan.initial)} "
+            f"to start from, only the first {room} will race; more runs (--runs) make room",
             style="yellow",
         ))  # fmt: skip
     return Group(*parts, Text(""))
@@ -294,7 +295,7 @@ def recipe(configuration: Configuration) -> RenderableType:
         return Group(configuration, Text(f"in a portfolio of {', '.join(names)}"), Text(""))
     shown = ", ".join(f"{name} {text}" for name, text in configuration.setting_texts().items())
     operators = len(configuration.settings.members)
-    words = f"in a differential evolution of {operators} operators with {shown}"
+    words = f"in a differential evolution of {count(operators, 'operator')} with {shown}"
     return Group(configuration, Text(words), Text(""))
 
 
@@ -360,14 +361,14 @@ def run_shown(plan: TuningPlan, store: Path, retry: bool, **settings: Any) -> Tu
         found = None if retry else finished(plan, store)
         if found is not None:
             console.print(Text(
-                f"This tuning is finished: {found.used:,} runs in {clock(found.seconds)}. Its "
-                f"result, from {store}:"
+                f"This tuning is finished: {count(found.used, 'run')} in {clock(found.seconds)}. "
+                f"Its result, from {store}:"
             ))  # fmt: skip
             return found
         with TuningStore.open(store) as record:
             there = len(record.cached())
         if there:
-            console.print(Text(f"{there:,} runs found in the store; they are not run again"))
+            console.print(Text(f"{count(there, 'run')} found in the store, not to be repeated"))
     try:
         with View.of(plan, store, console) as view:
             return tune(
@@ -392,8 +393,8 @@ def report(plan: TuningPlan, store: Path, tuned: Tuned, output: Path) -> None:
     if tested:
         test = (
             f"last test ({plan.rules.test}), of race {tested[-1].iteration} after "
-            f"{tested[-1].step} runs each: p = {tested[-1].pvalue:.2g}; ranks are among those "
-            "alive at the end"
+            f"{count(tested[-1].step, 'run')} each: p = {tested[-1].pvalue:.2g}; ranks are among "
+            "those alive at the end"
         )
     console.print()
     console.print(elites_table(tuned, plan, test, console.width))

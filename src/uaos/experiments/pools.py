@@ -17,6 +17,7 @@ from uaos.experiments.unit import versions
 from uaos.extras import optional
 from uaos.loading import load_source, loaded_files
 from uaos.optimizers.workers import ctrl_c_held_back
+from uaos.text import count
 
 
 class WorkersLost(UaosError):
@@ -133,7 +134,7 @@ class LocalPool:
                 f"{self._failed_starts} worker processes in a row died while they were starting. "
                 "Their own messages, above, may say why. A script that runs an experiment must do "
                 "so under `if __name__ == '__main__':`; a machine may have too little memory for "
-                f"{self.window} processes (--jobs)"
+                f"{count(self.window, 'process', 'processes')} (--jobs)"
             )
 
     def close(self, *, finished: bool) -> None:

@@ -25,7 +25,7 @@ PLATEAU = 0.05
 #: A trace has no more entries than this; step and share are doubled until they suffice.
 MAX_ENTRIES = 400
 
-# Improvements that are kept before they are thinned, where the optimum is not known.
+# Improvements that are collected before they are thinned, where the optimum is not known.
 _BUFFER = 4096
 _TARGETS = TARGETS.tolist()
 
@@ -104,11 +104,11 @@ class Recorder:
             entries.append((self._best_at, self.best))
         reference = self.best if self.optimum is None else self.optimum
         step, share = STEP, PLATEAU
-        kept = _thinned(entries, reference, step, share)
-        while len(kept) > MAX_ENTRIES:
+        entries = _thinned(entries, reference, step, share)
+        while len(entries) > MAX_ENTRIES:
             step, share = 2 * step, 2 * share
-            kept = _thinned(kept, reference, step, share)
-        at, values = zip(*kept, strict=True)
+            entries = _thinned(entries, reference, step, share)
+        at, values = zip(*entries, strict=True)
         return Trace(np.array(at, np.int64), np.array(values))
 
     def _improve(self, at: int, value: float) -> None:
@@ -137,12 +137,12 @@ def _thinned(
     entries: list[tuple[int, float]], reference: float, step: float, share: float
 ) -> list[tuple[int, float]]:
     """The entries a step below the one before, those before plateaus, the first and the last."""
-    kept = [entries[0]]
+    thinned = [entries[0]]
     below = _below(entries[0][1], reference, step)
     for entry, following in pairwise(entries[1:]):
         if entry[1] <= below or following[0] > (1 + share) * entry[0]:
-            kept.append(entry)
+            thinned.append(entry)
             below = _below(entry[1], reference, step)
     if len(entries) > 1:
-        kept.append(entries[-1])
-    return kept
+        thinned.append(entries[-1])
+    return thinned

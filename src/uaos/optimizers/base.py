@@ -43,6 +43,7 @@ from uaos.optimizers.history import History
 from uaos.optimizers.result import INFEASIBLE, Result, RunView
 from uaos.selection.components import Component
 from uaos.selection.components import register as register_component
+from uaos.text import count
 
 #: The arguments of every optimizer; all others are settings.
 OF_EVERY_OPTIMIZER = ("bounds", "seed", "budget", "target", "x0", "history", "integrality")
@@ -239,9 +240,10 @@ class Optimizer(ABC):
         if self._asked is None:
             left = None if self.budget is None else self.budget - self.evaluations
             if left == 0:
+                spent = count(self.evaluations, "evaluation")
                 raise RunFinished(
-                    f"the budget of {self.budget} evaluations is spent; read the result, or start "
-                    "with a larger budget"
+                    f"the budget of {spent} is spent; read the result, or start with a larger "
+                    "budget"
                 )
             proposed = np.asarray(self._propose(), float)
             if proposed.ndim != 2 or not len(proposed) or proposed.shape[1] != self.dimension:
@@ -396,13 +398,14 @@ class Optimizer(ABC):
         """The best so far; see :class:`Result`."""
         if self.evaluations and self.best_x is None:
             success, message = False, (
-                f"none of {self.evaluations} evaluations gave a finite value; check what the "
-                "function, and constraints if there are any, return inside the bounds"
+                f"none of {count(self.evaluations, 'evaluation')} gave a finite value; check what "
+                "the function, and constraints if there are any, return inside the bounds"
             )  # fmt: skip
         elif self.on_target:
             success, message = True, f"the target {self.target:g} was reached"
         elif self.budget is not None and self.evaluations >= self.budget:
-            success, message = False, f"the budget of {self.budget} evaluations is spent"
+            spent = count(self.budget, "evaluation")
+            success, message = False, f"the budget of {spent} is spent"
         elif self.done:
             success, message = True, "converged"
         else:
@@ -418,9 +421,8 @@ class Optimizer(ABC):
         )  # fmt: skip
 
     def __repr__(self) -> str:
-        return (
-            f"<{type(self).__name__}: {self.evaluations} evaluations, best {self.best_fitness:g}>"
-        )
+        spent = count(self.evaluations, "evaluation")
+        return f"<{type(self).__name__}: {spent}, best {self.best_fitness:g}>"
 
     # Exact resume
 
@@ -442,8 +444,8 @@ class Optimizer(ABC):
         for name in (*self._BASE_STATE, *self.state_names):
             setattr(self, name, _copied(state[name]))
         plain = self.history is self._plain_history
-        kept = state["history"]
-        self.history = None if kept is None else History.from_state(kept)
+        history = state["history"]
+        self.history = None if history is None else History.from_state(history)
         self._plain_history = self.history if plain else None
         self.rng.bit_generator.state = state["rng"]
 

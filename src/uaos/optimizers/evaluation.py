@@ -22,6 +22,7 @@ from uaos.optimizers.arguments import Array, FreeSpace, real_numbers, true_or_fa
 from uaos.optimizers.constraints import Constraints
 from uaos.optimizers.result import INFEASIBLE, Result
 from uaos.optimizers.workers import ProcessPool
+from uaos.text import count
 
 Objective = Callable[[Array], Any]
 #: `workers`: a number of processes (-1: one for each processor), an Executor, or a map.
@@ -141,7 +142,9 @@ class Evaluator:
         if len(values) < len(X) and self._map is map:
             raise StopIteration  # by fun, which ended the loop of `extend`
         if len(values) != len(X):
-            raise InvalidFeedback(f"{wanted} {len(values)} values for {len(X)} points")
+            raise InvalidFeedback(
+                f"{wanted} {count(len(values), 'value')} for {count(len(X), 'point')}"
+            )
         return _as_values(values, len(X), self._vector)
 
     def _distributed(self, X: Array) -> Array:

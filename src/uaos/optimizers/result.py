@@ -10,6 +10,7 @@ import numpy as np
 from uaos.errors import Missing
 from uaos.optimizers.arguments import Array
 from uaos.optimizers.history import History
+from uaos.text import count
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -175,7 +176,7 @@ class RunView:
         self._run = run
 
     def __repr__(self) -> str:
-        return f"<{self.nfev} evaluations, best {self.fun:g}>"
+        return f"<{count(self.nfev, 'evaluation')}, best {self.fun:g}>"
 
     x: Array | None = _seen("best_x")
     """The best point so far, None before any evaluation succeeded."""

@@ -24,7 +24,8 @@ def test_the_budget_is_exact_to_the_evaluation(budget):
         one.tell(sphere(X))
     assert sum(sizes) == one.evaluations == budget
     assert sizes[:-1] == [20] * (len(sizes) - 1)
-    with pytest.raises(RunFinished, match=f"the budget of {budget} evaluations is spent"):
+    spent = "1 evaluation" if budget == 1 else f"{budget} evaluations"
+    with pytest.raises(RunFinished, match=f"the budget of {spent} is spent"):
         one.ask()
 
 

@@ -55,12 +55,12 @@ def test_an_individual_draws_its_values_anew_when_its_offspring_fail():
         seed=1,
     )  # fmt: skip
     run.tell(np.zeros(len(run.ask())))
-    before = run._kept.copy()
+    before = run._rates.copy()
     run.ask()
     assert run._F.tolist() == before[0].tolist()
     assert run._CR.tolist() == before[1].tolist()
     run.tell([-1.0, 0.0, *[1.0] * 7, math.nan])
-    same = (run._kept == before).all(axis=0)
+    same = (run._rates == before).all(axis=0)
     assert same.tolist() == [True, True] + [False] * 8
 
 

@@ -48,7 +48,7 @@ def test_one_call_finds_the_minimum():
     assert result.x == pytest.approx([1.0] * 4, abs=1e-3)
     assert result.nfev == 8000
     assert not result.success
-    assert result.message == "the budget of 8000 evaluations is spent"
+    assert result.message == "the budget of 8,000 evaluations is spent"
     assert result["fun"] == result.fun
     assert "history" in result
     assert set(result) == set(result.keys())

@@ -239,11 +239,13 @@ def learn(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def take_kept(having: Array, operators: Array, parents: Array, kept: Array, values: Array) -> None:
+def take_individual_rates(
+    having: Array, operators: Array, parents: Array, rates: Array, values: Array
+) -> None:
     """Write the values that parents keep to the offspring whose operators have them."""
     for m in range(operators.shape[0]):
         if having[operators[m]]:
-            values[m] = kept[parents[m]]
+            values[m] = rates[parents[m]]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -647,34 +649,34 @@ def keep_best(
     points: Array,
     values: Array,
     order: Array,
-    kept: Array,
+    fitness: Array,
 ) -> None:
-    """Merge points into an archive that is sorted by fitness; the best `len(kept)` stay.
+    """Merge points into an archive that is sorted by fitness; the best `len(fitness)` stay.
 
     `elite` is the fitness of the archive, from row `start` on; `order` sorts those points that
-    take part by `values`. Of equals, members come first. The fitness goes to `kept`.
+    take part by `values`. Of equals, members come first. The fitness goes to `fitness`.
     """
     D = rows.shape[1]
     old, new = 0, 0
-    while old + new < kept.shape[0]:
+    while old + new < fitness.shape[0]:
         if new == len(order) or (old < len(elite) and elite[old] <= values[order[new]]):
             old += 1
         else:
             new += 1
     # From the end on, so that no member is overwritten before it has moved.
-    for place in range(kept.shape[0] - 1, -1, -1):
+    for place in range(fitness.shape[0] - 1, -1, -1):
         if new == 0 or (old > 0 and elite[old - 1] > values[order[new - 1]]):
             old -= 1
-            kept[place] = elite[old]
+            fitness[place] = elite[old]
             if old == place:
                 for k in range(place):
-                    kept[k] = elite[k]
+                    fitness[k] = elite[k]
                 return
             for j in range(D):
                 rows[start + place, j] = rows[start + old, j]
         else:
             new -= 1
-            kept[place] = values[order[new]]
+            fitness[place] = values[order[new]]
             for j in range(D):
                 rows[start + place, j] = points[order[new], j]
 

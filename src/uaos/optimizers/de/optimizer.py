@@ -55,6 +55,7 @@ from uaos.optimizers.local import LocalSearch
 from uaos.optimizers.result import RunView, read_only
 from uaos.selection.fused import Fused
 from uaos.selection.method import Method
+from uaos.text import count
 
 #: What `method` may be: None for the recommended configuration, a name of the catalogue, the path
 #: of a TOML file, a method (which runs with default settings) or a whole configuration.
@@ -162,7 +163,7 @@ class DifferentialEvolution(Optimizer):
         "_started", "_rows", "_fitness", "_order", "_counters", "_operators", "_F", "_CR",
         "_uniforms", "_repairs", "_asked_probabilities", "_parents", "_success_rate",
         "_elite_fitness", "_excess", "_epsilon", "_first_epsilon", "_epoch_violation",
-        "_local_chance", "_kept",
+        "_local_chance", "_rates",
     )  # fmt: skip
 
     def __init__(
@@ -228,7 +229,10 @@ class DifferentialEvolution(Optimizer):
             [name for name in self.pool.models if getattr(MODELS[name], what)]
             for what in ("replaces_worst", "learns", "follows")
         )
-        marked = [*self.pool.models.values(), *(having for _, _, having in self.pool.kept)]
+        marked = [
+            *self.pool.models.values(),
+            *(having for _, _, having in self.pool.individual_rates),
+        ]
         self._special = {k for having in marked for k in having.nonzero()[0].tolist()}
         self._classic = settings.is_classic
         self._steady = self.pool.steady and (
@@ -290,8 +294,8 @@ class DifferentialEvolution(Optimizer):
         self._selector = self._new_selector(left)
         self._models = self._new_models()
         # The F and CR that individuals keep, a row for each rule.
-        self._kept = np.empty((len(self.pool.kept), NP))
-        for row, (rule, role, _) in zip(self._kept, self.pool.kept, strict=True):
+        self._rates = np.empty((len(self.pool.individual_rates), NP))
+        for row, (rule, role, _) in zip(self._rates, self.pool.individual_rates, strict=True):
             row[:] = rule.draw(role, self.rng.random(NP))
 
     def _new_models(self) -> dict[str, Model]:
@@ -389,7 +393,7 @@ class DifferentialEvolution(Optimizer):
             self._by_rank() if settings.sorted_CR else self._nobody, self._F, self._CR,
         )  # fmt: skip
         CR, samples = self._CR, self._nothing
-        if not self._classic or pool.kept or self._models:
+        if not self._classic or pool.individual_rates or self._models:
             CR, samples = self._further_parameters(uniforms, crossover, basis)
         self._repairs = kernels.propose(
             self._rows, self.NP, self.NP_start, self._counters.item(layout.ARCHIVED), self._order,
@@ -424,11 +428,11 @@ class DifferentialEvolution(Optimizer):
     ) -> tuple[Array, Array]:
         """F and CR by the rules of recipes: the CR for crossover, and x_sample of models."""
         pool, settings = self.pool, self.settings
-        for row, (_, role, having) in enumerate(pool.kept):
+        for row, (_, role, having) in enumerate(pool.individual_rates):
             if self._takes_turns and not having[self._operators[0]]:
                 continue
-            kernels.take_kept(
-                having, self._operators, self._parents, self._kept[row],
+            kernels.take_individual_rates(
+                having, self._operators, self._parents, self._rates[row],
                 self._F if role == "F" else self._CR,
             )  # fmt: skip
         samples = self._nothing
@@ -436,9 +440,9 @@ class DifferentialEvolution(Optimizer):
             samples = self._samples(len(basis) > 0)
         CR = self._CR
         if settings.eigen_CR == "kept" and len(basis):
-            kept = self._kept[[role for _, role, _ in pool.kept].index("CR")]
+            rates = self._rates[[role for _, role, _ in pool.individual_rates].index("CR")]
             CR = CR.copy()
-            kernels.take_kept(pool.crossed, self._operators, self._parents, kept, CR)
+            kernels.take_individual_rates(pool.crossed, self._operators, self._parents, rates, CR)
         if settings.j_rand == "if none":
             kernels.force_none(uniforms, CR, self.dimension)
         if settings.binomial_CR == "rising" and crossover == layout.BINOMIAL:
@@ -564,7 +568,7 @@ class DifferentialEvolution(Optimizer):
             if len(mine) and hasattr(operator, "learn"):
                 improved = values[mine] < parents[mine]  # not so for NaN
                 operator.learn(self.view, self._parents[mine], points[mine], values[mine], improved)
-        if not ordinary and (self._learning or self.pool.kept):
+        if not ordinary and (self._learning or self.pool.individual_rates):
             self._tell_models(points, values, values <= parents)
         counts = np.zeros(len(self.pool.members), np.int64)
         if places is not None:
@@ -633,12 +637,14 @@ class DifferentialEvolution(Optimizer):
                 self._models[name].learn(self._now(), points, values, survived)
             elif len(mine):
                 self._models[name].learn(self._now(), points[mine], values[mine], survived[mine])
-        for kept, (rule, role, having) in zip(self._kept, self.pool.kept, strict=True):
+        for rates, (rule, role, having) in zip(
+            self._rates, self.pool.individual_rates, strict=True
+        ):
             if self._takes_turns and not having[self._operators[0]]:
                 continue
             failed = kernels.failed_keepers(having, self._operators, self._parents, survived)
             if len(failed):
-                kept[failed] = rule.draw(role, self.rng.random(len(failed)))
+                rates[failed] = rule.draw(role, self.rng.random(len(failed)))
 
     def _replaces_worst(self) -> bool:
         """Whether a generation is that of a model whose offspring compete with the worst."""
@@ -811,7 +817,7 @@ class DifferentialEvolution(Optimizer):
             self.rng.random(used)
         self.NP, self._capacity = NP, self._archive_capacity(NP)
         self._fitness, self._order = self._fitness[:NP], self._order[:NP]
-        self._excess, self._kept = self._excess[:NP], self._kept[:, :NP]
+        self._excess, self._rates = self._excess[:NP], self._rates[:, :NP]
         # Of the last generation.
         n = sizes[made - 1]
         self._operators, self._F, self._CR = now.operators[:n], now.F[:n], now.CR[:n]
@@ -836,7 +842,7 @@ class DifferentialEvolution(Optimizer):
         return (
             self._classic
             and self._steady
-            and not (pool.custom or pool.models or pool.kept or pool.uses_ranks)
+            and not (pool.custom or pool.models or pool.individual_rates or pool.uses_ranks)
             and self.integers is None
             and self._boundary != layout.MIXED
         )
@@ -935,10 +941,10 @@ class DifferentialEvolution(Optimizer):
         )  # fmt: skip
         self._fitness, self._order = self._fitness[:NP], self._order[:NP]
         self._excess = self._excess[stay] if self._constrained else self._excess[:NP]
-        if len(self._kept):
-            self._kept = self._kept[:, stay]
+        if len(self._rates):
+            self._rates = self._rates[:, stay]
         else:
-            self._kept = self._kept[:, :NP]
+            self._rates = self._rates[:, :NP]
         self.NP = NP
         self._capacity = self._archive_capacity(NP)
         if self._newest:
@@ -1051,7 +1057,7 @@ class DifferentialEvolution(Optimizer):
         shapes = {
             "_rows": (start + most + 1, D), "_fitness": (NP,), "_order": (NP,), "_counters": (2,),
             "_elite_fitness": (int(state["_counters"][0]) if self._newest else 0,),
-            "_excess": (NP,), "_kept": (len(self.pool.kept), NP),
+            "_excess": (NP,), "_rates": (len(self.pool.individual_rates), NP),
         }  # fmt: skip
         archived, ever = state["_counters"].tolist()
         fits = (
@@ -1107,10 +1113,9 @@ class DifferentialEvolution(Optimizer):
         return cls._load(path, lambda kind, data: kind.settings_from_data(data, custom))
 
     def __repr__(self) -> str:
-        return (
-            f"<DifferentialEvolution {self.configuration.name}: {len(self.operators)} operators, "
-            f"{self.evaluations} evaluations, best {self.best_fitness:g}>"
-        )
+        sizes = f"{count(len(self.operators), 'operator')}, {count(self.evaluations, 'evaluation')}"
+        name = self.configuration.name
+        return f"<DifferentialEvolution {name}: {sizes}, best {self.best_fitness:g}>"
 
 
 class SingleOperator:

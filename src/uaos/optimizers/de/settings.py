@@ -611,7 +611,7 @@ class Pool:
         self.sampled, self.archived, self.crossed = np.zeros((3, len(self.members)), np.bool_)
         #: Which operators have each model, and each rule whose values individuals keep.
         self.models: dict[str, Array] = {}
-        self.kept: list[tuple[BimodalCauchy, str, Array]] = []
+        self.individual_rates: list[tuple[BimodalCauchy, str, Array]] = []
         #: Operators whose F follows the success rate, or is uniform in the first half of the run.
         self.moving: dict[int, Any] = {}
         #: Strategies whose x_pbest is not the parent, up to a share of the run.
@@ -645,9 +645,9 @@ class Pool:
         """Write a rule's kind, two numbers and memory row to the table, from `column` on."""
         if isinstance(rule, BimodalCauchy):
             role = "F" if column == layout.F_KIND else "CR"
-            if not any(one is rule and of == role for one, of, _ in self.kept):
-                self.kept.append((rule, role, np.zeros(len(self.members), np.bool_)))
-            for one, of, having in self.kept:
+            if not any(one is rule and of == role for one, of, _ in self.individual_rates):
+                self.individual_rates.append((rule, role, np.zeros(len(self.members), np.bool_)))
+            for one, of, having in self.individual_rates:
                 having[k] |= one is rule and of == role
         values = () if rule.adaptive else rule.numbers
         self.table[k, column] = rule.kind
