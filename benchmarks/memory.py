@@ -9,7 +9,7 @@ import functions
 from processes import output_of
 from table import Row, Section
 
-from uaos import minimize
+from uaos import jit, minimize
 
 TITLE = "memory"
 SHORT, EARLY, LATE = 20_000, 100_000, 2_000_000
@@ -56,6 +56,7 @@ def measure(method: str, history: bool) -> tuple[int, int]:
             early.append(resident())
 
     # A short run first loads every kernel, also those that are needed only late in a run.
+    jit.PATIENCE = 0.0
     for budget in (SHORT, LATE):
         minimize(
             lambda X: (X * X).sum(axis=1), functions.BOUNDS, method=method, popsize=NP,

@@ -18,6 +18,8 @@ from time import perf_counter
 from rich.console import Console
 from table import Section, as_markdown, on_terminal
 
+from uaos import jit
+
 PARTS = (
     "selector", "one-at-a-time", "engine", "peers", "families", "coco", "experiments", "stores",
     "tuning", "memory", "start",
@@ -37,6 +39,7 @@ def main() -> int:
     unknown = [part for part in parts if part not in PARTS]
     if unknown:
         parser.error(f"unknown part {unknown[0]!r}; there are {', '.join(PARTS)}")
+    jit.PATIENCE = 0.0  # no round is to interpret kernels
     console, progress = Console(), Console(stderr=True)
     header = _header()
     sections: list[Section] = []

@@ -33,13 +33,9 @@ collect_ignore = [
 
 
 def pytest_configure(config):
-    """Compile kernels and look for fonts, once: a command that has to do so says so on stderr."""
+    """Look for fonts, once: a command that has to do so says so on stderr."""
     if not hasattr(config, "workerinput"):
         import matplotlib.font_manager  # noqa: F401
-
-        import uaos
-
-        uaos.minimize(lambda x: float(x @ x), [(-1, 1)] * 2, method="mix", budget=100, seed=1)
 
 
 def pytest_report_header():

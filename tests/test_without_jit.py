@@ -12,8 +12,11 @@ from uaos.optimizers.winners import recipes
 SCRIPT = """
 import json, sys
 import numba, numpy as np
+from uaos import jit
 from uaos.minimize import minimize
 from uaos.optimizers.winners import recipes
+
+jit.PATIENCE = 0.0  # compiled at once
 
 def fun(x):
     if x[0] > 4.0:

@@ -423,7 +423,9 @@ def test_wrong_arguments_are_named(argument, value):
 SCRIPT = """
 import json, sys
 import numpy as np
+from uaos import jit
 from uaos.optimizers.cma import CMAES
+jit.PATIENCE = 0.0  # compiled at once
 report = []
 for boundary in ("none", "penalty"):
     optimizer = CMAES([(-1, 5)] * 3, seed=5, budget=900, boundary=boundary, x0=[0.5, 1, 2])

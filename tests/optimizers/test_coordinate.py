@@ -179,7 +179,9 @@ def test_restarts_continue_after_convergence():
 SCRIPT = """
 import json, sys
 import numpy as np
+from uaos import jit
 from uaos.optimizers.coordinate import CoordinateSearch
+jit.PATIENCE = 0.0  # compiled at once
 report = []
 for coupling in (0.0, 1.0):
     optimizer = CoordinateSearch([(-1, 5)] * 3, seed=5, budget=600)

@@ -87,9 +87,6 @@ class LocalPool:
     isolating = True
 
     def __init__(self, jobs: int) -> None:
-        from uaos.optimizers.de.kernels import announce
-
-        announce()  # here: what workers print would disturb what is shown on a terminal
         self.window = jobs
         self._context = get_context("spawn")
         self._failed_starts = 0  # in a row
@@ -184,9 +181,6 @@ def _ready() -> None:
 
 def _start_worker() -> None:
     """Ctrl-C is for the coordinator to handle; a worker whose coordinator was killed ends."""
-    from uaos.optimizers.de.kernels import announce
-
-    announce(told=True)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -604,7 +604,7 @@ class MissingOperator(UnknownName):
     """A saved run or a file needs an operator that is code, and nobody has passed it."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def mark_failures(values: Array) -> int:
     """Make every value that is not finite NaN; return the index of the lowest other, or -1."""
     best = -1

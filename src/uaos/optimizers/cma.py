@@ -125,7 +125,7 @@ def constants(D: int, popsize: int) -> Constants:
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _sample(
     z: Array,
     factor: Array,
@@ -169,7 +169,7 @@ def _sample(
     return left
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _update(
     order: Array,
     z: Array,
@@ -244,7 +244,7 @@ def _update(
     return float(length)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _ending(
     generation: int,
     worst: float,

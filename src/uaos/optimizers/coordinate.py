@@ -32,13 +32,13 @@ _SPLITTING, _REFINING, _FINISHED = 0, 1, 2
 _UNTRIED, _AGREED, _MISSED = 0, 1, 2
 
 
-@njit(cache=True)
+@njit
 def _finish(state: Array) -> tuple[int, float]:
     state[_STATUS] = _FINISHED
     return -1, 0.0
 
 
-@njit(cache=True)
+@njit
 def _choose(
     x: Array,
     y: Array,
@@ -134,7 +134,7 @@ def _choose(
     return index, at
 
 
-@njit(cache=True)
+@njit
 def _choose_all(
     lines: Array,
     x: Array,
@@ -162,7 +162,7 @@ def _choose_all(
     return found
 
 
-@njit(cache=True)
+@njit
 def _insert_all(
     lines: Array,
     x: Array,

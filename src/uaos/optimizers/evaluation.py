@@ -13,11 +13,11 @@ from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 
 from uaos.errors import InvalidFeedback, InvalidParameter
-from uaos.jit import njit
 from uaos.optimizers.arguments import Array, FreeSpace, real_numbers, true_or_false
 from uaos.optimizers.constraints import Constraints
 from uaos.optimizers.result import INFEASIBLE, Result

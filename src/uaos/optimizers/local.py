@@ -30,13 +30,13 @@ _HOPELESS = 1e4
 _MAX_STALLED = 3
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _larger(a: float, b: float) -> float:
     """The larger of two numbers, NaN if one is."""
     return a if a > b or a != a else b
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _choose_lengths(
     directions: Array,
     least: float,
@@ -74,7 +74,7 @@ def _choose_lengths(
     return stayed
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _fits(x: Array, length: float, direction: Array, lowest: Array, highest: Array) -> bool:
     """Whether the point so far along a direction is inside the box."""
     for j in range(len(x)):
@@ -84,7 +84,7 @@ def _fits(x: Array, length: float, direction: Array, lowest: Array, highest: Arr
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _place_differences(
     x: Array,
     directions: Array,
@@ -116,7 +116,7 @@ def _place_differences(
                 points[r * D + i, j] = min(max(v, lowest[j]), highest[j])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _differentiate(
     values: Array,
     f: float,
@@ -150,7 +150,7 @@ def _differentiate(
         gradient[i] = along[i] if inner[i] else along[i] / directions[i, i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _update(B: Array, y: Array, y_scaled: Array, Bs: Array, Bs_scaled: Array, new: Array) -> bool:
     """Write B + y y'/s'y - Bs (Bs)'/s'Bs; return whether all of it is finite."""
     D = len(y)
@@ -162,7 +162,7 @@ def _update(B: Array, y: Array, y_scaled: Array, Bs: Array, Bs_scaled: Array, ne
     return finite
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _mark_free(x: Array, g: Array, lowest: Array, highest: Array, free: Array) -> int:
     """Mark and count the coordinates that can move: not at a bound they are pulled to, nor flat."""
     count = 0
@@ -173,7 +173,7 @@ def _mark_free(x: Array, g: Array, lowest: Array, highest: Array, free: Array) -
     return count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _longest(d: Array, width: Array) -> float:
     """The largest share of the box's width that a step takes; inf if it is not finite."""
     longest = 0.0

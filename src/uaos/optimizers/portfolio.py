@@ -385,7 +385,7 @@ def continuing(members: Sequence[Member]) -> list[int]:
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit
 def largest_finite(values: Array, least: float) -> float:
     """The largest finite value, `least` if none is larger."""
     for value in values:
@@ -540,7 +540,7 @@ class Portfolio(Optimizer):
 
     def _note_gain(self, values: Array) -> None:
         """Remember when the best value last improved by more than rounding and the tolerances."""
-        self._worst = largest_finite(values, self._worst)
+        self._worst = float(largest_finite(values, self._worst))
         best = self.best_fitness if self._turns.feasible else self.best_violation
         least = max(_SIGNIFICANT * (self._worst - best), self.atol + self.tol * abs(best))
         if self._reference - best > least:

@@ -9,7 +9,7 @@ from uaos.jit import njit
 from uaos.selection.components.base import Array, saturate
 
 
-@njit(cache=True)
+@njit
 def first_outside(operators: Array, n_operators: int) -> int:
     """The first place whose operator is not one of 0..K-1, or -1."""
     for i in range(len(operators)):
@@ -18,14 +18,14 @@ def first_outside(operators: Array, n_operators: int) -> int:
     return -1
 
 
-@njit(cache=True)
+@njit
 def count_applications(applications: Array, operators: Array) -> None:
     """Add each operator's number of occurrences to its applications."""
     for i in range(len(operators)):
         applications[operators[i]] += 1
 
 
-@njit(cache=True)
+@njit
 def fitness_summary(parents: Array, offspring: Array) -> tuple[float, float, bool]:
     """The least finite fitness of parents and of offspring, and whether all are finite."""
     least_parent = np.inf
@@ -43,7 +43,7 @@ def fitness_summary(parents: Array, offspring: Array) -> tuple[float, float, boo
     return least_parent, least_offspring, all_finite
 
 
-@njit(cache=True)
+@njit
 def repair_fitness(parents: Array, offspring: Array) -> tuple[Array, Array]:
     """The fitness values as a metric takes them, where some evaluations failed.
 
@@ -63,7 +63,7 @@ def repair_fitness(parents: Array, offspring: Array) -> tuple[Array, Array]:
     return repaired, compared
 
 
-@njit(cache=True)
+@njit
 def mask_failures(
     metrics: Array, successes: Array, parents: Array, offspring: Array, by_reference: bool
 ) -> int:
@@ -80,7 +80,7 @@ def mask_failures(
     return n_successes
 
 
-@njit(cache=True)
+@njit
 def scale_rewards(values: Array, scale: bool) -> Array:
     """Finite rewards; with `scale`, mapped linearly onto [0, 1] (all equal: all 0)."""
     k = len(values)
@@ -96,7 +96,7 @@ def scale_rewards(values: Array, scale: bool) -> Array:
     return rewards
 
 
-@njit(cache=True)
+@njit
 def normalize_qualities(values: Array, shares: Array) -> None:
     """Write finite qualities, shifted so that none is negative, and divided by their sum."""
     low = 0.0
@@ -108,7 +108,7 @@ def normalize_qualities(values: Array, shares: Array) -> None:
     normalize_probabilities(shares, shares)
 
 
-@njit(cache=True)
+@njit
 def normalize_probabilities(values: Array, shares: Array) -> None:
     """Write non-negative values, divided by their sum; 1/K each if the sum is 0."""
     k = len(values)

@@ -295,8 +295,8 @@ class CountMemory(Memory):
         return bool((saved["successes"] >= 0).all())
 
 
-@njit(cache=True)
-def _above_smallest(metrics, counts):  # type: ignore[no-untyped-def]
+@njit
+def _above_smallest(metrics: Array, counts: Array) -> tuple[Floats, Floats]:
     """Each row in order and relative to its smallest metric, and that metric."""
     K, size = metrics.shape
     relative, smallest = np.zeros((K, size)), np.zeros(K)
@@ -310,8 +310,8 @@ def _above_smallest(metrics, counts):  # type: ignore[no-untyped-def]
     return relative, smallest
 
 
-@njit(cache=True)
-def _squared_deviations(relative, shift, counts):  # type: ignore[no-untyped-def]
+@njit
+def _squared_deviations(relative: Array, shift: Array, counts: Array) -> Floats:
     K, size = relative.shape
     squares = np.zeros((K, size))
     for op in range(K):
@@ -321,8 +321,10 @@ def _squared_deviations(relative, shift, counts):  # type: ignore[no-untyped-def
     return squares
 
 
-@njit(cache=True)
-def record_counts(table, start, least, operators, successes):  # type: ignore[no-untyped-def]
+@njit
+def record_counts(
+    table: Array, start: float, least: float, operators: Array, successes: Array
+) -> None:
     """Start anew if the generation was chosen with a share too small, and count."""
     counts = table[0, 0]
     total, smallest = 0.0, np.inf
@@ -336,8 +338,8 @@ def record_counts(table, start, least, operators, successes):  # type: ignore[no
             counts[operators[i]] += 1.0
 
 
-@njit(cache=True)
-def record_bests(table, operators, offspring):  # type: ignore[no-untyped-def]
+@njit
+def record_bests(table: Array, operators: Array, offspring: Array) -> None:
     """Lower the best of each operator that has made something better."""
     values = table[3, 0]
     for i in range(len(operators)):
@@ -345,8 +347,10 @@ def record_bests(table, operators, offspring):  # type: ignore[no-untyped-def]
             values[operators[i]] = offspring[i]
 
 
-@njit(cache=True)
-def record_generation(table, count, operators, metrics, successes):  # type: ignore[no-untyped-def]
+@njit
+def record_generation(
+    table: Array, count: Array, operators: Array, metrics: Array, successes: Array
+) -> None:
     """Move every generation one row down and fill row 0."""
     s, n, total, best = table[0], table[1], table[2], table[3]
     rows, k = s.shape
@@ -368,8 +372,15 @@ def record_generation(table, count, operators, metrics, successes):  # type: ign
     count[()] = min(count[()] + 1.0, float(rows))
 
 
-@njit(cache=True)
-def _record_successes(remembered, counts, following, operators, metrics, successes):  # type: ignore[no-untyped-def]
+@njit
+def _record_successes(
+    remembered: Array,
+    counts: Array,
+    following: Array,
+    operators: Array,
+    metrics: Array,
+    successes: Array,
+) -> None:
     size = remembered.shape[1]
     for i in range(len(operators)):
         if successes[i]:
@@ -379,8 +390,15 @@ def _record_successes(remembered, counts, following, operators, metrics, success
             counts[op] = min(counts[op] + 1.0, float(size))
 
 
-@njit(cache=True)
-def _record_window(held_operators, held_metrics, size, operators, metrics, successes):  # type: ignore[no-untyped-def]
+@njit
+def _record_window(
+    held_operators: Array,
+    held_metrics: Array,
+    size: Array,
+    operators: Array,
+    metrics: Array,
+    successes: Array,
+) -> None:
     capacity = len(held_operators)
     for i in range(len(operators)):
         if not successes[i]:
@@ -410,8 +428,8 @@ def _record_window(held_operators, held_metrics, size, operators, metrics, succe
         held_metrics[place] = metrics[i]
 
 
-@njit(cache=True)
-def _tally(held_operators, n_operators):  # type: ignore[no-untyped-def]
+@njit
+def _tally(held_operators: Array, n_operators: int) -> Integers:
     counts = np.zeros(n_operators, np.int64)
     for op in held_operators:
         if op < 0:

@@ -15,7 +15,7 @@ from uaos import statefile
 from uaos.errors import InvalidComponent, InvalidFeedback, InvalidFile, InvalidParameter
 from uaos.selection.components import Component, Draws, Evidence, Selection
 from uaos.selection.components.selections import Proportional, draw_proportionally
-from uaos.selection.fused import Fused, codes_of, learn
+from uaos.selection.fused import Fused, codes_of, learner
 from uaos.selection.kernels import (
     count_applications,
     first_outside,
@@ -152,11 +152,13 @@ class Selector:
         self._unapplied = np.full(k, self.method.selection.unapplied_first)
         self._all_applied = not self._unapplied.any()
         self._fused: Fused | None = None
-        codes = codes_of(self._fitted, k)
+        found = codes_of(self._fitted, k)
         laid_out = GenerationMemory | BestMemory | CountMemory
-        if codes is not None and isinstance(self._memory, laid_out):
+        if found is not None and isinstance(self._memory, laid_out):
+            codes, numbers = found
+            self.learner = learner(*codes)
             self._fused = Fused(
-                *codes, self.method.scale_rewards, self._memory.table, self._memory.count,
+                numbers, self.method.scale_rewards, self._memory.table, self._memory.count,
                 self._rewards, self._qualities, self._probabilities, self._tally,
             )  # fmt: skip
 
@@ -254,7 +256,7 @@ class Selector:
         if self._counts_applications:
             count_applications(self._applications, operators)
         if self._fused is not None:
-            learn(*self._fused, operators, parents, offspring)
+            self.learner(*self._fused, operators, parents, offspring)
         else:
             self._learn(operators, parents, offspring)
 

@@ -15,7 +15,6 @@ import pytest
 from uaos.errors import InvalidFeedback, InvalidFile, InvalidParameter, UnknownName
 from uaos.minimize import minimize
 from uaos.optimizers.catalogue import configuration, methods
-from uaos.optimizers.de import kernels
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.optimizer import DifferentialEvolution
 from uaos.optimizers.de.rules import SuccessHistory
@@ -369,7 +368,9 @@ def _output(program, *arguments, **environment):
 
 
 _RUNS = """
+    from uaos import jit
     from uaos.minimize import minimize
+    jit.PATIENCE = 0.0  # compiled at once
     for method in ("mix", "U-AOS-FW", "SHADE"):
         result = minimize(
             lambda X: (abs(X - 1.0) ** 1.5).sum(axis=1), [(-5.0, 5.0)] * 3, method=method,
@@ -382,22 +383,3 @@ _RUNS = """
 def test_compiled_and_interpreted_runs_are_the_same():
     compiled, interpreted = (_output(_RUNS, NUMBA_DISABLE_JIT=off) for off in "01")
     assert compiled == interpreted
-
-
-def test_a_cold_cache_is_announced_once(monkeypatch, capsys):
-    index = {}
-    file = SimpleNamespace(_load_index=lambda: index)
-    kernel = SimpleNamespace(_cache=SimpleNamespace(_cache_file=file))
-    monkeypatch.setattr(kernels, "propose", kernel)
-    monkeypatch.setattr(kernels, "_announced", False)
-    kernels.announce()
-    kernels.announce()
-    assert capsys.readouterr().err.count("compiling its kernels, once") == 1
-    index["a signature"] = "compiled"
-    assert kernels.compiled_before()
-
-
-def test_numba_can_be_asked_what_it_has_compiled():
-    minimize(bowl, BOX, method="mix", vectorized=True, seed=1, budget=100)
-    if hasattr(kernels.propose, "_cache"):  # not so with NUMBA_DISABLE_JIT
-        assert kernels.propose._cache._cache_file._load_index()

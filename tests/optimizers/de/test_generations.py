@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import uaos
+from uaos import jit
 from uaos.optimizers.de import optimizer as engine
 from uaos.optimizers.de.settings import stagnation
 from uaos.optimizers.evaluation import CompiledObjective
@@ -45,7 +46,8 @@ def loop():
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
-    """Few generations are worth a loop, too, and slow ones."""
+    """Few generations are worth a loop and compiling it, too, and slow ones."""
+    monkeypatch.setattr(jit, "PATIENCE", 0.0)
     monkeypatch.setattr(engine, "_WORTHWHILE", 1)
     monkeypatch.setattr(sys.modules["uaos.minimize"], "_MOMENT", 9.0)
 

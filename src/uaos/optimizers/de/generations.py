@@ -17,7 +17,7 @@ from uaos.optimizers.base import Array, mark_failures
 from uaos.optimizers.de import kernels
 from uaos.optimizers.de import layout as at
 from uaos.selection.components.selections import draw_proportionally
-from uaos.selection.fused import Fused, learn
+from uaos.selection.fused import Fused
 
 #: What evaluates a batch: a compiled function that writes the values of points to an array.
 EVALUATE = types.FunctionType(types.void(types.float64[:, ::1], types.float64[::1]))
@@ -82,31 +82,35 @@ class Rows(NamedTuple):
 
 
 def _generations(
-    evaluate: Any, draws: Array, engine: Engine, now: Population, selector: Fused, rows: Rows
-) -> int:
+    evaluate: Any, learn: Any, draws: Array, engine: Engine, now: Population, selector: Fused,
+    rows: Rows,
+) -> int:  # fmt: skip
     """Make a generation of each of the sizes, until the run may end; return how many.
 
     `draws` are the random numbers; of them USED counts those in use, DRAWN those up to the last
     generation.
     """
     n, D = len(now.fitness), now.rows.shape[1]
-    selecting = len(selector.codes) > 0
-    everyone, none, empty = np.arange(n), np.zeros(0, np.int64), np.zeros((0, D))
+    selecting = len(selector.numbers) > 0
+    everyone, empty = np.arange(n), np.zeros((0, D))
     all_offspring, all_points, all_values = np.empty((n, D)), np.empty((n, D)), np.empty(n)
     for g in range(len(engine.sizes)):
         parents, fitness, order = everyone[:n], now.fitness[:n], now.order[:n]
         operators, F, CR = now.operators[:n], now.F[:n], now.CR[:n]
         offspring, points, values = all_offspring[:n], all_points[:n], all_values[:n]
         used = now.integers[USED]
-        rows.probabilities[g] = selector.probabilities
+        # Element by element: the compiler takes seconds for an assignment to a slice.
+        for op in range(len(selector.probabilities)):
+            rows.probabilities[g, op] = selector.probabilities[op]
         if selecting:
-            operators[:] = draw_proportionally(selector.probabilities, draws[used : used + n])
+            drawn = draw_proportionally(selector.probabilities, draws[used : used + n])
+            for m in range(n):
+                operators[m] = drawn[m]
             used += 2 * n + 1
         uniforms = draws[used : used + n * engine.columns].reshape((n, engine.columns))
         now.integers[DRAWN] = now.integers[USED] = used + n * engine.columns
         kernels.draw_parameters(
-            operators, engine.table, now.means, engine.lengths, engine.numbers, uniforms, none, F,
-            CR,
+            operators, engine.table, now.means, engine.lengths, engine.numbers, uniforms, F, CR
         )  # fmt: skip
         latest = engine.by_latest and now.integers[LATEST] >= 0
         rows.repairs[g] = kernels.propose(
@@ -115,15 +119,18 @@ def _generations(
             engine.role_table, uniforms, -1, 1.0, empty, engine.top, engine.top_drawn, 1.0,
             at.BINOMIAL, empty, engine.low, engine.high, engine.boundary, offspring, F, CR, CR,
         )  # fmt: skip
-        points[:] = offspring  # a copy, which the objective may write to
+        for m in range(n):  # a copy, which the objective may write to
+            for j in range(D):
+                points[m, j] = offspring[m, j]
         evaluate(points, values)
         best = mark_failures(values)
         if best >= 0 and values[best] < now.floats[BEST]:
             now.floats[BEST] = values[best]
-            now.best_x[:] = offspring[best]
+            for j in range(D):
+                now.best_x[j] = offspring[best, j]
         if selecting:
             learn(
-                selector.codes, selector.numbers, selector.scale, selector.table, selector.count,
+                selector.numbers, selector.scale, selector.table, selector.count,
                 selector.rewards, selector.qualities, selector.probabilities, selector.tally,
                 operators, fitness, values,
             )  # fmt: skip
@@ -187,16 +194,19 @@ def may_have_converged(least: float, most: float, NP: int, atol: float, tol: flo
 _may_have_converged = linked(may_have_converged)
 
 
-def generations(evaluate: Any, *arguments: Any) -> int:
+def generations(evaluate: Any, learn: Any, draws: Array, *arguments: Any) -> int:
     """Make generations in a compiled loop: see `_generations`."""
     global _loop
     if _loop is None:
-        # With its signature, so that one loop serves every objective.
+        # With its signature, so that one loop serves every objective and method.
         _loop = linked(_generations)
         if hasattr(_loop, "compile"):  # not so without numba's compiler
-            _loop.compile((EVALUATE, *map(typeof, arguments)))
+            selector = arguments[2]
+            taken = (*map(typeof, selector), types.int64[::1], types.float64[::1])
+            learns = types.FunctionType(types.void(*taken, types.float64[::1]))
+            _loop.compile((EVALUATE, learns, *map(typeof, (draws, *arguments))))
             _loop.disable_compile()
-    made: int = _loop(evaluate, *arguments)
+    made: int = _loop(evaluate, learn, draws, *arguments)
     return made
 
 

@@ -9,7 +9,6 @@ of either is one row number.
 """
 
 import math
-import sys
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ Array = np.ndarray[Any, Any]
 # F and CR: inverse distribution functions, so that each value takes exactly one uniform.
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def cauchy(loc: float, scale: float, u: float) -> float:
     """A Cauchy value redrawn while <= 0 and cut at 1.
 
@@ -38,7 +37,7 @@ def cauchy(loc: float, scale: float, u: float) -> float:
     return value if value > 0.0 else np.finfo(np.float64).tiny
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def standard_normal(p: float) -> float:
     """The inverse of the normal distribution function, relative error about 1e-16.
 
@@ -84,13 +83,13 @@ def standard_normal(p: float) -> float:
     return -x if q < 0.0 else x
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def normal(loc: float, scale: float, u: float) -> float:
     """A normal value cut to [0, 1]."""
     return min(1.0, max(0.0, loc + scale * standard_normal(u)))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def draw(
     kind: int,
     a: float,
@@ -119,18 +118,7 @@ def draw(
     return max(normal(loc, numbers[row, at.SCALE_CR], u), least)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def sort_by_rank(values: Array, order: Array) -> None:
-    """Give the smallest value to the first of `order` that has one, and so on."""
-    small_first = np.sort(values)
-    k = 0
-    for i in order:
-        if i < len(values):
-            values[i] = small_first[k]
-            k += 1
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def draw_parameters(
     operators: Array,
     table: Array,
@@ -138,14 +126,10 @@ def draw_parameters(
     lengths: Array,
     numbers: Array,
     uniforms: Array,
-    by_rank: Array,
     F_used: Array,
     CR_used: Array,
 ) -> None:
-    """Write F and CR of each offspring, by the rules of its operator.
-
-    If `by_rank` names the parents, best first, the best gets the smallest CR, and so on.
-    """
+    """Write F and CR of each offspring, by the rules of its operator."""
     for i in range(operators.shape[0]):
         op = operators[i]
         # The call is for sampled rules only: constants are the common case, and it is not free.
@@ -163,11 +147,9 @@ def draw_parameters(
             )  # fmt: skip
         F_used[i] = F
         CR_used[i] = CR
-    if len(by_rank) > 0:
-        sort_by_rank(CR_used, by_rank)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def learn(
     means: Array,
     lengths: Array,
@@ -238,7 +220,7 @@ def learn(
 # Offspring and survival
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def take_individual_rates(
     having: Array, operators: Array, parents: Array, rates: Array, values: Array
 ) -> None:
@@ -248,7 +230,7 @@ def take_individual_rates(
             values[m] = rates[parents[m]]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def failed_keepers(having: Array, operators: Array, parents: Array, survived: Array) -> Array:
     """The parents that have such values and whose offspring did not survive."""
     failed = np.empty(operators.shape[0], np.int64)
@@ -260,7 +242,7 @@ def failed_keepers(having: Array, operators: Array, parents: Array, survived: Ar
     return failed[:count]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def force_none(uniforms: Array, CR: Array, D: int) -> None:
     """Let the coordinate that is forced be one that crossover takes anyhow, if it takes any."""
     for m in range(uniforms.shape[0]):
@@ -277,7 +259,7 @@ _SAMPLE = 13
 _WEIGHTED, _HAS_R1, _HAS_ELITE = 7, 8, 9  # columns of the role table
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def distinct(
     i: int, NP: int, uniforms: Array, m: int, count: int, used: Array, drawn: Array, first: int
 ) -> None:
@@ -298,7 +280,7 @@ def distinct(
         used[k + 1] = v
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def repaired(v: float, low: float, high: float, parent: float, u: float, boundary: int) -> float:
     """A coordinate that left [low, high], brought back by the boundary rule."""
     if boundary == at.MIDPOINT:
@@ -317,7 +299,7 @@ def repaired(v: float, low: float, high: float, parent: float, u: float, boundar
     return min(max(v, low), high)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def exponential_length(uniforms: Array, m: int, D: int, CR: float, start: int, kind: int) -> int:
     """How many coordinates exponential crossover takes, from `start` on.
 
@@ -331,7 +313,7 @@ def exponential_length(uniforms: Array, m: int, D: int, CR: float, start: int, k
     return taken
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def cross_rotated(
     mutant: Array,
     rows: Array,
@@ -373,7 +355,7 @@ def cross_rotated(
     return taken
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def propose(
     rows: Array,
     NP: int,
@@ -533,7 +515,7 @@ def propose(
     return repairs
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def sort_again(order: Array, fitness: Array, NP: int) -> None:
     """Bring `order` (best first, ties by index) up to date by insertion: few parents have moved."""
     for k in range(1, NP):
@@ -551,7 +533,7 @@ def sort_again(order: Array, fitness: Array, NP: int) -> None:
         order[m + 1] = moved
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def survive(
     rows: Array,
     fitness: Array,
@@ -604,7 +586,7 @@ def survive(
     return best
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def survive_newest(
     rows: Array,
     fitness: Array,
@@ -641,7 +623,7 @@ def survive_newest(
     return best
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def keep_best(
     rows: Array,
     start: int,
@@ -681,7 +663,7 @@ def keep_best(
                 rows[start + place, j] = points[order[new], j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def shrink(rows: Array, fitness: Array, order: Array, NP: int, latest: int, stay: Array) -> int:
     """Keep the best NP parents: they move to the first rows, in the order of their places.
 
@@ -704,7 +686,7 @@ def shrink(rows: Array, fitness: Array, order: Array, NP: int, latest: int, stay
     return int(place[latest])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def shrink_archive(rows: Array, offset: int, counters: Array, uniforms: Array) -> None:
     """Let a random member leave for each of `uniforms`; the last takes its place."""
     for k in range(len(uniforms)):
@@ -715,13 +697,13 @@ def shrink_archive(rows: Array, offset: int, counters: Array, uniforms: Array) -
             rows[offset + gap, j] = rows[offset + last, j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def alike(least: float, most: float, spread: float) -> bool:
     """Whether the fitness of all parents is alike: max f - min f <= spread (1 + |min f|)."""
     return most < np.inf and most - least <= spread * (1.0 + abs(least))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def enforce(
     offspring: Array,
     made: Array,
@@ -747,29 +729,3 @@ def enforce(
         if left:
             repairs += 1
     return repairs
-
-
-# One line to the user when the kernels are about to be compiled
-
-_announced = False
-
-
-def compiled_before() -> bool:
-    """Whether numba's cache holds the kernels as they now stand (or they are not compiled at all).
-
-    numba alone knows, and has no public way to ask; where it cannot be asked, the answer is yes.
-    """
-    kernel: Any = propose
-    try:
-        return bool(kernel._cache._cache_file._load_index())
-    except Exception:
-        return True
-
-
-def announce(*, told: bool = False) -> None:
-    """Say on stderr, once in a process, that the first run takes longer; not if `told` before."""
-    global _announced
-    if not _announced:
-        _announced = True
-        if not (told or compiled_before()):
-            print("uaos: compiling its kernels, once; later runs find them cached", file=sys.stderr)

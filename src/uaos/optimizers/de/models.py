@@ -230,7 +230,7 @@ def _normal_between(
     return values
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _draw_within_unit(
     means: Array, scale: float, normal: Array, open_low: bool, places: Array, values: Array
 ) -> int:
@@ -248,7 +248,7 @@ def _draw_within_unit(
     return count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _bring_halfway(points: Array, before: Array, low: Array, high: Array) -> None:
     """Bring coordinates outside the box halfway from `before` to the bound."""
     for i in range(points.shape[0]):
@@ -259,7 +259,7 @@ def _bring_halfway(points: Array, before: Array, low: Array, high: Array) -> Non
                 points[i, j] = (before[i, j] + high[j]) / 2.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _cast_by_rank(
     order: Array,
     parents: Array,
@@ -294,7 +294,7 @@ def _cast_by_rank(
         places[1, m] = (rank[parents[m]] + 1) / NP
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _mutate_by_rank(
     X: Array,
     parents: Array,
@@ -327,7 +327,7 @@ def _mutate_by_rank(
     return outside
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _mutate_winners(X: Array, order: Array, uniforms: Array, F: Array, mutants: Array) -> None:
     """Write mutants of three winners of tournaments each."""
     NP, D = X.shape
@@ -345,7 +345,7 @@ def _mutate_winners(X: Array, order: Array, uniforms: Array, F: Array, mutants: 
             mutants[m, j] = X[first, j] + F[m] * (X[plus, j] - X[minus, j])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def against_worst(fitness: Array, values: Array, places: Array, compared: Array) -> None:
     """Let each value in turn compete with the worst of `fitness`, whose place it takes if better.
 
@@ -363,7 +363,7 @@ def against_worst(fitness: Array, values: Array, places: Array, compared: Array)
             fitness[worst] = values[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def take_places(rows: Array, fitness: Array, points: Array, values: Array, places: Array) -> int:
     """Let points take their places, -1 being none; return the best's index, -1 if all failed."""
     best = -1
@@ -387,7 +387,7 @@ def eigenvectors(rows: Array, order: Array) -> Array | None:
     return np.ascontiguousarray(np.linalg.eigh(matrix)[1].T)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _center(rows: Array, order: Array, points: Array) -> None:
     """Write the points with these places as seen from their mean."""
     n, D = points.shape
@@ -402,7 +402,7 @@ def _center(rows: Array, order: Array, points: Array) -> None:
             points[k, j] = rows[order[k], j] - mean[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _scale(matrix: Array, factor: float) -> bool:
     """Multiply a matrix; return whether it is finite then."""
     finite = True

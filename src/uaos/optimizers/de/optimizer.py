@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from uaos.errors import InvalidFeedback, InvalidFile, InvalidParameter
+from uaos.jit import is_compiled
 from uaos.optimizers import feasibility
 from uaos.optimizers.arguments import real_numbers, start_points
 from uaos.optimizers.base import Array, Optimizer, register
@@ -28,7 +29,6 @@ from uaos.optimizers.de.generations import (
     generations,
     may_have_converged,
 )
-from uaos.optimizers.de.kernels import announce
 from uaos.optimizers.de.models import (
     MODELS,
     Generation,
@@ -53,7 +53,7 @@ from uaos.optimizers.de.settings import (
 from uaos.optimizers.history import History
 from uaos.optimizers.local import LocalSearch
 from uaos.optimizers.result import RunView, read_only
-from uaos.selection.fused import Fused
+from uaos.selection.fused import Fused, learn_nothing
 from uaos.selection.method import Method
 from uaos.text import count
 
@@ -356,7 +356,6 @@ class DifferentialEvolution(Optimizer):
     # A generation
 
     def _propose(self) -> Array:
-        announce()
         if self._local is not None:
             return self._local.ask()
         if self._started:
@@ -390,8 +389,11 @@ class DifferentialEvolution(Optimizer):
         self._F, self._CR = np.empty(n), np.empty(n)
         kernels.draw_parameters(
             self._operators, pool.table, rules.means, rules.lengths, rules.numbers, uniforms,
-            self._by_rank() if settings.sorted_CR else self._nobody, self._F, self._CR,
+            self._F, self._CR,
         )  # fmt: skip
+        if settings.sorted_CR:
+            order = self._by_rank()
+            self._CR[order[order < n]] = np.sort(self._CR)  # the best gets the smallest
         CR, samples = self._CR, self._nothing
         if not self._classic or pool.individual_rates or self._models:
             CR, samples = self._further_parameters(uniforms, crossover, basis)
@@ -770,7 +772,7 @@ class DifferentialEvolution(Optimizer):
         """
         if not (self._kernels_suffice and self._started and self._asked is None):
             return 0
-        if self._constrained or self.best_x is None:
+        if self._constrained or self.best_x is None or not is_compiled(kernels.propose):
             return 0
         self._resize()
         self._restart_if_stagnant()
@@ -808,7 +810,7 @@ class DifferentialEvolution(Optimizer):
             np.empty((len(sizes), K), np.int64), np.empty((len(sizes), K)), np.empty(len(sizes)),
             np.empty(len(sizes), np.int64),
         )  # fmt: skip
-        made = generations(evaluate, draws, engine, now, selector, rows)
+        made = generations(evaluate, self._selector.learner, draws, engine, now, selector, rows)
         self.best_x = now.best_x
         self.best_fitness, self._epoch_best = now.floats.tolist()
         self._latest, self._since_better, NP, drawn, used = now.integers.tolist()
@@ -1124,9 +1126,10 @@ class SingleOperator:
     probabilities: Array = np.ones(1)
     #: No component, and one operator.
     fused = Fused(
-        np.zeros(0, np.int64), np.zeros((0, 0)), False, np.zeros((0, 0, 0)), np.zeros(()),
+        np.zeros((0, 0)), False, np.zeros((0, 0, 0)), np.zeros(()),
         *(np.zeros(0), np.zeros(0), np.ones(1), np.zeros(0)),
     )  # fmt: skip
+    learner = staticmethod(learn_nothing)
 
     def select(self, n: int, /) -> Array:
         """Operator 0, n times."""

@@ -306,7 +306,7 @@ class BimodalCauchy(Rule):
         return values
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _bimodal_angles(
     u: Array,
     chance: float,
@@ -327,7 +327,7 @@ def _bimodal_angles(
         angles[i] = math.pi * (p - 0.5)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _bimodal_values(locations: Array, scale: float, values: Array) -> None:
     """Make values of tangents, cut to [0, 1]."""
     for i in range(len(values)):

@@ -127,7 +127,7 @@ class Distribution:
             setattr(self, name, value.item() if value.ndim == 0 else value)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _step(
     mean: Array,
     old: Array,
@@ -144,7 +144,7 @@ def _step(
             scaled[i, j] = gain * whitening[i, j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _scale_axes(values: Array, vectors: Array, factor: Array, scaled: Array) -> None:
     """Write the eigenvectors times the roots of the eigenvalues, and divided by them."""
     roots = np.sqrt(values)
@@ -154,7 +154,7 @@ def _scale_axes(values: Array, vectors: Array, factor: Array, scaled: Array) -> 
             scaled[i, j] = vectors[i, j] / roots[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _all_finite(one: Array, two: Array) -> bool:
     """Whether two matrices of the same shape are finite."""
     finite = True
@@ -164,7 +164,7 @@ def _all_finite(one: Array, two: Array) -> bool:
     return finite
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _weigh(steps: Array, old: Array, sigma: float, w: Array, c_mu: float, weighted: Array) -> None:
     """Make points steps from the old mean, in units of sigma, and write these times c_mu w."""
     for i in range(steps.shape[0]):
@@ -174,7 +174,7 @@ def _weigh(steps: Array, old: Array, sigma: float, w: Array, c_mu: float, weight
             weighted[i, j] = c_mu * (step * w[i])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _update(
     C: Array,
     decay: float,
@@ -196,7 +196,7 @@ def _update(
     return finite
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _gather(population: Array, order: Array, low: Array, unit: Array, points: Array) -> None:
     """Write the first of a population in `order`, in units from `low` on."""
     for i in range(points.shape[0]):
@@ -204,7 +204,7 @@ def _gather(population: Array, order: Array, low: Array, unit: Array, points: Ar
             points[i, j] = (population[order[i], j] - low[j]) / unit[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit
 def _place(points: Array, mean: Array, sigma: float, low: Array, unit: Array) -> None:
     """Make points of steps."""
     for i in range(points.shape[0]):

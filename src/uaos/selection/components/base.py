@@ -71,7 +71,7 @@ def ratio(numerator: Array, denominator: Array) -> Array:
     return np.where(zero, 0.0, numerator / np.where(zero, 1.0, denominator))
 
 
-@njit(cache=True)
+@njit
 def saturate(value: float) -> float:
     """The value cut to ±LIMIT; NaN, an undefined quantity, is 0."""
     if np.isnan(value):

@@ -47,7 +47,7 @@ class Metric(Component):
         raise NotImplementedError
 
 
-@njit(cache=True)
+@njit
 def improvement_on(reference: float, offspring: Array) -> Array:
     """How much better each offspring is than a reference, 0 if it is not."""
     values = np.empty(len(offspring))
@@ -175,7 +175,7 @@ class MedianImprovement(Metric):
         return _median_improvement(parents, offspring)
 
 
-@njit(cache=True)
+@njit
 def _median(values: Array) -> float:
     ordered = np.sort(values)
     middle = len(ordered) // 2
@@ -185,7 +185,7 @@ def _median(values: Array) -> float:
     return median
 
 
-@njit(cache=True)
+@njit
 def _median_improvement(parents: Array, offspring: Array) -> Array:
     return improvement_on(_median(parents), offspring)
 
@@ -210,7 +210,7 @@ class RelativeImprovement(Metric):
         return _relative_improvement(parents, offspring, best_so_far)
 
 
-@njit(cache=True)
+@njit
 def _relative_improvement(parents: Array, offspring: Array, best_so_far: float) -> Array:
     values = np.empty(len(offspring))
     for i in range(len(offspring)):
@@ -242,7 +242,7 @@ class ParentRelativeImprovement(Metric):
         return _parent_relative_improvement(parents, offspring)
 
 
-@njit(cache=True)
+@njit
 def _parent_relative_improvement(parents: Array, offspring: Array) -> Array:
     values = np.empty(len(offspring))
     for i in range(len(offspring)):

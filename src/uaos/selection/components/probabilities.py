@@ -84,7 +84,7 @@ class ProbabilityMatching(Probability):
         return probability_matching(qualities, self.p_min, self.error)
 
 
-@njit(cache=True)
+@njit
 def probability_matching(qualities: Array, p_min: float, error: float) -> Array:
     """The equation of :class:`ProbabilityMatching`."""
     K = len(qualities)
@@ -130,7 +130,7 @@ class AdaptivePursuit(Probability):
         return adaptive_pursuit(qualities, probabilities, self.p_min, self.p_max, self.mu)
 
 
-@njit(cache=True)
+@njit
 def adaptive_pursuit(qualities: Array, old: Array, p_min: float, p_max: float, mu: float) -> Array:
     """The equation of :class:`AdaptivePursuit`."""
     K = len(qualities)
@@ -171,7 +171,7 @@ class ClippedShares(Probability):
         return clipped_shares(qualities, self.p_min, self.p_max, self.even)
 
 
-@njit(cache=True)
+@njit
 def clipped_shares(qualities: Array, p_min: float, p_max: float, even: int) -> Array:  # noqa: D103
     K = len(qualities)
     probabilities = np.full(K, 1.0 / K)
@@ -209,7 +209,7 @@ class ShareTransfer(Probability):
         return _share_transfer(qualities, probabilities, self.p_min, self.xi)
 
 
-@njit(cache=True)
+@njit
 def _share_transfer(qualities: Array, old: Array, p_min: float, xi: float) -> Array:
     K = len(qualities)
     best = qualities[0]

@@ -80,7 +80,7 @@ class WeightedSum(Quality):
         return weighted_sum(now.rewards, now.qualities, self.delta)
 
 
-@njit(cache=True)
+@njit
 def weighted_sum(rewards: Array, old: Array, delta: float) -> Array:
     """The equation of :class:`WeightedSum`."""
     K = len(rewards)
@@ -119,7 +119,7 @@ class UpperConfidenceBound(Quality):
         return _upper_confidence_bound(now.rewards, now.observations, self.C, log)
 
 
-@njit(cache=True)
+@njit
 def _all_observations(observations: Array) -> float:
     total = 0.0
     for seen in observations:
@@ -127,7 +127,7 @@ def _all_observations(observations: Array) -> float:
     return total
 
 
-@njit(cache=True)
+@njit
 def _upper_confidence_bound(rewards: Array, observations: Array, C: float, log: float) -> Array:
     K = len(rewards)
     qualities = np.empty(K)
@@ -182,7 +182,7 @@ class WeightedNormalisedSum(Quality):
         return weighted_normalised_sum(now.rewards, now.qualities, total, self.delta, self.q_min)
 
 
-@njit(cache=True)
+@njit
 def weighted_normalised_sum(
     rewards: Array, old: Array, total: float, delta: float, q_min: float
 ) -> Array:
@@ -239,7 +239,7 @@ class Bellman(Quality):
         )  # fmt: skip
 
 
-@njit(cache=True)
+@njit
 def bellman(
     rewards: Array, previous: Array, p: Array, c1: float, c2: float, gamma: float, softmax: bool
 ) -> Array:

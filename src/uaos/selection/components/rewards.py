@@ -172,7 +172,7 @@ class SuccessRate(GenerationReward):
         )
 
 
-@njit(cache=True)
+@njit
 def success_rate(
     successes: Array, applications: Array, power: int, frac: float, noise: float
 ) -> Array:
@@ -212,7 +212,7 @@ class ImmediateSuccess(GenerationReward):
         return immediate_success(memory.successes, memory.applications)
 
 
-@njit(cache=True)
+@njit
 def immediate_success(successes: Array, applications: Array) -> Array:
     """The equation of :class:`ImmediateSuccess`."""
     K = successes.shape[1]
@@ -245,7 +245,7 @@ class SuccessSum(GenerationReward):
         return success_sum(memory.sums, memory.applications)
 
 
-@njit(cache=True)
+@njit
 def success_sum(sums: Array, applications: Array) -> Array:
     """The equation of :class:`SuccessSum`."""
     T, K = sums.shape
@@ -283,7 +283,7 @@ class ImprovementSum(GenerationReward):
         return column_sums(memory.sums)
 
 
-@njit(cache=True)
+@njit
 def column_sums(table: Array) -> Array:
     """The sum of each operator's column, in the order of the rows."""
     T, K = table.shape
@@ -321,7 +321,7 @@ class Consensus(GenerationReward):
         return means if _rank_alike(means, counts) else counts
 
 
-@njit(cache=True)
+@njit
 def _rank_alike(first: Array, second: Array) -> bool:
     for j in range(len(first)):
         for k in range(j):
@@ -465,7 +465,7 @@ class ParetoDominance(SuccessReward):
         return ratio(wins, wins.sum())
 
 
-@njit(cache=True)
+@njit
 def _dominance_counts(std: Array, mean: Array, present: Array) -> tuple[Array, Array]:
     """How many operators each one dominates, and how many dominate it.
 
@@ -537,7 +537,7 @@ class CompassProjection(SuccessReward):
         return _project(std, mean, present, math.cos(angle), math.sin(angle))
 
 
-@njit(cache=True)
+@njit
 def _project(std: Array, mean: Array, present: Array, cosine: float, sine: float) -> Array:
     K = len(std)
     most_diverse = best = -math.inf
@@ -594,7 +594,7 @@ def _rank_weights(D: float, W: int) -> Array:
     return D ** np.arange(W) if D > 0 else np.empty(0)
 
 
-@njit(cache=True)
+@njit
 def _curves(
     operators: Array, metrics: Array, size: int, order: Array, weights: Array, K: int
 ) -> tuple[Array, Array]:
@@ -631,7 +631,7 @@ def _curves(
     return terms, heights
 
 
-@njit(cache=True)
+@njit
 def _normalized_areas(sums: Array, heights: Array) -> Array:
     K = len(heights)
     rewards = np.zeros(K)
@@ -692,7 +692,7 @@ class WindowSuccessSum(WindowReward):
         return _means(entries.sum(axis=1), memory.operators, self.normalise == 1)
 
 
-@njit(cache=True)
+@njit
 def _entries(operators: Array, metrics: Array, K: int) -> Array:
     """K rows: the metrics of each operator's entries in the window, 0 at the others' places."""
     rows = np.zeros((K, len(operators)))
@@ -702,7 +702,7 @@ def _entries(operators: Array, metrics: Array, K: int) -> Array:
     return rows
 
 
-@njit(cache=True)
+@njit
 def _means(totals: Array, operators: Array, normalise: bool) -> Array:
     K = len(totals)
     counts = np.zeros(K)
@@ -745,7 +745,7 @@ class Leader(Reward):
         return leader(memory.values)
 
 
-@njit(cache=True)
+@njit
 def leader(bests: Array) -> Array:
     """The equation of :class:`Leader`."""
     first = 0

@@ -55,7 +55,7 @@ class Selection(Component):
         """One operator number a parent; `progress` is the share of the budget spent, 0 to 1."""
 
 
-@njit(cache=True)
+@njit
 def draw_proportionally(probabilities: Array, pick: Array) -> Array:
     """The operator into whose share of [0, 1) each pick falls."""
     K, n = len(probabilities), len(pick)
@@ -76,7 +76,7 @@ def draw_proportionally(probabilities: Array, pick: Array) -> Array:
     return operators
 
 
-@njit(cache=True)
+@njit
 def most_probable(probabilities: Array, tie: float) -> int:
     """The operator of largest probability; `tie` decides between equals."""
     K = len(probabilities)
@@ -246,7 +246,7 @@ class LargestDeficit(Selection):
         return _by_deficit(probabilities, np.array(draws.applications), len(draws.pick))
 
 
-@njit(cache=True)
+@njit
 def _by_deficit(probabilities: Array, applications: Array, n: int) -> Array:
     total = 0
     for op in range(len(applications)):
