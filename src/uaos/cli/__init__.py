@@ -1,5 +1,7 @@
 """The command line: parse, call the library, show. One command is one module."""
 
+import inspect
+import re
 import sys
 from collections.abc import Iterable
 from importlib import import_module
@@ -16,6 +18,9 @@ def load_commands(names: Iterable[str] = COMMANDS) -> typer.Typer:
     """Return the application with these commands."""
     for name in names:
         import_module(f"uaos.cli.{name}")
+    for command in _app.app.registered_commands:
+        # typer keeps the line breaks of a docstring; a terminal has its own.
+        command.help = re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.getdoc(command.callback) or "")
     return _app.app
 
 

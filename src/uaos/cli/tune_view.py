@@ -27,7 +27,7 @@ from uaos.optimizers.portfolio import Member
 from uaos.params import Choice
 from uaos.problems import Suite
 from uaos.table import NUMBER, TEXT, Cell, Row, Table
-from uaos.text import count
+from uaos.text import count, join_names
 from uaos.tuning.design import Design
 from uaos.tuning.evaluator import RunCost
 from uaos.tuning.racer import NobodyLeft, least_budget, races_planned
@@ -210,7 +210,7 @@ def plan_table(plan: TuningPlan, starts: str, output: Path) -> RenderableType:
     """What a tuning is going to do, and what is doubtful about it."""
     space, rules = plan.design.space, plan.rules
     limits = sorted({plan.evaluations(p) for p in plan.suite})
-    each = " or ".join(f"{n:,}" for n in limits)
+    each = join_names([f"{n:,}" for n in limits], "or")
     fixed = len(space) - space.free
     more = f" ({fixed} fixed)" if fixed else ""
     races = races_planned(space.free)

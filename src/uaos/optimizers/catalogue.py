@@ -313,7 +313,10 @@ def configuration(name: str | os.PathLike[str] | Configuration) -> Configuration
                 return _entries(group)[name]
     if isinstance(name, os.PathLike) or (isinstance(name, str) and name.endswith(".toml")):
         return Configuration.from_toml(name)
-    hint = "(`uaos methods` lists them; a configuration file ends in .toml)"
+    hint = (
+        "(`uaos methods` lists them; a configuration file ends in .toml; on the command line, "
+        "--import FILE.py registers custom ones)"
+    )
     raise UnknownName("method", name, methods(), hint=hint)
 
 

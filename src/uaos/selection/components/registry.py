@@ -123,7 +123,11 @@ def build(family: str, what: Any) -> Component:
     known = components(family)
     if name not in known:
         raise UnknownName(
-            family, name, known, hint="(register a custom one with uaos.register first)"
+            family,
+            name,
+            known,
+            hint="(register a custom one with uaos.register first; on the "
+            "command line, --import FILE.py does)",
         )
     known_only(values, parameters(known[name]), name)
     return known[name](**values)
