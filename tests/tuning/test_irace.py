@@ -20,7 +20,6 @@ from uaos.tuning.design import PRESETS, design
 from uaos.tuning.irace import (
     IraceFailed,
     IraceMissing,
-    Run,
     Transcript,
     irace_version,
     run_irace,
@@ -66,8 +65,8 @@ def recorded() -> list[Event]:
             transcript.line(part)
             continue
         runs = [
-            Run(int(i), None if p == "NA" else int(p), Dialect(TINY).values(row),
-                INSTANCES[int(k) - 1], int(seed))
+            Task(int(i), Dialect(TINY).values(row), INSTANCES[int(k) - 1], int(seed),
+                 None if p == "NA" else int(p))
             for i, p, k, seed, *row in part
         ]  # fmt: skip
         transcript.batch(runs)
@@ -150,7 +149,7 @@ def race_of(rows: Sequence[tuple[str, int, list[float]]], count: int) -> list[Ev
     transcript.line("# 2026-01-01 12:00:00 UTC: Iteration 1 of 2")
     alive = list(range(1, count + 1))
     for place, (marker, left, costs) in enumerate(rows, start=1):
-        runs = [Run(i, None, {}, "a", 1) for i in alive]
+        runs = [Task(i, {}, "a", 1) for i in alive]
         transcript.batch(runs)
         transcript.costs(runs, dict(zip(alive, costs, strict=True)), len(runs))
         transcript.line(f"|{marker}| {place:10}| {left:10}| {1:10}| 0.5| 9|00:00:00|")

@@ -1,9 +1,4 @@
-"""R's irace as the tuner: Python does the runs that it asks for.
-
-López-Ibáñez, M., Dubois-Lacoste, J., Pérez Cáceres, L., Birattari, M. & Stützle, T. (2016), "The
-irace package: iterated racing for automatic algorithm configuration", Operations Research
-Perspectives 3.
-"""
+"""R's irace as the tuner: Python does the runs that it asks for."""
 
 import contextlib
 import csv
@@ -15,7 +10,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -143,16 +138,15 @@ def run_irace(
                 made = dialect.values(row)
                 known[number] = made if works(made) else None
             if (values := known[number]) is not None:
-                wanted.append(Run(
-                    int(number), None if parent == "NA" else int(parent), values,
-                    instances[int(instance) - 1], int(task_seed),
+                wanted.append(Task(
+                    int(number), values, instances[int(instance) - 1], int(task_seed),
+                    None if parent == "NA" else int(parent),
                 ))  # fmt: skip
         transcript.batch(wanted)
-        tasks = [Task(run.id, run.values, run.instance, run.seed) for run in wanted]
-        found = map(float, evaluate(tasks) if tasks else ())
+        found = map(float, evaluate(wanted) if wanted else ())
         given = {
             task.id: math.inf if math.isnan(cost) else cost
-            for task, cost in zip(tasks, found, strict=True)
+            for task, cost in zip(wanted, found, strict=True)
         }
         transcript.costs(wanted, given, len(batch))
         return [given.get(int(number), math.inf) for number, *_ in batch]
@@ -248,16 +242,6 @@ _SURVIVOR = re.compile(r"^ *(\d+)(?: |$)")
 _TESTED = "-=!"
 
 
-class Run(NamedTuple):
-    """A run that irace asked for, in our terms."""
-
-    id: int
-    parent: int | None
-    values: Values
-    instance: Any
-    seed: int
-
-
 class Transcript:
     """Turns a session of irace into events; `initial` is how many candidates it was given.
 
@@ -300,7 +284,7 @@ class Transcript:
         elif found := _ROW.match(text):
             self._row(found[1], *(int(found[i]) for i in (2, 3, 4)))
 
-    def batch(self, runs: Sequence[Run]) -> None:
+    def batch(self, runs: Sequence[Task]) -> None:
         """Take note of who joins, and of the start of a race if this is its first batch."""
         for run in runs:
             if run.id not in self.candidates:
@@ -317,7 +301,7 @@ class Transcript:
             here = self._iteration, self._planned, self._budget
             self._tell(IterationStarted(*here, tuple(self._alive)))
 
-    def costs(self, runs: Sequence[Run], costs: Mapping[int, float], used: int) -> None:
+    def costs(self, runs: Sequence[Task], costs: Mapping[int, float], used: int) -> None:
         """Take note of what the batch cost; `used` counts runs that irace pays for."""
         self._new = costs
         self._at = (str(runs[0].instance), runs[0].seed) if runs else ("", 0)
@@ -401,19 +385,12 @@ def _shared(results: Results, columns: Sequence[int], rows: Sequence[int]) -> An
 
 def _winners(folder: Path, transcript: Transcript) -> Winners:
     """What irace's log says it found."""
-    results: Results = {}
-    for row in _rows(folder / EXPERIMENTS):
-        costs = results.setdefault(int(row["candidate"]), {})
-        costs[int(row["position"]) - 1] = float.fromhex(row["cost"])
-    elites = [(int(r["iteration"]), int(r["candidate"])) for r in _rows(folder / ELITES)]
+    with open(folder / ELITES, encoding="ascii", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    elites = [(int(row["iteration"]), int(row["candidate"])) for row in rows]
     last = elites[-1][0]
     ids = [candidate for iteration, candidate in elites if iteration == last]
-    found = transcript.elites
+    found, results = transcript.elites, transcript.results
     if [e.candidate for e in found] != ids:
         found = _elites(last, ids, results, ids, sorted(results[ids[0]]))
     return Winners(found, transcript.candidates, results, transcript.used, last)
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    with open(path, encoding="ascii", newline="") as file:
-        return list(csv.DictReader(file, delimiter="\t"))

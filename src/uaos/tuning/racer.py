@@ -317,6 +317,7 @@ class Task(NamedTuple):
     values: Values
     instance: Any
     seed: int
+    parent: int | None = None
 
 
 #: Gives the cost of each task, in order; smaller is better, infinity rejects the candidate.
