@@ -63,26 +63,14 @@ rounded <- function(configuration, parameters, ...) {
   configuration
 }
 
-save_table <- function(table, file) {
-  write.table(table, file, quote = FALSE, sep = "\t", row.names = FALSE, na = "NA")
-}
-
-# What irace found, as tables: the elites of each iteration, the best first, and the costs.
+# What irace found, as a table: the elites of each iteration, the best first.
 save_results <- function(log) {
-  results <- read_logfile(log)
-  elites <- results$allElites
-  save_table(data.frame(
+  elites <- read_logfile(log)$allElites
+  write.table(data.frame(
     iteration = rep(seq_along(elites), lengths(elites)),
     rank = unlist(lapply(elites, seq_along)),
     candidate = unlist(elites)
-  ), "elites.tsv")
-  costs <- results$experiments
-  there <- which(!is.na(costs), arr.ind = TRUE)
-  save_table(data.frame(
-    position = as.integer(rownames(costs))[there[, 1]],
-    candidate = as.integer(colnames(costs))[there[, 2]],
-    cost = sprintf("%a", costs[there])
-  ), "experiments.tsv")
+  ), "elites.tsv", quote = FALSE, sep = "\t", row.names = FALSE)
 }
 
 if (sys.nframe() == 0L) {

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from uaos.errors import InvalidParameter, UaosError
-from uaos.tuning.irace_files import ELITES, EXPERIMENTS, LOG, RUNNER, write_files
+from uaos.tuning.irace_files import ELITES, LOG, RUNNER, write_files
 from uaos.tuning.racer import (
     TESTS,
     Evaluate,
@@ -169,7 +169,7 @@ def _converse(
     *arguments: str,
 ) -> None:
     """Run irace in a folder, and answer it until it ends."""
-    for name in (LOG, ELITES, EXPERIMENTS, OUTPUT):
+    for name in (LOG, ELITES, OUTPUT):
         (folder / name).unlink(missing_ok=True)
     with open(folder / OUTPUT, "ab", buffering=0) as log, _process(folder, log, arguments) as r:
         assert r.stdin is not None

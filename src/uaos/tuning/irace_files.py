@@ -27,7 +27,7 @@ PARAMETERS, FORBIDDEN, CONFIGURATIONS = "parameters.txt", "forbidden.txt", "conf
 INSTANCES, SCENARIO, RUNNER = "instances.txt", "scenario.txt", "runner.R"
 
 #: irace's log, and what the runner makes of it.
-LOG, ELITES, EXPERIMENTS = "irace.Rdata", "elites.tsv", "experiments.tsv"
+LOG, ELITES = "irace.Rdata", "elites.tsv"
 
 # A real number has about 15 digits before and after the point together; irace needs some to spare.
 _MOST_DIGITS = 13
