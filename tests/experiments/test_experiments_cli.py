@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from experiment_stubs import content, small_plan, wait_for
 
-from uaos.experiments import Store, run
+from uaos.cli.bench import RunProgress
+from uaos.experiments import Progress, Store, run
 from uaos.experiments.export import COLUMNS
 
 SMALL = ["--functions=1-2", "--dim=2", "--instances=1-2", "--budget=200D", "--jobs=1"]
@@ -128,6 +129,17 @@ def test_what_is_not_installed_is_named_with_its_extra(
     assert not (tmp_path / "a.db").exists()
     with pytest.raises(MissingExtra, match="a Parquet file needs pyarrow"):
         export([], tmp_path / "a.parquet")
+
+
+def test_without_a_terminal_a_line_says_how_far_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("uaos.cli.bench._LINE_SECONDS", 0.0)
+    progress = RunProgress()
+    for over in (1, 3, 4, 5, 40):
+        progress.show(Progress(total=40, over=over, new=over, failed=0))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == ["10 %: 4 of 40 runs", "100 %: 40 of 40 runs"]
 
 
 def test_help_has_an_example(folder: Path) -> None:

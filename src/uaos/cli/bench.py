@@ -1,6 +1,7 @@
 """`uaos bench`: run an experiment, see how far it is, merge and export its store."""
 
 import sys
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -29,6 +30,9 @@ from uaos.files import check_output
 from uaos.optimizers.catalogue import expanded
 from uaos.problems import suite as suite_called
 from uaos.text import count
+
+# The least seconds between two lines of progress where there is no terminal.
+_LINE_SECONDS = 10.0
 
 
 # fmt: off
@@ -173,7 +177,7 @@ class _Rate(ProgressColumn):
 
 
 class RunProgress:
-    """The progress of an experiment; drawn on a terminal only."""
+    """The progress of an experiment: a bar on a terminal, elsewhere a line now and then."""
 
     def __init__(self) -> None:
         self.progress = Progress(
@@ -185,6 +189,7 @@ class RunProgress:
         self._task = self.progress.add_task("", total=None, note="", start=False)
         self._before: int | None = None
         self._damaged = 0
+        self._tenth, self._printed = 0, time.monotonic()
 
     def show(self, counts: Counts) -> None:
         """Show how far the experiment is."""
@@ -202,3 +207,8 @@ class RunProgress:
         self.progress.update(
             self._task, total=counts.total - self._before, completed=counts.new, note=note
         )
+        tenth = 10 * counts.over // max(1, counts.total)
+        waited = time.monotonic() - self._printed >= _LINE_SECONDS
+        if not console.is_terminal and tenth > self._tenth and waited:
+            self._tenth, self._printed = tenth, time.monotonic()
+            console.print(f"{10 * tenth} %: {counts.over:,} of {counts.total:,} runs")
