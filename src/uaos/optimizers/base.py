@@ -601,7 +601,7 @@ def settings_of(cls: type[Optimizer]) -> dict[str, Any]:
 
 
 class MissingOperator(UnknownName):
-    """A saved run or a file needs an operator that is code, and nobody has passed it."""
+    """A saved run or a file needs an operator that is code and was not passed."""
 
 
 @njit
