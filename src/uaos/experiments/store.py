@@ -371,6 +371,12 @@ class Store:
         rows = self._rows("SELECT name FROM suite")
         return str(rows[0][0]) if rows else ""
 
+    @property
+    def suite_file(self) -> str:
+        """The name of the suite's file, without its folder; empty if it has none."""
+        rows = self._rows("SELECT file FROM suite")
+        return Path(rows[0][0]).name if rows else ""
+
     def load_suite(self) -> Suite:
         """The problems of the store, made again so that they can be evaluated.
 

@@ -52,7 +52,10 @@ def _by_dimension(
 ) -> Iterable[tuple[tuple[str, ...], set[str]]]:
     """Return the options that choose the problems, for each command that it takes."""
     if experiment.store.suite != "bbob":
-        yield ("--suite", f"{experiment.store.suite}.py"), {p.name for p in problems}
+        # Named, as they may be a part of the file's.
+        names = [p.name for p in problems]
+        file = experiment.store.suite_file or f"{experiment.store.suite}.py"
+        yield ("--suite", file, "--problems", ",".join(names)), set(names)
         return
     for dimension in sorted({p.dimension for p in problems}):
         of = [p for p in problems if p.dimension == dimension]
@@ -110,9 +113,8 @@ def tune_command(entry: TuningEntry) -> tuple[str, str]:
         words += [] if functions == "1-24" else ["--functions", functions]
         words += ["--instances", str(setup["training_set"])]
     else:
-        words += ["--suite", f"{entry.store.suite}.py"]
-        if len(problems) < len(records):
-            words += ["--train", ",".join(p.name for p in problems)]
+        words += ["--suite", entry.store.suite_file or f"{entry.store.suite}.py"]
+        words += ["--train", ",".join(p.name for p in problems)]
     for option in ("runs", "budget", "objective", "seed"):
         words += [f"--{option}", str(setup[option])]
     if setup["tuner"] != "racer":
