@@ -674,7 +674,8 @@ class Pool:
                 self.table[k, layout.F_A] = rule.location(success_rate)
             else:
                 kind = layout.UNIFORM if progress <= 0.5 else layout.ADAPTIVE
-                self.table[k, layout.F_KIND : layout.F_B + 1] = kind, 0.45, 0.55
+                if self.table[k, layout.F_KIND] != kind:
+                    self.table[k, layout.F_KIND : layout.F_B + 1] = kind, 0.45, 0.55
 
 
 class RuleMemory:
