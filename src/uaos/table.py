@@ -37,26 +37,12 @@ _MINUS = re.compile(r"(?<![\w.])-(?=\d)")
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell.
+    """One cell: its text, and `minor`, small print after it, such as a dispersion.
 
-    Parameters
-    ----------
-    text
-        What is shown.
-    value
-        What the column is sorted by; the text itself if None.
-    minor
-        Small print after the text, such as a dispersion.
-    marks
-        Signs with an exponent, such as ``("★", 3)`` for p < 10⁻³; exponent 1 stands for p < 0.05.
-    bold
-        Whether the cell is the best of its kind.
-    warning
-        Whether the reader should look at it.
-    share
-        A share of 1 that HTML shades.
-    detail
-        What HTML shows when the pointer is over the cell.
+    A column is sorted by `value`, or by the text if that is None. `marks` are signs with an
+    exponent, such as ``("★", 3)`` for p < 10⁻³; exponent 1 stands for p < 0.05. A `bold` cell is
+    the best of its kind, one with a `warning` is to be looked at. HTML shades a `share` of 1, and
+    shows the `detail` when the pointer is over the cell.
     """
 
     text: str

@@ -34,12 +34,9 @@ def as_constraints(given: Any) -> list["Constraint"]:
 class Constraint:
     """``lb <= fun(x) <= ub``, for one or several functions.
 
-    Parameters
-    ----------
-    given : object
-        With `fun`, `lb` and `ub`; with a matrix `A`, `lb` and `ub`; with `lb` and `ub` alone, which
-        are then bounds of the variables; or a dict with `type` ("eq": 0, "ineq": >= 0), `fun` and
-        perhaps `args`.
+    `given` is an object with `fun`, `lb` and `ub`; with a matrix `A`, `lb` and `ub`; with `lb` and
+    `ub` alone, which are then bounds of the variables; or a dict with `type` ("eq": 0, "ineq": >=
+    0), `fun` and perhaps `args`.
     """
 
     def __init__(self, given: Any) -> None:
