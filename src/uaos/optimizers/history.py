@@ -138,11 +138,15 @@ class History:
                     f"recorded were {', '.join(columns) or 'none'}"
                 )
             columns = {name: columns[name] for name in self.columns}
+        self.append((best, evaluations, iteration, *columns.values()), counts, probabilities)
+
+    def append(self, numbers: tuple[float, ...], counts: Any, probabilities: Any) -> None:
+        """Add an iteration without checks: best, evaluations, iteration, then further columns."""
         row = len(self._pending)
         if self.operators:
             self._pending_counts[row] = counts
             self._pending_probabilities[row] = probabilities
-        self._pending.append((best, evaluations, iteration, *columns.values()))
+        self._pending.append(numbers)
         if row + 1 == _MOST_PENDING:
             self._enter()
 

@@ -588,10 +588,10 @@ class DifferentialEvolution(Optimizer):
             self._epoch_best = float(values[best])
             self._since_better = 0
         if self.history is not None:
-            self.history.record(
-                evaluations=self.evaluations, best=self.best_fitness, iteration=self.iterations,
-                counts=counts, probabilities=self._asked_probabilities, population=self.NP,
-                restarts=self.restarts, repairs=self._repairs,
+            self.history.append(
+                (self.best_fitness, self.evaluations, self.iterations, self.NP, self.restarts,
+                 self._repairs),
+                counts, self._asked_probabilities,
             )  # fmt: skip
         if self.settings.local_search > 0.0:
             self._start_local_search()
