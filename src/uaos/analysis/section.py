@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from uaos.analysis.art import TABLE_TARGETS, AverageRunningTime, running_times
 from uaos.analysis.ecdf import Ecdf, area, combined, ecdf, of_times
 from uaos.analysis.results import Results, Runs
-from uaos.analysis.statistics import Pairs, Ranking, Scores, friedman, pairwise, scores
+from uaos.analysis.statistics import ALPHA, Pairs, Ranking, Scores, friedman, pairwise, scores
 from uaos.errors import InvalidParameter, Missing
 from uaos.problems import Reference, reference, titles
-from uaos.text import ranges
+from uaos.text import count, ranges
 
 
 @dataclass(frozen=True)
@@ -239,6 +239,13 @@ class Section:
             notes.append(
                 f"Tests and ranks use the {shared} of {every + self.scores.omitted} problems that "
                 "every method was run on."
+            )
+        problems, methods = len(self.scores.problems), len(self.methods)
+        tests = methods * (methods - 1) // 2
+        if problems and 2.0 ** (1 - problems) * tests > ALPHA:  # the least p, after Holm
+            notes.append(
+                f"With {count(problems, 'problem')}, no difference among {methods} methods can be "
+                "significant; more problems are needed."
             )
         budgets: dict[str, list[str]] = {}
         for method in self.methods:
