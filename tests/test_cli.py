@@ -89,7 +89,7 @@ def test_a_configuration_file_is_shown_like_a_name(tmp_path: Path) -> None:
         ),
         (["run", "--dim", "7"], "dimension of a BBOB problem is 7; allowed: one of 2, 3"),
         (["run", "--method", "JDE"], "unknown method 'JDE'; did you mean 'JADE'"),
-        (["run", "--budget", "0"], "budget is 0; allowed: an integer of evaluations >= 1"),
+        (["run", "--budget", "0"], "budget is '0'; allowed: a number of evaluations >= 1"),
         (["run", "--popsize", "3"], "popsize is 3; allowed: "),
         (["run", "--seed", "-1"], "seed is -1; allowed: an integer >= 0"),
         (["run", "--plot", "x.gif"], "output is 'x.gif'; allowed: a file that ends in .png"),
@@ -168,7 +168,7 @@ def test_a_run_is_summed_up_and_drawn(tmp_path: Path) -> None:
 
 
 def test_a_run_that_does_not_solve_the_problem_says_so() -> None:
-    done = run("run", "--function", "15", "--dim", "10", "--budget", "500", "--seed", "1")
+    done = run("run", "--function", "15", "--dim", "10", "--budget", "50D", "--seed", "1")
     assert done.returncode == 0
     assert "not solved: best - f_opt" in done.stdout
     assert "the budget of 500 evaluations is spent" in done.stdout

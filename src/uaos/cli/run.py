@@ -17,6 +17,7 @@ from uaos.cli.app import INTERRUPTED, app, console
 from uaos.cli.options import Overwrite, SuiteName
 from uaos.errors import Missing
 from uaos.experiments import FINAL
+from uaos.experiments.plan import evaluations
 from uaos.files import PICTURES, check_output
 from uaos.minimize import INTERRUPTED as INTERRUPTED_RUN
 from uaos.minimize import PORTFOLIO, minimize
@@ -45,8 +46,8 @@ def run(
         help="Run this method: a name (see `uaos methods`) or a configuration file (.toml); "
         "default: portfolio, or mix with --popsize.")] = None,
     seed: Annotated[int | None, typer.Option(help="Make the result repeatable.")] = None,
-    budget: Annotated[int | None, typer.Option(
-        help="Limit the evaluations (default: 10,000 × dimension).")] = None,
+    budget: Annotated[str, typer.Option(
+        help="Limit the evaluations: a number, or a multiple of the dimension.")] = "10000D",
     popsize: Annotated[int | None, typer.Option(
         help="Set the population size (default: the method's).")] = None,
     plot: Annotated[Path | None, typer.Option(
@@ -58,7 +59,7 @@ def run(
     if plot is not None:
         check_output(plot, suffixes=PICTURES, overwrite=overwrite)
     chosen = BBOB(function, dim, instance) if suite == "bbob" else _problem(suite, problem)
-    limit = 10_000 * chosen.dimension if budget is None else budget
+    limit = evaluations(budget, chosen.dimension)
     name = method or (PORTFOLIO if popsize is None else RECOMMENDED)
     panel = _Panel(chosen, name, limit)
     # A file or a pipe gets the summary alone.
