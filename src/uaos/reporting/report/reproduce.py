@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from uaos.errors import UaosError
-from uaos.experiments.plan import UNIFORM, as_json, competitor, differing
+from uaos.experiments.plan import CODE, UNIFORM, as_json, competitor, differing
 from uaos.experiments.store import ProblemRecord
 from uaos.problems import suite
 from uaos.reporting.figures import RUN, SECTION, TUNING, figures
@@ -171,6 +171,10 @@ def reproduce_section(
         parts += [tag("h3", "The experiment"), code("\n".join(bench))]
         if any(".toml" in line for line in bench):
             parts.append(tag("p", "Files (.toml) are those under “Methods”.", class_="note"))
+        known = (key for e in sources.experiments for key in e.store.identity())
+        if custom := [key.removeprefix(CODE) for key in known if key.startswith(CODE)]:
+            said = f"With --import and the file that defines it: {', '.join(custom)}."
+            parts.append(tag("p", said, class_="note"))
     for entry in sources.tunings:
         line, more = tune_command(entry)
         parts += [tag("h3", f"Tuning {entry.tuning.id} of {entry.name}"), code(line)]
