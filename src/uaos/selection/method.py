@@ -161,7 +161,7 @@ class Method:
             for name in parameters(getattr(chosen, family)):
                 accepted.setdefault(name, []).append((family, name))
                 accepted.setdefault(f"{family}_{name}", []).append((family, name))
-        known_only(changes, accepted, "this method")
+        known_only(changes, dict.fromkeys(whole) | accepted, "this method")
         recipe = chosen.to_dict()
         for key, value in changes.items():
             for family, name in accepted[key]:
