@@ -56,7 +56,7 @@ def run(quick: bool) -> Section:
     mix = found["mix"].scaled(1e6)
     for name in recipes():
         cost, same = found[name].scaled(1e6), found[f"mix as {name}"].scaled(1e6)
-        decomposing, multiplying = (part.scaled(1e6) for part in seen[name].split())
+        decomposing, multiplying = seen[name].split(cost)
         rest, bare_rest = cost.less(decomposing), cost.less(decomposing).less(multiplying)
         points = f"{seen[name].points:.0f} points a batch"
         measured, aim = cost.text("µs"), f"<= {MOST:g}"
@@ -83,10 +83,10 @@ def run(quick: bool) -> Section:
         "evaluated between them, whole generations at a time; history on, as it is by default. "
         f"Recipes run with their own settings, over {EVALUATIONS:,} evaluations. The time in "
         "NumPy's eigendecomposition, and in what else is done with the matrices that are "
-        "decomposed (their updates, products with their axes, crossover along these), is measured "
-        "in further runs with the same seed. Much of what a batch costs does not depend on its "
-        "size, so that recipes with small batches cost more per evaluation: beside them, mix runs "
-        "with a constant population of their mean batch size."
+        "decomposed (their updates, products with their axes, crossover along these), is by its "
+        "share in a further run of the same round with the same seed. Much of what a batch costs "
+        "does not depend on its size, so that recipes with small batches cost more per "
+        "evaluation: beside them, mix runs with a constant population of their mean batch size."
     )
     return Section(TITLE, how, tuple(rows))
 
@@ -98,19 +98,19 @@ class Seen:
         self.points = 0.0  # of a batch, on average
         self._splits: list[Split] = []  # one a round
 
-    def split(self) -> tuple[Sample, Sample]:
-        """Seconds per evaluation in decompositions and in further work with their matrices.
+    def split(self, cost: Sample) -> tuple[Sample, Sample]:
+        """What of a cost is decompositions, and what is further work with their matrices.
 
-        Without the first run, which is not timed.
+        Each round by the shares of its own watched run; the first round is not timed.
         """
-        splits = self._splits[1:]
+        rounds = list(zip(cost.values, self._splits[1:], strict=True))
         return (
-            Sample(tuple(one.decomposing / EVALUATIONS for one in splits)),
-            Sample(tuple(one.multiplying / EVALUATIONS for one in splits)),
+            Sample(tuple(value * one.decomposing / one.whole for value, one in rounds)),
+            Sample(tuple(value * one.multiplying / one.whole for value, one in rounds)),
         )
 
     @contextmanager
-    def watching(self) -> Iterator[None]:
+    def watching(self) -> Iterator["Split"]:
         """Measure where the time goes."""
         split, replaced = Split(), []
         watched = [(place, name, split.timed) for place, name in OF_MATRICES]
@@ -120,7 +120,7 @@ class Seen:
             replaced.append((place, name, original))
             setattr(place, name, wrapped(original))
         try:
-            yield
+            yield split
         finally:
             for place, name, original in replaced:
                 setattr(place, name, original)
@@ -132,6 +132,7 @@ class Split:
 
     def __init__(self) -> None:
         self.decomposing = self.multiplying = 0.0
+        self.whole = 0.0  # of the run, less what only measures
 
     def decomposed(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Count a function's time as decomposition."""
@@ -167,12 +168,14 @@ class Split:
             return perf_counter() - start
 
         def watched(*arguments: Any) -> Any:
+            start = perf_counter()
             if len(arguments[AXES]):
                 # Copies, as results are written to arguments.
                 again = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
                 without = [*again[:AXES], again[AXES][:0], *again[AXES + 1 :]]
                 seconds(again)  # so that both find the caches filled
                 self.multiplying += seconds(again) - seconds(without)
+            self.whole -= perf_counter() - start
             return propose(*arguments)
 
         return watched
@@ -188,8 +191,8 @@ def _engine(name: str, NP: int | None, budget: int, seen: Seen | None = None) ->
         seconds, batches = _run(name, budget, **sized)
         if seen is not None:
             seen.points = budget / batches
-            with seen.watching():
-                _run(name, budget, **sized)
+            with seen.watching() as split:
+                split.whole += _run(name, budget, **sized)[0]
         return seconds / budget
 
     return contender
