@@ -58,7 +58,7 @@ class Own:
         (
             {"workers": lambda f, x: [1.0], "method": "mix"},
             InvalidFeedback,
-            "it returned 1 values for 40 points",
+            "it returned 1 value for 40 points",
         ),
         ({"fun": lambda x: 1j}, InvalidFeedback, "fun must return a real number for each"),
         ({"bounds": [(-1e308, 1e308)]}, InvalidParameter, r"bounds\[0\] is .* width .* is finite"),
