@@ -9,6 +9,7 @@ from outcome_results import results_of
 
 import uaos
 from uaos.analysis import Results, sections
+from uaos.analysis.tables import value_table
 from uaos.errors import InvalidFile, InvalidParameter, Missing, UnknownName
 from uaos.experiments import Plan, Store, run_unit
 from uaos.experiments.recorder import Trace
@@ -146,6 +147,8 @@ def test_targets_are_relative_to_the_best_value_of_any_run() -> None:
     (part,) = sections(results)
     assert part.title == "4-D, relative targets"
     assert part.notes[0].endswith("the distance from the median first value, for: mine.")
+    shown = [[cell.text for cell in row.cells] for row in value_table(part).rows]
+    assert shown == [["mine", "A", "50", "50", "50", "1"], ["mine", "B", "51", "51", "51", "1"]]
 
 
 @pytest.mark.parametrize(("shift", "scale"), [(0, 1e-9), (1e3, 1.0), (-5.0, 1e7)])

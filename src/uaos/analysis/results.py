@@ -34,8 +34,8 @@ class Runs:
         The name of each run's problem; problems of a function are its instances.
     evaluations, budgets
         How many evaluations each run made, and how many it was allowed.
-    errors
-        How close each run came.
+    errors, best
+        How close each run came, and the best value it found.
     hits
         ``hits[i, j]`` is the evaluation, counted from 1, at which run i first reached
         ``TARGETS[j]``, or -1.
@@ -55,6 +55,7 @@ class Runs:
     problems: NDArray[np.object_]
     evaluations: NDArray[np.int64]
     errors: NDArray[np.float64]
+    best: NDArray[np.float64]
     hits: NDArray[np.int32] | NDArray[np.int64]
     budgets: NDArray[np.int64]
     #: What was computed from the runs, for those who ask again.
@@ -90,7 +91,8 @@ class Runs:
         keep = np.array([name in wanted for name in self.problems], dtype=bool)
         return replace(
             self, problems=self.problems[keep], evaluations=self.evaluations[keep],
-            errors=self.errors[keep], hits=self.hits[keep], budgets=self.budgets[keep],
+            errors=self.errors[keep], best=self.best[keep], hits=self.hits[keep],
+            budgets=self.budgets[keep],
         )  # fmt: skip
 
 
@@ -300,8 +302,8 @@ def arranged(
         key = (table.methods[table.method[of[0]]], record.function, record.dimension)
         runs[key] = Runs(
             *key, record.group, problems=names[table.problem[of]],
-            evaluations=table.evaluations[of], errors=table.error[of], hits=table.hits[of],
-            budgets=table.budget[of],
+            evaluations=table.evaluations[of], errors=table.error[of], best=table.best[of],
+            hits=table.hits[of], budgets=table.budget[of],
         )  # fmt: skip
     seconds = float(table.seconds[rows].sum())
     return Results(runs, failed, configurations, suite, relative, seconds)

@@ -17,6 +17,8 @@ from uaos.text import number, p_value
 def section_tables(section: Section) -> list[Table]:
     """Return the tables of a section in the order in which they are shown."""
     tables = [overview_table(section), art_table(section)]
+    if section.results.relative:
+        tables.append(value_table(section))
     if len(section.methods) > 1 and section.scores.problems:
         if len(section.groups) > 1:
             tables.append(group_table(section))
@@ -169,6 +171,35 @@ def _record(cell: AverageRunningTime, section: Section) -> dict[str, Any]:
             "dispersion_ratio": cell.dispersion_ratio,
         }  # fmt: skip
     return record
+
+
+def value_table(section: Section) -> Table:
+    """The best values that runs found, on problems whose optimum is not known."""
+    records = []
+    for problem in section.results.relative:
+        for (method, _), runs in section.runs.items():
+            found = runs.best[runs.problems == problem]
+            if len(found):
+                records.append({
+                    "problem": problem, "method": method, "best": found.min(),
+                    "median": float(np.median(found)), "worst": found.max(), "runs": len(found),
+                })  # fmt: skip
+    least = {p: min(r["median"] for r in records if r["problem"] == p) for p in
+             {r["problem"] for r in records}}  # fmt: skip
+    rows = [
+        [Cell(r["problem"]), Cell(r["method"], r["method"]), Cell(f"{r['best']:.6g}", r["best"]),
+         Cell(f"{r['median']:.6g}", r["median"],
+              bold=len(section.methods) > 1 and r["median"] == least[r["problem"]]),
+         Cell(f"{r['worst']:.6g}", r["worst"]), Cell(str(r["runs"]), r["runs"])]
+        for r in records
+    ]  # fmt: skip
+    columns = {"problem": BLOCK, "method": METHOD, "best": NUMBER, "median": NUMBER,
+               "worst": NUMBER, "runs": NUMBER}  # fmt: skip
+    return Table.of(
+        "values", f"Values found where the optimum is not known, {section.title}", columns, rows,
+        records, note="Over the runs on a problem: the best value of each at its end. Bold: the "
+        "lowest median.",
+    )  # fmt: skip
 
 
 def group_table(section: Section) -> Table:

@@ -14,7 +14,7 @@ from uaos.errors import InvalidFile, InvalidParameter, UaosError
 from uaos.files import read_toml, write_toml
 from uaos.optimizers.base import Optimizer, optimizer, optimizers, register, settings_of
 from uaos.optimizers.de.operators import CustomOperator, Operator
-from uaos.optimizers.de.settings import Settings
+from uaos.optimizers.de.settings import STORED_NAMES, Settings
 from uaos.params import known_only
 from uaos.selection.components import FAMILIES
 from uaos.selection.method import FORMAT, Method, check_format
@@ -213,7 +213,9 @@ class Configuration:
         """The settings of differential evolution that matter to the recipe, but for the pool."""
         custom = [m for m in self.settings.pool or () if isinstance(m, Operator)]
         shown = {}
-        for name, value in self.settings.to_dict().items():
+        names = {stored: name for name, stored in STORED_NAMES.items()}
+        for stored, value in self.settings.to_dict().items():
+            name = names.get(stored, stored)
             # An F or CR that every operator replaces by its own is not part of the recipe.
             given = [getattr(m, name) is not None for m in custom] if name in ("F", "CR") else []
             if name == "pool" or (given and all(given)):

@@ -475,7 +475,7 @@ class Settings:
         named = [r for m in pool if isinstance(m, Operator) for r in (m.F, m.CR)]
         labels = share_labels(r for r in (self.F, self.CR, *named) if isinstance(r, Rule))
         data: dict[str, Any] = {
-            _STORED.get(f.name, f.name): getattr(self, f.name) for f in fields(self)
+            STORED_NAMES.get(f.name, f.name): getattr(self, f.name) for f in fields(self)
         }
         for role in ("F", "CR"):
             data[role] = rule_to_data(data[role], labels)
@@ -504,7 +504,7 @@ class Settings:
 
         `own` gives the custom operators of the pool, by name.
         """
-        named = {stored: name for name, stored in _STORED.items()}
+        named = {stored: name for name, stored in STORED_NAMES.items()}
         values = {named.get(name, name): value for name, value in data.items()}
         known_only(values, {f.name: f for f in fields(cls)}, "the differential evolution")
         shared: dict[str, Rule] = {}
@@ -534,8 +534,8 @@ class Settings:
         return (self.to_dict(), own)
 
 
-# Settings that files and stores call otherwise, as they did from the first.
-_STORED = {"center": "centre"}
+#: Settings that files and stores call otherwise, as they did from the first.
+STORED_NAMES = {"center": "centre"}
 
 # The settings that the recipes of competitions brought, and their defaults.
 _LATER: dict[str, Any] = {

@@ -36,6 +36,8 @@ def overview(
         remarks or "",
         shown(tables["overview"], colors),
     ]
+    if "values" in tables:
+        parts.append(shown(tables["values"], colors))
     if "ranks" in tables:
         parts += [tag("h3", f"Mean ranks over {count(section.ranking.problems, 'problem')}"),
                   rank_strip(section, colors)]  # fmt: skip
