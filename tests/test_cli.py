@@ -195,6 +195,8 @@ def test_a_run_takes_a_problem_of_a_suite_file(tmp_path: Path) -> None:
     assert re.search("outcome +best = ", done.stdout), done.stdout
     done = run(*common, cwd=tmp_path)
     assert done.stderr == "error: Missing option --problem, one of: cup 2-D, cup 3-D\n"
+    done = run(*common, "--problem", "cup 2-D", "--function", "3", cwd=tmp_path)
+    assert 'it is for the suite "bbob"' in done.stderr
 
 
 def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import sys
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Group, RenderableType
@@ -38,10 +38,12 @@ def run(
     suite: SuiteName = "bbob",
     problem: Annotated[str | None, typer.Option(
         metavar="NAME", help="Run on this problem of --suite FILE.py.")] = None,
-    function: Annotated[int, typer.Option(help="Choose the BBOB function, 1 to 24.")] = 8,
-    dim: Annotated[int, typer.Option(
-        help="Choose the BBOB dimension: 2, 3, 5, 10, 20 or 40.")] = 20,
-    instance: Annotated[int, typer.Option(help="Choose the BBOB instance, 1 to 1000.")] = 1,
+    function: Annotated[int | None, typer.Option(
+        help="Choose the BBOB function, 1 to 24 (default: 8).")] = None,
+    dim: Annotated[int | None, typer.Option(
+        help="Choose the BBOB dimension: 2, 3, 5, 10, 20 or 40 (default: 20).")] = None,
+    instance: Annotated[int | None, typer.Option(
+        help="Choose the BBOB instance, 1 to 1000 (default: 1).")] = None,
     method: Annotated[str | None, typer.Option(
         help="Run this method: a name (see `uaos methods`) or a configuration file (.toml); "
         "default: portfolio, or mix with --popsize.")] = None,
@@ -58,7 +60,14 @@ def run(
     """Run a method on a problem: evaluations, best value and operator use, live."""
     if plot is not None:
         check_output(plot, suffixes=PICTURES, overwrite=overwrite)
-    chosen = BBOB(function, dim, instance) if suite == "bbob" else _problem(suite, problem)
+    if suite == "bbob":
+        chosen: Problem = BBOB(
+            *(default if given is None else given
+              for given, default in ((function, 8), (dim, 20), (instance, 1)))
+        )  # fmt: skip
+    else:
+        only_bbob = {"functions": function, "dimension": dim, "instances": instance}
+        chosen = _problem(suite, problem, **only_bbob)
     limit = evaluations(budget, chosen.dimension)
     name = method or (PORTFOLIO if popsize is None else RECOMMENDED)
     panel = _Panel(chosen, name, limit)
@@ -81,8 +90,8 @@ def run(
         sys.exit(INTERRUPTED)
 
 
-def _problem(file: str, name: str | None) -> Problem:
-    chosen = suite_called(file)
+def _problem(file: str, name: str | None, **only_bbob: Any) -> Problem:
+    chosen = suite_called(file, **only_bbob)
     if name is None and len(chosen) > 1:
         raise Missing(f"Missing option --problem, one of: {', '.join(chosen.names)}")
     return chosen[0 if name is None else name]

@@ -222,4 +222,8 @@ def differing(where: str, there: Any, here: Any) -> list[str]:
                 name = f"{where}.{key}"
                 found += differing(name, there.get(key, "nothing"), here.get(key, "nothing"))
         return found
-    return [] if there == here else [f"{where}: {repr(there)[:60]} there, {repr(here)[:60]} here"]
+    if there == here:
+        return []
+    if where.startswith((CONTENT, CODE)):  # hashes, which say nothing to a reader
+        return [f"{where}: it has changed"]
+    return [f"{where}: {repr(there)[:60]} there, {repr(here)[:60]} here"]
