@@ -93,7 +93,6 @@ _parent_improvement, _offspring_fitness, _relative_improvement, _parent_relative
 def learner(metric: int, reward: int, quality: int, probability: int) -> Any:
     """The kernel for a method of these codes; it has no other component's branch, once compiled."""
 
-    @linked
     def learn(  # type: ignore[no-untyped-def]
         numbers, scale, table, count, previous, q, p, tally, operators, parents, offspring
     ) -> None:
@@ -167,7 +166,10 @@ def learner(metric: int, reward: int, quality: int, probability: int) -> Any:
         tally[0] = min(best_so_far, least_offspring)
         tally[1] += len(operators)
 
-    return learn
+    # A file of its own in numba's cache: in one that several share, processes that compile at the
+    # same time may take each other's places.
+    learn.__qualname__ = f"learn_{metric}_{reward}_{quality}_{probability}"
+    return linked(learn)
 
 
 @linked
