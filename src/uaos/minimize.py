@@ -34,8 +34,8 @@ Seed = int | np.random.Generator | np.random.SeedSequence | np.random.BitGenerat
 #: The name of the default method.
 PORTFOLIO = "portfolio"
 
-# A run ends when this many evaluations per dimension have all failed.
-_FAILURES = 10
+# A run without a budget ends when this many evaluations per dimension have all failed.
+_FAILURES = 100
 
 # Generations are made in a compiled loop for about so many seconds at a time.
 _MOMENT = 0.02
@@ -93,7 +93,7 @@ def minimize(
         threads then.
     bounds : sequence of pairs, array of shape (D, 2), or scipy.optimize.Bounds
         The box. A coordinate with low = high is held there.
-    args : tuple
+    args : tuple or list
         Further arguments of `fun`.
     method : str, path, Method or Configuration, optional
         A name that `uaos methods` lists, a TOML file, a method or a configuration. None is the
@@ -183,6 +183,7 @@ def minimize(
         raise InvalidParameter("callback", callback, "a function of the run's state, or None")
     if not (callable(polish) or isinstance(polish, bool)):
         raise InvalidParameter("polish", polish, "True, False or a function")
+    args = tuple(args) if isinstance(args, list) else args
     limit = _limit(budget, maxfun)
     iterations = evaluation_count(maxiter, "maxiter", "iterations")
     seconds = None if max_time is None else real_number(max_time, "max_time", 0.0)
@@ -211,39 +212,37 @@ def minimize(
             setattr(run, name, value)
     if tolerances["tol"] is not None and tolerances["atol"] is None:
         run.atol = 0.0
-    whole, processes, loop = vectorized, workers, None
+    batched, processes, loop = vectorized, workers, None
     # numba's functions have this attribute.
     compiled = hasattr(fun, "py_func") and not vectorized and on_error == "raise"
     if compiled and type(workers) is int and workers >= 1:
         batchwise = over_batch(fun, len(space.low), args, workers)
         if batchwise is not None:
-            fun, whole, processes = batchwise, True, 1
+            fun, batched, processes = batchwise, True, 1
             # Without further work for Python, whole generations are made in a compiled loop.
             alone = callback is None and not disp and not args and not limits.each and space.whole
             loop = batchwise.loop if alone and workers == 1 else None
     evaluator = Evaluator(
-        space.function(fun, args), vectorized=whole, workers=processes,
+        space.function(fun, args), vectorized=batched, workers=processes,
         tolerate=on_error == "fail",
     )  # fmt: skip
     batch = Batch(space, limits, evaluator, workers)
-    live = None
-    if true_or_false(disp, "disp"):
-        live = _ProgressLine(run)
-    tells = _told(callback) if callback is not None else None
+    progress = _ProgressLine(run) if true_or_false(disp, "disp") else None
+    asks_to_stop = _asking_to_stop(callback) if callback is not None else None
     started = time.monotonic()
 
     def ending() -> tuple[bool, str] | None:
         """Why the run ends here, before its budget is spent or its target reached."""
-        if live is not None:
-            live.show()
+        if progress is not None:
+            progress.show()
         if run.best_x is None:
-            hopeless = run.evaluations >= _FAILURES * max(4, space.dimension)
-            return (False, run.result.message) if hopeless else None
-        if tells is not None and tells(space.view(run.view)):
+            if limit is None and run.evaluations >= _FAILURES * space.dimension:
+                return False, run.result.message
+        elif asks_to_stop is not None and asks_to_stop(space.view(run.view)):
             return False, "the callback ended the run"
         if run.done:
             return None
-        if stops and run.converged:
+        if stops and run.best_x is not None and run.converged:
             return True, "converged"
         if iterations is not None and run.iterations >= iterations:
             return False, f"the limit of {count(iterations, 'iteration')} is reached"
@@ -279,8 +278,8 @@ def minimize(
                 )  # fmt: skip
         if result.x is not None:
             result = batch.completed(dataclasses.replace(result, x=space.full(result.x)))
-    if live is not None:
-        live.end(result)
+    if progress is not None:
+        progress.end(result)
     return result
 
 
@@ -418,7 +417,7 @@ class _ProgressLine:
             print(flush=True)
 
 
-def _told(callback: Callable[..., Any]) -> Callable[[Any], bool]:
+def _asking_to_stop(callback: Callable[..., Any]) -> Callable[[Any], bool]:
     """The callback as a function of the run's state that says whether to stop."""
     try:
         given = list(inspect.signature(callback).parameters.values())

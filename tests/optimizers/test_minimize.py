@@ -226,6 +226,35 @@ def test_a_target_of_infinity_is_not_reached_by_failures():
     assert "gave a finite value" in result.message
 
 
+@pytest.mark.parametrize("method", [None, "CMA-ES", "mix"])
+def test_without_a_budget_a_run_ends_when_100_evaluations_a_dimension_have_failed(method):
+    result = minimize(lambda x: math.nan, BOX, seed=1, method=method)
+    assert 100 * len(BOX) <= result.nfev < 150 * len(BOX)
+    assert not result.success
+
+
+@pytest.mark.parametrize("method", [None, "mix"])
+def test_a_function_that_is_seldom_defined_is_searched_with_the_whole_budget(method):
+    def seldom(x):
+        return float(np.sum((x - 0.3) ** 2)) if np.all(np.abs(x - 0.3) < 0.07) else math.nan
+
+    result = minimize(seldom, [(-1, 1)] * 2, seed=1, budget=2000, method=method)
+    assert result.nfev == 2000
+    assert result.fun < 1e-10
+
+
+def test_limits_hold_while_every_evaluation_fails():
+    result = minimize(lambda x: math.nan, BOX, seed=1, budget=4000, maxiter=3)
+    assert result.nit == 3
+    timed = minimize(lambda x: math.nan, BOX, seed=1, budget=4000, max_time=0)
+    assert timed.message == "the time limit of 0 s is reached"
+
+
+def test_further_arguments_may_come_in_a_list():
+    result = minimize(lambda x, a: float(np.sum((x - a) ** 2)), BOX, args=[0.5], seed=1)
+    assert result.x == pytest.approx(0.5, abs=1e-6)
+
+
 # Any optimizer
 
 

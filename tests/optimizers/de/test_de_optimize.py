@@ -127,13 +127,13 @@ def test_failing_evaluations_are_survived():
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, None])
-def test_a_first_generation_of_failures_ends_with_a_message(value):
-    result = minimize(lambda x: value, BOX, method="mix", seed=1, budget=4000)
+def test_nothing_but_failures_end_with_a_message(value):
+    result = minimize(lambda x: value, BOX, method="mix", seed=1, budget=900)
     assert not result.success
     assert result.x is None
     assert math.isnan(result.fun)
-    assert result.nfev == 40
-    assert "none of 40 evaluations gave a finite value" in result.message
+    assert result.nfev == 900
+    assert "none of 900 evaluations gave a finite value" in result.message
 
 
 @pytest.mark.parametrize(
