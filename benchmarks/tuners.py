@@ -21,7 +21,8 @@ from scipy.stats import mannwhitneyu
 from uaos.errors import UaosError
 from uaos.params import Choice, Integer, Real, Value
 from uaos.tuning.irace import irace_version, run_irace
-from uaos.tuning.racer import Task, iterated_racing
+from uaos.tuning.race import Task
+from uaos.tuning.racer import iterated_racing
 from uaos.tuning.space import Condition, Space, Variable, uniform_candidates
 
 NOISE = 0.3

@@ -16,7 +16,7 @@ from uaos.experiments.unit import Finished, Outcome, Unit, outcome
 from uaos.optimizers.de.optimizer import COLUMNS
 from uaos.optimizers.history import History
 from uaos.problems import BBOB, suite
-from uaos.tuning.records import Candidate, Cost, Elimination, Elite, Step
+from uaos.tuning.records import Candidate, Cost, Elite, Step
 from uaos.tuning.store import TuningStore
 from uaos.tuning.summaries import Numbers, Shares, Survival
 
@@ -98,7 +98,6 @@ def tuning(path: Path) -> Path:
         made.add(
             number,
             Step(1, 2, "f1 i16 2-D", 8, 3, 1, 32, position=1),
-            *[Elimination(1, 2, n, 2.0 * n, "friedman") for n in range(4, 17)],
             *[Cost(n, 1, float(n)) for n in first],
         )
         made.add(number, Elite(1, 1, 1, 2, 2.0, 1.0))

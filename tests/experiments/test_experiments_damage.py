@@ -19,7 +19,7 @@ from uaos.experiments.store import kind_of
 from uaos.experiments.storefile import create
 from uaos.experiments.unit import Unit, outcome
 from uaos.problems import suite
-from uaos.tuning.store import Candidate, Cost, Elimination, Elite, Iteration, Step, TuningStore
+from uaos.tuning.store import Candidate, Cost, Elite, Iteration, Step, TuningStore
 
 DATA = Path(__file__).parents[1] / "data"
 PLAN = small_plan("mix", functions="1,2", instances="1")
@@ -41,7 +41,7 @@ def a_tuning(path: Path) -> None:
         store.record_runs([outcome(unit, problems[0], evaluations=800, best=1.0, error=0.5)])
         store.add(tuning, Candidate(1, 1, None, key, {"F": 0.5}, "initial"))
         step = Step(1, 1, "f3 i7 20-D", 5, 1, 1, 1, 6.5, 0.01, 0.25, 1, 0.5)
-        store.add(tuning, step, Elimination(1, 1, 1, 4.0, "the test"), Cost(1, 0, 0.5))
+        store.add(tuning, step, Cost(1, 0, 0.5))
         store.add(tuning, Iteration(1, 4, 100, 2, 4, "few are left"))
         store.add(tuning, Elite(1, 1, 1, 2, 3.0, 0.5))
         store.finish(tuning, {"runs": 1})
@@ -69,7 +69,7 @@ def read_tuning(path: Path) -> list[object]:
         for tuning in store.tunings():
             for candidate in store.candidates(tuning.id):
                 found.append(store.configuration(candidate.configuration).to_dict())
-            for table in ("iterations", "steps", "eliminations", "elites", "results"):
+            for table in ("iterations", "steps", "elites", "results"):
                 found += getattr(store, table)(tuning.id)
     return found
 

@@ -96,7 +96,7 @@ def tuning(path: Path) -> dict:
             found[n] = repr((
                 entry.setup, entry.data.get("used"), entry.data.get("best"), store.candidates(n),
                 store.iterations(n), [s._replace(elapsed=0.0) for s in store.steps(n)],
-                store.eliminations(n), store.elites(n), store.results(n),
+                store.elites(n), store.results(n),
             ))  # fmt: skip
         found["runs"] = sorted(
             (unit, repr(o.error), o.evaluations) for unit, o in store.cached().items()

@@ -1,7 +1,7 @@
 """A stand-in for Rscript that replays a recorded session of irace, for machines without R.
 
 In the recording, a line that begins with "> " is a run that irace asked for; runs that follow each
-other are one batch. The rest was printed, but for the tables at the end.
+other are one batch. The rest was printed.
 """
 
 import os
@@ -15,7 +15,7 @@ RECORDING = Path(__file__).parents[1] / "data" / "irace-3.5.txt"
 
 def session() -> Iterator[str | list[list[str]]]:
     """The printed lines, and the batches as rows of fields."""
-    lines = RECORDING.read_text().partition("=== ")[0].splitlines()
+    lines = RECORDING.read_text().splitlines()
     for is_run, group in groupby(lines, key=lambda line: line.startswith("> ")):
         if is_run:
             yield [line[2:].split("\t") for line in group]
@@ -39,9 +39,6 @@ def replay() -> None:
         print("\n".join([f"@uaos {len(part)}", *map("\t".join, part)]), flush=True)
         if not all(sys.stdin.readline() for _ in part):
             sys.exit(3)
-    for table in RECORDING.read_text().split("=== ")[1:]:
-        name, _, rows = table.partition("\n")
-        Path(name).write_text(rows)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from uaos.errors import InvalidParameter, UaosError
 from uaos.params import Choice, Value
 from uaos.tuning.design import PRESETS, design
 from uaos.tuning.irace_files import Dialect, write_files
-from uaos.tuning.racer import Rules
+from uaos.tuning.race import Rules
 from uaos.tuning.space import Clause, Condition, Forbidden, Space, Variable, uniform_candidates
 
 LINE = re.compile(r'^(\S+) +"--\1=" +(c|[ir](?:,log)?) +\(([^|]*)\)(?: \| (.*))?$')

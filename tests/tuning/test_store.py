@@ -19,7 +19,7 @@ from uaos.experiments.recorder import TARGETS
 from uaos.experiments.storefile import FORMAT, SCHEMA, create_tables
 from uaos.experiments.unit import Outcome, Unit, failed, outcome
 from uaos.problems import suite
-from uaos.tuning.store import Candidate, Cost, Elimination, Elite, Iteration, Step, TuningStore
+from uaos.tuning.store import Candidate, Cost, Elite, Iteration, Step, TuningStore
 
 NAN, INF = float("nan"), float("inf")
 SUITE = suite("bbob", functions="3", instances=[7, 8])
@@ -155,27 +155,23 @@ def raced(store: TuningStore, tuning: int) -> list:
         Step(1, 1, "f1 i1 20-D", 5, 2, None, 2),
         Step(1, 2, "f1 i7 20-D", 2**63 - 1, 1, 1, 4, 6.5, 0.01, 0.25, 1, INF),
     ]
-    eliminations = [
-        Elimination(1, 2, 2, np.float64(4.0), "the test"), Elimination(1, 2, 1, NAN, "failed"),
-    ]  # fmt: skip
     costs = [Cost(1, 0, 0.5), Cost(1, 1, NAN), Cost(2, np.int64(0), INF), Cost(2, 1, -INF)]
     iterations = [Iteration(1, 4, 100, 2, 4, "few are left")]
     elites = [Elite(1, 1, 1, 2, 3.0, 0.5), Elite(1, 2, 2, 2, NAN, INF)]
     store.add(tuning, *candidates)
     store.add(tuning, steps[0])
-    store.add(tuning, steps[1], *eliminations, *costs)
+    store.add(tuning, steps[1], *costs)
     store.add(tuning, iterations[0])
     store.add(tuning, *elites)
     candidates[1] = candidates[1]._replace(values={"F": 0.25, "NP": 50})
-    eliminations[0] = eliminations[0]._replace(rank_sum=4.0)
     costs[2] = Cost(2, 0, INF)
-    return [candidates, iterations, steps, eliminations, elites, costs]
+    return [candidates, iterations, steps, elites, costs]
 
 
 def record(store: TuningStore, tuning: int) -> list:
     return [
         store.candidates(tuning), store.iterations(tuning), store.steps(tuning),
-        store.eliminations(tuning), store.elites(tuning), store.results(tuning),
+        store.elites(tuning), store.results(tuning),
     ]  # fmt: skip
 
 
@@ -204,7 +200,7 @@ def test_a_step_is_written_whole_or_not_at_all(store: TuningStore) -> None:
     tuning = store.begin(SETUP)
     with pytest.raises(sqlite3.IntegrityError):
         store.add(tuning, Step(1, 1, "f1", 1, 1, 1, 1), Cost(1, 1, 0.5), Cost(1, None, 1))
-    assert record(store, tuning) == [[]] * 6
+    assert record(store, tuning) == [[]] * 5
 
 
 def test_a_tuning_is_begun_finished_and_begun_again(tmp_path: Path) -> None:
@@ -226,7 +222,7 @@ def test_a_tuning_is_begun_finished_and_begun_again(tmp_path: Path) -> None:
         (again,) = store.tunings()
         assert (again.key, again.started) == (tuning.key, tuning.started)
         assert (again.finished, again.data) == (None, {})
-        assert record(store, first) == [[]] * 6
+        assert record(store, first) == [[]] * 5
         assert len(store.cached()) == 1
 
 
@@ -235,7 +231,7 @@ def test_tunings_of_one_file_have_a_record_each(store: TuningStore) -> None:
     written = raced(store, first)
     second = store.begin({**SETUP, "seed": 2})
     assert second != first
-    assert record(store, second) == [[]] * 6
+    assert record(store, second) == [[]] * 5
     raced(store, second)
     assert store.begin({**SETUP, "seed": 2}) == second
     assert same(record(store, first), written)

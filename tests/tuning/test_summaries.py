@@ -8,7 +8,7 @@ import pytest
 
 from uaos.errors import UnknownName
 from uaos.problems import suite
-from uaos.tuning.records import Candidate, Cost, Elimination, Elite, Step
+from uaos.tuning.records import Candidate, Cost, Elite, Step
 from uaos.tuning.store import TuningStore
 from uaos.tuning.summaries import Numbers, Shares, frequencies, importance, survival
 
@@ -44,13 +44,11 @@ def store(tmp_path: Path) -> Iterator[TuningStore]:
         made.add(
             number,
             Step(1, 2, "f1 i16 2-D", 8, 3, 1, 24, pvalue=0.01, position=1),
-            *[Elimination(1, 2, n, 2.0 * n, "friedman") for n in range(4, 13)],
             *[Cost(n, 1, float(n)) for n in first],
         )
         made.add(
             number,
             Step(1, 3, "f1 i16 2-D", 9, 2, 1, 27, pvalue=0.04, position=2),
-            *[Elimination(1, 3, 3, 9.0, "friedman")],
             *[Cost(n, 2, float(n)) for n in (1, 2, 3)],
         )
         made.add(number, Elite(1, 1, 1, 3, 3.0, 1.0), Elite(1, 2, 2, 3, 6.0, 2.0))

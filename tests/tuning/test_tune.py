@@ -48,8 +48,7 @@ def record(path: Path, number: int = 1) -> dict[str, Any]:
         told = {
             "candidates": store.candidates(number), "iterations": store.iterations(number),
             "steps": [s._replace(elapsed=0.0) for s in store.steps(number)],
-            "eliminations": store.eliminations(number), "elites": store.elites(number),
-            "results": store.results(number),
+            "elites": store.elites(number), "results": store.results(number),
             "runs": sorted((unit, o.error, o.evaluations) for unit, o in store.cached().items()),
             "setup": [(t.setup, t.data["used"], t.data["best"]) for t in store.tunings()],
         }  # fmt: skip

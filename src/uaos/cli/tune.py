@@ -115,7 +115,7 @@ def tune_command(
     from uaos.cli import tune_view as view
     from uaos.tuning.evaluator import run_one
     from uaos.tuning.limits import narrow
-    from uaos.tuning.racer import Rules
+    from uaos.tuning.race import Rules
     from uaos.tuning.tune import TuningPlan, check_training
 
     if plot is not None:

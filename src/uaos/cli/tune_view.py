@@ -30,7 +30,8 @@ from uaos.table import NUMBER, TEXT, Cell, Row, Table
 from uaos.text import count, join_names
 from uaos.tuning.design import Design
 from uaos.tuning.evaluator import RunCost
-from uaos.tuning.racer import NobodyLeft, least_budget, races_planned
+from uaos.tuning.race import NobodyLeft
+from uaos.tuning.racer import least_budget, races_planned
 from uaos.tuning.records import Candidate, Event, Iteration, IterationStarted, Step, Tuning
 from uaos.tuning.space import Space, Values
 from uaos.tuning.store import TuningStore

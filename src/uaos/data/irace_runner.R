@@ -63,19 +63,8 @@ rounded <- function(configuration, parameters, ...) {
   configuration
 }
 
-# What irace found, as a table: the elites of each iteration, the best first.
-save_results <- function(log) {
-  elites <- read_logfile(log)$allElites
-  write.table(data.frame(
-    iteration = rep(seq_along(elites), lengths(elites)),
-    rank = unlist(lapply(elites, seq_along)),
-    candidate = unlist(elites)
-  ), "elites.tsv", quote = FALSE, sep = "\t", row.names = FALSE)
-}
-
 if (sys.nframe() == 0L) {
   suppressPackageStartupMessages(library(irace))
   start <- if (exists("irace_cmdline")) irace_cmdline else irace.cmdline
   start(c("--scenario", "scenario.txt", commandArgs(trailingOnly = TRUE)))
-  if (length(commandArgs(trailingOnly = TRUE)) == 0L) save_results("irace.Rdata")
 }

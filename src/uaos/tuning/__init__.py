@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from uaos.tuning.design import Design, design, design_for, portfolio_design
 from uaos.tuning.limits import narrow
-from uaos.tuning.racer import Rules
+from uaos.tuning.race import Rules
 from uaos.tuning.space import Space
 from uaos.tuning.store import TuningStore
 from uaos.tuning.tune import (

@@ -1,43 +1,24 @@
 """R's irace as the tuner: Python does the runs that it asks for."""
 
 import contextlib
-import csv
 import functools
 import math
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from uaos.errors import InvalidParameter, UaosError
-from uaos.tuning.irace_files import ELITES, LOG, RUNNER, write_files
-from uaos.tuning.racer import (
-    TESTS,
-    Evaluate,
-    Results,
-    Rules,
-    Task,
-    Winners,
-    check_search,
-    checked_initial,
-    cost_table,
-    ranks,
-)
-from uaos.tuning.records import (
-    NAN,
-    Candidate,
-    Elimination,
-    Elite,
-    Event,
-    Iteration,
-    IterationStarted,
-    Step,
-)
+from uaos.tuning.irace_files import LOG, RUNNER, Dialect, write_files
+from uaos.tuning.race import Evaluate, Results, Rules, Standings, Task, shared_costs
+from uaos.tuning.racer import Winners, check_search, checked_initial
+from uaos.tuning.ranking import ranks
+from uaos.tuning.records import NAN, Candidate, Elite, Event, Iteration, IterationStarted, Step
 from uaos.tuning.space import Space, Values
 
 #: What irace prints, errors included, kept in the folder of a run.
@@ -126,34 +107,13 @@ def run_irace(
     dialect = write_files(
         place, space, instances, runs=runs, seed=seed, rules=r, initial=start, version=version[0]
     )
-    transcript = Transcript(len(start), r, on_event)
-    # irace numbers the initial candidates from 1; ours have all their digits.
-    known = {str(n): values if works(values) else None for n, values in enumerate(start, start=1)}
-
-    def costs(batch: Sequence[Sequence[str]]) -> list[float]:
-        """The costs of a batch; those that do not work are not run."""
-        wanted = []
-        for number, parent, instance, task_seed, *row in batch:
-            if number not in known:
-                made = dialect.values(row)
-                known[number] = made if works(made) else None
-            if (values := known[number]) is not None:
-                wanted.append(Task(
-                    int(number), values, instances[int(instance) - 1], int(task_seed),
-                    None if parent == "NA" else int(parent),
-                ))  # fmt: skip
-        transcript.batch(wanted)
-        found = map(float, evaluate(wanted) if wanted else ())
-        given = {
-            task.id: math.inf if math.isnan(cost) else cost
-            for task, cost in zip(wanted, found, strict=True)
-        }
-        transcript.costs(wanted, given, len(batch))
-        return [given.get(int(number), math.inf) for number, *_ in batch]
-
-    _converse(place, transcript.line, costs)
-    transcript.end()
-    return _winners(place, transcript)
+    session = Session(dialect, instances, evaluate, start, r, works, on_event)
+    _converse(place, session.line, session.answer)
+    session.end()
+    if not session.elites:
+        raise IraceFailed("it has not printed who survived", place / OUTPUT)
+    last = session.elites[0].iteration
+    return Winners(session.elites, session.candidates, session.results, session.used, last)
 
 
 # Talking to R: it asks for runs on its output, and is answered on its input.
@@ -169,7 +129,7 @@ def _converse(
     *arguments: str,
 ) -> None:
     """Run irace in a folder, and answer it until it ends."""
-    for name in (LOG, ELITES, OUTPUT):
+    for name in (LOG, OUTPUT):
         (folder / name).unlink(missing_ok=True)
     with open(folder / OUTPUT, "ab", buffering=0) as log, _process(folder, log, arguments) as r:
         assert r.stdin is not None
@@ -242,27 +202,71 @@ _SURVIVOR = re.compile(r"^ *(\d+)(?: |$)")
 _TESTED = "-=!"
 
 
-class Transcript:
-    """Turns a session of irace into events; `initial` is how many candidates it was given.
+class Session:
+    """Answers what irace asks for, and turns what it prints into events.
 
-    Feed it every line that irace prints, every batch before it is run, and its costs after.
+    Parameters
+    ----------
+    dialect : Dialect
+        How the space is spelled in R.
+    instances, evaluate, rules, works, tell
+        As for :func:`run_irace`.
+    start : sequence of mappings
+        The initial candidates: irace numbers them from 1, and here they have all their digits.
     """
 
-    def __init__(self, initial: int, rules: Rules, tell: Callable[[Event], None]) -> None:
-        self._initial, self._rules, self._tell = initial, rules, tell
-        self.candidates: dict[int, Values] = {}
+    def __init__(
+        self, dialect: Dialect, instances: Sequence[Any], evaluate: Evaluate,
+        start: Sequence[Values], rules: Rules, works: Callable[[Values], bool],
+        tell: Callable[[Event], None],
+    ) -> None:  # fmt: skip
+        self._dialect, self._instances, self._evaluate = dialect, instances, evaluate
+        self._start, self._works, self._tell = dict(enumerate(start, start=1)), works, tell
+        self.candidates: dict[int, Values] = {}  # those that work
         self.results: Results = {}
         self.elites: tuple[Elite, ...] = ()
         self.used = 0
-        self._iteration = self._planned = self._budget = self._size = 0
-        self._places: dict[int, tuple[str, int]] = {}
-        self._alive: list[int] = []
-        self._unseen: dict[int, set[int]] = {}  # results that protect an elite
-        self._covered: list[int] = []
+        self._broken: set[int] = set()
+        self._race = Standings((), (), self.results, rules)
+        self._iteration = self._planned = self._budget = 0
         self._why = ""
-        self._new: Mapping[int, float] = {}
-        self._at = ("", 0)
+        self._places: dict[int, tuple[str, int]] = {}  # their instances and seeds
+        self._at, self._new = ("", 0), dict[int, float]()  # the last batch: place and costs
         self._survivors: list[int] | None = None
+
+    def answer(self, batch: Sequence[Sequence[str]]) -> list[float]:
+        """The costs of the runs that irace asks for; those that do not work are not run."""
+        tasks = [task for row in batch if (task := self._task(*row)) is not None]
+        if not self._race.alive:
+            elites = [e.candidate for e in self.elites]
+            everyone = [*elites, *(task.id for task in tasks if task.id not in elites)]
+            self._race = Standings(everyone, elites, self.results, self._race.rules)
+            here = self._iteration, self._planned, self._budget
+            self._tell(IterationStarted(*here, tuple(everyone)))
+        found = map(float, self._evaluate(tasks) if tasks else ())
+        self._new = {
+            task.id: math.inf if math.isnan(cost) else cost
+            for task, cost in zip(tasks, found, strict=True)
+        }
+        self._at = (str(tasks[0].instance), tasks[0].seed) if tasks else ("", 0)
+        self.used += len(batch)
+        return [self._new.get(int(number), math.inf) for number, *_ in batch]
+
+    def _task(self, number: str, parent: str, instance: str, seed: str, *row: str) -> Task | None:
+        """A run that is asked for; None if the candidate does not work. New ones are told of."""
+        i, mother = int(number), None if parent == "NA" else int(parent)
+        if i in self._broken:
+            return None
+        if i not in self.candidates:
+            values = self._start.get(i) or self._dialect.values(row)
+            if not self._works(values):
+                self._broken.add(i)
+                return None
+            self.candidates[i], self.results[i] = values, {}
+            origin = "initial" if i in self._start else "uniform"
+            origin = "model" if self._iteration > 1 else origin
+            self._tell(Candidate(i, self._iteration, mother, "", values, origin))
+        return Task(i, self.candidates[i], self._instances[int(instance) - 1], int(seed), mother)
 
     def line(self, text: str) -> None:
         """Take note of a printed line."""
@@ -274,7 +278,7 @@ class Transcript:
                 self.end()
         if found := _ITERATION.match(text):
             self._iteration, self._planned = int(found[1]), int(found[2])
-            self._alive, self._covered, self._why = [], [], ""
+            self._race, self._why = Standings((), (), self.results, self._race.rules), ""
         elif found := _BUDGET.match(text):
             self._budget = int(found[1])
         elif found := _WHY.match(text):
@@ -284,113 +288,59 @@ class Transcript:
         elif found := _ROW.match(text):
             self._row(found[1], *(int(found[i]) for i in (2, 3, 4)))
 
-    def batch(self, runs: Sequence[Task]) -> None:
-        """Take note of who joins, and of the start of a race if this is its first batch."""
-        for run in runs:
-            if run.id not in self.candidates:
-                self.candidates[run.id], self.results[run.id] = run.values, {}
-                origin = "initial" if run.id <= self._initial else "uniform"
-                origin = "model" if self._iteration > 1 else origin
-                here = run.id, self._iteration, run.parent
-                self._tell(Candidate(*here, "", run.values, origin))
-        if not self._alive:
-            elites = [e.candidate for e in self.elites]
-            self._alive = elites + [run.id for run in runs if run.id not in elites]
-            self._size = len(self._alive)
-            self._unseen = {i: set(self.results[i]) for i in elites}
-            here = self._iteration, self._planned, self._budget
-            self._tell(IterationStarted(*here, tuple(self._alive)))
-
-    def costs(self, runs: Sequence[Task], costs: Mapping[int, float], used: int) -> None:
-        """Take note of what the batch cost; `used` counts runs that irace pays for."""
-        self._new = costs
-        self._at = (str(runs[0].instance), runs[0].seed) if runs else ("", 0)
-        self.used += used
-
     def end(self) -> None:
         """The race is over once all its survivors are known."""
         ids, self._survivors = self._survivors, None
         if ids:
-            self.elites = _elites(self._iteration, ids, self.results, self._alive, self._covered)
+            self.elites = self._ranked(ids)
+            size = len(list(self._race.candidates))
             self._tell(Iteration(
-                self._iteration, self._planned, self._budget, self._size, self.used, self._why,
+                self._iteration, self._planned, self._budget, size, self.used, self._why,
                 self.elites,
             ))  # fmt: skip
 
     def _row(self, marker: str, number: int, left: int, best: int) -> None:
         """An instance of a race is over: those that failed leave, and then those that lost."""
-        place, new = number - 1, self._new
+        place, new, race = number - 1, self._new, self._race
         if new:
             self._places[place] = self._at
         self._new = {}
         for one, cost in new.items():
             self.results[one][place] = cost
-        self._covered.append(place)
-        for unseen in self._unseen.values():
-            unseen.discard(place)
-        dropped = self._drop({i: (NAN, "failed") for i, cost in new.items() if cost == math.inf})
+        dropped = race.cover(place)
         statistic = p_value = NAN
-        if marker in _TESTED and len(self._alive) > 1:
-            statistic, p_value, losers = self._losers(left)
-            dropped += self._drop(losers)
-        known = [self.results[best][p] for p in self._covered if p in self.results.get(best, {})]
+        if marker in _TESTED and len(race.alive) > 1:
+            statistic, p_value, losers = race.test()
+            expected = max(0, len(race.alive) - left)
+            if len(losers) != expected:  # as many as irace says; our numbers are not told
+                statistic, p_value, losers = NAN, NAN, self._worst(expected)
+            race.drop(losers)
+            dropped += losers
+        known = [self.results[best][p] for p in race.covered if p in self.results.get(best, {})]
         self._tell(Step(
-            self._iteration, len(self._covered), *self._places.get(place, ("", 0)), left, best,
+            self._iteration, len(race.covered), *self._places.get(place, ("", 0)), left, best,
             self.used, statistic, p_value, position=place,
             mean_cost=float(np.mean(known or [NAN])), costs=new, dropped=tuple(dropped),
         ))  # fmt: skip
 
-    def _drop(self, losers: Mapping[int, tuple[float, str]]) -> list[Elimination]:
-        self._alive = [i for i in self._alive if i not in losers]
-        here = self._iteration, len(self._covered)
-        return [Elimination(*here, one, *rest) for one, rest in losers.items()]
+    def _worst(self, count: int) -> list[int]:
+        """Those alive with the largest rank sums, of whom the test may drop."""
+        sums = self._rank_sums(self._race.alive)
+        free = [c for c in self._race.alive if not self._race.is_protected(c)]
+        worst = sorted(free, key=lambda c: -sums[c])[:count]
+        return [c for c in free if c in worst]
 
-    def _losers(self, left: int) -> tuple[float, float, dict[int, tuple[float, str]]]:
-        """Who left: as many as irace says. Where our test disagrees, its numbers are not told."""
-        table = _shared(self.results, self._alive, self._covered)
-        if not len(table):
-            return NAN, NAN, {}
-        statistic, p_value, stays = TESTS[self._rules.test](table, self._rules.alpha)
-        sums = ranks(table).sum(axis=0)
-        free = [i for i, one in enumerate(self._alive) if not self._unseen.get(one)]
-        gone = [i for i in free if not stays[i]]
-        expected = max(0, len(self._alive) - left)
-        reason = f"{self._rules.test}, p = {p_value:.3g}"
-        if len(gone) != expected:
-            gone = sorted(sorted(free, key=lambda i: -sums[i])[:expected])
-            statistic, p_value, reason = NAN, NAN, self._rules.test
-        return statistic, p_value, {self._alive[i]: (float(sums[i]), reason) for i in gone}
+    def _ranked(self, ids: Sequence[int]) -> tuple[Elite, ...]:
+        """The survivors of a race in irace's order; rank sums are among all that were alive."""
+        alive = self._race.alive
+        sums = self._rank_sums(alive if set(ids) <= set(alive) else ids)
+        return tuple(
+            Elite(self._iteration, rank, i, len(self.results[i]), sums[i],
+                  float(np.mean(list(self.results[i].values()))))
+            for rank, i in enumerate(ids, start=1)
+        )  # fmt: skip
 
-
-def _elites(
-    iteration: int, ids: Sequence[int], results: Results, alive: Sequence[int],
-    covered: Sequence[int],
-) -> tuple[Elite, ...]:  # fmt: skip
-    """The survivors of a race in irace's order; rank sums are among all that were alive."""
-    company = list(alive) if set(ids) <= set(alive) else list(ids)
-    table = _shared(results, company, covered)
-    totals = ranks(table).sum(axis=0) if len(table) else np.full(len(company), NAN)
-    sums = dict(zip(company, map(float, totals), strict=True))
-    return tuple(
-        Elite(iteration, rank, i, len(results[i]), sums[i],
-              float(np.mean(list(results[i].values()))))
-        for rank, i in enumerate(ids, start=1)
-    )  # fmt: skip
-
-
-def _shared(results: Results, columns: Sequence[int], rows: Sequence[int]) -> Any:
-    """The costs on the instances that all have been run on."""
-    return cost_table(results, columns, [p for p in rows if all(p in results[i] for i in columns)])
-
-
-def _winners(folder: Path, transcript: Transcript) -> Winners:
-    """What irace's log says it found."""
-    with open(folder / ELITES, encoding="ascii", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t"))
-    elites = [(int(row["iteration"]), int(row["candidate"])) for row in rows]
-    last = elites[-1][0]
-    ids = [candidate for iteration, candidate in elites if iteration == last]
-    found, results = transcript.elites, transcript.results
-    if [e.candidate for e in found] != ids:
-        found = _elites(last, ids, results, ids, sorted(results[ids[0]]))
-    return Winners(found, transcript.candidates, results, transcript.used, last)
+    def _rank_sums(self, candidates: Sequence[int]) -> dict[int, float]:
+        table = shared_costs(self.results, candidates, self._race.covered)
+        sums = ranks(table).sum(axis=0) if len(table) else [NAN] * len(candidates)
+        return dict(zip(candidates, map(float, sums), strict=True))

@@ -20,14 +20,14 @@ from urllib.parse import quote
 from uaos.errors import InvalidParameter, UaosError
 from uaos.files import whole_file
 from uaos.params import Choice, Integer, Real, Value
-from uaos.tuning.racer import Rules
+from uaos.tuning.race import Rules
 from uaos.tuning.space import Clause, Space, Values, Variable, decimals
 
 PARAMETERS, FORBIDDEN, CONFIGURATIONS = "parameters.txt", "forbidden.txt", "configurations.txt"
 INSTANCES, SCENARIO, RUNNER = "instances.txt", "scenario.txt", "runner.R"
 
-#: irace's log, and what the runner makes of it.
-LOG, ELITES = "irace.Rdata", "elites.tsv"
+#: irace's log.
+LOG = "irace.Rdata"
 
 # A real number has about 15 digits before and after the point together; irace needs some to spare.
 _MOST_DIGITS = 13

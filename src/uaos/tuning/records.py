@@ -46,16 +46,6 @@ class IterationStarted(NamedTuple):
     candidates: tuple[int, ...]
 
 
-class Elimination(NamedTuple):
-    """A candidate left the race, for good; `reason` says whether by the test or by failing."""
-
-    iteration: int
-    step: int
-    candidate: int
-    rank_sum: float
-    reason: str
-
-
 class Step(NamedTuple):
     """One more problem raced on, which stands at `position` of the stream of problems.
 
@@ -77,7 +67,7 @@ class Step(NamedTuple):
     position: int | None = None
     mean_cost: float = NAN
     costs: Mapping[int, float] = MappingProxyType({})
-    dropped: tuple[Elimination, ...] = ()
+    dropped: tuple[int, ...] = ()
 
 
 class Elite(NamedTuple):

@@ -22,13 +22,14 @@ from uaos.experiments.storefile import Lock, as_mapping, insert
 from uaos.experiments.unit import Outcome, Unit, versions
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Suite
-from uaos.tuning.records import NAN, Candidate, Cost, Elimination, Elite, Iteration, Step, Tuning
+from uaos.tuning.records import NAN, Candidate, Cost, Elite, Iteration, Step, Tuning
 
-# The tables of a race, with what their rows are and how they are ordered.
+# The tables of a race, with what their rows are and how they are ordered. The schema also has a
+# table `eliminations`, which is no longer written: who left when follows from steps and results.
 _TABLES: dict[str, tuple[Any, str]] = {
     "candidates": (Candidate, "id"), "iterations": (Iteration, "iteration"),
-    "steps": (Step, "iteration, step"), "eliminations": (Elimination, "iteration, step, rowid"),
-    "elites": (Elite, "iteration, rank"), "results": (Cost, "candidate, position"),
+    "steps": (Step, "iteration, step"), "elites": (Elite, "iteration, rank"),
+    "results": (Cost, "candidate, position"),
 }  # fmt: skip
 _TUNINGS = f"SELECT {', '.join(Tuning._fields)} FROM tunings"
 # What an event has that is written into other tables, or not at all.
@@ -173,10 +174,6 @@ class TuningStore(Store):
     def steps(self, tuning: int) -> list[Step]:
         """The steps of the races, in their order."""
         return self._record("steps", tuning)
-
-    def eliminations(self, tuning: int) -> list[Elimination]:
-        """Who left the race, in the order of leaving."""
-        return self._record("eliminations", tuning)
 
     def elites(self, tuning: int) -> list[Elite]:
         """Who each iteration ended with, the best first."""

@@ -20,7 +20,8 @@ from uaos.problems import Problem, Suite
 from uaos.selection.components import FAMILIES
 from uaos.tuning.design import INITIAL, Design
 from uaos.tuning.evaluator import CostEvaluator, RunCost, Work, objective_called, run_one
-from uaos.tuning.racer import Rules, Task, Winners, check_search, iterated_racing
+from uaos.tuning.race import Rules, Task
+from uaos.tuning.racer import Winners, check_search, iterated_racing
 from uaos.tuning.records import Candidate, Cost, Elite, Event, Iteration, Step, Tuning
 from uaos.tuning.space import Values
 from uaos.tuning.store import TuningStore
@@ -356,9 +357,7 @@ def tune(
             if isinstance(event, Step):
                 costs = [Cost(c, event.position or 0, cost) for c, cost in event.costs.items()]
                 took = time.perf_counter() - started
-                store.add(
-                    number, event._replace(elapsed=took), *event.dropped, *costs, seconds=took
-                )
+                store.add(number, event._replace(elapsed=took), *costs, seconds=took)
             elif isinstance(event, Iteration):
                 store.add(number, event, *event.elites)
             on_event(event)

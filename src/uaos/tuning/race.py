@@ -1,0 +1,268 @@
+"""One race: candidates run on instance after instance, and those that are worse leave.
+
+A survivor of earlier races (an elite) brings its results along, and the test cannot drop it before
+the race has covered every instance that it brings a result of.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from uaos.errors import InvalidParameter, UaosError, UnknownName
+from uaos.params import check_fields, integer
+from uaos.tuning.ranking import TESTS, Costs, ranks
+from uaos.tuning.records import NAN, Elite, Step
+from uaos.tuning.space import Values
+
+
+class Task(NamedTuple):
+    """A run that a race wants: a candidate on the instance at a place of the stream."""
+
+    id: int
+    values: Values
+    instance: Any
+    seed: int
+    parent: int | None = None
+
+
+#: Gives the cost of each task, in order; smaller is better, infinity rejects the candidate.
+Evaluate = Callable[[Sequence[Task]], Sequence[float]]
+
+#: The costs of candidates, each by place in the stream.
+Results = dict[int, dict[int, float]]
+
+
+class NobodyLeft(UaosError):
+    """Every candidate of a race failed."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How races are run; the names are those of the literature on iterated racing.
+
+    Parameters
+    ----------
+    test : {"friedman", "ranks", "t-test"}
+        The statistical test.
+    alpha : float
+        The level of the tests.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such test.
+    InvalidParameter
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> from uaos.tuning import Rules
+    >>> Rules(first_test=8).least
+    8
+    """
+
+    test: str = "friedman"
+    first_test: int = integer(2, 1000, default=5, doc="instances before the first test")
+    each_test: int = integer(1, 1000, default=1, doc="instances between tests")
+    alpha: float = 0.05
+    new_instances: int = integer(0, 1000, default=1, doc="how many each later race begins with")
+    elitist_limit: int = integer(1, 1000, default=2, doc="idle tests in a row that end a race")
+    mu: int = integer(1, 1000, default=5, doc="instances that a race is sized for, at least")
+
+    def __post_init__(self) -> None:
+        check_fields(self, "")
+        if self.test not in TESTS:
+            raise UnknownName("test", self.test, TESTS)
+        if not 0 < self.alpha < 1:
+            raise InvalidParameter("alpha", self.alpha, "a level between 0 and 1")
+
+    @property
+    def least(self) -> int:
+        """Instances that every new candidate of a race should see."""
+        return max(self.mu, self.first_test)
+
+
+class Stream:
+    """The instances in the order in which races come to them: shuffled passes, each with a seed."""
+
+    def __init__(self, instances: Sequence[Any], seed: int) -> None:
+        if not instances:
+            raise InvalidParameter("instances", [], "at least one")
+        self._instances = list(instances)
+        self._rng = np.random.default_rng([seed, 1])
+        self._drawn: list[tuple[Any, int]] = []
+
+    def __getitem__(self, position: int) -> tuple[Any, int]:
+        while len(self._drawn) <= position:
+            for index in self._rng.permutation(len(self._instances)):
+                seed = int(self._rng.integers(2**31 - 1))
+                self._drawn.append((self._instances[index], seed))
+        return self._drawn[position]
+
+
+@dataclass
+class Standings:
+    """Who is in a race, what they cost on the instances that it has covered, and who leaves.
+
+    `results` has the costs of earlier races, too.
+    """
+
+    candidates: Iterable[int]
+    elites: Sequence[int]
+    results: Results
+    rules: Rules
+    covered: list[int] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        self.alive = list(self.candidates)
+        # What an elite brings and the race has not covered: as long as there is any, it stays.
+        self._uncovered = {e: set(self.results[e]) for e in self.elites}
+
+    def cover(self, place: int) -> list[int]:
+        """Cover one more instance; those that failed on it leave, and are returned."""
+        self.covered.append(place)
+        for left in self._uncovered.values():
+            left.discard(place)
+        failed = [c for c in self.alive if self.results[c].get(place) == math.inf]
+        self.drop(failed)
+        return failed
+
+    def drop(self, losers: Sequence[int]) -> None:
+        """Let candidates leave."""
+        self.alive = [c for c in self.alive if c not in losers]
+
+    def is_protected(self, candidate: int) -> bool:
+        """Whether the test cannot drop a candidate yet."""
+        return bool(self._uncovered.get(candidate))
+
+    def table(self) -> Costs:
+        """The costs of those alive (columns) on what was covered and all were run on (rows)."""
+        return shared_costs(self.results, self.alive, self.covered)
+
+    def test(self) -> tuple[float, float, list[int]]:
+        """The test's statistic and p-value, and who is to leave."""
+        table = self.table()
+        if not len(table):
+            return NAN, NAN, []
+        statistic, p_value, stays = TESTS[self.rules.test](table, self.rules.alpha)
+        losers = [c for c, stay in zip(self.alive, stays, strict=True)
+                  if not stay and not self.is_protected(c)]  # fmt: skip
+        return statistic, p_value, losers
+
+
+def shared_costs(results: Results, candidates: Sequence[int], places: Iterable[int]) -> Costs:
+    """The costs of candidates (columns) on those of the instances that all were run on (rows)."""
+    columns = [results[c] for c in candidates]
+    rows = [p for p in places if all(p in column for column in columns)]
+    return np.array([[column[p] for column in columns] for p in rows])
+
+
+@dataclass
+class Race(Standings):
+    """A race of the built-in racer; :meth:`run` yields its steps.
+
+    `results` is added to. `seen` is the number of places that earlier races have used. `budget` are
+    the runs that the race may make; it comes to its first test whatever that takes.
+    """
+
+    candidates: Mapping[int, Values]
+    iteration: int
+    seen: int
+    budget: int
+    survivors: int
+    stream: Stream
+    evaluate: Evaluate
+    rng: np.random.Generator
+    used_before: int = 0
+    used: int = field(default=0, init=False)
+    why: str = field(default="", init=False)
+    _idle_tests: int = field(default=0, init=False)
+
+    def run(self) -> Iterator[Step]:
+        """Race until few are left, the budget does not allow one more step, or nobody leaves."""
+        places = self._places()
+        while not self.why:
+            # No test comes before the first: until then the steps can be run as one batch.
+            count = 1 if self.covered else self.rules.first_test
+            block = [next(places) for _ in range(count)]
+            tasks = [(c, p) for p in block for c in self.alive if p not in self.results[c]]
+            if self.covered and self.used + len(tasks) > self.budget:
+                self.why = "the next step does not fit the budget"
+                break
+            new = self._run(tasks)
+            for place in block:
+                yield self._step(place, new.get(place, {}))
+            if len(self.alive) <= self.survivors and len(self.covered) >= self._due:
+                self.why = "1 is left" if len(self.alive) == 1 else f"{len(self.alive)} are left"
+            elif self._idle_tests >= self.rules.elitist_limit:
+                self.why = f"{self._idle_tests} tests in a row dropped nobody"
+
+    @property
+    def _due(self) -> int:
+        """How many instances a later race is to cover: the new ones and those of earlier races."""
+        return self.seen + self.rules.new_instances if self.seen else 0
+
+    def _places(self) -> Iterator[int]:
+        """New instances first, then those of earlier races, shuffled, then the ones to come."""
+        yield from range(self.seen, self._due)
+        yield from (int(place) for place in self.rng.permutation(self.seen))
+        yield from itertools.count(self._due)
+
+    def _run(self, tasks: Sequence[tuple[int, int]]) -> Results:
+        """Run (candidate, place) pairs; their costs, by place."""
+        asked = [Task(c, self.candidates[c], *self.stream[p]) for c, p in tasks]
+        found = self.evaluate(asked) if asked else []
+        costs: Results = {}
+        for (candidate, place), cost in zip(tasks, found, strict=True):
+            value = math.inf if math.isnan(cost) else float(cost)
+            self.results[candidate][place] = costs.setdefault(place, {})[candidate] = value
+        return costs
+
+    def _step(self, place: int, new: Mapping[int, float]) -> Step:
+        """Cover one more place: those that failed leave, and then those that the test tells to."""
+        self.used += len(new)
+        dropped = self.cover(place)
+        instance, seed = self.stream[place]
+        if not self.alive:
+            raise NobodyLeft(
+                f"every candidate of race {self.iteration} has failed on some instance; the last "
+                f"was {instance}"
+            )
+        statistic = p_value = NAN
+        since = len(self.covered) - self.rules.first_test
+        if since >= 0 and since % self.rules.each_test == 0 and len(self.alive) > 1:
+            statistic, p_value, losers = self.test()
+            self.drop(losers)
+            dropped += losers
+            protected = any(map(self.is_protected, self.alive))
+            self._idle_tests = 0 if losers or protected else self._idle_tests + 1
+        table = self.table()
+        leader = int(np.argmin(self._scores(table)))
+        return Step(
+            self.iteration, len(self.covered), str(instance), seed, len(self.alive),
+            self.alive[leader], self.used_before + self.used, statistic, p_value, position=place,
+            mean_cost=float(table[:, leader].mean()), costs=new, dropped=tuple(dropped),
+        )  # fmt: skip
+
+    def _scores(self, table: Costs) -> Costs:
+        """By what candidates are ordered: rank sums, or means where the test looks at means."""
+        means = self.rules.test == "t-test"
+        return np.asarray(table.mean(axis=0) if means else ranks(table).sum(axis=0))
+
+    def survived(self) -> tuple[Elite, ...]:
+        """Those alive, best first, at most the wanted number: more instances, then the score."""
+        elites: list[Elite] = []
+        counts = {c: len(self.results[c]) for c in self.alive}
+        for count in sorted(set(counts.values()), reverse=True):
+            equals = [c for c in self.alive if counts[c] == count]
+            table = shared_costs(self.results, equals, sorted(self.results[equals[0]]))
+            sums = ranks(table).sum(axis=0)
+            for i in np.argsort(self._scores(table), kind="stable"):
+                mean = float(np.mean(list(self.results[equals[i]].values())))
+                here = self.iteration, len(elites) + 1
+                elites.append(Elite(*here, equals[i], count, float(sums[i]), mean))
+        return tuple(elites[: self.survivors])
