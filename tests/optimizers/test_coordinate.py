@@ -68,6 +68,18 @@ def test_lines_of_a_separable_function_share_batches():
     assert (points != 0).sum(axis=1).tolist() == [1] * 10
 
 
+def test_the_best_coordinates_meet_when_the_lines_have_8_points():
+    batches = []
+    search = CoordinateSearch([(-4.0, 4.0)] * 5, seed=1, budget=60)
+    while not search.done:
+        points = search.ask()
+        batches.append(len(points))
+        search.tell(np.floor(np.abs(points - 2.7)).sum(axis=1))
+    # 1 + 1 + 2·3 points; 7 batches bring each line from 1 point to 8; then the one of all lines.
+    assert batches[:9] == [8, 5, 5, 5, 5, 5, 5, 5, 1]
+    assert search.best_fitness == 0  # plateaus of width 2 on lines of length 8
+
+
 def test_the_test_of_separability_takes_a_start_and_a_mixture_per_bit():
     """D = 20 has numbers of five bits: x, z and 2·5 mixtures."""
     found = CoordinateSearch([(-5, 5)] * 20, seed=1)

@@ -205,8 +205,9 @@ class CoordinateSearch(Optimizer):
 
     A few evaluations at the start tell whether the function is a sum of functions of one
     coordinate each. Then all lines are searched side by side, one point of each per batch, and a
-    sweep continues the lines of the sweep before. Otherwise the lines are searched one after the
-    other, each from the best point so far.
+    sweep continues the lines of the sweep before. The point with the best coordinate of every line
+    is evaluated whenever the lines have 8, 16, 32, … points, and at the end of a sweep. Otherwise
+    the lines are searched one after the other, each from the best point so far.
 
     Parameters
     ----------
@@ -339,7 +340,7 @@ class CoordinateSearch(Optimizer):
             self._begin()
         if self._phase == "start":
             return self._start_points()
-        if self._phase == "combine":
+        if self._phase in ("meet", "combine"):
             return np.array([self._target])
         lines = self._lines[self._index[self._lines] >= 0]
         points: Array = np.repeat(self._x[None], len(lines), axis=0)
@@ -349,7 +350,7 @@ class CoordinateSearch(Optimizer):
     def _learn(self, points: Array, values: Array) -> None:
         if self._phase == "start":
             self._learn_start(values)
-        elif self._phase == "combine":
+        elif self._phase in ("meet", "combine"):
             self._learn_combined(points, values)
         else:
             self._learn_lines(values)
@@ -456,6 +457,12 @@ class CoordinateSearch(Optimizer):
             self._lines, self._known_x, self._known_y, self._counts, self._line_state,
             self._forecast, self._index, self._at, values,
         )  # fmt: skip
+        most = int(self._counts[self._lines].max())
+        if len(self._lines) > 1 and most >= _MIN_POINTS and most & (most - 1) == 0:
+            self._target = self._combined()
+            if not np.array_equal(self._target, self._x):
+                self._phase = "meet"
+                return
         self._advance()
 
     def _combined(self) -> Array:
@@ -474,7 +481,11 @@ class CoordinateSearch(Optimizer):
             for line in self._lines:  # they now pass through this point
                 known = self._known_y[line, : self._counts[line]]
                 known += self._f - known.min()
-        self._end_sweep()
+        if self._phase == "combine":
+            self._end_sweep()
+        else:
+            self._phase = "lines"
+            self._advance()
 
     def _end_sweep(self) -> None:
         self._sweep += 1
