@@ -13,7 +13,7 @@ from PIL import Image, ImageOps
 
 from uaos.analysis import Results, section
 from uaos.reporting.figures import draw
-from uaos.reporting.sources import ChosenRun, Sources, chosen_courses
+from uaos.reporting.sources import Sources, courses_of
 from uaos.reporting.style import Style
 from uaos.tuning.store import TuningStore
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent / "images"
 # Dots across, and colors: what a page shows, in a small file.
 WIDE, COLORS = 1300, 96
-# The run whose operators are shown.
-RUN = ChosenRun("mix", "f4", 1)
+# The run of mix whose operators are shown.
+RUN = {"function": "f4", "instance": 1}
 
 
 def keep(picture: Image.Image, name: str) -> None:
@@ -61,7 +61,7 @@ def main(study: Path) -> None:
     keep(drawn(draw("ecdf-overall", part, style=Style(5.0))), "study-ecdf.png")
     keep(drawn(draw("ranks", part)), "study-ranks.png")
     with Sources([study / "test.db"]) as sources:
-        (course,) = chosen_courses(sources.experiments, [RUN])
+        (course,) = courses_of(sources.experiments, "mix", RUN)
         keep(drawn(draw("operators", course)), "study-operators.png")
     with TuningStore.open(study / "tuning.db") as store:
         keep(drawn(draw("tuning-frequencies", (store, 1))), "study-tuning.png")

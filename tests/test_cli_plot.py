@@ -168,11 +168,11 @@ def test_a_figure_of_ones_own_is_imported(
         ("operators mine.db -o x.png --method JADE", "Missing option --function NAME: which run"),
         ("operators mine.db -o x.png --function 1", "Missing option --method NAME: whose run"),
         ("operators mine.db -o x.png --method JDE --function 1", "unknown method 'JDE'; did you"),
-        ("operators mine.db -o x.png --method JADE --function 3", "--function is 'f3'; allowed: "
+        ("operators mine.db -o x.png --method JADE --function 3", "function is 'f3'; allowed: "
          "one of f1, f8 \\(finished runs of JADE\\)$"),
-        ("operators mine.db -o x.png --method JADE --function 8 --instance 9", "--instance is 9; "
+        ("operators mine.db -o x.png --method JADE --function 8 --instance 9", "instance is 9; "
          "allowed: one of 1, 2 \\(finished runs of JADE, function f8\\)$"),
-        ("operators mine.db -o x.png --method JADE --problem x", "--problem is 'x'; allowed: one"),
+        ("operators mine.db -o x.png --method JADE --problem x", "problem is 'x'; allowed: one"),
         ("ranks mine.db -o mine.db", "a file that ends in .png, .svg or .pdf"),
     ],
 )  # fmt: skip

@@ -208,10 +208,10 @@ def test_a_cluster_gives_the_same_study(
 
 
 def test_ctrl_c_says_that_nothing_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_: object) -> None:
+    def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Study, "_tune", interrupt)
+    monkeypatch.setattr(Study, "run_tuning", interrupt)
     done = run("study", "--preset", "smoke", "--folder", "new", "--only", "tune", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (130, "")
     assert done.stdout.endswith("what was finished is kept; the same command continues\n")

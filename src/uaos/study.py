@@ -9,17 +9,16 @@ import dataclasses
 import os
 import shlex
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
+from uaos.experiments import Progress
 from uaos.experiments import run as run_plan
 from uaos.experiments.plan import UNIFORM, Plan
 from uaos.experiments.pools import check_pool
-from uaos.experiments.runner import Progress
 from uaos.experiments.store import Store, Tally
 from uaos.experiments.unit import Unit, run_unit
 from uaos.files import check_folder, read_toml, write_toml
@@ -30,6 +29,11 @@ from uaos.problems import suite as suite_called
 from uaos.tuning.design import DEFAULT_PRESET, Design, design
 from uaos.tuning.store import TuningStore
 from uaos.tuning.tune import TuningPlan, finished, initial_candidates, tune
+
+if TYPE_CHECKING:
+    from uaos.analysis import Comparison
+    from uaos.tuning.evaluator import RunCost
+    from uaos.tuning.records import Event
 
 #: The stages, in their order.
 STAGES = ("tune", "test", "tables", "report")
@@ -87,33 +91,6 @@ PRESETS = {
     "quick": Preset(20, 1500, "2000D", "10000D", "test:2", "the paper's experiment made small"),
     "paper": Preset(20, 10_000, "10000D", "100000D", "test", "the paper's experiment"),
 }
-
-
-class Observer:
-    """Hears how a study proceeds. Derive from it to show progress; here, nothing is shown."""
-
-    def stage(self, name: str, *, done: bool) -> None:
-        """A stage begins, or was done before."""
-
-    def tuning(self, plan: TuningPlan, store: Path) -> AbstractContextManager[Any]:
-        """Around the tuning; what it gives hears of it by `on_event` and `on_run`."""
-        return nullcontext()
-
-    def testing(self, plan: Plan) -> AbstractContextManager[Callable[[Progress], None]]:
-        """Around the test; what it gives hears of its progress."""
-        return nullcontext(lambda _: None)
-
-    def tested(self, tallies: Mapping[str, Tally]) -> None:
-        """The test is over."""
-
-    def compared(self, comparison: Any) -> None:
-        """The tables are made."""
-
-    def reporting(self, what: str) -> None:
-        """A part of the report is being made."""
-
-    def wrote(self, *paths: Path) -> None:
-        """Files were written."""
 
 
 class Study:
@@ -243,7 +220,6 @@ class Study:
         start: str | None = None,
         jobs: int | None = None,
         dask: str | None = None,
-        observer: Observer | None = None,
     ) -> Path:
         """Run what is not done yet.
 
@@ -257,8 +233,6 @@ class Study:
             Processes; default: one for each processor.
         dask : str, optional
             The address of a Dask cluster to run on.
-        observer : Observer, optional
-            Hears how it proceeds.
 
         Returns
         -------
@@ -272,52 +246,56 @@ class Study:
         wanted = stages(only, start)
         check_pool(None, jobs)
         self.check(wanted)
-        watching = observer or Observer()
         self.create()
         for stage in wanted:
-            done = self.is_done(stage)
-            watching.stage(stage, done=done)
-            if not done and stage in ("tune", "test"):
-                (self._tune if stage == "tune" else self._test)(jobs, dask, watching)
-            elif not done:
-                (self._write_tables if stage == "tables" else self._write_report)(watching)
+            if self.is_done(stage):
+                continue
+            if stage in ("tune", "test"):
+                (self.run_tuning if stage == "tune" else self.run_test)(jobs=jobs, dask=dask)
+            else:
+                (self.write_tables if stage == "tables" else self.write_report)()
         return self.report
 
-    def _tune(self, jobs: int | None, dask: str | None, watching: Observer) -> None:
-        plan = self.tuning_plan()
-        found = finished(plan, self.tuning_store) if self.tuning_store.exists() else None
+    def run_tuning(
+        self, *, jobs: int | None = None, dask: str | None = None,
+        on_event: Callable[["Event"], None] = lambda _: None,
+        on_run: Callable[["RunCost"], None] = lambda _: None,
+    ) -> Path:  # fmt: skip
+        """Tune, as :func:`uaos.tuning.tune` does, and write the winner."""
+        plan, store = self.tuning_plan(), self.tuning_store
+        found = finished(plan, store) if store.exists() else None
         if found is None:
-            with watching.tuning(plan, self.tuning_store) as view:
-                heard = {} if view is None else {"on_event": view.on_event, "on_run": view.on_run}
-                found = tune(plan, self.tuning_store, jobs=jobs, dask=dask, **heard)
+            found = tune(plan, store, jobs=jobs, dask=dask, on_event=on_event, on_run=on_run)
         found.best.to_toml(self.winner)
-        watching.wrote(self.winner)
+        return self.winner
 
-    def _test(self, jobs: int | None, dask: str | None, watching: Observer) -> None:
-        plan = self.test_plan()
-        with watching.testing(plan) as on_progress:
-            tallies = run_plan(plan, self.test_store, jobs=jobs, dask=dask, on_progress=on_progress)
-        watching.tested(tallies)
+    def run_test(
+        self, *, jobs: int | None = None, dask: str | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> dict[str, Tally]:  # fmt: skip
+        """Run the winner and its rivals, as :func:`uaos.experiments.run` does."""
+        return run_plan(
+            self.test_plan(), self.test_store, jobs=jobs, dask=dask, on_progress=on_progress
+        )
 
-    def _write_tables(self, watching: Observer) -> None:
+    def write_tables(self) -> tuple["Comparison", list[Path]]:
+        """Compare the methods, and write the tables."""
         from uaos.analysis import Results, compare, write_csv
 
-        comparison = compare(Results.read(self.test_store))
-        watching.compared(comparison)
+        made = compare(Results.read(self.test_store))
         # The overview last: it says that the stage is done.
         last = self._overview.stem
-        written = write_csv(sorted(comparison.tables, key=lambda t: t.name == last), self.tables)
-        watching.wrote(*written)
+        return made, write_csv(sorted(made.tables, key=lambda t: t.name == last), self.tables)
 
-    def _write_report(self, watching: Observer) -> None:
+    def write_report(self, progress: Callable[[str], None] | None = None) -> Path:
+        """Write the report; `progress` hears what is being made."""
         from uaos.reporting.report import write_report
 
         stores = [s for s in (self.test_store, self.tuning_store) if s.exists()]
-        written = write_report(
-            stores, self.report, title=f"A {self.preset} study of adaptive operator selection",
-            commands=[self.command], progress=watching.reporting,
-        )  # fmt: skip
-        watching.wrote(written)
+        title = f"A {self.preset} study of adaptive operator selection"
+        return write_report(
+            stores, self.report, title=title, commands=[self.command], progress=progress
+        )
 
     @property
     def command(self) -> str:

@@ -1,7 +1,6 @@
 """One table type, shown in the terminal, as Markdown, LaTeX, HTML or CSV."""
 
 import csv
-import html
 import io
 import math
 import re
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uaos.files import check_output, whole_file
-from uaos.text import superscript, typeset
+from uaos.text import Markup, joined, markup, superscript, tag, typeset
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -236,51 +235,41 @@ class Table:
         return Group(folded, *note, Text(""))
 
     def to_html(
-        self, *, method: Callable[[str], str] = html.escape, show_title: bool = True,
+        self, *, method: Callable[[str], Markup] = markup, show_title: bool = True,
         download: bool = True,
-    ) -> str:  # fmt: skip
+    ) -> Markup:  # fmt: skip
         """Render as HTML that a script can sort, filter and, with `download`, save as CSV.
 
         `method` renders the name of a method. Without `show_title` the title is only read aloud,
         because a heading says the same.
         """
-        head = "".join(
-            f'<th scope="col" data-column="{i}"{_words(kind)}><button type="button">'
-            f"{html.escape(typeset(title))}</button></th>"
-            for i, (title, kind) in enumerate(self.columns)
-        )
-        body = "".join(self._html_row(row, method) for row in self.rows)
-        title = html.escape(typeset(self.title))
-        hidden = "" if show_title else ' class="hidden"'
-        look = "scroll long" if len(self.rows) > _LONG else "scroll"
-        unprinted = ""
-        if len(self.rows) > _UNPRINTED:
-            look += " unprinted"
-            unprinted = f'<p class="note printed">{title}: {len(self.rows)} rows, not printed.</p>'
-        note = f'<p class="note">{html.escape(typeset(self.note))}</p>' if self.note else ""
-        button = (
-            f'<button type="button" class="csv" data-csv="{html.escape(self.name)}" '
-            f'title="Save “{title}” as CSV">CSV</button>'
-            if download
-            else ""
-        )
-        return (
-            f'<div class="{look}" tabindex="0" role="region" aria-label="{title}">'
-            f'<table data-table="{html.escape(self.name)}"><caption{hidden}><span>{title}</span>'
-            f"</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-            f'{unprinted}<div class="under">{note}{button}</div>'
-        )
+        title, many = typeset(self.title), len(self.rows)
+        head = [
+            tag("th", tag("button", typeset(name), type="button"), scope="col", data_column=i,
+                class_=None if kind == NUMBER else "words")
+            for i, (name, kind) in enumerate(self.columns)
+        ]  # fmt: skip
+        caption = tag("caption", tag("span", title), class_=None if show_title else "hidden")
+        body = tag("tbody", *(self._html_row(row, method) for row in self.rows))
+        made = tag("table", caption, tag("thead", tag("tr", *head)), body, data_table=self.name)
+        look = "scroll" + " long" * (many > _LONG) + " unprinted" * (many > _UNPRINTED)
+        parts = [tag("div", made, class_=look, tabindex="0", role="region", aria_label=title)]
+        if many > _UNPRINTED:
+            parts.append(tag("p", f"{title}: {many} rows, not printed.", class_="note printed"))
+        under = [tag("p", typeset(self.note), class_="note")] if self.note else []
+        if download:
+            under.append(tag("button", "CSV", type="button", class_="csv", data_csv=self.name,
+                             title=f"Save “{title}” as CSV"))  # fmt: skip
+        return joined([*parts, tag("div", *under, class_="under")])
 
-    def _html_row(self, row: Row, method: Callable[[str], str]) -> str:
-        cells = []
-        for i, (cell, (_, kind)) in enumerate(zip(row.cells, self.columns, strict=True)):
-            tag = "th" if i == 0 else "td"
-            scope = ' scope="row"' if i == 0 else ""
-            cells.append(f"<{tag}{scope}{_attributes(cell, kind)}>{_inner(cell, kind, method)}"
-                         f"</{tag}>")  # fmt: skip
-        look = f' class="{row.kind}"' if row.kind else ""
-        data = "".join(f' data-{k}="{html.escape(str(v))}"' for k, v in row.filters.items())
-        return f"<tr{look}{data}>{''.join(cells)}</tr>"
+    def _html_row(self, row: Row, method: Callable[[str], Markup]) -> Markup:
+        cells = [
+            tag("td" if i else "th", _inner(cell, kind, method), scope=None if i else "row",
+                **_attributes(cell, kind))
+            for i, (cell, (_, kind)) in enumerate(zip(row.cells, self.columns, strict=True))
+        ]  # fmt: skip
+        filters = {f"data_{key}": value for key, value in row.filters.items()}
+        return tag("tr", *cells, class_=row.kind or None, **filters)
 
 
 def write_csv(tables: Sequence[Table], folder: Path, *, overwrite: bool = False) -> list[Path]:
@@ -363,35 +352,30 @@ def _style(cell: Cell, row: Row) -> str:
     return "bold" if cell.bold else ""
 
 
-def _words(kind: str) -> str:
-    return "" if kind == NUMBER else ' class="words"'
+def _attributes(cell: Cell, kind: str) -> dict[str, object]:
+    looks = {"words": kind != NUMBER, "best": cell.bold, "share": cell.share is not None,
+             "never": cell.text == "∞", "warning": cell.warning,
+             "wrap": len(cell.text) > 60}  # fmt: skip
+    is_nan = isinstance(cell.value, float) and math.isnan(cell.value)
+    share = cell.share
+    if share is not None:
+        share = 0.0 if math.isnan(share) else share
+    return {
+        "class_": " ".join(look for look, on in looks.items() if on) or None,
+        "data_sort": "" if is_nan else cell.value,
+        "style": None if share is None else f"--s:{100 * share:.0f}%",
+    }
 
 
-def _attributes(cell: Cell, kind: str) -> str:
-    looks = ["words" if kind != NUMBER else "", "best" if cell.bold else "",
-             "share" if cell.share is not None else "", "never" if cell.text == "∞" else "",
-             "warning" if cell.warning else "", "wrap" if len(cell.text) > 60 else ""]  # fmt: skip
-    look = " ".join(filter(None, looks))
-    found = f' class="{look}"' if look else ""
-    if cell.value is not None:
-        is_nan = isinstance(cell.value, float) and math.isnan(cell.value)
-        found += f' data-sort="{"" if is_nan else html.escape(str(cell.value))}"'
-    if cell.share is not None:
-        share = 0.0 if math.isnan(cell.share) else cell.share
-        found += f' style="--s:{100 * share:.0f}%"'
-    return found
-
-
-def _inner(cell: Cell, kind: str, method: Callable[[str], str]) -> str:
+def _inner(cell: Cell, kind: str, method: Callable[[str], Markup]) -> Markup:
     if kind == METHOD and cell.text not in ("", "–"):
         names = cell.text.split(", ") if not isinstance(cell.value, str) else [cell.text]
-        return ", ".join(method(name) for name in names)
-    text = html.escape(typeset(cell.text))
-    signs = "".join(
-        f'<span class="star" title="{"p < 0.05" if k < 2 else f"p < 1e-{k}"}">{s}'
-        f"{superscript(k) if k > 1 else ''}</span>"
+        return joined(map(method, names), ", ")
+    signs = [
+        tag("span", s, superscript(k) if k > 1 else "", class_="star",
+            title="p < 0.05" if k < 2 else f"p < 1e-{k}")
         for s, k in cell.marks
-    )
-    minor = f"<small> {html.escape(typeset(cell.minor))}</small>" if cell.minor else ""
-    inner = f"{text}{minor}{signs}{' !' if cell.warning else ''}"
-    return f'<span title="{html.escape(cell.detail)}">{inner}</span>' if cell.detail else inner
+    ]  # fmt: skip
+    minor = tag("small", f" {typeset(cell.minor)}") if cell.minor else ""
+    inner = joined([typeset(cell.text), minor, *signs, " !" if cell.warning else ""])
+    return tag("span", inner, title=cell.detail) if cell.detail else inner

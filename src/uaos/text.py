@@ -1,5 +1,6 @@
-"""Names and numbers as text: lists of names, ranges of numbers, powers of ten."""
+"""Names and numbers as text: lists of names, ranges of numbers, powers of ten; HTML."""
 
+import html
 import math
 import re
 from collections.abc import Iterable
@@ -92,3 +93,33 @@ def large(value: float) -> str:
         return f"{value / 1e6:.3g} million"
     mantissa, exponent = f"{value:.1e}".split("e")
     return f"{mantissa}e{int(exponent)}"
+
+
+class Markup(str):
+    """A string that is HTML already."""
+
+    __slots__ = ()
+
+
+def markup(child: object) -> Markup:
+    """Return what may stand inside an element: markup as it is, anything else escaped."""
+    return child if isinstance(child, Markup) else Markup(html.escape(str(child)))
+
+
+def joined(parts: Iterable[object], between: str = "") -> Markup:
+    """Join several pieces."""
+    return Markup(markup(between).join(markup(part) for part in parts))
+
+
+def tag(kind: str, /, *children: object, **attributes: object) -> Markup:
+    """Return an element; `class_` is class, `data_sort` data-sort; None and False are omitted."""
+    given = []
+    for key, value in attributes.items():
+        if value is None or value is False:
+            continue
+        key = key.rstrip("_").replace("_", "-")
+        given.append(f" {key}" if value is True else f' {key}="{html.escape(str(value))}"')
+    start = f"<{kind}{''.join(given)}>"
+    if kind in ("img", "input", "meta", "br"):
+        return Markup(start)
+    return Markup(f"{start}{joined(children)}</{kind}>")

@@ -21,18 +21,13 @@ from uaos.experiments.unit import failed
 from uaos.optimizers.history import History
 from uaos.problems import suite
 from uaos.reporting.figures import figures
-from uaos.reporting.report import html, page, write_report
+from uaos.reporting.report import page, write_report
 from uaos.reporting.report.html import Colors
 from uaos.reporting.report.methods import recipe
 from uaos.reporting.report.operators import course_data, printed_runs
 from uaos.reporting.report.reproduce import bench_commands, figure_commands, tune_command
-from uaos.reporting.sources import (
-    ChosenRun,
-    Course,
-    Sources,
-    parse_runs,
-    representative_courses,
-)
+from uaos.reporting.sources import Course, Sources, parse_runs, representative_courses
+from uaos.text import Markup, tag
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +35,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """But for the one report of the session: no figures, and no Plotly, which is slow to pack."""
     monkeypatch.setattr(page, "_plotly", lambda: "")
     for module in ("profiles", "operators", "tuning"):
-        monkeypatch.setattr(f"uaos.reporting.report.{module}.image", lambda *_: html.Markup("<i/>"))
+        monkeypatch.setattr(f"uaos.reporting.report.{module}.image", lambda *_: Markup("<i/>"))
 
 
 def text(path: Path) -> str:
@@ -168,7 +163,7 @@ def test_chosen_runs_are_the_ones_shown(stores: list[Path], tmp_path: Path) -> N
     assert shown == [("uniform", "f8 i2 2-D")]
     made = write_report(stores[:1], tmp_path / "r.html", runs=[("mix", "f1 i3 2-D")])
     assert [r["problem"] for r in data(made)["courses"]] == ["f1 i3 2-D"]
-    with pytest.raises(InvalidParameter, match="runs is 'mix:f8:99'; allowed: finished runs"):
+    with pytest.raises(InvalidParameter, match="instance is 99; allowed: one of 1, 2, 3 .finished"):
         write_report(stores[:1], tmp_path / "r.html", runs="mix:8:99")
 
 
@@ -395,10 +390,13 @@ def test_change_is_more_than_what_chance_makes_of_few_evaluations() -> None:
 @pytest.mark.parametrize(
     "given",
     ["mix:8:3, a:b:1:2, c:my valley", ["mix:8:3", "a:b:1:2", "c:my valley"],
-     [("mix", 8, 3), ChosenRun("a:b", "f1", 2), ("c", "my valley")]],
+     [("mix", 8, 3), ("a:b", "f1", 2), ("c", "my valley")]],
 )  # fmt: skip
 def test_chosen_runs_are_read(given: Any) -> None:
-    assert parse_runs(given) == [("mix", "f8", 3), ("a:b", "f1", 2), ("c", "my valley", None)]
+    assert parse_runs(given) == [
+        ("mix", {"function": "f8", "instance": 3}), ("a:b", {"function": "f1", "instance": 2}),
+        ("c", {"problem": "my valley"}),
+    ]  # fmt: skip
     assert parse_runs(None) is None
 
 
@@ -409,7 +407,7 @@ def test_runs_that_cannot_be_read_are_refused(given: Any) -> None:
 
 
 def test_text_is_escaped_and_markup_is_not() -> None:
-    made = html.tag("p", "<b>", html.tag("b", "&"), title='"', hidden=True, data_a=None)
+    made = tag("p", "<b>", tag("b", "&"), title='"', hidden=True, data_a=None)
     assert made == '<p title="&quot;" hidden>&lt;b&gt;<b>&amp;</b></p>'
 
 

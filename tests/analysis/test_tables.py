@@ -62,7 +62,7 @@ def test_a_table_in_html(table: Table) -> None:
     made = table.to_html()
     assert '<th scope="row" class="words">f1</th>' in made
     assert '<td class="best" data-sort="12000.0">1.2 × 10⁴<small> (0.5)</small>' in made
-    assert '<span class="star" title="p < 1e-3">★³</span>' in made
+    assert '<span class="star" title="p &lt; 1e-3">★³</span>' in made
     assert '<tr class="reference">' in made
     assert '<td class="never warning" data-sort="inf">∞ !</td>' in made
     assert '<td data-sort="">–</td>' in made

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from uaos.cli.app import app, console
 from uaos.cli.options import Overwrite, split_names
-from uaos.errors import InvalidFile, InvalidParameter, Missing, UaosError, UnknownName
+from uaos.errors import InvalidFile, InvalidParameter, Missing
 
 if TYPE_CHECKING:
     from uaos.reporting.figures import Figure
@@ -115,52 +115,16 @@ def _section(_: ExitStack, stores: list[Path], options: dict[str, Any], order: A
 def _run(opened: ExitStack, stores: list[Path], options: dict[str, Any], _: Any) -> Any:
     """Return the run that was asked for, or the first that matches."""
     from uaos.experiments import Store
-    from uaos.reporting.sources import course_of
+    from uaos.reporting.sources import Experiment, courses_of, numbered
 
     if "method" not in options:
         raise Missing("Missing option --method NAME: whose run to draw")
     if "function" not in options and "problem" not in options:
         raise Missing("Missing option --function NAME: which run to draw")
-    wanted = {k: v for k, v in options.items() if k != "method"}
-    if str(wanted.get("function", "")).isdigit():
-        wanted["function"] = f"f{wanted['function']}"
-    known: list[str] = []
-    finished: list[dict[str, Any]] = []
-    for path in stores:
-        store = opened.enter_context(Store.open(path))
-        table = store.table()
-        known += table.methods
-        if options["method"] not in table.methods:
-            continue
-        is_of = (table.method == table.methods.index(options["method"])) & ~table.failed
-        for row in is_of.nonzero()[0].tolist():
-            p = table.problems[table.problem[row]]
-            run = {"dim": p.dimension, "function": p.function, "problem": p.name,
-                   "instance": p.instance, "repetition": int(table.repetition[row])}  # fmt: skip
-            finished.append(run)
-            if all(run[option] == value for option, value in wanted.items()):
-                found = course_of(store, row, table)
-                if found is not None:
-                    return found
-    if options["method"] not in known:
-        raise UnknownName("method", options["method"], dict.fromkeys(known), hint="(in the files)")
-    raise _no_run(options["method"], wanted, finished)
-
-
-def _no_run(method: str, wanted: dict[str, Any], left: list[dict[str, Any]]) -> UaosError:
-    """Return an error for the first option that leaves no run, with the values there are."""
-    from uaos.text import natural_key
-
-    of = f"finished runs of {method}"
-    for option in ("dim", "function", "problem", "instance", "repetition"):
-        if option in wanted and left:
-            there = sorted({str(run[option]) for run in left}, key=natural_key)
-            left = [run for run in left if run[option] == wanted[option]]
-            if not left:
-                allowed = f"one of {', '.join(there)} ({of})"
-                return InvalidParameter(f"--{option}", wanted[option], allowed)
-            of += f", {option} {wanted[option]}"
-    return Missing(f"none of the {of} kept its history" if left else f"there are no {of}")
+    if "function" in options:
+        options["function"] = numbered(options["function"])
+    experiments = [Experiment(opened.enter_context(Store.open(path))) for path in stores]
+    return courses_of(experiments, options["method"], options)[0]
 
 
 def _tuning(opened: ExitStack, stores: list[Path], options: dict[str, Any], _: Any) -> Any:

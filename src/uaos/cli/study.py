@@ -1,10 +1,8 @@
 """`uaos study`: the paper's pipeline in one command, from tuning to the report."""
 
-import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -81,8 +79,14 @@ def study_command(
         return
     _announce(study, left, jobs, dask)
     try:
-        with _observer() as observer:
-            study.run(only=only, start=start, jobs=jobs, dask=dask, observer=observer)
+        study.create()
+        for stage in wanted:
+            if study.is_done(stage):
+                console.print(Text(f"{_TITLES[stage]}: done before", style="dim"))
+                continue
+            console.print(Text(f"\n{_TITLES[stage]}", style="bold"))
+            if written := _run_stage(study, stage, jobs, dask):
+                console.print(Text(f"written: {', '.join(map(str, written))}"), soft_wrap=True)
     except Stopped as stop:
         console.print(Text(str(stop)))
         sys.exit(INTERRUPTED)
@@ -122,51 +126,27 @@ def _announce(study: Any, left: list[str], jobs: int | None, dask: str | None) -
     ))  # fmt: skip
 
 
-@contextlib.contextmanager
-def _observer() -> Iterator[Any]:
-    """What shows a study on the console."""
+def _run_stage(study: Any, stage: str, jobs: int | None, dask: str | None) -> list[Path]:
+    """Run a stage, shown on the console; return what it wrote."""
     from uaos.cli.bench import RunProgress, tally_table
     from uaos.cli.tune_view import View
-    from uaos.study import Observer
 
-    bar = spinner()
-
-    class Shown(Observer):
-        def stage(self, name: str, *, done: bool) -> None:
-            if done:
-                console.print(Text(f"{_TITLES[name]}: done before", style="dim"))
-                return
-            console.print(Text(f"\n{_TITLES[name]}", style="bold"))
-            if name == "report":
-                bar.reset(bar.task_ids[0])  # its time
-                bar.start()
-
-        def tuning(self, plan: Any, store: Path) -> Any:
-            return View.of(plan, store, console)
-
-        @contextlib.contextmanager
-        def testing(self, plan: Any) -> Iterator[Callable[[Any], None]]:
-            runs = RunProgress()
-            with runs.progress:
-                yield runs.show
-
-        def tested(self, tallies: Mapping[str, Any]) -> None:
-            console.print(tally_table(dict(tallies)))
-
-        def compared(self, comparison: Any) -> None:
-            for section in comparison.sections:
-                console.print(Text(f"{section.headline}\n{section.verdict}"))
-                for line in section.notes:
-                    console.print(Text(line, style="yellow"))
-
-        def reporting(self, what: str) -> None:
-            bar.update(bar.task_ids[0], description=what)
-
-        def wrote(self, *paths: Path) -> None:
-            bar.stop()
-            console.print(Text(f"written: {', '.join(map(str, paths))}"), soft_wrap=True)
-
-    try:
-        yield Shown()
-    finally:
-        bar.stop()
+    if stage == "tune":
+        with View.of(study.tuning_plan(), study.tuning_store, console) as view:
+            heard = {"on_event": view.on_event, "on_run": view.on_run}
+            return [study.run_tuning(jobs=jobs, dask=dask, **heard)]
+    if stage == "test":
+        runs = RunProgress()
+        with runs.progress:
+            tallies = study.run_test(jobs=jobs, dask=dask, on_progress=runs.show)
+        console.print(tally_table(tallies))
+        return []
+    if stage == "tables":
+        comparison, written = study.write_tables()
+        for section in comparison.sections:
+            console.print(Text(f"{section.headline}\n{section.verdict}"))
+            for line in section.notes:
+                console.print(Text(line, style="yellow"))
+        return list(written)
+    with spinner() as bar:
+        return [study.write_report(lambda what: bar.update(bar.task_ids[0], description=what))]

@@ -1,23 +1,24 @@
 """What a report is made from: stores of benchmarks and of tunings, and single runs of them."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uaos.analysis.results import Results
 from uaos.analysis.verdict import is_adaptive
-from uaos.errors import InvalidFile, InvalidParameter
+from uaos.errors import InvalidFile, InvalidParameter, Missing, UnknownName
 from uaos.experiments.store import TUNING, RunTable, Store, Tally, kind_of
 from uaos.optimizers.history import History
 from uaos.problems import titles
+from uaos.text import natural_key
 
 if TYPE_CHECKING:  # loaded when there is a tuning
     from uaos.tuning.records import Tuning
@@ -35,12 +36,16 @@ class Experiment:
     """The store of a benchmark, and what the results do not hold of it."""
 
     store: Store
-    tallies: dict[str, Tally]
 
     @property
     def name(self) -> str:
         """The name of the file, without its folder."""
         return self.store.path.name
+
+    @cached_property
+    def tallies(self) -> dict[str, Tally]:
+        """How far each method is."""
+        return self.store.tallies()
 
     @cached_property
     def table(self) -> RunTable:
@@ -57,6 +62,21 @@ class Experiment:
     def waiting(self) -> int:
         """Runs that are planned and neither done nor failed."""
         return sum(max(0, t.total - t.done - t.failed) for t in self.tallies.values())
+
+    def course(self, row: int) -> "Course | None":
+        """Return a run of the table with its history; None if it has none."""
+        table = self.table
+        record, method = table.problems[table.problem[row]], table.methods[table.method[row]]
+        history = self.store.history(method, record.name, int(table.repetition[row]))
+        if history is None or not len(history):
+            return None
+        known = titles(self.store.suite).get(record.function, "")
+        return Course(
+            method, record.name, record.function, record.dimension, int(table.repetition[row]),
+            int(table.evaluations[row]), float(table.error[row]), bool(table.hits[row, -1] > 0),
+            history, None if np.isnan(record.optimum) else record.optimum,
+            f"{record.function} {known}".strip(),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -82,8 +102,9 @@ class Sources:
         self._open = ExitStack()
         try:
             tunings = [place for place in places if kind_of(place) == TUNING]
-            stores = [self._enter(Store.open(p)) for p in places if p not in tunings]
-            self.experiments = tuple(Experiment(s, s.tallies()) for s in stores)
+            self.experiments = tuple(
+                Experiment(self._enter(Store.open(p))) for p in places if p not in tunings
+            )
             self.results = Results.read(*(e.store.path for e in self.experiments))
             self.tunings = tuple(entry for place in tunings for entry in self._entries(place))
             if not self.results.runs and not self.tunings:
@@ -180,17 +201,11 @@ def alternate(courses: Iterable[Course], order: Sequence[str]) -> list[Course]:
     return [course for turn in zip_longest(*of.values()) for course in turn if course]
 
 
-class ChosenRun(NamedTuple):
-    """A run that was asked for, by its problem or by function and instance."""
-
-    method: str
-    function: str
-    instance: int | None
+#: A method, and what its run is on: a problem, or a function and an instance.
+ChosenRun = tuple[str, dict[str, Any]]
 
 
-def parse_runs(
-    given: str | Iterable[str | Sequence[Any]] | None,
-) -> list[ChosenRun] | None:
+def parse_runs(given: str | Iterable[str | Sequence[Any]] | None) -> list[ChosenRun] | None:
     """Return chosen runs from a string such as "mix:8:3,JADE:valley 2-D", or from tuples."""
     if given is None:
         return None
@@ -210,54 +225,53 @@ def _parsed(one: Any) -> ChosenRun:
             method, problem = map(str, parts)
             if not problem.strip() or problem.strip().isdigit():
                 raise ValueError
-            return ChosenRun(method, problem.strip(), None)
+            return method, {"problem": problem.strip()}
         method, function, instance = parts
-        name = str(function)
-        return ChosenRun(str(method), f"f{name}" if name.isdigit() else name, int(instance))
+        return str(method), {"function": numbered(str(function)), "instance": int(instance)}
     except (TypeError, ValueError):
         raise InvalidParameter("runs", one, FORM) from None
 
 
-def course_of(store: Store, row: int, table: RunTable) -> Course | None:
-    """Return a run with its history; None if it has none."""
-    record = table.problems[table.problem[row]]
-    method = table.methods[table.method[row]]
-    history = store.history(method, record.name, int(table.repetition[row]))
-    if history is None or not len(history):
-        return None
-    known = titles(store.suite).get(record.function, "")
-    return Course(
-        method, record.name, record.function, record.dimension, int(table.repetition[row]),
-        int(table.evaluations[row]), float(table.error[row]), bool(table.hits[row, -1] > 0),
-        history, None if np.isnan(record.optimum) else record.optimum,
-        f"{record.function} {known}".strip(),
-    )  # fmt: skip
+def numbered(function: str) -> str:
+    """Return a function's name; that of BBOB's 8 is f8."""
+    return f"f{function}" if function.isdigit() else function
 
 
-def chosen_courses(experiments: Sequence[Experiment], chosen: Sequence[ChosenRun]) -> list[Course]:
-    """Return the runs that were asked for."""
-    found = []
-    for one in chosen:
-        each = (course_of(e.store, row, e.table) for e in experiments
-                for row in _rows(e.table, one))  # fmt: skip
-        made = [course for course in each if course is not None]
-        if not made:
-            text = ":".join(str(part) for part in one if part is not None)
-            allowed = "finished runs of a method of uaos in the stores"
-            raise InvalidParameter("runs", text, allowed)
-        found += made
+def courses_of(
+    experiments: Sequence[Experiment], method: str, wanted: Mapping[str, Any]
+) -> list[Course]:
+    """Return the runs of a method that have a history.
+
+    `wanted` says what they are on: "dim", "function", "problem", "instance", "repetition". The
+    error names the first of these that leaves no run, and the values there are.
+    """
+    known = dict.fromkeys(m for e in experiments for m in e.table.methods)
+    if method not in known:
+        raise UnknownName("method", method, known, hint="(in the files)")
+    left = [one for e in experiments for one in _finished(e, method)]
+    of = f"finished runs of {method}"
+    for key in ("dim", "function", "problem", "instance", "repetition"):
+        if key in wanted and left:
+            there = sorted({str(run[key]) for run in left}, key=natural_key)
+            left = [run for run in left if run[key] == wanted[key]]
+            if not left:
+                allowed = f"one of {', '.join(there)} ({of})"
+                raise InvalidParameter(key, wanted[key], allowed)
+            of += f", {key} {wanted[key]}"
+    found = [c for run in left if (c := run["experiment"].course(run["row"])) is not None]
+    if not found:
+        raise Missing(f"none of the {of} kept its history" if left else f"there are no {of}")
     return found
 
 
-def _rows(table: RunTable, one: ChosenRun) -> list[int]:
-    if one.method not in table.methods:
-        return []
-    problems = [
-        i for i, p in enumerate(table.problems)
-        if one[1:] == ((p.name, None) if one.instance is None else (p.function, p.instance))
-    ]  # fmt: skip
-    at = (table.method == table.methods.index(one.method)) & np.isin(table.problem, problems)
-    return [int(row) for row in np.flatnonzero(at & ~table.failed)]
+def _finished(e: Experiment, method: str) -> Iterable[dict[str, Any]]:
+    if method in e.table.methods:
+        of = (e.table.method == e.table.methods.index(method)) & ~e.table.failed
+        for row in of.nonzero()[0].tolist():
+            p = e.table.problems[e.table.problem[row]]
+            yield {"dim": p.dimension, "function": p.function, "problem": p.name,
+                   "instance": p.instance, "repetition": int(e.table.repetition[row]),
+                   "experiment": e, "row": row}  # fmt: skip
 
 
 def representative_courses(experiments: Sequence[Experiment], order: Sequence[str]) -> list[Course]:
@@ -274,7 +288,7 @@ def representative_courses(experiments: Sequence[Experiment], order: Sequence[st
                 continue
             for key, row in _medians(e.table, m):
                 if (method, *key) not in found:
-                    course = course_of(e.store, row, e.table)
+                    course = e.course(row)
                     if course is not None and len(course.history.operators) > 1:
                         found[method, *key] = course
     return alternate(found.values(), order)

@@ -17,7 +17,7 @@ from typing import Any
 from uaos.files import check_output, whole_file
 from uaos.reporting.sources import ChosenRun, Sources, parse_runs
 
-__all__ = ["ChosenRun", "write_report"]
+__all__ = ["write_report"]
 
 
 def write_report(
@@ -80,6 +80,6 @@ def _command(
     words = ["uaos", "report", *names, "-o", place.name]
     words += [] if title is None else ["--title", title]
     if chosen is not None:
-        text = [":".join(str(part) for part in one if part is not None) for one in chosen]
+        text = [":".join(map(str, (method, *on.values()))) for method, on in chosen]
         words += ["--runs", ",".join(text)]
     return shlex.join(words)

@@ -1,47 +1,17 @@
-"""HTML from Python: elements whose text is escaped, places for figures, colors of methods."""
+"""What the sections of a report share: places for figures, colors of methods."""
 
 import base64
-import html
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from uaos.optimizers.picture import PALETTE
 from uaos.reporting.style import DEFAULT, LINES, LINES_ON_DARK, OPERATOR_LINES, Drawing
+from uaos.text import Markup, joined, tag
 
 # Images: pixels across at most, pixels per inch at most, and colors: lines on white need few.
 _WIDEST, _DPI, _COLORS = 1500, 200, 128
-
-
-class Markup(str):
-    """A string that is HTML already."""
-
-    __slots__ = ()
-
-
-def markup(child: object) -> Markup:
-    """Return what may stand inside an element: markup as it is, anything else escaped."""
-    return child if isinstance(child, Markup) else Markup(html.escape(str(child)))
-
-
-def joined(parts: Iterable[object], between: str = "") -> Markup:
-    """Join several pieces."""
-    return Markup(markup(between).join(markup(part) for part in parts))
-
-
-def tag(kind: str, /, *children: object, **attributes: object) -> Markup:
-    """Return an element; `class_` is class, `data_sort` data-sort; None and False are omitted."""
-    given = []
-    for key, value in attributes.items():
-        if value is None or value is False:
-            continue
-        key = key.rstrip("_").replace("_", "-")
-        given.append(f" {key}" if value is True else f' {key}="{html.escape(str(value))}"')
-    start = f"<{kind}{''.join(given)}>"
-    if kind in ("img", "input", "meta", "br"):
-        return Markup(start)
-    return Markup(f"{start}{joined(children)}</{kind}>")
 
 
 def code(text: str) -> Markup:

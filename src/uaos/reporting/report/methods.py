@@ -7,11 +7,12 @@ from uaos.errors import UaosError
 from uaos.files import toml_text
 from uaos.optimizers.configuration import DE, Configuration
 from uaos.params import parameters
-from uaos.reporting.report.html import Colors, Markup, code, joined, tag
+from uaos.reporting.report.html import Colors, code
 from uaos.selection.bibliography import short
 from uaos.selection.components import FAMILIES
 from uaos.selection.describe import QUESTIONS, SYMBOLS, describe
 from uaos.table import TEXT, Table
+from uaos.text import Markup, joined, tag
 
 
 def recipe(name: str, stored: Mapping[str, Any], colors: Colors, *, opened: bool = False) -> Markup:
@@ -93,7 +94,7 @@ def _operators(entry: Configuration) -> Markup:
     table = Table.of(
         "operators", f"operators of {entry.name}", columns, entry.operator_texts()
     )  # fmt: skip
-    return Markup(table.to_html(show_title=False, download=False))
+    return table.to_html(show_title=False, download=False)
 
 
 def _settings(entry: Configuration) -> Markup:

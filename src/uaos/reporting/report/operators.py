@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from uaos.reporting.figures import figure
-from uaos.reporting.report.html import Colors, Markup, image, joined, plot, tag
+from uaos.reporting.report.html import Colors, image, plot
 from uaos.reporting.report.overview import shown
 from uaos.reporting.sources import Course
 from uaos.reporting.style import DEFAULT
 from uaos.table import METHOD, NUMBER, TEXT, Table
-from uaos.text import count
+from uaos.text import Markup, count, joined, tag
 
 # Runs that are printed, and those that have buttons: of one method, of all.
 _PRINTED, _EACH, _ALL = 2, 3, 8

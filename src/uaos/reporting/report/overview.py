@@ -11,10 +11,21 @@ from uaos.analysis.tables import against_table
 from uaos.analysis.verdict import headline, verdict
 from uaos.optimizers.picture import PALETTE
 from uaos.reporting.figures import figure
-from uaos.reporting.report.html import Colors, Markup, joined, plot, tag
+from uaos.reporting.report.html import Colors, plot
 from uaos.reporting.sources import Course, Experiment, Sources
 from uaos.table import Table
-from uaos.text import count, duration, join_names, large, number, p_value, typeset
+from uaos.text import (
+    Markup,
+    count,
+    duration,
+    join_names,
+    joined,
+    large,
+    number,
+    p_value,
+    tag,
+    typeset,
+)
 
 _ABOUT = (
     "Adaptive operator selection: while an evolutionary algorithm runs, a method observes which of "
@@ -58,7 +69,7 @@ def overview(
 
 def shown(table: Table, colors: Colors, *, titled: bool = True) -> Markup:
     """Return a table as HTML."""
-    return Markup(table.to_html(method=colors.name, show_title=titled))
+    return table.to_html(method=colors.name, show_title=titled)
 
 
 def tuned_table(section: Section, winner: str) -> Table:

@@ -17,7 +17,7 @@ from uaos.analysis.section import Section
 from uaos.experiments.unit import versions
 from uaos.extras import optional
 from uaos.files import MARK
-from uaos.reporting.report.html import Colors, Markup, joined, markup, tag
+from uaos.reporting.report.html import Colors
 from uaos.reporting.report.methods import recipe, symbols
 from uaos.reporting.report.operators import (
     changing_runs,
@@ -32,10 +32,11 @@ from uaos.reporting.sources import (
     ChosenRun,
     Course,
     Sources,
-    chosen_courses,
+    courses_of,
     representative_courses,
 )
 from uaos.table import Table
+from uaos.text import Markup, joined, markup, tag
 
 #: Characters of histories in a report at most.
 MAX_HISTORY_SIZE = 1_500_000
@@ -76,7 +77,7 @@ def page(
     if chosen is None:
         courses = representative_courses(sources.experiments, order)
     else:
-        courses = chosen_courses(sources.experiments, chosen)
+        courses = [c for m, on in chosen for c in courses_of(sources.experiments, m, on)]
     course_texts = _limited(courses)
     omitted = len(courses) - len(course_texts)
     courses = courses[: len(course_texts)]

@@ -5,11 +5,11 @@ from typing import Any
 from uaos.analysis.section import Section
 from uaos.reporting.figures import figure, figures
 from uaos.reporting.figures.profiles import DECADE, UNIT, X_LABEL, Y_LABEL, Profiles
-from uaos.reporting.report.html import Colors, Markup, image, joined, picture, plot, tag
+from uaos.reporting.report.html import Colors, image, picture, plot
 from uaos.reporting.report.overview import shown
 from uaos.reporting.style import Style
 from uaos.table import Table
-from uaos.text import typeset
+from uaos.text import Markup, joined, tag, typeset
 
 # Inches of the profile over all functions, which stands alone.
 _WIDE = 6.0

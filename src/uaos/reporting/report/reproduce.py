@@ -11,10 +11,10 @@ from uaos.experiments.plan import CODE, UNIFORM, as_json, competitor, differing
 from uaos.experiments.store import ProblemRecord
 from uaos.problems import suite
 from uaos.reporting.figures import RUN, SECTION, TUNING, figures
-from uaos.reporting.report.html import Markup, code, joined, tag
+from uaos.reporting.report.html import code
 from uaos.reporting.sources import Course, Experiment, Sources, TuningEntry
 from uaos.table import TEXT, Table
-from uaos.text import ranges
+from uaos.text import Markup, joined, ranges, tag
 
 # Sets of instances that `uaos bench` knows by name.
 _SETS = ("test", "train", "all", *(f"{s}:{n}" for s in ("test", "train") for n in range(1, 15)))
@@ -181,7 +181,7 @@ def reproduce_section(
         parts.append(tag("p", f"… {more}.", class_="note") if more else "")
     if drawn := figure_commands(sources, runs):
         parts += [tag("h3", "The figures, for a paper"), code("\n".join(drawn))]
-    table = Markup(version_table(sources).to_html())
+    table = version_table(sources).to_html()
     return joined([*parts, tag("h3", "This report"), code(made), table])
 
 

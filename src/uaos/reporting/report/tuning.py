@@ -9,14 +9,14 @@ from uaos.analysis.section import Section
 from uaos.experiments.storefile import reading
 from uaos.reporting.figures import figure
 from uaos.reporting.figures.tuning import in_order
-from uaos.reporting.report.html import Colors, Markup, image, joined, plot, tag
+from uaos.reporting.report.html import Colors, image, plot
 from uaos.reporting.report.methods import recipe
 from uaos.reporting.report.overview import shown
 from uaos.reporting.sources import TuningEntry
 from uaos.reporting.style import DEFAULT
 from uaos.selection.components import FAMILIES
 from uaos.table import NUMBER, TEXT, Cell, Row, Table
-from uaos.text import count, duration, number
+from uaos.text import Markup, count, duration, joined, number, tag
 from uaos.tuning.summaries import Numbers, Shares, frequencies, importance
 
 
