@@ -13,7 +13,7 @@ from timing import Contender, Sample, interleaved
 
 from uaos import CMAES, DifferentialEvolution, configuration
 from uaos.optimizers import cma
-from uaos.optimizers.de import kernels, optimizer, sampling
+from uaos.optimizers.de import kernels, sampling, variation
 from uaos.optimizers.winners import recipes
 
 TITLE = "engine alone"
@@ -25,7 +25,7 @@ EVALUATIONS, MOST = 40_000, 1.5
 #: What updates covariance matrices and multiplies by what was decomposed. The crossover along
 #: eigenvectors is one more: see `Split`.
 OF_MATRICES = (
-    (optimizer, "eigenvectors"), (sampling.Distribution, "recenter"),
+    (variation, "eigenvectors"), (sampling.Distribution, "recenter"),
     (sampling.Distribution, "sample"), (sampling.Distribution, "follow"),
     (CMAES, "_decompose"), (cma, "_sample"), (cma, "_update"),
 )  # fmt: skip

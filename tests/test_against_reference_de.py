@@ -17,8 +17,10 @@ from strategies import STEADY
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de import rules
 from uaos.optimizers.de.operators import Operator
-from uaos.optimizers.de.optimizer import DifferentialEvolution, SingleOperator
-from uaos.optimizers.de.settings import Settings, stagnation
+from uaos.optimizers.de.optimizer import DifferentialEvolution
+from uaos.optimizers.de.pool import SingleOperator
+from uaos.optimizers.de.schedules import Stagnation
+from uaos.optimizers.de.settings import Settings
 from uaos.selection.method import Method
 
 ALL = tuple(DRAWN)
@@ -154,7 +156,7 @@ def follow(
         boundary=boundary, best_rule=best_rule, archive=archive, archive_size=archive_size,
         center=center,
         schedule=None if NP_end is None else {"rule": schedule, "NP_end": NP_end},
-        restart=None if restart is None else stagnation(**restart), **further,
+        restart=None if restart is None else Stagnation(**restart), **further,
     )  # fmt: skip
 
     class Stubbed(DifferentialEvolution):
@@ -182,7 +184,7 @@ def follow(
         assert fast.restarts == slow.restarts
         if slow.restarts > restarts:
             seen["restarted"].append(step)
-        assert fast.NP == slow.NP
+        assert fast.population.NP == slow.NP
         if boundary == "reflect":
             # Mirroring in turn and in one go round differently. So these agree to rounding (of
             # steps many widths long), and the reference goes on with the engine's points.
@@ -192,9 +194,9 @@ def follow(
             assert found.tolist() == expected
         varied = slow.evaluated
         if varied:
-            assert fast._operators.tolist() == slow.operators
-            assert fast._F.tolist() == slow.F
-            assert fast._CR.tolist() == slow.CR
+            assert fast.variation.batch.operators.tolist() == slow.operators
+            assert fast.variation.batch.F.tolist() == slow.F
+            assert fast.variation.batch.CR.tolist() == slow.CR
             seen["repairs"] += slow.repairs
             parents = [slow.f[i] for i in slow.parents]
         values = [fun(x, slow.evaluations + t) for t, x in enumerate(found.tolist())]
@@ -221,12 +223,12 @@ def assert_equal_states(fast, slow):
     assert fast.view.population.tolist() == slow.X
     assert fast.view.fitness.tolist() == slow.f
     assert fast.view.archive.tolist() == slow.archive
-    assert len(fast._rules.lengths) == len(slow.memories)
+    assert len(fast.variation.rules.lengths) == len(slow.memories)
     for row, memory in enumerate(slow.memories):
-        assert fast._rules.turns[row] == getattr(memory, "turn", 0)
+        assert fast.variation.rules.turns[row] == getattr(memory, "turn", 0)
         M_F, M_CR = memory.pairs
-        assert fast._rules.means[row, 0, : len(M_F)].tolist() == M_F
-        assert fast._rules.means[row, 1, : len(M_CR)].tolist() == M_CR
+        assert fast.variation.rules.means[row, 0, : len(M_F)].tolist() == M_F
+        assert fast.variation.rules.means[row, 1, : len(M_CR)].tolist() == M_CR
     assert (None if fast.best_x is None else fast.best_x.tolist()) == slow.best_x
     assert fast.best_fitness == slow.best_f
     assert fast.evaluations == slow.evaluations

@@ -434,7 +434,7 @@ class Optimizer(ABC):
     def state(self) -> dict[str, Any]:
         """Everything that changes during the run, as plain values and copies of arrays."""
         names = (*self._BASE_STATE, *self.state_names)
-        state = {name: _copied(getattr(self, name)) for name in names}
+        state = {name: copied(getattr(self, name)) for name in names}
         state["history"] = None if self.history is None else self.history.state()
         state["rng"] = self.rng.bit_generator.state
         return state
@@ -442,7 +442,7 @@ class Optimizer(ABC):
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from what :meth:`state` of an optimizer with the same settings returned."""
         for name in (*self._BASE_STATE, *self.state_names):
-            setattr(self, name, _copied(state[name]))
+            setattr(self, name, copied(state[name]))
         plain = self.history is self._plain_history
         history = state["history"]
         self.history = None if history is None else History.from_state(history)
@@ -627,11 +627,12 @@ def _numbers(values: Any) -> Array:
         ) from error
 
 
-def _copied(value: Any) -> Any:
+def copied(value: Any) -> Any:
+    """A copy of numbers, strings, arrays, and lists and dicts of these."""
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, dict):
-        return {key: _copied(v) for key, v in value.items()}
+        return {key: copied(v) for key, v in value.items()}
     if isinstance(value, list | tuple):
-        return [_copied(v) for v in value]
+        return [copied(v) for v in value]
     return value

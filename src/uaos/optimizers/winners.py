@@ -14,7 +14,8 @@ from typing import Any
 from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import BimodalCauchy, SuccessHistory, SuccessRate
-from uaos.optimizers.de.settings import Linear, NonLinear, Settings, stagnation
+from uaos.optimizers.de.schedules import Linear, NonLinear, Stagnation
+from uaos.optimizers.de.settings import Settings
 from uaos.selection import bibliography as bib
 from uaos.selection.method import Method
 
@@ -177,7 +178,7 @@ def _nlshadersp() -> Recipe:
 
 def _mos() -> Recipe:
     pool = (Operator("rand/1 (tournament)", 0.5, 0.5, "DE"),)
-    evolution = Settings(pool, NP=15, exponential=1.0, restart=stagnation(growth=2.0))
+    evolution = Settings(pool, NP=15, exponential=1.0, restart=Stagnation(growth=2.0))
     members = (
         Configuration("DE", settings=evolution),
         Configuration("IPOP-CMA-ES", optimizer="CMA-ES",

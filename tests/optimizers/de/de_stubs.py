@@ -3,7 +3,8 @@
 import numpy as np
 
 from uaos.optimizers.configuration import Configuration
-from uaos.optimizers.de.optimizer import DifferentialEvolution, SingleOperator
+from uaos.optimizers.de.optimizer import DifferentialEvolution
+from uaos.optimizers.de.pool import SingleOperator
 from uaos.optimizers.de.settings import Settings
 from uaos.selection.method import Method
 

@@ -11,7 +11,8 @@ from uaos.minimize import minimize
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.optimizer import DifferentialEvolution
-from uaos.optimizers.de.settings import Settings, linear, stagnation
+from uaos.optimizers.de.schedules import Linear, Stagnation
+from uaos.optimizers.de.settings import Settings
 
 BOX = [(-5.0, 5.0)] * 4
 
@@ -98,17 +99,17 @@ def test_configuration_data_that_makes_no_sense_is_refused(given, error, message
 
 
 def test_a_restart_may_be_named_alone():
-    assert Settings(restart="stagnation") == Settings(restart=stagnation())
+    assert Settings(restart="stagnation") == Settings(restart=Stagnation())
     text = '[de]\nrestart = "stagnation"\nschedule = {rule = "linear", NP_end = 6}\n'
     settings = Configuration.from_toml(text).settings
-    assert (settings.restart, settings.schedule) == (stagnation(), linear(6))
+    assert (settings.restart, settings.schedule) == (Stagnation(), Linear(6))
     with pytest.raises(InvalidFile, match="the text: schedule is 'linear'; allowed: with the size"):
         Configuration.from_toml('[de]\nschedule = "linear"\n')
 
 
 def test_a_population_never_grows_past_the_largest(monkeypatch):
     monkeypatch.setattr("uaos.optimizers.de.optimizer.MOST_PARENTS", 50)
-    one = engine(restart=stagnation(growth=100.0))
+    one = engine(restart=Stagnation(growth=100.0))
     one.tell(np.zeros(len(one.ask())))  # all alike: restart
     assert len(one.ask()) == 50
 

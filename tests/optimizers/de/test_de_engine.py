@@ -10,7 +10,8 @@ from uaos.errors import InvalidFeedback, InvalidParameter, UnknownName
 from uaos.optimizers.base import RunFinished
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import Cauchy, Jade
-from uaos.optimizers.de.settings import Settings, linear, stagnation
+from uaos.optimizers.de.schedules import Linear, Stagnation
+from uaos.optimizers.de.settings import Settings
 from uaos.optimizers.history import History
 
 
@@ -31,7 +32,7 @@ def test_the_budget_is_exact_to_the_evaluation(budget):
 
 def test_the_cut_generation_still_reaches_the_selector():
     one = run(engine(budget=47))
-    assert [len(told[0]) for told in one._selector.told] == [20, 7]
+    assert [len(told[0]) for told in one.selector.told] == [20, 7]
     assert one.history.counts.sum(axis=1).tolist() == [20, 7]
 
 
@@ -41,15 +42,15 @@ def test_the_selector_is_told_of_the_parents_before_survival():
     one.tell([4.0, 3.0, 2.0, math.nan])
     one.ask()
     one.tell([1.0, math.nan, 5.0, 6.0])
-    _, parents, offspring = one._selector.told[0]
+    _, parents, offspring = one.selector.told[0]
     assert parents.tolist() == [4.0, 3.0, 2.0, math.inf]
     assert offspring[0] == 1.0
     assert math.isnan(offspring[1])
 
 
 def test_the_selector_gets_the_budget_after_the_first_population():
-    assert engine(budget=100)._selector.budget == 80
-    assert engine()._selector.budget is None
+    assert engine(budget=100).selector.budget == 80
+    assert engine().selector.budget is None
 
 
 def test_asking_twice_gives_the_same_points_and_writing_to_them_changes_nothing():
@@ -97,18 +98,18 @@ def test_a_pool_of_one_needs_no_selector():
 
 
 def test_a_linear_schedule_falls_to_its_end_with_the_budget():
-    one = run(engine(NP=40, budget=2000, schedule=linear(10)))
+    one = run(engine(NP=40, budget=2000, schedule=Linear(10)))
     sizes = one.history.population
     assert (np.diff(sizes) <= 0).all()
     # After e evaluations NP = round(40 - 30 e / 2000): half of the budget leaves 25.
     half = np.searchsorted(one.history.evaluations, 1000)
     assert sizes[half + 1] == pytest.approx(25, abs=1)
     assert sizes[-1] == pytest.approx(10, abs=1)
-    assert len(one.view.population) == len(one.view.fitness) == one.NP
+    assert len(one.view.population) == len(one.view.fitness) == one.population.NP
 
 
 def test_the_worst_leave():
-    one = engine(NP=10, budget=40, pool=["rand/1"], schedule=linear(4))
+    one = engine(NP=10, budget=40, pool=["rand/1"], schedule=Linear(4))
     one.ask()
     one.tell(np.arange(10.0)[::-1])
     one.ask()
@@ -117,19 +118,19 @@ def test_the_worst_leave():
 
 
 def test_an_archive_shrinks_with_the_population():
-    one = run(engine(NP=40, budget=1500, schedule=linear(5), archive_size=2.0, pool=["rand/1", "curr-to-pbest/1 (archived)"]))  # fmt: skip  # noqa: E501
-    assert 0 < len(one.view.archive) <= 2 * one.NP
+    one = run(engine(NP=40, budget=1500, schedule=Linear(5), archive_size=2.0, pool=["rand/1", "curr-to-pbest/1 (archived)"]))  # fmt: skip  # noqa: E501
+    assert 0 < len(one.view.archive) <= 2 * one.population.NP
 
 
 def test_sizes_in_dimensions_are_raised_to_what_the_pool_needs():
-    settings = Settings(pool=["rand-to-best/2"], NP="2D", schedule=linear("1D"))
+    settings = Settings(pool=["rand-to-best/2"], NP="2D", schedule=Linear("1D"))
     assert settings.population_size(2, None) == 6
     assert settings.schedule.end(2, settings.members) == 6
     assert settings.population_size(20, None) == 40
     with pytest.raises(
         InvalidParameter, match="NP_end of linear is 5; allowed: at least 6, which ra"
     ):
-        engine(pool=["rand/2"], schedule=linear(5), budget=100)
+        engine(pool=["rand/2"], schedule=Linear(5), budget=100)
 
 
 def test_a_chosen_population_size_follows_dimension_and_budget():
@@ -143,17 +144,17 @@ def test_a_chosen_population_size_follows_dimension_and_budget():
 def test_stagnation_restarts_everything_but_the_best():
     rule = Jade()
     one = engine(
-        budget=2000, pool=[Operator("rand/1", rule, rule), "best/1"], restart=stagnation(patience=5)
+        budget=2000, pool=[Operator("rand/1", rule, rule), "best/1"], restart=Stagnation(patience=5)
     )
     rng = np.random.default_rng(0)
     first = True
-    selectors = {id(one._selector)}
+    selectors = {id(one.selector)}
     while not one.done:
         X = one.ask()
         assert len(X) == min(20, 2000 - one.evaluations)
         one.tell(rng.random(len(X)) + (0 if first else 1))
         first = False
-        selectors.add(id(one._selector))
+        selectors.add(id(one.selector))
     assert one.restarts >= 10
     assert len(selectors) > 1
     assert one.best_fitness < 1  # found in the first population, kept ever since
@@ -162,7 +163,7 @@ def test_stagnation_restarts_everything_but_the_best():
 
 
 def test_a_flat_population_restarts_at_once_and_may_grow():
-    one = engine(budget=20 + 30 + 45 + 10, restart=stagnation(growth=1.5))
+    one = engine(budget=20 + 30 + 45 + 10, restart=Stagnation(growth=1.5))
     sizes = []
     while not one.done:
         X = one.ask()
@@ -173,7 +174,7 @@ def test_a_flat_population_restarts_at_once_and_may_grow():
 
 
 def test_a_schedule_after_a_restart_runs_over_what_is_left():
-    one = engine(NP=20, budget=1000, schedule=linear(6), restart=stagnation())
+    one = engine(NP=20, budget=1000, schedule=Linear(6), restart=Stagnation())
     for _ in range(10):
         one.tell(sphere(one.ask()))
     one.tell(np.full(len(one.ask()), -1.0))  # all alike: restart
@@ -185,7 +186,7 @@ def test_a_schedule_after_a_restart_runs_over_what_is_left():
 
 
 def test_an_unlimited_run_with_a_schedule_goes_on_past_its_horizon():
-    one = engine(D=1, NP=20, schedule=linear(6), restart=stagnation(patience=10))
+    one = engine(D=1, NP=20, schedule=Linear(6), restart=Stagnation(patience=10))
     one._horizon = 200
     for _ in range(100):
         one.tell(np.full(len(one.ask()), 1.0) + np.arange(len(one.ask())))
@@ -207,7 +208,7 @@ def test_settings_make_the_round_trip():
     settings = Settings(
         pool=[Operator("rand/1", Cauchy(0.5, 0.1), 0.9, name="a"), "best/1"], F=0.7, NP="18D",
         top_NP="U(2/NP,0.2)", boundary="reflect", center=True, best_rule="latest",
-        archive="history", archive_size=2.6, schedule=linear("2D"), restart=stagnation(100),
+        archive="history", archive_size=2.6, schedule=Linear("2D"), restart=Stagnation(100),
     )  # fmt: skip
     assert Settings.from_dict(settings.to_dict()) == settings
     assert hash(Settings.from_dict(settings.to_dict())) == hash(settings)
@@ -290,7 +291,7 @@ def test_the_history_as_a_table_has_columns_of_one_length():
 @pytest.mark.parametrize("operators", [1, 9, 12])
 def test_the_picture_has_two_panels_and_names_every_operator(operators, tmp_path):
     pool = [Operator("rand/1", name=f"op {k}") for k in range(operators)]
-    one = run(engine(budget=200, pool=pool, restart=stagnation(3)))
+    one = run(engine(budget=200, pool=pool, restart=Stagnation(3)))
     figure = one.history.plot(tmp_path / "h.png", f_opt=0.0)
     assert len(figure.axes) == 2
     assert [t.get_text() for t in figure.legends[0].get_texts()] == list(one.pool.names)
@@ -307,7 +308,7 @@ def test_a_restored_engine_continues_bit_for_bit(told, between):
     rule = Jade()
     settings = {
         "pool": [Operator("curr-to-pbest/1 (archived)", rule, rule), "rand/1"], "budget": 2000,
-        "schedule": linear(6), "restart": stagnation(8), "boundary": "resample", "NP": 20,
+        "schedule": Linear(6), "restart": Stagnation(8), "boundary": "resample", "NP": 20,
         "best_rule": "latest", "archive": "history",
     }  # fmt: skip
     one = engine(**settings)

@@ -55,12 +55,12 @@ def test_an_individual_draws_its_values_anew_when_its_offspring_fail():
         seed=1,
     )  # fmt: skip
     run.tell(np.zeros(len(run.ask())))
-    before = run._rates.copy()
+    before = run.variation.rates.copy()
     run.ask()
-    assert run._F.tolist() == before[0].tolist()
-    assert run._CR.tolist() == before[1].tolist()
+    assert run.variation.batch.F.tolist() == before[0].tolist()
+    assert run.variation.batch.CR.tolist() == before[1].tolist()
     run.tell([-1.0, 0.0, *[1.0] * 7, math.nan])
-    same = (run._rates == before).all(axis=0)
+    same = (run.variation.rates == before).all(axis=0)
     assert same.tolist() == [True, True] + [False] * 8
 
 
@@ -171,15 +171,15 @@ def test_all_offspring_of_a_generation_have_one_algorithm_and_jso_alone_fills_th
     run = uaos.configuration("EA4eig").build([(-5, 5)] * 4, seed=2, budget=6000)
     names, seen = run.operators, set()
     while not run.done:
-        X, archived = run.ask(), run._counters[0]
+        X, archived = run.ask(), run.population.counters[0]
         run.tell((X**2).sum(axis=1))
         if run.generation:
-            (one,) = set(run._operators.tolist())
+            (one,) = set(run.variation.batch.operators.tolist())
             seen.add(names[one])
             if names[one] != "jSO":
-                assert run._counters[0] <= archived
+                assert run.population.counters[0] <= archived
     assert seen == {"CoBiDE", "IDE", "CMA-ES", "jSO"}
-    assert run.NP == 10
+    assert run.population.NP == 10
     assert run.history.counts.sum() == 6000 - 100
 
 

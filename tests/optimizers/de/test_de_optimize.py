@@ -285,6 +285,19 @@ def test_a_saved_run_continues_bit_for_bit(method, tmp_path):
     assert other.result.seed == 4
 
 
+def test_models_hear_of_offspring_that_were_asked_for_before_loading(tmp_path):
+    """Saved between ask and tell in every generation, until each operator has had its turn."""
+    one, other = (DifferentialEvolution(BOX, method="EA4eig", seed=4, budget=1500) for _ in "12")
+    while not one.done:
+        one.tell(bowl(one.ask()))
+        other.ask()
+        other.save(tmp_path / "run.npz")
+        other = DifferentialEvolution.load(tmp_path / "run.npz")
+        other.tell(bowl(other.ask()))
+    assert (one.history.counts.sum(axis=0) > 0).all()
+    same(one.result, other.result)
+
+
 def test_own_operators_are_passed_again_when_a_run_is_loaded(tmp_path):
     class Counter:
         name = "counter"

@@ -9,8 +9,9 @@ from de_stubs import engine
 from uaos.errors import InvalidParameter, NameClash, UnknownName
 from uaos.optimizers.de import kernels
 from uaos.optimizers.de.operators import Operator, as_members, default_pool, product, unique_names
+from uaos.optimizers.de.pool import Pool, RuleMemory
 from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, SuccessHistory, Uniform
-from uaos.optimizers.de.settings import Pool, RuleMemory, Settings
+from uaos.optimizers.de.settings import Settings
 
 
 def learnt(rule, fitness, values, F, CR, memory=None):

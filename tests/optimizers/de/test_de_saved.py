@@ -12,7 +12,7 @@ from uaos.optimizers.base import FORMAT
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.optimizer import DifferentialEvolution
 from uaos.optimizers.de.rules import Jade
-from uaos.optimizers.de.settings import linear, stagnation
+from uaos.optimizers.de.schedules import Linear, Stagnation
 
 BOX = [(-5.0, 5.0)] * 3
 NOTHING = object()
@@ -22,7 +22,7 @@ def started():
     """An engine between ask and tell, with an archive and a rule that learns."""
     rule = Jade()
     pool = [Operator("curr-to-pbest/1 (archived)", rule, rule), "rand/1"]
-    one = engine(pool=pool, budget=500, schedule=linear(8))
+    one = engine(pool=pool, budget=500, schedule=Linear(8))
     for _ in range(6):
         one.tell(sphere(one.ask()))
     one.ask()
@@ -136,10 +136,10 @@ def test_operators_are_asked_for_in_a_sentence(tmp_path):
 
 
 def test_the_size_of_a_population_that_has_grown_by_restarts_is_accepted():
-    one = engine(restart=stagnation(growth=1.5))
+    one = engine(restart=Stagnation(growth=1.5))
     one.tell(np.zeros(len(one.ask())))  # all alike: restart
     one.tell(sphere(one.ask()))
-    other = engine(restart=stagnation(growth=1.5))
+    other = engine(restart=Stagnation(growth=1.5))
     other.restore(one.state())
     assert other.ask().tolist() == one.ask().tolist()
-    assert other.NP == 30
+    assert other.population.NP == 30

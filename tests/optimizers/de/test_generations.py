@@ -8,8 +8,8 @@ import pytest
 
 import uaos
 from uaos import jit
-from uaos.optimizers.de import optimizer as engine
-from uaos.optimizers.de.settings import stagnation
+from uaos.optimizers.de import generations
+from uaos.optimizers.de.schedules import Stagnation
 from uaos.optimizers.evaluation import CompiledObjective
 from uaos.selection.components import FAMILIES, components
 from uaos.selection.fused import codes_of
@@ -48,7 +48,7 @@ def loop():
 def short(monkeypatch):
     """Few generations are worth a loop and compiling it, too, and slow ones."""
     monkeypatch.setattr(jit, "PATIENCE", 0.0)
-    monkeypatch.setattr(engine, "_WORTHWHILE", 1)
+    monkeypatch.setattr(generations, "_WORTHWHILE", 1)
     monkeypatch.setattr(sys.modules["uaos.minimize"], "_MOMENT", 9.0)
 
 
@@ -99,15 +99,15 @@ def test_a_population_that_shrinks_stays_in_the_loop(method, loop):
     step(de)
     step(de)  # every operator has been applied
     assert de.advance(loop, 1000) > 30
-    assert de.NP < 12
+    assert de.population.NP < 12
     assert de.evaluations > 1980
 
 
 @pytest.mark.parametrize(
     "settings",
     [
-        {"restart": stagnation(patience=9)},
-        {"restart": stagnation(spread=0.5, growth=1.5)},
+        {"restart": Stagnation(patience=9)},
+        {"restart": Stagnation(spread=0.5, growth=1.5)},
         {"target": 1.0},
         {"history": False},
         {"boundary": "resample", "x0": [[1.0] * 4, [2.0] * 4]},

@@ -1,5 +1,6 @@
 """Differential evolution whose operators compete: one population, many ways to make an offspring.
 
-`strategies`, `rules` and `operators` say what an operator is; `settings` says everything else about
-a run; `optimizer` is the loop; `kernels` are its inner loops, compiled.
+`strategies`, `rules` and `operators` say what an operator is; `schedules` and `settings` say
+everything else about a run. `optimizer` is the loop over its parts: `pool`, `epoch`, `population`,
+`variation`, `relaxation` and `local_phase`. `kernels` are its inner loops, compiled.
 """

@@ -6,23 +6,33 @@ every step is a kernel: strategies of the package with binomial crossover, setti
 they are but for the size of the population, and a method that :mod:`uaos.selection.fused` has.
 """
 
-import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import typeof, types
 
-from uaos.jit import linked
+from uaos.jit import is_compiled, linked
 from uaos.optimizers.base import Array, mark_failures
 from uaos.optimizers.de import kernels
 from uaos.optimizers.de import layout as at
+from uaos.optimizers.de.population import INSERTION, may_have_converged
+from uaos.optimizers.de.schedules import Stagnation
 from uaos.selection.components.selections import draw_proportionally
 from uaos.selection.fused import Fused
+
+if TYPE_CHECKING:
+    from uaos.optimizers.de.optimizer import DifferentialEvolution
+
+# Random numbers that a compiled loop has in advance: as many as the caches hold.
+_AHEAD = 2**17
+
+# The least number of evaluations that makes up for calling a compiled loop.
+_WORTHWHILE = 500
 
 #: What evaluates a batch: a compiled function that writes the values of points to an array.
 EVALUATE = types.FunctionType(types.void(types.float64[:, ::1], types.float64[::1]))
 
-#: Which numbers of `Population.floats` and `.integers` are which.
+#: Which numbers of `State.floats` and `.integers` are which.
 BEST, EPOCH_BEST = range(2)
 LATEST, SINCE_BETTER, SIZE, DRAWN, USED = range(5)
 
@@ -55,7 +65,7 @@ class Engine(NamedTuple):
     tol: float
 
 
-class Population(NamedTuple):
+class State(NamedTuple):
     """What every generation changes; of arrays for each parent, the first NP count."""
 
     rows: Array
@@ -82,7 +92,7 @@ class Rows(NamedTuple):
 
 
 def _generations(
-    evaluate: Any, learn: Any, draws: Array, engine: Engine, now: Population, selector: Fused,
+    evaluate: Any, learn: Any, draws: Array, engine: Engine, now: State, selector: Fused,
     rows: Rows,
 ) -> int:  # fmt: skip
     """Make a generation of each of the sizes, until the run may end; return how many.
@@ -167,9 +177,7 @@ def _generations(
 
 
 @linked
-def _shrink(
-    draws: Array, engine: Engine, now: Population, fitness: Array, order: Array, g: int
-) -> int:
+def _shrink(draws: Array, engine: Engine, now: State, fitness: Array, order: Array, g: int) -> int:
     """Let the worst leave before generation g, and members of the archive; return the new NP."""
     n: int = engine.sizes[g]
     now.integers[SIZE] = n
@@ -185,17 +193,94 @@ def _shrink(
     return n
 
 
-def may_have_converged(least: float, most: float, NP: int, atol: float, tol: float) -> bool:
-    """Whether std f <= atol + tol·|mean f| is possible: std f is at least (max - min) / √(2 NP)."""
-    tolerated = atol + tol * max(abs(least), abs(most))
-    return most - least <= 1.01 * tolerated * math.sqrt(2.0 * NP)
-
-
 _may_have_converged = linked(may_have_converged)
 
 
-def generations(evaluate: Any, learn: Any, draws: Array, *arguments: Any) -> int:
-    """Make generations in a compiled loop: see `_generations`."""
+def advance(run: "DifferentialEvolution", evaluate: Any, most: int, stops: bool) -> int:
+    """Make whole generations of a run: see :meth:`DifferentialEvolution.advance`."""
+    if run.best_x is None or not run.variation.kernels_suffice:
+        return 0
+    if not is_compiled(kernels.propose):
+        return 0
+    run.prepare()
+    population, epoch, variation = run.population, run.epoch, run.variation
+    selector, rules, batch = run.selector.fused, variation.rules, variation.batch
+    if selector is None or not epoch.started or population.NP > INSERTION:
+        return 0
+    K, columns, n = len(run.pool.members), variation.columns, population.NP
+    sizes = _sizes_ahead(run, most)
+    if sum(sizes) < _WORTHWHILE:
+        return 0
+    capacities = [population.capacity_at(NP) for NP in sizes]
+    before = run.rng.bit_generator.state
+    selected = 2 * sum(sizes) + len(sizes) if K > 1 else 0
+    draws = run.rng.random(selected + sum(sizes) * columns + capacities[0] - capacities[-1])
+    patience, spread = 2**62, -1.0
+    if stops or isinstance(run.settings.restart, Stagnation):
+        patience, spread = run.patience.patience, run.patience.spread
+    engine = Engine(
+        np.array(sizes), np.array(capacities), run.pool.table, run.pool.role_table,
+        rules.lengths, rules.numbers, run.low, run.high, variation.boundary, population.NP_start,
+        columns, population.reservoir, variation.top, variation.top_drawn, population.by_latest,
+        -np.inf if run.target is None else run.target, patience, spread,
+        *((run.atol, run.tol) if stops else (-1.0, -1.0)),
+    )  # fmt: skip
+    now = State(
+        population.rows, population.fitness, population.order, population.counters, rules.means,
+        rules.turns, np.zeros(n, np.int64), np.empty(n), np.empty(n), run.best_x.copy(),
+        np.array([run.best_fitness, epoch.best]),
+        np.array([population.latest, epoch.since_better, n, 0, 0]),
+    )  # fmt: skip
+    rows = Rows(
+        np.empty((len(sizes), K), np.int64), np.empty((len(sizes), K)), np.empty(len(sizes)),
+        np.empty(len(sizes), np.int64),
+    )  # fmt: skip
+    made = _compiled(evaluate, run.selector.learner, draws, engine, now, selector, rows)
+    run.best_x = now.best_x
+    run.best_fitness, epoch.best = now.floats.tolist()
+    population.latest, epoch.since_better, NP, drawn, used = now.integers.tolist()
+    if used < len(draws):  # as if only these had been drawn
+        run.rng.bit_generator.state = before
+        run.rng.random(used)
+    population.cut(NP)
+    # Of the last generation.
+    n = sizes[made - 1]
+    batch.operators, batch.F, batch.CR = now.operators[:n], now.F[:n], now.CR[:n]
+    batch.parents, batch.repairs = np.arange(n), int(rows.repairs[made - 1])
+    batch.uniforms = draws[drawn - n * columns : drawn].reshape(n, columns).copy()
+    evaluations = run.evaluations + np.cumsum(sizes[:made])
+    if run.history is not None:
+        run.asked_probabilities = rows.probabilities[made - 1].copy()
+        run.history.extend(
+            evaluations=evaluations, iteration=run.iterations + np.arange(1, made + 1),
+            population=engine.sizes[:made], restarts=np.full(made, run.restarts),
+            **{name: column[:made] for name, column in rows._asdict().items()},
+        )  # fmt: skip
+    run.evaluations = int(evaluations[-1])
+    run.iterations += made
+    return made
+
+
+def _sizes_ahead(run: "DifferentialEvolution", most: int) -> list[int]:
+    """The size of the population in each of the next generations, `most` at most.
+
+    As many as the budget has whole ones for, and the caches random numbers.
+    """
+    NP, spent = run.population.NP, run.evaluations - run.epoch.start
+    left = max(NP, _AHEAD // (run.variation.columns + 2))
+    if run.budget is not None:
+        left = min(left, run.budget - run.evaluations)
+    sizes: list[int] = []
+    while len(sizes) < most and left >= NP:
+        sizes.append(NP)
+        left -= NP
+        spent += NP
+        NP = min(NP, run.size_after(spent))
+    return sizes
+
+
+def _compiled(evaluate: Any, learn: Any, draws: Array, *arguments: Any) -> int:
+    """Call `_generations`, compiled."""
     global _loop
     if _loop is None:
         # With its signature, so that one loop serves every objective and method.

@@ -18,7 +18,7 @@ from uaos.optimizers.de.strategies import POOLS, strategy
 from uaos.params import known_only
 
 if TYPE_CHECKING:
-    from uaos.optimizers.de.optimizer import PopulationView
+    from uaos.optimizers.de.view import PopulationView
 
 
 @dataclass(frozen=True)
@@ -216,3 +216,23 @@ def member_from_data(
         role: rule_from_data(data[role], shared) for role in ("F", "CR") if role in data
     }
     return Operator(data["strategy"], name=data.get("name"), top_NP=data.get("top_NP"), **rules)
+
+
+def least_population(members: Sequence[Member]) -> tuple[int, str]:
+    """The smallest NP that every operator of a pool can work with, and the strategy that needs it.
+
+    Never below 2, as x_pbest is one of at least two.
+    """
+    needs = [
+        (strategy(m.strategy).least_population, m.strategy)
+        for m in members
+        if isinstance(m, Operator)
+    ]
+    return max([(2, ""), *needs], key=lambda need: need[0])
+
+
+def check_population(NP: int, members: Sequence[Member], name: str = "NP") -> None:
+    """Raise :class:`InvalidParameter` if a strategy of the pool cannot work with so few parents."""
+    least, neediest = least_population(members)
+    if least > NP:
+        raise InvalidParameter(name, NP, f"at least {least}, which {neediest} needs")

@@ -3,15 +3,12 @@
 import math
 import numbers
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
-import numpy as np
-
-from uaos.errors import InvalidParameter, UnknownName
-from uaos.optimizers.base import Array
+from uaos.errors import InvalidParameter
 from uaos.optimizers.de import layout
 from uaos.optimizers.de.operators import (
     CustomOperator,
@@ -19,201 +16,27 @@ from uaos.optimizers.de.operators import (
     Operator,
     as_members,
     default_pool,
+    least_population,
     member_from_data,
     unique_names,
 )
 from uaos.optimizers.de.rules import (
     BimodalCauchy,
-    Constant,
-    Jade,
     Rule,
-    SuccessHistory,
-    SuccessRate,
     as_rule,
     rule_from_data,
     rule_to_data,
     share_labels,
 )
-from uaos.optimizers.de.strategies import role_table, strategy
-from uaos.params import check_fields, choice, integer, known_only, parameters, real
-
-# How large the population is, and when a run starts afresh
-
-#: The largest population.
-MOST_PARENTS = 10_000_000
-
-_IN_DIMENSION = re.compile(r"(\d+(?:\.\d+)?)\s*(D|D\^2|sqrt\(D\) ln\(D\))")
-_POWERS: dict[str, Callable[[int], float]] = {
-    "D": float,
-    "D^2": lambda D: float(D * D),
-    "sqrt(D) ln(D)": lambda D: math.sqrt(D) * math.log(D),
-}
-_ENDS = 'an integer >= 2, or a multiple of the dimension such as "2D"'
-
-
-def size_in_dimension(text: str, name: str, allowed: str, dimension: int = 1) -> int:
-    """The size that "18D", "6D^2" or "25sqrt(D) ln(D)" means in a dimension."""
-    match = _IN_DIMENSION.fullmatch(text)
-    if not match or float(match[1]) <= 0:
-        raise InvalidParameter(name, text, allowed)
-    size = float(match[1]) * _POWERS[match[2]](dimension)
-    if size > MOST_PARENTS:
-        raise InvalidParameter(
-            name,
-            text,
-            f"at most {MOST_PARENTS} parents; for dimension {dimension} it means {size:g}",
-        )
-    return round(size)
-
-
-def least_population(members: Sequence[Member]) -> tuple[int, str]:
-    """The smallest NP that every operator of a pool can work with, and the strategy that needs it.
-
-    Never below 2, as x_pbest is one of at least two.
-    """
-    needs = [
-        (strategy(m.strategy).least_population, m.strategy)
-        for m in members
-        if isinstance(m, Operator)
-    ]
-    return max([(2, ""), *needs], key=lambda need: need[0])
-
-
-def check_population(NP: int, members: Sequence[Member], name: str = "NP") -> None:
-    """Raise :class:`InvalidParameter` if a strategy of the pool cannot work with so few parents."""
-    least, neediest = least_population(members)
-    if least > NP:
-        raise InvalidParameter(name, NP, f"at least {least}, which {neediest} needs")
-
-
-@dataclass(frozen=True)
-class Linear:
-    """NP falls linearly with the evaluations spent, to `NP_end` at the end: the worst leave.
-
-    NP(e) = round(NP_0 + (NP_end - NP_0) e / budget). Tanabe and Fukunaga (2014), L-SHADE.
-    """
-
-    rule: ClassVar[str] = "linear"
-
-    NP_end: int | str
-
-    def __post_init__(self) -> None:
-        end = self.NP_end
-        if isinstance(end, str):
-            size_in_dimension(end, "NP_end", _ENDS)
-        elif isinstance(end, bool) or not isinstance(end, int) or end < 2:
-            raise InvalidParameter("NP_end", end, _ENDS, owner=self.rule)
-
-    def size(self, start: int, end: int, spent: int, whole: int) -> int:
-        """NP after `spent` of `whole` evaluations."""
-        return max(end, round(start + (end - start) * spent / whole))
-
-    def end(self, dimension: int, members: Sequence[Member]) -> int:
-        """NP_end in a dimension; a multiple of it is raised to what the pool needs."""
-        least, _ = least_population(members)
-        if isinstance(self.NP_end, str):
-            return max(least, size_in_dimension(self.NP_end, "NP_end", _ENDS, dimension))
-        check_population(self.NP_end, members, f"NP_end of {self.rule}")
-        return self.NP_end
-
-    def to_dict(self) -> dict[str, Any]:
-        """The schedule as plain data."""
-        return {"rule": self.rule, "NP_end": self.NP_end}
-
-
-@dataclass(frozen=True)
-class NonLinear(Linear):
-    """NP falls faster at first, to `NP_end` at the end: the worst leave.
-
-    NP(e) = round(NP_0 + (NP_end - NP_0) t^(1 - t)), t = e / budget. Stanovov, Akhmedova and
-    Semenkin (2021), NL-SHADE-RSP.
-    """
-
-    rule: ClassVar[str] = "nonlinear"
-
-    def size(self, start: int, end: int, spent: int, whole: int) -> int:
-        """NP after `spent` of `whole` evaluations."""
-        t = min(1.0, spent / whole)
-        share: float = t ** (1.0 - t)
-        return max(end, round(start + (end - start) * share))
-
-
-SCHEDULES = (Linear, NonLinear)
-
-
-@dataclass(frozen=True)
-class Stagnation:
-    """Start afresh after `patience` generations without a better best, or when all are alike.
-
-    Alike: max f - min f <= spread (1 + |min f|). The new population has `growth` times the size;
-    archive, rules and selector start afresh too; the best point ever is kept.
-    """
-
-    rule: ClassVar[str] = "stagnation"
-
-    patience: int = integer(
-        20, 1000, default=200, allowed=(1, 10**9), doc="generations without a better best"
-    )
-    spread: float = real(0, 1, default=1e-12, doc="relative difference of worst and best")
-    growth: float = real(1, 4, default=1.0, allowed=(0.1, 100), doc="factor on NP")
-
-    def __post_init__(self) -> None:
-        check_fields(self, self.rule)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The restart rule as plain data."""
-        return {"rule": self.rule} | {f.name: getattr(self, f.name) for f in fields(self)}
-
-
-def linear(NP_end: int | str) -> Linear:
-    """Return a population schedule: the population shrinks linearly over the run.
-
-    Parameters
-    ----------
-    NP_end : int or str
-        The size at the end, or a multiple of the dimension such as "2D".
-
-    Returns
-    -------
-    Linear
-        The schedule.
-
-    Examples
-    --------
-    >>> import uaos
-    >>> from uaos.optimizers.de.settings import linear
-    >>> run = uaos.DifferentialEvolution([(-5, 5)] * 3, schedule=linear(6), budget=10_000)
-    """
-    return Linear(NP_end)
-
-
-def stagnation(patience: int = 200, spread: float = 1e-12, growth: float = 1.0) -> Stagnation:
-    """Return a restart rule: start again when nothing improves any more.
-
-    Parameters
-    ----------
-    patience : int
-        Generations without improvement.
-    spread : float
-        Restart also once the fitness values differ by no more than this, relatively.
-    growth : float
-        What the population size is multiplied by at a restart.
-
-    Returns
-    -------
-    Stagnation
-        The rule.
-
-    Examples
-    --------
-    >>> import uaos
-    >>> from uaos.optimizers.de.settings import stagnation
-    >>> run = uaos.DifferentialEvolution([(-5, 5)] * 3, restart=stagnation(patience=100))
-    """
-    return Stagnation(patience, spread, growth)
-
-
-# The settings
+from uaos.optimizers.de.schedules import (
+    MOST_PARENTS,
+    SCHEDULES,
+    Linear,
+    Stagnation,
+    from_data,
+    size_in_dimension,
+)
+from uaos.params import choice, integer, known_only, parameters, real
 
 BOUNDARIES = {
     "none": layout.NONE,
@@ -268,7 +91,7 @@ class Settings:
         A population that shrinks: ``Linear(4)`` or ``NonLinear(4)``, in TOML
         ``{rule = "linear", NP_end = 4}``. None (TOML: "constant") keeps its size.
     restart : Stagnation, str or None
-        A fresh start when nothing improves: "stagnation", or :func:`stagnation` with its numbers,
+        A fresh start when nothing improves: "stagnation", or ``Stagnation()`` with its numbers,
         in TOML ``{rule = "stagnation", patience = 100, spread = 1e-12, growth = 2.0}``.
     survival : {"parent", "newest"}
         An offspring that is not worse takes its parent's place; or that which was renewed longest
@@ -394,8 +217,8 @@ class Settings:
         if isinstance(size, bool) or not isinstance(size, numbers.Real) or not 0 <= size <= 100:
             raise InvalidParameter("archive_size", size, "a real number 0 to 100, times NP")
         put(self, "archive_size", float(size))
-        put(self, "schedule", _part(self.schedule, "schedule", "constant", SCHEDULES))
-        put(self, "restart", _part(self.restart, "restart", "none", (Stagnation,)))
+        put(self, "schedule", from_data(self.schedule, "schedule", "constant", SCHEDULES))
+        put(self, "restart", from_data(self.restart, "restart", "none", (Stagnation,)))
         unique_names([m for m in self.pool or () if not isinstance(m, str)])
         if self.eigen_CR == "kept" and not any(
             isinstance(m, Operator) and isinstance(m.CR, BimodalCauchy) for m in self.members
@@ -561,159 +384,3 @@ def _checked_top(top: object) -> float | str:
     if isinstance(top, numbers.Real) and not isinstance(top, bool) and 0 < float(top) <= 1:
         return float(top)
     raise InvalidParameter("top_NP", top, _TOPS)
-
-
-def _part(data: object, name: str, off: str, kinds: tuple[type[Any], ...]) -> Any:
-    """A schedule or restart from plain data: the word for "off", or a table naming the rule.
-
-    The name of the rule alone will do where it has a default for everything.
-    """
-    if data is None or isinstance(data, kinds):
-        return data
-    if isinstance(data, str):
-        if data == off:
-            return None
-        data = {"rule": data}
-    rules = {made.rule: made for made in kinds}
-    if not isinstance(data, Mapping):
-        raise UnknownName(name, data, (off, *rules))
-    values = dict(data)
-    rule = values.pop("rule", None)
-    if not isinstance(rule, str) or rule not in rules:
-        raise UnknownName(name, rule, (off, *rules))
-    made = rules[rule]
-    known_only(values, {f.name: f for f in fields(made)}, rule)
-    if issubclass(made, Linear) and "NP_end" not in values:
-        raise InvalidParameter(
-            name, rule, f'with the size to end with: {{rule = "{rule}", NP_end = 4}}, in Python '
-            f"{made.__name__}(4)",
-        )  # fmt: skip
-    return made(**values)
-
-
-# A pool made ready to run: its operators as a table for the kernels, its rules with memory
-
-
-class Pool:
-    """The operators of a run: tables for the kernels, and the custom ones by number."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.members = settings.members
-        self.names = settings.names
-        self.table = np.full((len(self.members), layout.TABLE), -1.0)
-        self.role_table = role_table()
-        self.custom: dict[int, CustomOperator] = {}
-        self.rules: list[Rule] = []
-        self.uses_archive = settings.survival == "newest"
-        self.uses_ranks = False
-        self.weighted = False
-        #: Where x_sample, the archive and a CR below 1 take part.
-        self.sampled, self.archived, self.crossed = np.zeros((3, len(self.members)), np.bool_)
-        #: Which operators have each model, and each rule whose values individuals keep.
-        self.models: dict[str, Array] = {}
-        self.individual_rates: list[tuple[BimodalCauchy, str, Array]] = []
-        #: Operators whose F follows the success rate, or is uniform in the first half of the run.
-        self.moving: dict[int, Any] = {}
-        #: Strategies whose x_pbest is not the parent, up to a share of the run.
-        self.apart: dict[int, float] = {}
-        for k, member in enumerate(self.members):
-            if isinstance(member, Operator):
-                chosen = strategy(member.strategy)
-                self.table[k, layout.STRATEGY] = chosen.code
-                self.uses_archive |= chosen.archive
-                self.uses_ranks |= chosen.ranked
-                self.weighted |= chosen.weighted
-                self.sampled[k], self.archived[k] = chosen.sampled, chosen.archive
-                self.crossed[k] = Constant(1.0) != member.CR
-                if chosen.sampled:
-                    nobody = np.zeros(len(self.members), np.bool_)
-                    self.models.setdefault(chosen.model, nobody)[k] = True
-                if chosen.other_until > 0.0:
-                    self.apart[chosen.code] = chosen.other_until
-                self._enter(k, layout.F_KIND, member.F)
-                self._enter(k, layout.CR_KIND, member.CR)
-                self.table[k, layout.TOP] = -1.0 if member.top_NP is None else member.top_NP
-                self.table[k, layout.TAKEN] = getattr(member.CR, "learns", "") == "taken"
-                if isinstance(member.F, SuccessRate) or getattr(member.F, "phases", "") == "SPA":
-                    self.moving[k] = member.F
-            else:
-                # A custom operator may look at the archive, so one is kept for it.
-                self.custom[k] = member
-                self.uses_archive = True
-
-    def _enter(self, k: int, column: int, rule: Any) -> None:
-        """Write a rule's kind, two numbers and memory row to the table, from `column` on."""
-        if isinstance(rule, BimodalCauchy):
-            role = "F" if column == layout.F_KIND else "CR"
-            if not any(one is rule and of == role for one, of, _ in self.individual_rates):
-                self.individual_rates.append((rule, role, np.zeros(len(self.members), np.bool_)))
-            for one, of, having in self.individual_rates:
-                having[k] |= one is rule and of == role
-        values = () if rule.adaptive else rule.numbers
-        self.table[k, column] = rule.kind
-        self.table[k, column + 1 : column + 1 + len(values)] = values
-        if rule.adaptive:
-            rows = [row for row, known in enumerate(self.rules) if known is rule]
-            if not rows:
-                self.rules.append(rule)
-                rows = [len(self.rules) - 1]
-            self.table[k, column + 3] = rows[0]
-
-    @property
-    def steady(self) -> bool:
-        """Whether nothing depends on the stage of the run or on the success rate."""
-        phased = any(getattr(rule, "phases", "none") != "none" for rule in self.rules)
-        return not (self.moving or self.apart or self.weighted or phased)
-
-    def move(self, progress: float, success_rate: float) -> None:
-        """Set what depends on the stage of the run: the F of some rules, who x_pbest may be."""
-        for code, until in self.apart.items():
-            self.role_table[code, layout.OTHER] = progress < until
-        for k, rule in self.moving.items():
-            if isinstance(rule, SuccessRate):
-                self.table[k, layout.F_A] = rule.location(success_rate)
-            else:
-                kind = layout.UNIFORM if progress <= 0.5 else layout.ADAPTIVE
-                if self.table[k, layout.F_KIND] != kind:
-                    self.table[k, layout.F_KIND : layout.F_B + 1] = kind, 0.45, 0.55
-
-
-class RuleMemory:
-    """The running state of a pool's adaptive rules, one row for each rule object.
-
-    `means[row, OF_F or OF_CR, k]` is mu of `jade` (k = 0) or the k-th pair of `success_history`.
-    """
-
-    def __init__(self, rules: list[Rule], dimension: int) -> None:
-        self.rules = rules
-        histories = [r if isinstance(r, SuccessHistory) else SuccessHistory(1) for r in rules]
-        self.lengths = np.array([r.length(dimension) for r in histories], int)
-        self.means = np.empty((len(rules), 2, max([1, *self.lengths.tolist()])))
-        self.numbers = np.zeros((len(rules), layout.NUMBERS))
-        for row, rule in enumerate(histories):
-            of_jade = rules[row]
-            self.means[row, layout.OF_F], self.means[row, layout.OF_CR] = rule.F, rule.CR
-            if rule.last:
-                self.means[row, :, self.lengths[row] - 1] = rule.last
-            self.numbers[row] = (
-                of_jade.c if isinstance(of_jade, Jade) else rule.rate,
-                not isinstance(of_jade, Jade), rule.CR_mean == "Lehmer", rule.idle, rule.last,
-                0.1, rule.CR_scale, rule.CR_zero, *rule.limits(1.0),
-            )  # fmt: skip
-        self.turns = np.zeros(len(rules), int)
-        self._phased = [(row, rule) for row, rule in enumerate(histories) if rule.phases == "jSO"]
-
-    def move(self, progress: float) -> None:
-        """Set the limits of F and CR at a share of the run."""
-        for row, rule in self._phased:
-            F_most, CR_least = rule.limits(progress)
-            self.numbers[row, layout.F_MOST], self.numbers[row, layout.CR_LEAST] = F_most, CR_least
-
-    def state(self) -> dict[str, Array]:
-        """What changes in a run."""
-        return {"means": self.means.copy(), "turns": self.turns.copy()}
-
-    def restore(self, state: dict[str, Array]) -> None:
-        """Continue from what :meth:`state` returned."""
-        self.means[:] = state["means"]
-        self.turns[:] = state["turns"]

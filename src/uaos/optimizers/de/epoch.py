@@ -1,0 +1,56 @@
+"""What lies between two restarts: how far it is, and whether it still gets anywhere."""
+
+import math
+
+from uaos.optimizers.de import kernels
+from uaos.optimizers.de.population import Population
+from uaos.optimizers.de.schedules import Stagnation
+
+
+class Epoch:
+    """The course of a population from its start on.
+
+    Parameters
+    ----------
+    start : int
+        Evaluations of the run before it.
+    length : int
+        Evaluations from there to the end of the run.
+    """
+
+    def __init__(self, start: int, length: int) -> None:
+        self.start, self.length = start, length
+        self.started = False  # whether the first population has been told
+        self.best = self.violation = math.inf
+        self.since_better = 0  # generations
+
+    def progress(self, evaluations: int) -> float:
+        """The share of its evaluations that is spent after so many of the run."""
+        return (evaluations - self.start) / self.length
+
+    def note(self, value: float) -> None:
+        """Compare the best value of a generation with the best so far."""
+        self.since_better += 1
+        if value < self.best:
+            self.best, self.since_better = value, 0
+
+    def note_feasibility(self, population: Population, epsilon: float) -> None:
+        """The same under constraints, where the level ε is `epsilon`."""
+        top = population.order[0]
+        found = float(population.excess[top]), float(population.fitness[top])
+        self.since_better += 1
+        if epsilon > 0:
+            self.since_better = 0  # what is best changes with ε
+        elif found < (self.violation, self.best):
+            self.violation, self.best = found
+            self.since_better = 0
+
+    def is_stagnating(self, rule: Stagnation, population: Population) -> bool:
+        """Whether there was no better best for too long, or all fitness is alike."""
+        if self.since_better >= rule.patience:
+            return True
+        first, last = population.order.item(0), population.order.item(-1)
+        if population.excess.item(last) > 0:
+            return False
+        fitness = population.fitness
+        return kernels.alike(fitness.item(first), fitness.item(last), rule.spread)
