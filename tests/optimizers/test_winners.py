@@ -98,7 +98,9 @@ def test_imode_saved_within_its_local_search_continues_exactly(tmp_path):
         return optimizer
 
     part = start()
-    while not (part.evaluations > 3400 and len(part.ask()) == 8 != part.NP):  # a gradient in 4-D
+    while not (
+        part.evaluations > 3400 and len(part.ask()) == 8 != part.population.NP
+    ):  # a gradient in 4-D
         part.tell(bowl(part.ask()))
     part.save(tmp_path / "run.npz")
     again, whole = run(Optimizer.load(tmp_path / "run.npz")), run(start())

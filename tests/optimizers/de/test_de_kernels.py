@@ -233,8 +233,10 @@ def test_values_that_are_not_finite_never_survive_and_failed_parents_yield():
 def test_the_latest_best_stands_where_the_best_offspring_was_made():
     one, *_ = told([1.0, 2.0, 3.0, 4.0], [9.0, 9.0, 7.0, 8.0], best_rule="latest")
     assert one.population.best_index == 2
-    assert told([1.0, 2.0, 3.0, 4.0], [math.nan] * 4, best_rule="latest")[0].population.best_index == 0
-    assert told([1.0, 2.0, 3.0, 4.0], [9.0, 9.0, 7.0, 8.0])[0].population.best_index == 0
+    one, *_ = told([1.0, 2.0, 3.0, 4.0], [math.nan] * 4, best_rule="latest")
+    assert one.population.best_index == 0
+    one, *_ = told([1.0, 2.0, 3.0, 4.0], [9.0, 9.0, 7.0, 8.0])
+    assert one.population.best_index == 0
 
 
 def survive_in_turn(reservoir, losers, capacity, uniforms):

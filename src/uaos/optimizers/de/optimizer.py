@@ -307,7 +307,7 @@ class DifferentialEvolution(Optimizer):
         if best >= 0:
             population.latest = best
         if violations is None:
-            self.epoch.note(float(values[best]) if best >= 0 else np.inf)
+            self.epoch.note(values.item(best) if best >= 0 else np.inf)
         else:
             self.epoch.note_feasibility(population, self.epsilon)
         self._record(counts, batch.repairs)

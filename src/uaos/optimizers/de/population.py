@@ -72,7 +72,7 @@ class Population:
         """Where x_best stands: the best parent, or by `best_rule="latest"`."""
         if self.by_latest and self.latest >= 0:
             return self.latest
-        return int(self.order[0])
+        return self.order.item(0)
 
     def sort(self) -> None:
         """Bring the order of the parents up to date."""

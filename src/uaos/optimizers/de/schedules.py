@@ -48,6 +48,11 @@ class Linear:
     NP_end : int or str
         The size at the end, or a multiple of the dimension such as "2D".
 
+    Raises
+    ------
+    InvalidParameter
+        If `NP_end` is neither.
+
     Examples
     --------
     >>> import uaos

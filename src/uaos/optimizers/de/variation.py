@@ -107,13 +107,13 @@ class Variation:
             boundary = _MIXED[int(3 * rng.random())]
         if len(batch.uniforms) != n:
             batch.uniforms = np.empty((n, self.columns))
+            batch.F, batch.CR = np.empty(n), np.empty(n)
         uniforms = rng.random(out=batch.uniforms)
         batch.parents = self._everyone[:n]
         if population.newest:
             batch.parents = (uniforms[:, self._parent_column] * population.NP).astype(np.int64)
         if not self.steady:
             self._follow_progress(self._epoch.progress(evaluations))
-        batch.F, batch.CR = np.empty(n), np.empty(n)
         kernels.draw_parameters(
             operators, pool.table, rules.means, rules.lengths, rules.numbers, uniforms, batch.F,
             batch.CR,
@@ -349,15 +349,17 @@ class Variation:
     def accepts(self, state: Mapping[str, Any], n: int) -> bool:
         """Whether the kernels can work with a saved run whose batch has n offspring."""
         operators, parents, uniforms, F, CR = (
-            state[name][:n] for name in ("_operators", "_parents", "_uniforms", "_F", "_CR")
+            state[name] for name in ("_operators", "_parents", "_uniforms", "_F", "_CR")
         )
-        kept, rules = len(self.rates), state["rules"]
+        kept, rules, m = len(self.rates), state["rules"], len(operators)
         return (
-            operators.shape == parents.shape == F.shape == CR.shape == (n,)
-            and uniforms.shape == (n, self.columns)
-            and _within(operators, len(self._pool.members))
-            and _within(parents, state["NP"])
-            and _within(uniforms, 1)
+            n <= m
+            and operators.shape == parents.shape == F.shape == CR.shape == (m,)
+            and uniforms.shape == (m, self.columns)
+            and uniforms.dtype == F.dtype == CR.dtype == np.float64
+            and _within(operators[:n], len(self._pool.members))
+            and _within(parents[:n], state["NP"])
+            and _within(uniforms[:n], 1)
             and len(state["_rates"]) == kept
             and (kept == 0 or state["_rates"].shape == (kept, state["NP"]))
             and rules["means"].shape == self.rules.means.shape
