@@ -3,6 +3,7 @@
 import html
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -151,11 +152,11 @@ def read_only(array: Array) -> Array:
     return view
 
 
-def _seen(name: str) -> Any:
-    """An attribute of the run that cannot be written to."""
+def seen(path: str) -> Any:
+    """An attribute of the run, or of one of its parts, that cannot be written to."""
 
     def get(view: "RunView") -> Any:
-        value = getattr(view._run, name)
+        value = attrgetter(path)(view._run)
         return read_only(value) if isinstance(value, np.ndarray) else value
 
     return property(get)
@@ -178,25 +179,25 @@ class RunView:
     def __repr__(self) -> str:
         return f"<{count(self.nfev, 'evaluation')}, best {self.fun:g}>"
 
-    x: Array | None = _seen("best_x")
+    x: Array | None = seen("best_x")
     """The best point so far, None before any evaluation succeeded."""
-    fun: float = _seen("best_fitness")
+    fun: float = seen("best_fitness")
     """The best fitness so far, +inf before any evaluation succeeded."""
-    constr_violation: float = _seen("best_violation")
+    constr_violation: float = seen("best_violation")
     """By how much `x` violates the constraints, as one number; 0 if it is feasible."""
-    nfev: int = _seen("evaluations")
+    nfev: int = seen("evaluations")
     """Evaluations so far."""
-    nit: int = _seen("iterations")
+    nit: int = seen("iterations")
     """Iterations so far."""
-    restarts: int = _seen("restarts")
+    restarts: int = seen("restarts")
     """Restarts so far."""
-    operators: tuple[str, ...] = _seen("operators")
+    operators: tuple[str, ...] = seen("operators")
     """The names of the operators, or of the members of a portfolio."""
-    convergence: float = _seen("convergence")
+    convergence: float = seen("convergence")
     """How close the run is to convergence: above 1 once it has converged."""
-    low: Array = _seen("low")
+    low: Array = seen("low")
     """Lower bounds."""
-    high: Array = _seen("high")
+    high: Array = seen("high")
     """Upper bounds."""
 
     @property

@@ -8,17 +8,10 @@ from uaos.optimizers.de.schedules import Stagnation
 
 
 class Epoch:
-    """The course of a population from its start on.
-
-    Parameters
-    ----------
-    start : int
-        Evaluations of the run before it.
-    length : int
-        Evaluations from there to the end of the run.
-    """
+    """The course of a population from its start on."""
 
     def __init__(self, start: int, length: int) -> None:
+        # Evaluations before it, and from there to the end of the run.
         self.start, self.length = start, length
         self.started = False  # whether the first population has been told
         self.best = self.violation = math.inf

@@ -17,15 +17,7 @@ _CHANCES, _SHARE = (0.1, 0.01), 0.02
 
 
 class LocalPhase:
-    """The local searches of a population.
-
-    Parameters
-    ----------
-    after : float
-        The share of the run after which there are any.
-    low, high : ndarray
-        The box.
-    """
+    """The local searches of a population."""
 
     def __init__(self, after: float, low: Array, high: Array) -> None:
         self._after, self._box = after, np.stack([low, high], axis=1)

@@ -18,15 +18,7 @@ _SHARES, _GENERATIONS = (0.3, 0.7), 200
 
 
 class Relaxation:
-    """The level ε of a population.
-
-    Parameters
-    ----------
-    population : Population
-        The population, whose order it keeps up to date.
-    epoch : Epoch
-        Its course.
-    """
+    """The level ε of a population."""
 
     def __init__(self, population: Population, epoch: Epoch) -> None:
         self._population, self._epoch = population, epoch

@@ -83,10 +83,6 @@ class Linear:
         check_population(self.NP_end, members, f"NP_end of {self.rule}")
         return self.NP_end
 
-    def to_dict(self) -> dict[str, Any]:
-        """The schedule as plain data."""
-        return {"rule": self.rule, "NP_end": self.NP_end}
-
 
 @dataclass(frozen=True)
 class NonLinear(Linear):
@@ -141,10 +137,6 @@ class Stagnation:
 
     def __post_init__(self) -> None:
         check_fields(self, self.rule)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The restart rule as plain data."""
-        return {"rule": self.rule} | {f.name: getattr(self, f.name) for f in fields(self)}
 
 
 def from_data(data: object, name: str, off: str, kinds: tuple[type[Any], ...]) -> Any:

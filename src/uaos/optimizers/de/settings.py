@@ -4,7 +4,7 @@ import math
 import numbers
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from typing import Any
 
@@ -149,10 +149,12 @@ class Settings:
         0.02, 1, default=0.05, allowed=(0, 1), symbol="p", doc="share of parents x_pbest is one of"
     )
     boundary: str = choice(*BOUNDARIES, default="midpoint", tuned=False, doc="repair of bounds")
-    center: bool = field(default=False)
+    center: bool = choice(False, True, default=False, tuned=False, doc="whether the middle is in")
     best_rule: str = choice("population", "latest", default="population", tuned=False, doc="x_best")
     archive: str = choice("recent", "history", default="recent", tuned=False, doc="who is kept")
-    archive_size: float = field(default=1.0)
+    archive_size: float = real(
+        0, 100, default=1.0, tuned=False, doc="size of the archive, times NP"
+    )
     schedule: Linear | str | None = None
     restart: Stagnation | str | None = None
     survival: str = choice("parent", "newest", default="parent", tuned=False, doc="who is replaced")
@@ -193,10 +195,8 @@ class Settings:
     def __post_init__(self) -> None:
         put = object.__setattr__
         declared = parameters(type(self))
-        if isinstance(self.pool, str) and self.pool == "paper":
-            put(self, "pool", None)
-        if self.pool is not None:
-            put(self, "pool", as_members(self.pool))
+        is_paper = self.pool is None or (isinstance(self.pool, str) and self.pool == "paper")
+        put(self, "pool", None if is_paper else as_members(self.pool))
         put(self, "F", as_rule(self.F, "F", "the pool"))
         put(self, "CR", as_rule(self.CR, "CR", "the pool"))
         if isinstance(self.NP, str):
@@ -211,15 +211,9 @@ class Settings:
             if name in ("F", "CR", "NP", "top_NP"):
                 continue
             put(self, name, parameter.check(getattr(self, name), name))
-        if not isinstance(self.center, bool):
-            raise InvalidParameter("center", self.center, "True or False")
-        size = self.archive_size
-        if isinstance(size, bool) or not isinstance(size, numbers.Real) or not 0 <= size <= 100:
-            raise InvalidParameter("archive_size", size, "a real number 0 to 100, times NP")
-        put(self, "archive_size", float(size))
         put(self, "schedule", from_data(self.schedule, "schedule", "constant", SCHEDULES))
         put(self, "restart", from_data(self.restart, "restart", "none", (Stagnation,)))
-        unique_names([m for m in self.pool or () if not isinstance(m, str)])
+        unique_names(self._pool)
         if self.eigen_CR == "kept" and not any(
             isinstance(m, Operator) and isinstance(m.CR, BimodalCauchy) for m in self.members
         ):
@@ -232,26 +226,23 @@ class Settings:
     @property
     def members(self) -> tuple[Member, ...]:
         """The pool with every F and CR filled in."""
-        pool = default_pool() if self.pool is None else self.pool
+        run: dict[str, Any] = {"F": self.F, "CR": self.CR}
         return tuple(
-            Operator(
-                m.strategy,
-                self.F if m.F is None else m.F,
-                self.CR if m.CR is None else m.CR,
-                m.name,
-                m.top_NP,
-            )
+            replace(m, **{role: rule for role, rule in run.items() if getattr(m, role) is None})
             if isinstance(m, Operator)
             else m
-            for m in pool
-            if not isinstance(m, str)
+            for m in self._pool
         )
 
     @property
     def names(self) -> tuple[str, ...]:
         """A unique name for each operator of the pool."""
-        pool = default_pool() if self.pool is None else self.pool
-        return unique_names([m for m in pool if not isinstance(m, str)])
+        return unique_names(self._pool)
+
+    @property
+    def _pool(self) -> tuple[Member, ...]:
+        members: Any = default_pool() if self.pool is None else self.pool
+        return tuple(members)
 
     @property
     def top_drawn(self) -> bool:
@@ -303,12 +294,11 @@ class Settings:
         for role in ("F", "CR"):
             data[role] = rule_to_data(data[role], labels)
         data["NP"] = "auto" if self.NP is None else self.NP
-        data["schedule"] = (
-            self.schedule.to_dict() if isinstance(self.schedule, Linear) else "constant"
-        )
-        data["restart"] = self.restart.to_dict() if isinstance(self.restart, Stagnation) else "none"
-        for name in _LATER:  # written only where it differs
-            if data[name] == _LATER[name]:
+        for name, off in (("schedule", "constant"), ("restart", "none")):
+            part = data[name]
+            data[name] = off if part is None else {"rule": part.rule} | asdict(part)
+        for name, default in _LATER.items():  # written only where it differs
+            if data[name] == default:
                 del data[name]
         if self.pool is None:
             del data["pool"]
@@ -361,11 +351,8 @@ class Settings:
 STORED_NAMES = {"center": "centre"}
 
 # The settings that the recipes of competitions brought, and their defaults.
-_LATER: dict[str, Any] = {
-    "survival": "parent", "sorted_CR": False, "exponential": 0.0, "exponential_wraps": True,
-    "binomial_CR": "drawn", "eigen": 0.0, "eigen_share": 0.5, "eigen_CR": "drawn",
-    "j_rand": "always", "rank_pressure": 1.0, "local_search": 0.0,
-}  # fmt: skip
+_FIELDS = fields(Settings)
+_LATER = {f.name: f.default for f in _FIELDS[[f.name for f in _FIELDS].index("survival") :]}
 
 
 @cache

@@ -74,11 +74,6 @@ class Strategy:
         return list(STRATEGIES).index(self.name)
 
     @property
-    def pbest(self) -> bool:
-        """Whether x_pbest takes part."""
-        return "pbest" in self.roles.split()
-
-    @property
     def archive(self) -> bool:
         """Whether the archive takes part."""
         return not {"arch", "stored", "elite"}.isdisjoint(self.roles.split())

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from uaos.optimizers.base import Array
 from uaos.optimizers.de import layout
-from uaos.optimizers.result import RunView, read_only
+from uaos.optimizers.result import RunView, read_only, seen
 
 if TYPE_CHECKING:
     from uaos.optimizers.de.optimizer import DifferentialEvolution
@@ -23,21 +23,18 @@ class PopulationView(RunView):
 
     _run: "DifferentialEvolution"
 
+    fitness: Array = seen("population.fitness")
+    """The parents' fitness, +inf where the evaluation failed."""
+    violations: Array = seen("population.excess")
+    """By how much each parent violates the constraints, 0 without any."""
+    generation: int = seen("iterations")
+    """Generations so far, the same as `nit`."""
+
     @property
     def population(self) -> Array:
         """The parents, (NP, D)."""
         parents = self._run.population
         return read_only(parents.rows[: parents.NP])
-
-    @property
-    def fitness(self) -> Array:
-        """The parents' fitness, +inf where the evaluation failed."""
-        return read_only(self._run.population.fitness)
-
-    @property
-    def violations(self) -> Array:
-        """By how much each parent violates the constraints, 0 without any."""
-        return read_only(self._run.population.excess)
 
     @property
     def best(self) -> Array:
@@ -51,8 +48,3 @@ class PopulationView(RunView):
         parents = self._run.population
         end = parents.NP_start + int(parents.counters[layout.ARCHIVED])
         return read_only(parents.rows[parents.NP_start : end])
-
-    @property
-    def generation(self) -> int:
-        """Generations so far, the same as `nit`."""
-        return self._run.generation
