@@ -321,7 +321,7 @@ def _shown(record: Mapping[str, Any], kind: str, of: Any, form: Callable[..., st
     if callable(of):
         cell: Cell = of(record)
         return cell
-    return Cell(form(record[of]), None if kind == TEXT else record[of])
+    return Cell(form(record[of]), None if kind in (TEXT, BLOCK) else record[of])
 
 
 def _value(cell: Cell) -> float | str:

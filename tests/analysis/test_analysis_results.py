@@ -151,6 +151,25 @@ def test_targets_are_relative_to_the_best_value_of_any_run() -> None:
     assert shown == [["mine", "A", "50", "50", "50", "1"], ["mine", "B", "51", "51", "51", "1"]]
 
 
+def test_only_sections_with_an_unknown_optimum_have_relative_targets(
+    made: Callable[..., Outcome],
+) -> None:
+    results = results_of([traced("A", [1, 20], [130, 50]), made("A", 1, dimension=2)])
+    assert results.select(functions=["mine"]).relative == ("mine",)
+    assert results.select(dimension=2).relative == ()
+
+
+def test_equal_budgets_in_several_dimensions_are_called_by_their_number(
+    made: Callable[..., Outcome],
+) -> None:
+    (equal,) = sections(results_of([made("A", 1, dimension=2), made("A", 8, dimension=5)]))
+    assert equal.budget_text() == "1,000"
+    (apart,) = sections(results_of([
+        made("A", 1, dimension=2, budget=200), made("A", 8, dimension=5, budget=500),
+    ]))  # fmt: skip
+    assert apart.budget_text("A") == "100·D"
+
+
 @pytest.mark.parametrize(("shift", "scale"), [(0, 1e-9), (1e3, 1.0), (-5.0, 1e7)])
 def test_relative_targets_do_not_depend_on_the_units_of_the_objective(
     shift: float, scale: float

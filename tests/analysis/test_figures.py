@@ -182,6 +182,8 @@ def test_the_classes_and_functions_have_a_panel_each(few: Results) -> None:
     titles = [axes.get_title(loc="left") for axes in classes.axes if axes.axison]
     assert titles[0] == "separable, f1–f5"
     assert len(titles) == 5
+    one = ecdf_groups(few.select(functions=["f1", "f2"]), 20, restarts=False)
+    assert one.axes[0].get_title(loc="left") == "all functions (f1–f2)"
     functions = ecdf_functions(few, 20, restarts=False)
     titles = [axes.get_title(loc="left") for axes in functions.axes if axes.axison]
     assert titles[7] == "f8 Rosenbrock"

@@ -14,8 +14,8 @@ import pytest
 from outcome_results import results_of
 from rich.console import Console
 
-from uaos.analysis import Results, compare, section, write_csv
-from uaos.analysis.tables import art_table, dispersion, rank_table
+from uaos.analysis import AverageRunningTime, Results, compare, section, write_csv
+from uaos.analysis.tables import _art_cell, art_table, dispersion, rank_table
 from uaos.cli import main
 from uaos.errors import InvalidParameter
 from uaos.experiments.unit import Outcome
@@ -140,6 +140,17 @@ def test_names_and_numbers_as_text(written: str, expected: str) -> None:
 )  # fmt: skip
 def test_dispersions_are_short(number: float, text: str) -> None:
     assert dispersion(number) == text
+
+
+def test_whole_numbers_of_evaluations_have_no_decimals() -> None:
+    def text(art: float, reference: float) -> str:
+        return _art_cell(
+            AverageRunningTime("A", "f1", 2, 1.0, art, 2, 2, 1.0, 1.0, reference), (), False
+        ).text
+
+    assert [text(art, np.nan) for art in (1.0, 3.0, 2.5, 12.0)] == ["1", "3", "2.5", "12"]
+    assert text(3.0, np.inf) == "3 ev."
+    assert text(3.0, 1.0) == "3.0"  # a ratio, as COCO writes it
 
 
 # The tables of a comparison

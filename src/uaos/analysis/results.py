@@ -196,7 +196,9 @@ class Results:
             and (chosen is None or key[1] in chosen)
         }
         failed = {m: n for m, n in self.failed.items() if wanted is None or m in wanted}
-        return replace(self, runs=runs, failed=failed)
+        left = set().union(*(r.problems for r in runs.values())) if self.relative else ()
+        relative = tuple(problem for problem in self.relative if problem in left)
+        return replace(self, runs=runs, failed=failed, relative=relative)
 
     def matching(self, text: str) -> list[str]:
         """Return the functions that a string such as "1-5,8" or "f1,valley" names."""

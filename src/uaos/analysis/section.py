@@ -258,8 +258,9 @@ class Section:
     def budget_text(self, method: str | None = None) -> str:
         """Return the largest budget, of a method or of all: evaluations, or a multiple of D."""
         of = [r for (m, _), r in self.runs.items() if method in (None, m)]
-        if self.dimension is not None:
-            return f"{max(int(r.budgets.max()) for r in of):,}"
+        largest = {int(r.budgets.max()) for r in of}
+        if self.dimension is not None or len(largest) == 1:  # the same in all dimensions
+            return f"{max(largest):,}"
         return f"{max(float(r.budgets.max()) / r.dimension for r in of):,.0f}·D"
 
 

@@ -11,7 +11,7 @@ from uaos.analysis.section import Section, relative_note
 from uaos.analysis.statistics import ALPHA, Pair, better_than_all, better_than_reference
 from uaos.analysis.verdict import outcome, verdict
 from uaos.table import BLOCK, METHOD, NUMBER, TEXT, Cell, Row, Table
-from uaos.text import number, p_value
+from uaos.text import count, number, p_value
 
 
 def section_tables(section: Section) -> list[Table]:
@@ -132,7 +132,9 @@ def _art_cell(cell: AverageRunningTime, marks: tuple[tuple[str, int], ...], bold
     spread = cell.dispersion if in_evaluations else cell.dispersion_ratio
     minor = f"({dispersion(spread)})" if cell.trials > 1 else ""
     unit = " ev." if in_evaluations and not np.isnan(cell.reference) else ""
-    return Cell(coco_number(value) + unit, value, minor, marks, bold, detail=detail)
+    is_count = in_evaluations and value < 10 and value == int(value)
+    text = f"{value:.0f}" if is_count else coco_number(value)
+    return Cell(text + unit, value, minor, marks, bold, detail=detail)
 
 
 def _art_note(section: Section) -> str:
@@ -175,7 +177,7 @@ def _record(cell: AverageRunningTime, section: Section) -> dict[str, Any]:
 
 def value_table(section: Section) -> Table:
     """The best values that runs found, on problems whose optimum is not known."""
-    records = []
+    records: list[dict[str, Any]] = []
     for problem in section.results.relative:
         for (method, _), runs in section.runs.items():
             found = runs.best[runs.problems == problem]
@@ -184,19 +186,19 @@ def value_table(section: Section) -> Table:
                     "problem": problem, "method": method, "best": found.min(),
                     "median": float(np.median(found)), "worst": found.max(), "runs": len(found),
                 })  # fmt: skip
-    least = {p: min(r["median"] for r in records if r["problem"] == p) for p in
-             {r["problem"] for r in records}}  # fmt: skip
-    rows = [
-        [Cell(r["problem"]), Cell(r["method"], r["method"]), Cell(f"{r['best']:.6g}", r["best"]),
-         Cell(f"{r['median']:.6g}", r["median"],
-              bold=len(section.methods) > 1 and r["median"] == least[r["problem"]]),
-         Cell(f"{r['worst']:.6g}", r["worst"]), Cell(str(r["runs"]), r["runs"])]
-        for r in records
-    ]  # fmt: skip
-    columns = {"problem": BLOCK, "method": METHOD, "best": NUMBER, "median": NUMBER,
-               "worst": NUMBER, "runs": NUMBER}  # fmt: skip
-    return Table.of(
-        "values", f"Values found where the optimum is not known, {section.title}", columns, rows,
+    several = len(section.methods) > 1
+
+    def median(r: dict[str, Any]) -> Cell:
+        least = min(o["median"] for o in records if o["problem"] == r["problem"])
+        return Cell(f"{r['median']:.6g}", r["median"], bold=several and r["median"] == least)
+
+    columns = {
+        "problem": (BLOCK, "problem"), "method": (METHOD, "method"),
+        "best": (NUMBER, "best", "{:.6g}".format), "median": (NUMBER, median),
+        "worst": (NUMBER, "worst", "{:.6g}".format), "runs": (NUMBER, "runs"),
+    }  # fmt: skip
+    return Table.from_records(
+        "values", f"Values found where the optimum is not known, {section.title}", columns,
         records, note="Over the runs on a problem: the best value of each at its end. Bold: the "
         "lowest median.",
     )  # fmt: skip
@@ -261,7 +263,8 @@ def pair_table(section: Section) -> Table:
     }  # fmt: skip
     return Table.from_records(
         "pairs",
-        f"Pairwise Wilcoxon tests over {len(section.scores.problems)} problems, {section.title}",
+        f"Pairwise Wilcoxon tests over {count(len(section.scores.problems), 'problem')}, "
+        f"{section.title}",
         columns, records,
         note="On a problem, the earlier hit of 1e-8 is better, otherwise the smaller error. "
         "Difference: median over the problems of the difference in log10 of evaluations (of error "
@@ -282,7 +285,7 @@ def rank_table(section: Section) -> Table:
     if np.isfinite(ranking.p):
         note = (
             f"Friedman’s test: χ² = {ranking.statistic:.1f}, p = {p_value(ranking.p)} over "
-            f"{ranking.problems} problems. {note}"
+            f"{count(ranking.problems, 'problem')}. {note}"
         )
     columns = {"method": (METHOD, "method"), "mean rank": (NUMBER, "mean_rank", number),
                "against the best": (TEXT, "against_best")}  # fmt: skip

@@ -1,7 +1,9 @@
 """`uaos bench`: run an experiment, see how far it is, merge and export its store."""
 
+import math
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -25,11 +27,12 @@ from uaos.errors import InvalidParameter, Missing
 from uaos.experiments import Plan, Stopped, Store, run
 from uaos.experiments import Progress as Counts
 from uaos.experiments.plan import UNIFORM
-from uaos.experiments.store import Tally
+from uaos.experiments.store import ProblemRecord, Tally
 from uaos.files import check_output
 from uaos.optimizers.catalogue import expanded
+from uaos.problems import Problem
 from uaos.problems import suite as suite_called
-from uaos.text import count
+from uaos.text import count, ranges
 
 # The least seconds between two lines of progress where there is no terminal.
 _LINE_SECONDS = 10.0
@@ -135,7 +138,7 @@ def bench(
     except Stopped as stop:
         console.print(Text(str(stop)))
         sys.exit(INTERRUPTED)
-    console.print(tally_table(tallies))
+    show_tallies(tallies, plan.suite)
     if any(tally.failed for tally in tallies.values()):
         hint = f"uaos bench {path} --status says why; --retry-failed runs them again"
         console.print(Text(f"Some runs failed: {hint}"))
@@ -143,20 +146,23 @@ def bench(
 
 def _show_status(store: Store) -> None:
     damaged = store.damaged()
-    budgets = ", ".join(f"{n:,} in {d}-D" for d, n in store.budgets.items())
+    dimensions: dict[int, list[int]] = {}
+    for dimension, budget in store.budgets.items():
+        dimensions.setdefault(budget, []).append(dimension)
+    budgets = ", ".join(f"{n:,} in {ranges(of)}-D" for n, of in dimensions.items())
     about = f"{store.path}: suite {store.suite}, seed {store.seed}, evaluations at most {budgets}"
     console.print(Text(about))
     if damaged:
         about = f"left out: {count(damaged, 'damaged run')}; the command that made the store"
         console.print(Text(f"{about} repeats what is damaged", style="yellow"))
-    console.print(tally_table(store.tallies()))
+    show_tallies(store.tallies(), store.problems())
     for outcome in store.outcomes():
         if outcome.status == "failed":
             console.print(Text(f"failed: {outcome.unit}: {outcome.reason}"))
 
 
-def tally_table(tallies: dict[str, Tally]) -> Table:
-    """How far each method is."""
+def show_tallies(tallies: dict[str, Tally], problems: Iterable[Problem | ProblemRecord]) -> None:
+    """Show how far each method is."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for column in ("method", "solved", "of finished", "of planned", "failed"):
         table.add_column(column, justify="left" if column == "method" else "right")
@@ -164,7 +170,13 @@ def tally_table(tallies: dict[str, Tally]) -> Table:
         over = tally.done + tally.failed
         shown = Text(name, style="bold")
         table.add_row(shown, *map(str, (tally.solved, over, tally.total, tally.failed)))
-    return table
+    console.print(table)
+    if unknown := sum(p.optimum is None or math.isnan(p.optimum) for p in problems):
+        of = count(unknown, "problem")
+        console.print(Text(
+            f"solved: where the optimum is known. That of {of} is not; there, uaos compare takes "
+            "the best value found in its place", style="dim",
+        ))  # fmt: skip
 
 
 class _Rate(ProgressColumn):

@@ -128,7 +128,7 @@ def _announce(study: Any, left: list[str], jobs: int | None, dask: str | None) -
 
 def _run_stage(study: Any, stage: str, jobs: int | None, dask: str | None) -> list[Path]:
     """Run a stage, shown on the console; return what it wrote."""
-    from uaos.cli.bench import RunProgress, tally_table
+    from uaos.cli.bench import RunProgress, show_tallies
     from uaos.cli.tune_view import View
 
     if stage == "tune":
@@ -139,7 +139,7 @@ def _run_stage(study: Any, stage: str, jobs: int | None, dask: str | None) -> li
         runs = RunProgress()
         with runs.progress:
             tallies = study.run_test(jobs=jobs, dask=dask, on_progress=runs.show)
-        console.print(tally_table(tallies))
+        show_tallies(tallies, study.test)
         return []
     if stage == "tables":
         comparison, written = study.write_tables()

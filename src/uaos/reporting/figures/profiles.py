@@ -79,8 +79,11 @@ def overall_data(
 ) -> Profiles:
     """Return the share of (function, target) pairs solved over evaluations / dimension."""
     shown, shared = _shared(section, methods)
-    panel = ("all", f"all functions ({ranges(shared)})", shared)
-    return _profiles(section, [panel], shown, restarts)
+    return _profiles(section, [_all_functions(shared)], shown, restarts)
+
+
+def _all_functions(functions: tuple[str, ...]) -> tuple[str, str, tuple[str, ...]]:
+    return "all", f"all functions ({ranges(functions)})", functions
 
 
 def group_data(
@@ -93,6 +96,8 @@ def group_data(
         for name, of in section.results.groups.items()
         if (present := tuple(f for f in of if f in shared))
     ]
+    if len(section.results.groups) == 1:  # the suite itself
+        panels = [_all_functions(shared)]
     return _profiles(section, panels, shown, restarts)
 
 
