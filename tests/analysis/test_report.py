@@ -34,7 +34,7 @@ from uaos.text import Markup, tag
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """But for the one report of the session: no figures, and no Plotly, which is slow to pack."""
     monkeypatch.setattr(page, "_plotly", lambda: "")
-    for module in ("profiles", "operators", "tuning"):
+    for module in ("html", "profiles", "operators", "tuning"):
         monkeypatch.setattr(f"uaos.reporting.report.{module}.image", lambda *_: Markup("<i/>"))
 
 

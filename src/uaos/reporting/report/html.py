@@ -1,4 +1,4 @@
-"""What the sections of a report share: places for figures, colors of methods."""
+"""What the sections of a report share: places for figures, colors of methods, tables."""
 
 import base64
 import io
@@ -6,8 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from uaos.analysis.section import Section
 from uaos.optimizers.picture import PALETTE
-from uaos.reporting.style import DEFAULT, LINES, LINES_ON_DARK, OPERATOR_LINES, Drawing
+from uaos.reporting.figures import figures
+from uaos.reporting.style import DEFAULT, LINES, LINES_ON_DARK, OPERATOR_LINES, Drawing, Style
+from uaos.table import Table
 from uaos.text import Markup, joined, tag
 
 # Images: pixels across at most, pixels per inch at most, and colors: lines on white need few.
@@ -50,12 +53,6 @@ def plot(
     still = tag("div", static, class_="static") if static else ""
     below = tag("figcaption", caption) if caption else ""
     return tag("figure", before, live, still, below, class_=" ".join(filter(None, ("plot", look))))
-
-
-def picture(img: Markup, caption: str) -> Markup:
-    """Return an image that stands on screens, too."""
-    shown = tag("div", img, class_="scroll", tabindex="0")
-    return tag("figure", shown, tag("figcaption", caption) if caption else "", class_="picture")
 
 
 # Colors
@@ -124,3 +121,20 @@ class Colors:
             "@media screen and (prefers-color-scheme: dark) "
             f"{{ :root:not([data-theme]) {{ {dim} }} }}\n"
         )
+
+
+def shown(table: Table, colors: Colors, *, titled: bool = True) -> Markup:
+    """Return a table as HTML."""
+    return table.to_html(method=colors.name, show_title=titled)
+
+
+def other_figures(place: str, section: Section, colors: Colors) -> Markup:
+    """Return images of the figures that belong to a part of the report and only have these."""
+    style, parts = Style(order=colors.order), []
+    for kind in figures().values():
+        if kind.in_report == place and kind.interactive is None:
+            still = image(kind.draw(kind.data(section), style), f"{kind.help}, {section.title}")
+            drawn = tag("div", still, class_="scroll", tabindex="0")
+            caption = tag("figcaption", kind.caption) if kind.caption else ""
+            parts.append(tag("figure", drawn, caption, class_="picture"))
+    return joined(parts)

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from uaos.reporting.figures import figure
-from uaos.reporting.report.html import Colors, image, plot
-from uaos.reporting.report.overview import shown
+from uaos.reporting.report.html import Colors, image, plot, shown
 from uaos.reporting.sources import Course
 from uaos.reporting.style import DEFAULT
 from uaos.table import METHOD, NUMBER, TEXT, Table

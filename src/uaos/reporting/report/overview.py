@@ -4,28 +4,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from uaos.analysis.section import Section
 from uaos.analysis.tables import against_table
 from uaos.analysis.verdict import headline, verdict
 from uaos.optimizers.picture import PALETTE
-from uaos.reporting.figures import figure
-from uaos.reporting.report.html import Colors, plot
+from uaos.reporting.report.html import Colors, other_figures, plot, shown
 from uaos.reporting.sources import Course, Experiment, Sources
 from uaos.table import Table
-from uaos.text import (
-    Markup,
-    count,
-    duration,
-    join_names,
-    joined,
-    large,
-    number,
-    p_value,
-    tag,
-    typeset,
-)
+from uaos.text import Markup, count, duration, join_names, joined, large, tag, typeset
 
 _ABOUT = (
     "Adaptive operator selection: while an evolutionary algorithm runs, a method observes which of "
@@ -51,7 +37,8 @@ def overview(
         parts.append(shown(tables["values"], colors))
     if "ranks" in tables:
         parts += [tag("h3", f"Mean ranks over {count(section.ranking.problems, 'problem')}"),
-                  rank_strip(section, colors)]  # fmt: skip
+                  other_figures("overview", section, colors),
+                  shown(tables["ranks"], colors, titled=False)]  # fmt: skip
     if "groups" in tables:
         parts += [tag("h3", "Best method by group of functions"),
                   shown(tables["groups"], colors, titled=False)]  # fmt: skip
@@ -65,11 +52,6 @@ def overview(
         parts.append(tag("details", tag("summary", "All pairs of methods"),
                          shown(tables["pairs"], colors), class_="screen"))  # fmt: skip
     return joined(parts)
-
-
-def shown(table: Table, colors: Colors, *, titled: bool = True) -> Markup:
-    """Return a table as HTML."""
-    return table.to_html(method=colors.name, show_title=titled)
 
 
 def tuned_table(section: Section, winner: str) -> Table:
@@ -119,43 +101,6 @@ def _brief(kind: str, title: str, link: str, caption: str, keys: Iterable[object
     head = tag("a", title, href=link, class_="title")
     said = joined([caption, tag("span", *keys, class_="keys")])
     return plot(kind, before=head, caption=said, brief="1", label=title, **data)
-
-
-def rank_strip(section: Section, colors: Colors) -> Markup:
-    """Return mean ranks as dots on a line, with what does not differ from the best marked.
-
-    The data are those of the figure `ranks`.
-    """
-    ranks = figure("ranks").data(section)
-    ranking, k = ranks.ranking, len(section.methods)
-    best = ranking.order[0]
-
-    def at(rank: float) -> str:
-        return f"{100 * (min(rank, k) - 1) / (k - 1):.1f}%"
-
-    rows = []
-    for method in ranking.order:
-        rank = ranking.rank(method)
-        is_level = method == best or section.pairs.pair(method, best).better is None
-        dot = tag("span", class_="dot" if is_level else "dot hollow", style=f"--x:{at(rank)}")
-        track = tag("div", dot, class_="track", aria_hidden="true")
-        rows.append(tag("div", colors.name(method), tag("span", number(rank), class_="number"),
-                        track, class_="strip", style=colors.color(method)))  # fmt: skip
-    step = -(-k // 8)
-    ticks = [tag("span", i, style=f"--x:{at(i)}") for i in range(1, k + 1, step)]
-    scale = tag("div", tag("span"), tag("span"), tag("div", *ticks, class_="axis",
-                aria_hidden="true"), class_="strip scale")  # fmt: skip
-    tested = f"Friedman’s test: p = {p_value(ranking.p)}. " if np.isfinite(ranking.p) else ""
-    used = count(ranking.problems, "problem")
-    note = (
-        f"1 is best. Filled: no significant difference from {best}; hollow: significantly "
-        f"different. {tested}On a problem, the earlier hit of the final target 1e-8 is better, "
-        "otherwise the smaller error. “Significant” means here and everywhere in this report: "
-        f"Wilcoxon’s signed-rank test over the {used}, corrected after Holm, p < 0.05."
-    )
-    return joined([
-        tag("div", *rows, scale, class_="strips"), tag("p", typeset(note), class_="note"),
-    ])  # fmt: skip
 
 
 # What was run

@@ -17,7 +17,7 @@ from uaos.analysis.section import Section
 from uaos.experiments.unit import versions
 from uaos.extras import optional
 from uaos.files import MARK
-from uaos.reporting.report.html import Colors
+from uaos.reporting.report.html import Colors, shown
 from uaos.reporting.report.methods import recipe, symbols
 from uaos.reporting.report.operators import (
     changing_runs,
@@ -25,7 +25,7 @@ from uaos.reporting.report.operators import (
     operator_section,
     use_table,
 )
-from uaos.reporting.report.overview import data_summary, notes, overview, report_title, shown
+from uaos.reporting.report.overview import data_summary, notes, overview, report_title
 from uaos.reporting.report.profiles import profile_data, profile_section, running_time_section
 from uaos.reporting.report.reproduce import reproduce_section, version_table
 from uaos.reporting.sources import (

@@ -3,10 +3,9 @@
 from typing import Any
 
 from uaos.analysis.section import Section
-from uaos.reporting.figures import figure, figures
+from uaos.reporting.figures import figure
 from uaos.reporting.figures.profiles import DECADE, UNIT, X_LABEL, Y_LABEL, Profiles
-from uaos.reporting.report.html import Colors, image, picture, plot
-from uaos.reporting.report.overview import shown
+from uaos.reporting.report.html import Colors, image, other_figures, plot, shown
 from uaos.reporting.style import Style
 from uaos.table import Table
 from uaos.text import Markup, joined, tag, typeset
@@ -64,19 +63,7 @@ def profile_section(section: Section, colors: Colors) -> Markup:
         elif len(of.panels) > 1:
             still = image(kind.draw(of, style), f"{kind.help}, {section.title}")
             parts += [tag("h4", _HEADINGS[name]), _multiples(of, section, still)]
-    return joined([*parts, other_figures("profiles", section, colors, _PROFILES)])
-
-
-def other_figures(
-    place: str, section: Section, colors: Colors, known: tuple[str, ...] = ()
-) -> Markup:
-    """Return the images of all other figures that belong to a part of the report."""
-    found = [f for f in figures().values() if f.in_report == place and f.name not in known]
-    style = Style(order=colors.order)
-    return joined(
-        picture(image(f.draw(f.data(section), style), f"{f.help}, {section.title}"), f.caption)
-        for f in found
-    )
+    return joined([*parts, other_figures("profiles", section, colors)])
 
 
 def running_time_section(section: Section, table: Table, colors: Colors) -> Markup:

@@ -9,9 +9,8 @@ from uaos.analysis.section import Section
 from uaos.experiments.storefile import reading
 from uaos.reporting.figures import figure
 from uaos.reporting.figures.tuning import in_order
-from uaos.reporting.report.html import Colors, image, plot
+from uaos.reporting.report.html import Colors, image, plot, shown
 from uaos.reporting.report.methods import recipe
-from uaos.reporting.report.overview import shown
 from uaos.reporting.sources import TuningEntry
 from uaos.reporting.style import DEFAULT
 from uaos.selection.components import FAMILIES
