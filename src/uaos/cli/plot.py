@@ -46,7 +46,7 @@ def draw_figure(
     no_restarts: Annotated[bool, typer.Option(
         "--no-restarts", help="ecdf-…: end at the budget.")] = False,
     tuning: Annotated[int | None, typer.Option(
-        help="tuning-…: its number, if there are several.")] = None,
+        help="tuning-…: its number (default: the last).")] = None,
     parameters: Annotated[str | None, typer.Option(
         help="tuning-frequencies: separated by commas (default: the winner's).")] = None,
     width: Annotated[str | None, typer.Option(
@@ -134,13 +134,11 @@ def _tuning(opened: ExitStack, stores: list[Path], options: dict[str, Any], _: A
         raise InvalidParameter("files", len(stores), "one for a figure of a tuning")
     store = opened.enter_context(TuningStore.open(stores[0]))
     numbers = [one.id for one in store.tunings()]
-    number = options.get("tuning", numbers[0] if len(numbers) == 1 else None)
     if not numbers:
         raise Missing(f"{stores[0]}: holds no tuning yet")
-    there = f"one of those in {stores[0]}: {', '.join(map(str, numbers))}"
-    if number is None:
-        raise Missing(f"Missing option --tuning NUMBER, {there}")
+    number = options.get("tuning", numbers[-1])
     if number not in numbers:
+        there = f"one of those in {stores[0]}: {', '.join(map(str, numbers))}"
         raise InvalidParameter("--tuning", number, there)
     return store, number
 
@@ -179,7 +177,7 @@ def _fitting(path: Path) -> list["Figure"]:
 
 def _list_of_figures(path: Path | None) -> Any:
     """Return a table of all figures, or of those that can be drawn from a file."""
-    from uaos.reporting.figures import CATALOGUE, TUNING, figures
+    from uaos.reporting.figures import CATALOGUE, figures
     from uaos.table import TEXT, Table
 
     rows = []
@@ -187,24 +185,6 @@ def _list_of_figures(path: Path | None) -> Any:
         files = "" if one.source == CATALOGUE else f" {path or 'STORE'}"
         output = "FILE" if path is None else f"{one.name}.pdf"
         needed = " --method NAME --function NAME" if "method" in one.options else ""
-        if path is not None and one.source == TUNING:
-            tuning = _drawable_tuning(one, path)
-            if tuning is None:
-                continue
-            needed = tuning
         rows.append([f"uaos plot {one.name}{files} -o {output}{needed}", one.help])
     table = Table.of("figures", "Figures", {"command": TEXT, "shows": TEXT}, rows)
     return table.to_rich(console.width)
-
-
-def _drawable_tuning(one: "Figure", path: Path) -> str | None:
-    """Return the option that chooses the last tuning; None if it has too little to draw yet."""
-    from uaos.tuning.store import TuningStore
-
-    with TuningStore.open(path) as store:
-        numbers = [tuning.id for tuning in store.tunings()]
-        try:
-            one.data((store, numbers[-1])) if numbers else None
-        except Missing:
-            return None
-    return f" --tuning {numbers[-1]}" if len(numbers) > 1 else ""
