@@ -8,7 +8,7 @@ import numpy as np
 from outcome_results import results_of
 
 from uaos.analysis import Results
-from uaos.experiments import packing
+from uaos.experiments import recorder
 from uaos.experiments.plan import Plan
 from uaos.experiments.recorder import TARGETS
 from uaos.experiments.store import Store
@@ -65,7 +65,7 @@ def experiment(path: Path, *methods: str) -> Path:
         list(methods), suite("bbob", functions="1,8", instances="1-2"), uniform=False,
         budget=10_000,
     )  # fmt: skip
-    packed = packing.pack_course(history())
+    packed = recorder.pack_course(history())
     with Store.create_or_resume(path, plan) as store:
         store.record(
             Finished(run(name, f, i, 1 + k), packed)

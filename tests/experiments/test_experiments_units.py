@@ -7,9 +7,8 @@ import pytest
 from experiment_stubs import essence
 
 import uaos
-from uaos.experiments import ECDF_TARGETS, FINAL, TARGETS, Outcome, Trace, Unit, packing, run_unit
-from uaos.experiments.packing import pack_trace, unpack_trace
-from uaos.experiments.recorder import NO_TRACE, Recorder
+from uaos.experiments import ECDF_TARGETS, FINAL, TARGETS, Outcome, Trace, Unit, recorder, run_unit
+from uaos.experiments.recorder import NO_TRACE, Recorder, pack_trace, unpack_trace
 from uaos.experiments.unit import derived_seed
 from uaos.problems import BBOB, Problem, sphere
 
@@ -192,8 +191,8 @@ def test_seeds_depend_on_the_identity_alone_and_differ() -> None:
 def test_the_course_of_a_run_comes_back_thinned() -> None:
     problem = BBOB(3, 2, 1)
     result = uaos.minimize(problem, problem.bounds, method="uniform", budget=70_000, seed=1)
-    whole, back = result.history, packing.unpack_course(packing.pack_course(result.history))[0]
-    assert len(whole) > packing.MAX_ROWS >= len(back) > packing.MAX_ROWS // 2
+    whole, back = result.history, recorder.unpack_course(recorder.pack_course(result.history))[0]
+    assert len(whole) > recorder.MAX_ROWS >= len(back) > recorder.MAX_ROWS // 2
     assert back.operators == whole.operators
     np.testing.assert_array_equal(back.counts.sum(axis=0), whole.counts.sum(axis=0))
     assert back.repairs.sum() == whole.repairs.sum()

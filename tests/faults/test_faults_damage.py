@@ -13,8 +13,8 @@ import pytest
 from fault_tools import attempt, damages, runs, short_and_long, small_plan, tuning
 
 import uaos
-from uaos.experiments import Store, packing, run
-from uaos.experiments.packing import unpack_trace
+from uaos.experiments import Store, recorder, run
+from uaos.experiments.recorder import unpack_trace
 
 
 @short_and_long(150, 5000)
@@ -132,7 +132,7 @@ def test_damaged_packed_courses_and_traces_raise_nothing_unforeseen(
     from uaos.experiments.storefile import _UNREADABLE
 
     connection = sqlite3.connect(whole)
-    for table, unpack in (("courses", packing.unpack_course), ("traces", unpack_trace)):
+    for table, unpack in (("courses", recorder.unpack_course), ("traces", unpack_trace)):
         (data,) = connection.execute(f"SELECT data FROM {table}").fetchone()
         for copy in damages(data, times, seed=6):
             with contextlib.suppress(*_UNREADABLE):

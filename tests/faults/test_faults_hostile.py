@@ -14,8 +14,8 @@ from test_cli import run as command_line
 import uaos
 from uaos import loading, statefile
 from uaos.errors import InvalidParameter
-from uaos.experiments import Store, packing
-from uaos.experiments.packing import unpack_trace
+from uaos.experiments import Store, recorder
+from uaos.experiments.recorder import unpack_trace
 from uaos.experiments.storefile import connect, insert
 
 EVIL = "import os; os.mkdir('owned')"
@@ -120,7 +120,7 @@ def test_bombs_are_refused(tmp_path: Path, count) -> None:
         archive.writestr("state.npy", bytes(2**26))
     assert attempt(uaos.Selector.load, tmp_path / "s.npz")[1]
     bomb = zlib.compress(bytes(2**26), 9)
-    for unpack in (packing.unpack_course, unpack_trace):
+    for unpack in (recorder.unpack_course, unpack_trace):
         with pytest.raises(ValueError, match="of the wrong length"):
             unpack(bomb)
     head = {"kind": "selector", "version": 1, "state": {"__array__": 0},

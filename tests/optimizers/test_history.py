@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from uaos.experiments import packing
+from uaos.experiments import recorder
 from uaos.optimizers.history import History
 
 
@@ -69,7 +69,7 @@ def test_a_saved_history_continues_where_it_stood():
 
 
 def test_a_packed_history_has_all_columns():
-    history = packing.unpack_course(packing.pack_course(recorded(300)))[0]
+    history = recorder.unpack_course(recorder.pack_course(recorded(300)))[0]
     assert history.columns == ("sigma", "restarts")
     assert len(history) == 75  # four iterations per row
     assert history.stride == 4

@@ -9,10 +9,9 @@ from typer.testing import CliRunner
 import uaos
 from uaos.cli import load_commands
 from uaos.errors import InvalidFile, InvalidParameter, UnknownName
-from uaos.experiments import Plan, packing, run
-from uaos.experiments.packing import pack_trace, unpack_trace
+from uaos.experiments import Plan, recorder, run
 from uaos.experiments.plan import PlanConflict
-from uaos.experiments.recorder import TARGETS, Trace
+from uaos.experiments.recorder import TARGETS, Trace, pack_trace, unpack_trace
 from uaos.experiments.unit import Unit, outcome, run_unit
 from uaos.optimizers.history import History
 from uaos.optimizers.portfolio import Member, default_members, leader_method
@@ -57,8 +56,8 @@ def members_of(seed, members, problem, budget):
         unit = Unit(member.name, problem.name, 1, int(rng.integers(2**62)), budget)
         made = run_unit(unit, problem, member.configuration)
         stored = made.outcome._replace(trace=unpack_trace(pack_trace(made.outcome.trace)))
-        restarts = packing.unpack_course(made.course)[1]
-        runs.append(RecordedRun.of(stored, packing.unpack_course(made.course)[0], restarts))
+        restarts = recorder.unpack_course(made.course)[1]
+        runs.append(RecordedRun.of(stored, recorder.unpack_course(made.course)[0], restarts))
     return runs
 
 
@@ -129,7 +128,7 @@ def test_the_restarts_of_a_run_are_recorded_exactly():
     optimizer = uaos.configuration("CMA-ES").build(problem.bounds, seed=7, budget=5000)
     while not optimizer.converged:
         optimizer.tell(problem.evaluate(optimizer.ask()))
-    assert packing.unpack_course(made.course)[1][0] == optimizer.evaluations
+    assert recorder.unpack_course(made.course)[1][0] == optimizer.evaluations
 
 
 def test_any_method_can_be_simulated():

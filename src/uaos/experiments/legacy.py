@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from uaos.experiments import storefile
-from uaos.experiments.packing import hits_from_bytes
+from uaos.experiments.recorder import hits_from_bytes
 from uaos.experiments.storefile import insert
 from uaos.problems.bbob import NAME, bbob_problem
 

@@ -20,9 +20,16 @@ from numpy.typing import NDArray
 
 from uaos.errors import InvalidFile, UaosError, UnknownName
 from uaos.experiments import legacy, storefile
-from uaos.experiments.packing import hits_from_bytes, pack_trace, unpack_course, unpack_trace
 from uaos.experiments.plan import CODE, CONTENT, Plan, PlanConflict, differences
-from uaos.experiments.recorder import NO_TRACE, TARGETS, Trace
+from uaos.experiments.recorder import (
+    NO_TRACE,
+    TARGETS,
+    Trace,
+    hits_from_bytes,
+    pack_trace,
+    unpack_course,
+    unpack_trace,
+)
 from uaos.experiments.storefile import (
     Lock,
     as_mapping,

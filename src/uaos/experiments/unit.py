@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from uaos.experiments import packing
-from uaos.experiments.recorder import NO_TRACE, TARGETS, Recorder, Trace
+from uaos.experiments.recorder import NO_TRACE, TARGETS, Recorder, Trace, pack_course
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Problem
 
@@ -96,7 +95,7 @@ class Outcome(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """An outcome with the course of its run, packed (see `uaos.experiments.packing`)."""
+    """An outcome with the course of its run, packed (see `uaos.experiments.recorder`)."""
 
     outcome: Outcome
     course: bytes | None
@@ -173,7 +172,7 @@ def _optimize(
             _note(restarts, recorder.evaluations)
         seen = optimizer.restarts
     assert optimizer.history is not None
-    return packing.pack_course(optimizer.history, restarts)
+    return pack_course(optimizer.history, restarts)
 
 
 def _note(restarts: list[int], evaluations: int) -> None:
