@@ -12,7 +12,6 @@ from uaos.text import Markup, joined, tag, typeset
 
 # Inches of the profile over all functions, which stands alone.
 _WIDE = 6.0
-_PROFILES = ("ecdf-overall", "ecdf-groups", "ecdf-functions")
 _HEADINGS = {"ecdf-groups": "By group of functions", "ecdf-functions": "By function"}
 
 
