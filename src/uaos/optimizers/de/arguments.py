@@ -2,14 +2,12 @@
 
 import dataclasses
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from uaos.errors import InvalidParameter
 from uaos.optimizers.catalogue import RECOMMENDED, configuration
 from uaos.optimizers.configuration import DE, Configuration
-from uaos.optimizers.de.operators import Operator
+from uaos.optimizers.de.operators import Operator, check_population
 from uaos.optimizers.de.settings import Settings
 from uaos.selection.method import Method
 
@@ -20,8 +18,8 @@ MethodLike = None | str | os.PathLike[str] | Method | Configuration
 
 def resolve(
     method: MethodLike, changes: dict[str, Any], dimension: int, budget: int | None
-) -> Configuration:
-    """The configuration that `method` names, with the settings that are not None in `changes`."""
+) -> tuple[Configuration, int]:
+    """The configuration that `method` names, with the changes that are not None, and its NP."""
     chosen = _configuration(method)
     given = {name: value for name, value in changes.items() if value is not None}
     if method is None and "NP" not in given and budget is not None:
@@ -30,7 +28,16 @@ def resolve(
         usual = chosen.settings.population_size(dimension, budget)
         if fitted.population_size(dimension, budget) < usual:
             chosen = dataclasses.replace(chosen, settings=fitted)
-    return dataclasses.replace(chosen, settings=_changed(chosen, given))
+    try:
+        settings = _changed(chosen, given)
+        NP = settings.population_size(dimension, budget)
+        check_population(NP, settings.members)
+    except InvalidParameter as error:
+        if "NP" not in given or error.name != "NP":
+            raise
+        # In a configuration it is NP, as an argument popsize.
+        raise InvalidParameter("popsize", error.value, error.allowed) from None
+    return dataclasses.replace(chosen, settings=settings), NP
 
 
 def _configuration(method: MethodLike) -> Configuration:
@@ -69,14 +76,3 @@ def _changed(chosen: Configuration, changes: dict[str, Any]) -> Settings:
 
 def _open(member: object, role: str) -> bool:
     return isinstance(member, Operator) and getattr(member, role) is None
-
-
-@contextmanager
-def called_popsize(popsize: int | str | None) -> Iterator[None]:
-    """What was given as popsize is called so, while in a configuration it is NP."""
-    try:
-        yield
-    except InvalidParameter as error:
-        if popsize is None or error.name != "NP":
-            raise
-        raise InvalidParameter("popsize", error.value, error.allowed) from None

@@ -16,16 +16,10 @@ from uaos.optimizers.arguments import start_points
 from uaos.optimizers.base import Array, Optimizer, copied, register
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de import generations
-from uaos.optimizers.de.arguments import MethodLike, called_popsize, resolve
+from uaos.optimizers.de.arguments import MethodLike, resolve
 from uaos.optimizers.de.epoch import Epoch
 from uaos.optimizers.de.local_phase import LocalPhase
-from uaos.optimizers.de.operators import (
-    CustomOperator,
-    Operator,
-    as_members,
-    check_population,
-    least_population,
-)
+from uaos.optimizers.de.operators import CustomOperator, Operator, as_members, least_population
 from uaos.optimizers.de.pool import Pool, SingleOperator
 from uaos.optimizers.de.population import Population
 from uaos.optimizers.de.relaxation import Relaxation
@@ -158,12 +152,9 @@ class DifferentialEvolution(Optimizer):
             "pool": operators, "center": center, "best_rule": best_rule, "archive": archive,
             "archive_size": archive_size, "schedule": schedule, "restart": restart,
         }  # fmt: skip
-        with called_popsize(popsize):
-            self.configuration = resolve(method, changes, self.dimension, self.budget)
-            self.settings = settings = self.configuration.settings
-            self.pool = Pool(settings)
-            NP = settings.population_size(self.dimension, self.budget)
-            check_population(NP, self.pool.members)
+        self.configuration, NP = resolve(method, changes, self.dimension, self.budget)
+        self.settings = settings = self.configuration.settings
+        self.pool = Pool(settings)
         self.x0 = start_points(x0, self.low, self.high, settings.boundary)
         self.history = History(self.pool.names, COLUMNS) if history else None
         self._horizon = DEFAULT_BUDGET * self.dimension
