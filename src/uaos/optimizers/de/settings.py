@@ -181,12 +181,7 @@ class Settings:
         "always", "if none", default="always", tuned=False, doc="when a coordinate is forced"
     )
     rank_pressure: float = real(
-        0.5,
-        5,
-        default=1.0,
-        allowed=(0.01, 100),
-        tuned=False,
-        doc="preference of x_rank",
+        0.5, 5, default=1.0, allowed=(0.01, 100), tuned=False, doc="preference of x_rank"
     )
     local_search: float = real(
         0, 1, default=0.0, tuned=False, doc="share of the run before local searches (0: none)"
