@@ -27,17 +27,6 @@ class Epoch:
         if value < self.best:
             self.best, self.since_better = value, 0
 
-    def note_feasibility(self, population: Population, epsilon: float) -> None:
-        """The same under constraints, where the level ε is `epsilon`."""
-        top = population.order[0]
-        found = float(population.excess[top]), float(population.fitness[top])
-        self.since_better += 1
-        if epsilon > 0:
-            self.since_better = 0  # what is best changes with ε
-        elif found < (self.violation, self.best):
-            self.violation, self.best = found
-            self.since_better = 0
-
     def is_stagnating(self, rule: Stagnation, population: Population) -> bool:
         """Whether there was no better best for too long, or all fitness is alike."""
         if self.since_better >= rule.patience:

@@ -267,7 +267,7 @@ class DifferentialEvolution(Optimizer):
         # Compare: what the offspring compete with, and their own values.
         offspring, places = values, None
         if violations is not None:
-            parents, offspring, ranks = self.relaxation.compare(values, violations)
+            parents, offspring = self.relaxation.compare(values, violations)
         elif population.newest:
             parents = population.fitness[batch.parents]
         elif variation.replaces_worst():
@@ -277,9 +277,6 @@ class DifferentialEvolution(Optimizer):
         # Learn.
         self.selector.learn(batch.operators, parents, offspring)
         variation.learn(points, offspring, parents, evaluations)
-        if self.pool.follows_success:
-            survived = np.count_nonzero(offspring <= parents)
-            population.success_rate = float(survived) / len(values)
         # Survive.
         counts = np.zeros(len(self.pool.members), np.int64)
         capacity = population.capacity if variation.uses_archive() else 0
@@ -287,20 +284,19 @@ class DifferentialEvolution(Optimizer):
             best = population.replace_worst(points, values, places, batch, counts)
         elif population.newest:
             best = population.survive_newest(points, values, batch, counts)
-        elif violations is not None:
-            best = population.survive_by_rank(
-                points, values, violations, ranks, batch, capacity, counts
-            )
-            self.relaxation.lower(evaluations)
         else:
-            best = population.survive(points, values, batch, capacity, counts)
-        variation.follow(evaluations)
+            if self.pool.follows_success:
+                survived = np.count_nonzero(offspring <= parents)
+                population.success_rate = float(survived) / len(values)
+            survival = population if violations is None else self.relaxation
+            best = survival.survive(points, values, batch, capacity, counts)
         if best >= 0:
             population.latest = best
         if violations is None:
             self.epoch.note(values.item(best) if best >= 0 else np.inf)
         else:
-            self.epoch.note_feasibility(population, self.epsilon)
+            self.relaxation.lower(evaluations)
+        variation.follow(evaluations)
         self._record(counts, batch.repairs)
         if self.settings.local_search > 0.0 and violations is None and self.integers is None:
             self.local.start(population, self.epoch, evaluations, self.rng)
@@ -314,7 +310,6 @@ class DifferentialEvolution(Optimizer):
             epoch.note(float(population.fitness[population.order[0]]))
         else:
             self.relaxation.start(self.violations, self.evaluations)
-            epoch.note_feasibility(population, self.epsilon)
         epoch.started, epoch.since_better = True, 0
 
     def _record(self, counts: Array, repairs: int) -> None:

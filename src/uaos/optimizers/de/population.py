@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from uaos.optimizers import feasibility
 from uaos.optimizers.base import Array
 from uaos.optimizers.de import kernels, layout
 from uaos.optimizers.de.models import against_worst, take_places
@@ -78,10 +77,6 @@ class Population:
         """Bring the order of the parents up to date."""
         self.order = np.argsort(self.fitness, kind="stable")
 
-    def sort_by(self, epsilon: float) -> None:
-        """The same under constraints, where a violation up to ε counts as none."""
-        self.order = feasibility.order(self.fitness, self.excess, epsilon)
-
     # A generation
 
     def enter(self, values: Array) -> None:
@@ -113,24 +108,6 @@ class Population:
         )  # fmt: skip
         if not sorts:
             self.sort()
-        return best
-
-    def survive_by_rank(
-        self,
-        points: Array,
-        values: Array,
-        violations: Array,
-        ranks: tuple[Array, Array],
-        batch: Batch,
-        capacity: int,
-        counts: Array,
-    ) -> int:
-        """The same under constraints, where ranks of parents and offspring decide."""
-        of_parents, of_offspring = ranks
-        best = self.survive(points, of_offspring, batch, capacity, counts, of_parents)
-        taken = np.flatnonzero(of_parents[: len(values)] == of_offspring)
-        self.fitness[taken] = np.where(np.isnan(values), np.inf, values)[taken]
-        self.excess[taken] = violations[taken]
         return best
 
     def survive_newest(self, points: Array, values: Array, batch: Batch, counts: Array) -> int:
