@@ -228,7 +228,7 @@ def test_settings_make_the_round_trip():
         ({"top_NP": 1.5}, InvalidParameter, "top_NP is 1.5"),
         ({"top_NP": "U(0,1)"}, InvalidParameter, "top_NP is 'U"),
         ({"boundary": "wrap"}, InvalidParameter, "boundary is 'wrap'; allowed: one of none, clip"),
-        ({"center": 1}, InvalidParameter, "center is 1; allowed: True or False"),
+        ({"center": 1}, InvalidParameter, "center is 1; allowed: one of False, True"),
         ({"archive_size": -1}, InvalidParameter, "archive_size is -1"),
         ({"schedule": "linaer"}, UnknownName, "unknown schedule 'linaer'; did you mean 'linear'"),
         ({"restart": {"rule": "x"}}, UnknownName, "unknown restart 'x'"),
