@@ -18,14 +18,8 @@ from uaos.problems import suite
 from uaos.tuning.design import INITIAL, design
 from uaos.tuning.records import Candidate, Iteration, IterationStarted, Step
 from uaos.tuning.store import TuningStore
-from uaos.tuning.tune import (
-    Tuned,
-    TuningPlan,
-    candidate_words,
-    entry_of,
-    initial_candidates,
-    tune,
-)
+from uaos.tuning.summaries import candidate_words
+from uaos.tuning.tune import Tuned, TuningPlan, initial_candidates, tune
 
 PROBLEMS = suite("bbob", functions="1,2,8", dimension=2, instances=[16])
 
@@ -142,8 +136,10 @@ def test_the_time_of_earlier_sessions_counts(
     with pytest.raises(Killed):
         tune(plan(), path, AtOnce(), on_event=kill)
     with TuningStore.open(path) as store:
-        assert entry_of(plan(), store).seconds == 7  # the clock is read once a step, and at the end
-        assert entry_of(plan(seed=4), store) is None
+        assert (
+            store.tuning(plan().to_dict()).seconds == 7
+        )  # the clock is read once a step, and at the end
+        assert store.tuning(plan(seed=4).to_dict()) is None
     assert tune(plan(), path, AtOnce()).seconds == whole.seconds + 7
 
 

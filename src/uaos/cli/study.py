@@ -100,7 +100,7 @@ def study_command(
 
 def _announce(study: Any, left: list[str], jobs: int | None, dask: str | None) -> None:
     """Say what will be run, and about how long that takes."""
-    from uaos.cli.tune_view import training
+    from uaos.cli.tune_tables import training
     from uaos.study import PRESETS
 
     size = PRESETS[study.preset]

@@ -1,6 +1,8 @@
 """`uaos tune`: find the best configuration for a set of problems."""
 
+import dataclasses
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,15 +10,20 @@ import typer
 from rich.text import Text
 
 from uaos.cli import options
-from uaos.cli.app import app, console
+from uaos.cli.app import INTERRUPTED, app, console
 from uaos.errors import InvalidParameter, Missing, UaosError
-from uaos.files import PICTURES, check_output
+from uaos.files import PICTURES, check_folder, check_output, whole_file
+from uaos.optimizers.catalogue import RECOMMENDED
+from uaos.optimizers.configuration import Configuration
 from uaos.params import Value
+from uaos.problems import Suite
 from uaos.problems import suite as suite_called
+from uaos.text import count
 
 if TYPE_CHECKING:
     from uaos.tuning.design import Design
     from uaos.tuning.simulation import Recordings
+    from uaos.tuning.tune import TuningPlan
 
 # What --simulate brings, so that options cannot choose it otherwise.
 _RECORDED = (
@@ -112,17 +119,23 @@ def tune_command(
     are drawn around the survivors. Stopped or killed, the same command continues.
     """
     # Here, because a tuner would slow down the start of every other command.
-    from uaos.cli import tune_view as view
+    from uaos.cli.tune_tables import plan_table, space_table, status_table
     from uaos.tuning.evaluator import run_one
     from uaos.tuning.limits import narrow
     from uaos.tuning.race import Rules
+    from uaos.tuning.store import TuningStore
     from uaos.tuning.tune import TuningPlan, check_training
 
     if plot is not None:
         inputs = [] if store is None else [store]
         check_output(plot, inputs=inputs, suffixes=PICTURES, overwrite=overwrite)
     if status:
-        view.show_status(_needed(store), plot)
+        with TuningStore.open(_needed(store)) as record:
+            numbers = [tuning.id for tuning in record.tunings()]
+            shown = status_table(record, console.width)
+        console.print(shown if numbers else Text(f"{store}: no tuning was begun"))
+        if plot is not None and numbers:
+            _draw(_needed(store), numbers[-1], plot)
         return
     recordings, rest = None, None
     if simulate is not None:
@@ -145,7 +158,7 @@ def tune_command(
     if fix or limit or space_file is not None:
         design = narrow(design, fix or (), limit or (), space_file)
     if show_space:
-        console.print(view.space_table(design, console.width))
+        console.print(space_table(design, console.width))
         return
     settings: dict[str, Any] = {
         "training_set": which, "runs": runs, "seed": seed, "tuner": tuner,
@@ -158,18 +171,16 @@ def tune_command(
         start, starts = _wanted_start(design, initial, method)
         plan = TuningPlan(design, training, budget=budget, initial=tuple(start), **settings)
     if irace_folder is not None or configspace_file is not None:
-        view.export(plan, irace_folder, configspace_file, overwrite)
+        _export(plan, irace_folder, configspace_file, overwrite)
         return
     place = _needed(store)
     result = place.with_suffix(".toml") if output is None else output
-    view.check(plan, place, jobs, result, overwrite)
-    console.print(view.plan_table(plan, starts, result))
+    _check(plan, place, jobs, result, overwrite)
+    console.print(plan_table(plan, starts, result))
     work = run_one if recordings is None else recordings.simulation
-    tuned = view.run_shown(plan, place, retry_failed, jobs=jobs, dask=dask, work=work)
-    view.check_winner(result, place, plan, overwrite)  # it may have appeared meanwhile
-    view.report(plan, place, tuned, result)
+    number = _run(plan, place, result, overwrite, retry_failed, jobs=jobs, dask=dask, work=work)
     imported = (context.parent.params.get("imported") if context.parent else None) or []
-    command = shlex.join(view.next_command(plan, result, imported, suite, rest))
+    command = shlex.join(_next_command(plan, result, imported, suite, rest))
     console.print(Text.assemble("next: ", (command, "bold")), soft_wrap=True)
     if any(problem.held_out for problem in plan.suite):
         console.print(Text(
@@ -177,7 +188,7 @@ def tune_command(
             style="yellow",
         ))  # fmt: skip
     if plot is not None:
-        view.draw(place, tuned.tuning, plot)
+        _draw(place, number, plot)
 
 
 def _needed(store: Path | None) -> Path:
@@ -241,3 +252,141 @@ def _wanted_start(
     out = [name for name in INITIAL if any(r.startswith(f"{name} is not") for r in remarks)]
     first = ", ".join(name for name in names or INITIAL if name not in out)
     return made, "; ".join([f"{first} and {random}" if first else random, *remarks])
+
+
+# Doing it
+
+
+def _check(plan: "TuningPlan", store: Path, jobs: int | None, output: Path, force: bool) -> None:
+    """Refuse what cannot be done, before anything is written."""
+    from uaos.experiments.pools import check_pool
+    from uaos.experiments.storefile import check_place
+    from uaos.tuning.store import TuningStore
+
+    plan.check()
+    check_pool(None, jobs)
+    check_place(store)
+    if store.exists():
+        TuningStore.open(store).close()
+    _check_winner(output, store, plan, force)
+
+
+def _check_winner(output: Path, store: Path, plan: "TuningPlan", overwrite: bool) -> None:
+    """Refuse to replace what is not an earlier result of the same plan."""
+    check_output(output, inputs=[store], suffixes=[".toml"], overwrite=True)
+    if not output.exists() or overwrite:
+        return
+    try:
+        earlier = Configuration.from_toml(output).tuning.get("plan")
+    except UaosError:
+        earlier = None
+    if earlier != plan.key:
+        raise InvalidParameter(
+            "output", str(output), "a new file (-o FILE.toml): this one exists and is not an "
+            "earlier result of this tuning; --overwrite replaces it",
+        )  # fmt: skip
+
+
+def _run(
+    plan: "TuningPlan", store: Path, output: Path, overwrite: bool, retry: bool, **settings: Any
+) -> int:
+    """Tune, show what was found, and write the winner; the number of the tuning.
+
+    A tuning that is finished is read from its store.
+    """
+    from uaos.cli.tune_tables import recipe
+    from uaos.cli.tune_view import View, clock
+    from uaos.experiments import Stopped
+    from uaos.tuning.store import TuningStore
+    from uaos.tuning.summaries import importance, survivors_table
+    from uaos.tuning.tune import failures, finished, tune
+
+    tuned = finished(plan, store) if store.exists() and not retry else None
+    if tuned is not None:
+        console.print(Text(
+            f"This tuning is finished: {count(tuned.used, 'run')} in {clock(tuned.seconds)}. Its "
+            f"result, from {store}:"
+        ))  # fmt: skip
+    else:
+        if store.exists():
+            with TuningStore.open(store) as record:
+                there = len(record.cached())
+            if there:
+                console.print(Text(f"{count(there, 'run')} found in the store, not to be repeated"))
+        try:
+            with View.of(plan, store, console) as view:
+                tuned = tune(
+                    plan, store, retry_failed=retry, on_event=view.on_event, on_run=view.on_run,
+                    **settings,
+                )  # fmt: skip
+        except Stopped as stop:
+            console.print(Text(str(stop)))
+            sys.exit(INTERRUPTED)
+    _check_winner(output, store, plan, overwrite)  # it may have appeared meanwhile
+    # Called as its file, to distinguish several tuned methods.
+    best = dataclasses.replace(tuned.best, name=output.stem)
+    with TuningStore.open(store) as record:
+        console.print()
+        console.print(survivors_table(record, tuned.tuning).to_rich(console.width))
+        console.print(recipe(best))
+        found = importance(record, tuned.tuning)
+        failed = failures(record, tuned.tuning)
+    if mattered := [f"{one.name} {one.share:.0%}" for one in found if one.share > one.noise]:
+        console.print(Text(
+            "What mattered most, as a share of the variance of the candidates' ranks: "
+            + ", ".join(mattered[:5])
+        ))  # fmt: skip
+    if failed:
+        console.print(Text(failed, style="yellow"))
+    best.to_toml(output)
+    console.print(Text(f"written: {output}, the winner"))
+    return tuned.tuning
+
+
+def _next_command(
+    plan: "TuningPlan", output: Path, imported: list[Path], suite: str, rest: Suite | None
+) -> list[str]:
+    """The command that compares the winner with another method."""
+    words = ["uaos", *(word for file in imported for word in ("--import", str(file)))]
+    words += ["bench", "test.db"]
+    portfolio = "portfolio" if plan.design.base.optimizer == "portfolio" else None
+    if plan.suite.name == "bbob":
+        dimension, rival = str(plan.suite.dimensions[-1]), portfolio or "U-AOS-FW"
+        words += ["--methods", f"{output},{rival}", "--dim", dimension, "--instances", "test"]
+    else:
+        words += ["--suite", plan.suite.file or suite]
+        words += ["--methods", f"{output},{portfolio or RECOMMENDED}"]
+        words += [] if rest is None else ["--problems", ",".join(rest.names)]
+    return [*words, "--budget", str(plan.budget)]
+
+
+def _draw(store: Path, tuning: int, path: Path) -> None:
+    """Draw how the parameters of a tuning evolved."""
+    from uaos.reporting import figures
+    from uaos.tuning.store import TuningStore
+
+    with TuningStore.open(store) as record:
+        figures.save(figures.draw("tuning-frequencies", (record, tuning)), path)
+    console.print(Text(f"drawn: {path}"))
+
+
+def _export(
+    plan: "TuningPlan", irace_folder: Path | None, configspace_file: Path | None, overwrite: bool
+) -> None:
+    """Write the search space for other tuners."""
+    if irace_folder is not None:
+        from uaos.tuning.irace_files import write_files
+
+        check_folder(irace_folder)
+        write_files(
+            irace_folder, plan.design.space, plan.suite, runs=plan.runs, seed=plan.seed,
+            rules=plan.rules, initial=plan.initial,
+        )  # fmt: skip
+        console.print(Text(f"written: {irace_folder}"))
+    if configspace_file is not None:
+        from uaos.tuning.configspace import to_configspace
+
+        check_output(configspace_file, suffixes=[".json"], overwrite=overwrite)
+        with whole_file(configspace_file) as part:
+            to_configspace(plan.design.space, seed=plan.seed).to_json(part)
+        console.print(Text(f"written: {configspace_file}"))

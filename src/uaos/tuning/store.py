@@ -123,25 +123,27 @@ class TuningStore(Store):
 
     # The record of a tuning
 
+    def tuning(self, setup: Mapping[str, Any]) -> Tuning | None:
+        """The tuning with this setup; None if there is none."""
+        key = _hash(_canonical(setup))
+        return next(iter(self._rows(f"{_TUNINGS} WHERE key = ?", (key,), _tuning)), None)
+
     def begin(self, setup: Mapping[str, Any]) -> int:
         """The number of the tuning with this setup, new or begun again.
 
         Of a tuning that is begun again the runs stay, and its record is written anew: the same
         setup gives the same race.
         """
-        text = _canonical(setup)
-        run, key = self._connection.execute, _hash(text)
+        text, run = _canonical(setup), self._connection.execute
         with self._transaction():
-            known = run("SELECT id, started, seconds FROM tunings WHERE key = ?", (key,)).fetchone()
-            if known is None:
-                number = run("SELECT COALESCE(MAX(id), 0) + 1 FROM tunings").fetchone()[0]
-                known = number, _now(), 0.0
-            number, started, seconds = known
+            known = self.tuning(setup)
+            number = known.id if known else 1 + max((t.id for t in self.tunings()), default=0)
             for table in _TABLES:
                 run(f"DELETE FROM {table} WHERE tuning = ?", (number,))
-            row = (number, key, text, started, _text(versions()), seconds, None, None)
+            begun = (known.started, known.seconds) if known else (_now(), 0.0)
+            row = number, _hash(text), text, begun[0], _text(versions()), begun[1], None, None
             insert(self._connection, "tunings", [row], "INSERT OR REPLACE")
-        return int(number)
+        return number
 
     def add(self, tuning: int, *rows: Any, seconds: float | None = None) -> None:
         """Write what happened in a race, and how long the tuning has run: all of it or nothing."""

@@ -1,6 +1,7 @@
-"""Values drawn in a tuning, survival of candidates, and importance of parameters."""
+"""What a tuning says: its survivors, the values drawn, and the importance of parameters."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -8,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uaos.errors import UnknownName
-from uaos.extras import optional
 from uaos.params import Value
+from uaos.selection.components import FAMILIES
+from uaos.table import NUMBER, TEXT, Cell, Row, Table
+from uaos.tuning.race import shared_costs
+from uaos.tuning.ranking import ranks
 from uaos.tuning.records import Tuning
 from uaos.tuning.store import TuningStore
 
@@ -68,6 +72,46 @@ class Importance(NamedTuple):
     share: float
     noise: float
     candidates: int
+
+
+def candidate_words(values: Mapping[str, Value]) -> str:
+    """A candidate in one line."""
+    main = " · ".join(str(values[family]) for family in FAMILIES if family in values)
+    rest = ", ".join(f"{k} {v}" for k, v in values.items() if k not in FAMILIES)
+    return f"{main} | {rest}" if main else rest
+
+
+def survivors_table(store: TuningStore, tuning: int) -> Table:
+    """The survivors of a tuning, best first, with the values of what was searched."""
+    entry = _entry(store, tuning)
+    values = {c.id: c.values for c in store.candidates(tuning)}
+    names = [v["name"] for v in entry.setup["space"]]
+    free = [v["name"] for v in _free(entry)]
+    optima = {p.name: p.optimum for p in store.problems()}
+    # Values of problems on scales of their own have no mean that says anything.
+    comparable = all(optima.get(name) == optima.get(name) for name in entry.setup["problems"])
+    means = ["mean cost"] if comparable else []
+    rows, records = [], []
+    for elite in store.survivors(tuning):
+        own = values[elite.candidate]
+        cells = [
+            Cell(f"{number:{form}}", float(number))
+            for number, form in ((elite.rank, "d"), (elite.instances, "d"), (elite.rank_sum, "g"),
+                                 *[(elite.mean_cost, ".3g") for _ in means])
+        ]  # fmt: skip
+        words = candidate_words({name: own[name] for name in free if name in own})
+        rows.append(Row((*cells, Cell(words)), "winner" if elite.rank == 1 else ""))
+        records.append({**elite._asdict(), **{name: own.get(name, "") for name in names}})
+    columns = dict.fromkeys(["rank", "runs", "rank sum", *means], NUMBER) | {"configuration": TEXT}
+    note, test = "No test was made: too few problems.", entry.setup["rules"].get("test", "friedman")
+    for step in store.steps(tuning):
+        if step.pvalue == step.pvalue:
+            note = (
+                f"Last test ({test}), in race {step.iteration} after {step.step} problems: "
+                f"p = {step.pvalue:.2g}. Survivors that do not differ significantly are ordered by "
+                "their ranks."
+            )
+    return Table.of("survivors", "Survivors, best first", columns, rows, records, note)
 
 
 def frequencies(store: TuningStore, tuning: int) -> dict[str, Shares | Numbers]:
@@ -177,13 +221,13 @@ def importance(store: TuningStore, tuning: int) -> list[Importance]:
         for race in races:
             having = [c for c in race if name in values[c]]
             if len(having) > 1:
-                ranks = np.array([race[c] for c in having])
+                order = np.array([race[c] for c in having])
                 groups = _groups([values[c][name] for c in having], "choices" in variable)
-                mean, kinds = ranks.mean(), np.unique(groups)
-                parts = [ranks[groups == kind] for kind in kinds]
+                mean, kinds = order.mean(), np.unique(groups)
+                parts = [order[groups == kind] for kind in kinds]
                 between += sum(len(part) * float((part.mean() - mean) ** 2) for part in parts)
-                total += float(((ranks - mean) ** 2).sum())
-                b, w, count = b + len(kinds) - 1, w + len(ranks) - len(kinds), count + len(ranks)
+                total += float(((order - mean) ** 2).sum())
+                b, w, count = b + len(kinds) - 1, w + len(order) - len(kinds), count + len(order)
         if w >= _LEAST and b and total > 0:
             share = max(0.0, (between - b * (total - between) / w) / total)
             found.append(Importance(name, share, float(2 * np.sqrt(2 * b) / w), count))
@@ -200,18 +244,16 @@ def _groups(values: list[Any], choice: bool) -> NDArray[np.int64]:
 
 def _mean_ranks(store: TuningStore, tuning: int) -> list[dict[int, float]]:
     """For each race, the candidates' mean ranks in [0, 1] on what all of them were run on."""
-    stats = optional("scipy.stats", "importance of parameters")
     costs: defaultdict[int, dict[int, float]] = defaultdict(dict)
     for one in store.results(tuning):
         costs[one.candidate][one.position] = one.cost
     found = []
     for members in _members(store, tuning).values():
         known = [c for c in members if c in costs]
-        shared = sorted(set.intersection(*(set(costs[c]) for c in known))) if known else []
-        if len(known) > 1 and shared:
-            table = np.array([[costs[c][p] for c in known] for p in shared])
-            ranks = (stats.rankdata(table, axis=1) - 1) / (len(known) - 1)
-            found.append(dict(zip(known, map(float, ranks.mean(axis=0)), strict=True)))
+        table = shared_costs(costs, known, sorted(costs[known[0]])) if known else np.empty(0)
+        if len(known) > 1 and len(table):
+            mean = ((ranks(table) - 1) / (len(known) - 1)).mean(axis=0)
+            found.append(dict(zip(known, map(float, mean), strict=True)))
     return found
 
 

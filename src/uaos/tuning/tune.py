@@ -15,15 +15,14 @@ from uaos.experiments.plan import PlanConflict, evaluations
 from uaos.experiments.unit import versions
 from uaos.optimizers.catalogue import configuration as catalogue_entry
 from uaos.optimizers.configuration import Configuration
-from uaos.params import Value
+from uaos.params import Choice, Value
 from uaos.problems import Problem, Suite
-from uaos.selection.components import FAMILIES
+from uaos.text import count
 from uaos.tuning.design import INITIAL, Design
 from uaos.tuning.evaluator import CostEvaluator, RunCost, Work, objective_called, run_one
-from uaos.tuning.race import Rules, Task
-from uaos.tuning.racer import Winners, check_search, iterated_racing
-from uaos.tuning.records import Candidate, Cost, Elite, Event, Iteration, Step, Tuning
-from uaos.tuning.space import Values
+from uaos.tuning.race import NobodyLeft, Rules, Task
+from uaos.tuning.racer import Winners, check_search, iterated_racing, races_planned
+from uaos.tuning.records import Candidate, Cost, Elite, Event, Iteration, Step
 from uaos.tuning.store import TuningStore
 
 #: Runs of a tuning, and evaluations of each for each dimension, unless told otherwise.
@@ -46,11 +45,11 @@ class HeldOutProblems(UaosError, ValueError):
 
     def __init__(self, found: Iterable[Problem], total: int) -> None:
         self.found = tuple(found)
-        count = len(self.found)
-        verb, what = ("is", "a test problem") if count == 1 else ("are", "test problems")
+        number = len(self.found)
+        verb, what = ("is", "a test problem") if number == 1 else ("are", "test problems")
         super().__init__(
-            f"{count} of the {total} problems {verb} {what} (the first: {self.found[0]}); a method "
-            "tuned on them cannot be compared on them. Instances above 15 are free; "
+            f"{number} of the {total} problems {verb} {what} (the first: {self.found[0]}); a "
+            "method tuned on them cannot be compared on them. Instances above 15 are free; "
             "--force-test-instances (force=True) tunes on them all the same"
         )
 
@@ -214,10 +213,34 @@ class TuningPlan:
         irace.irace_version()
         irace.check_budget(self.design.space, self.runs, self.seed, self.rules)
 
+    def warnings(self) -> list[str]:
+        """What is doubtful about the plan, in sentences."""
+        space, rules = self.design.space, self.rules
+        NP = space["NP"].domain if "NP" in space.names else None
+        largest = max(map(int, NP.choices)) if isinstance(NP, Choice) else getattr(NP, "high", 0)
+        evaluations = min(self.evaluations(p) for p in self.suite)
+        found = []
+        if largest > evaluations:
+            found.append(
+                f"NP may be {largest:,}, but a run of {evaluations:,} evaluations then ends within "
+                "its first population; more evaluations (--budget) or a smaller NP (--range) avoid "
+                "it"
+            )
+        # As the racer computes the size of its first race.
+        room = self.runs // races_planned(space.free) // (rules.least + rules.each_test)
+        if self.tuner == "racer" and len(self.initial) > room:
+            found.append(
+                f"the first race has room for {count(room, 'candidate')}: of the "
+                f"{len(self.initial)} to start from, only the first {room} will race; more runs "
+                "(--runs) make room"
+            )
+        return found
+
     @property
     def key(self) -> str:
         """The same for equal plans, and in the files of what they find."""
-        return plan_key(self.to_dict())
+        text = json.dumps(self.to_dict(), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain data: what tells one tuning from another."""
@@ -231,12 +254,6 @@ class TuningPlan:
             "constants": dict(self.design.constants), "options": dict(self.design.options),
             "initial": [dict(c) for c in self.initial], "rules": dataclasses.asdict(self.rules),
         }  # fmt: skip
-
-
-def plan_key(setup: Mapping[str, Any]) -> str:
-    """The key of the plan that is this plain data."""
-    text = json.dumps(setup, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def initial_candidates(
@@ -338,7 +355,7 @@ def tune(
         _check_recordings(plan, store)
         if retry_failed:
             store.forget_failures()
-        known = entry_of(plan, store)
+        known = store.tuning(plan.to_dict())
         # What earlier sessions of this tuning took counts, too.
         started = time.perf_counter() - (known.seconds if known else 0.0)
         number = store.begin(plan.to_dict())
@@ -372,18 +389,20 @@ def tune(
                 on_run=on_run,
             ) as evaluator:  # fmt: skip
                 winners = _search(plan, evaluate, record, path)
+        except NobodyLeft as error:
+            raise NobodyLeft(f"{error}. {failures(store, number)}") from None
         finally:
             seconds = time.perf_counter() - started
             store.add(number, seconds=seconds)
-        found = tuple(
-            Found(_named(plan, configurations[e.candidate], e, winners.used), e)
-            for e in winners.elites
-        )
+        first = winners.elites[0]
+        best = _named(plan, configurations[first.candidate], first, winners.used)
         store.finish(number, {
             "used": winners.used, "iterations": winners.iterations, "seconds": seconds,
-            "best": found[0].configuration.to_dict(),
+            "best": best.to_dict(),
         })  # fmt: skip
-    return Tuned(found, number, winners.used, seconds)
+        found = _found(plan, store)
+    assert found is not None
+    return found
 
 
 def _check_recordings(plan: TuningPlan, store: TuningStore) -> None:
@@ -413,27 +432,35 @@ def _search(
     return irace.run_irace(plan.design.space, plan.suite, evaluate, folder=folder, **settings)
 
 
-def entry_of(plan: TuningPlan, store: TuningStore) -> Tuning | None:
-    """The tuning of this plan in a store."""
-    return next((t for t in store.tunings() if plan_key(t.setup) == plan.key), None)
-
-
 def finished(plan: TuningPlan, path: str | os.PathLike[str]) -> Tuned | None:
     """What a tuning of this plan found, read from its store; None if none is finished there."""
     with TuningStore.open(path) as store:
-        entry = entry_of(plan, store)
-        if entry is None or not entry.finished:
-            return None
-        made = {c.id: c.configuration for c in store.candidates(entry.id)}
-        used = entry.data["used"]
-        found = tuple(
-            Found(_named(plan, store.configuration(made[e.candidate]), e, used), e)
-            for e in store.survivors(entry.id)
-        )
-        best = dataclasses.replace(
-            found[0], configuration=Configuration.from_dict(entry.data["best"])
-        )
-    return Tuned((best, *found[1:]), entry.id, used, entry.data["seconds"])
+        return _found(plan, store)
+
+
+def _found(plan: TuningPlan, store: TuningStore) -> Tuned | None:
+    entry = store.tuning(plan.to_dict())
+    if entry is None or not entry.finished:
+        return None
+    made = {c.id: c.configuration for c in store.candidates(entry.id)}
+    used = entry.data["used"]
+    first, *others = store.survivors(entry.id)
+    found = [Found(Configuration.from_dict(entry.data["best"]), first)]
+    found += [Found(_named(plan, store.configuration(made[e.candidate]), e, used), e)
+              for e in others]  # fmt: skip
+    return Tuned(tuple(found), entry.id, used, entry.data["seconds"])
+
+
+def failures(store: TuningStore, tuning: int) -> str:
+    """How many runs of a tuning failed, the first reason, and what to do; "" if none did."""
+    keys = {c.configuration for c in store.candidates(tuning)}
+    failed = [o for o in store.outcomes() if o.status == "failed" and o.method in keys]
+    if not failed:
+        return ""
+    return (
+        f"{count(len(failed), 'run')} failed: {failed[0].reason} (the first, on "
+        f"{failed[0].problem}); --retry-failed runs what failed again"
+    )
 
 
 def _named(plan: TuningPlan, made: Configuration, elite: Elite, used: int) -> Configuration:
@@ -449,10 +476,3 @@ def _named(plan: TuningPlan, made: Configuration, elite: Elite, used: int) -> Co
     }  # fmt: skip
     name = "tuned" if elite.rank == 1 else f"tuned-{elite.rank}"
     return dataclasses.replace(made, name=name, tuning=tuning)
-
-
-def candidate_words(values: Values) -> str:
-    """A candidate in one line."""
-    main = " · ".join(str(values[family]) for family in FAMILIES if family in values)
-    rest = ", ".join(f"{k} {v}" for k, v in values.items() if k not in FAMILIES)
-    return f"{main} | {rest}" if main else rest

@@ -1,6 +1,7 @@
 """A tuning: who won, who survived, what mattered, and the values drawn over the races."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,9 @@ from uaos.reporting.report.methods import recipe
 from uaos.reporting.sources import TuningEntry
 from uaos.reporting.style import DEFAULT
 from uaos.selection.components import FAMILIES
-from uaos.table import NUMBER, TEXT, Cell, Row, Table
-from uaos.text import Markup, count, duration, joined, number, tag
-from uaos.tuning.summaries import Numbers, Shares, frequencies, importance
+from uaos.table import NUMBER, TEXT, Cell, Table
+from uaos.text import Markup, count, duration, joined, tag
+from uaos.tuning.summaries import Numbers, Shares, frequencies, importance, survivors_table
 
 
 class TuningView:
@@ -73,38 +74,9 @@ class TuningView:
             for c in self.candidates.values()
         ]  # fmt: skip
         every = Table.of(f"{self.key}-candidates", "Candidates", {}, [], candidates)
-        return [*([self._survivors(names)] if self.elites else []),
+        found = survivors_table(self.entry.store, self.entry.tuning.id)
+        return [*([replace(found, name=f"{self.key}-survivors")] if self.elites else []),
                 *([self._importance()] if self.importance else []), every]  # fmt: skip
-
-    def _survivors(self, names: list[str]) -> Table:
-        rows, records = [], []
-        for elite in self.elites:
-            values = self.candidates[elite.candidate].values
-            rest = ", ".join(f"{k} {values[k]}" for k in self.frequencies
-                             if k in values and k not in FAMILIES)  # fmt: skip
-            rows.append(Row((
-                Cell(str(elite.rank), float(elite.rank)),
-                Cell("; ".join(filter(None, (_components(values), rest)))),
-                Cell(number(elite.mean_cost, ".3g"), elite.mean_cost),
-                Cell(str(elite.instances), float(elite.instances)),
-                Cell(str(elite.candidate), float(elite.candidate)),
-            ), "winner" if elite.rank == 1 else ""))  # fmt: skip
-            records.append({**elite._asdict(), **{n: values.get(n, "") for n in names}})
-        columns = {"rank": TEXT, "configuration": TEXT, "mean cost": NUMBER, "problems": NUMBER,
-                   "candidate": NUMBER}  # fmt: skip
-        return Table.of(f"{self.key}-survivors", "Survivors, best first", columns, rows, records,
-                        self._test())  # fmt: skip
-
-    def _test(self) -> str:
-        tested = [s for s in self.steps if np.isfinite(s.pvalue)]
-        if not tested:
-            return "No test was made: too few problems."
-        rule = self.entry.tuning.setup["rules"].get("test", "friedman")
-        last = tested[-1]
-        return (
-            f"Last test ({rule}), in race {last.iteration}: p = {last.pvalue:.2g}. Survivors that "
-            "do not differ significantly are ordered by their ranks."
-        )
 
     def _importance(self) -> Table:
         top = max(one.share for one in self.importance) or 1.0

@@ -1,0 +1,105 @@
+"""Tables of `uaos tune`: the plan, the search space, the winner, the tunings of a store."""
+
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from uaos.cli.tune_view import clock, grid
+from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.portfolio import Member
+from uaos.problems import Suite
+from uaos.table import TEXT, Cell, Row, Table
+from uaos.text import count, join_names
+from uaos.tuning.design import Design
+from uaos.tuning.racer import least_budget, races_planned
+from uaos.tuning.store import TuningStore
+from uaos.tuning.summaries import candidate_words
+from uaos.tuning.tune import TuningPlan
+
+
+def plan_table(plan: TuningPlan, starts: str, output: Path) -> RenderableType:
+    """What a tuning is going to do, and what is doubtful about it."""
+    space, rules = plan.design.space, plan.rules
+    limits = sorted({plan.evaluations(p) for p in plan.suite})
+    each = join_names([f"{n:,}" for n in limits], "or")
+    fixed = len(space) - space.free
+    more = f" ({fixed} fixed)" if fixed else ""
+    rows = grid({
+        "parameters": f"{space.free} free{more}; --show-space lists them",
+        "trains on": training(plan.suite, plan.training_set),
+        "runs": f"{plan.runs:,} × {each} evaluations at most = {plan.runs * limits[-1]:,} (least: "
+        f"{least_budget(space.free, rules):,} runs for {count(space.free, 'free parameter')})",
+        "starts from": starts,
+        "tuner": f"{plan.tuner}, {count(races_planned(space.free), 'race')} planned, test "
+        f"{rules.test}, objective {plan.objective}, seed {plan.seed}",
+        "result": f"{output}, written at the end",
+    })  # fmt: skip
+    return Group(rows, *(Text(one, style="yellow") for one in plan.warnings()), Text(""))
+
+
+def training(suite: Suite, which: str) -> str:
+    """The training problems in a few words."""
+    functions = len({p.function for p in suite})
+    dimensions = ", ".join(f"{d}-D" for d in suite.dimensions)
+    problems = count(len(suite), "problem")
+    if functions < len(suite):
+        problems += f" of {count(functions, 'function')}"
+    seen = sum(p.held_out for p in suite)
+    forced = f"; {seen} of them are TEST problems" if seen else ""
+    return f"{problems}, {dimensions} ({which}){forced}"
+
+
+def space_table(design: Design, width: int) -> RenderableType:
+    """The parameters, when they exist, and what is forbidden."""
+    space, rows = design.space, []
+    for variable in space:
+        text = variable.domain.range
+        values = f"fixed: {text.removeprefix('one of ')}" if variable.fixed else text
+        when = " or ".join(map(str, variable.when)) or "always"
+        cells = (Cell(variable.name, bold=True), *map(Cell, (values, when, variable.domain.doc)))
+        rows.append(Row(cells, "reference" if variable.fixed else ""))
+    columns = dict.fromkeys(("parameter", "values", "exists where", "meaning"), TEXT)
+    parts = [Table.of("space", "", columns, rows).to_rich(width)]
+    if space.forbidden:
+        parts.append(Text("forbidden", style="bold"))
+        parts += [Text(f"{one} ({one.why})") for one in space.forbidden]
+        parts.append(Text(""))
+    free, least = count(space.free, "free parameter"), least_budget(space.free)
+    return Group(*parts, Text(f"{free}: a tuning needs {least:,} runs or more"))
+
+
+def recipe(configuration: Configuration) -> RenderableType:
+    """The winner: its method, and the settings it runs in."""
+    if configuration.optimizer == "portfolio":
+        names = [Member.of(given).name for given in configuration.settings["members"]]
+        return Group(configuration, Text(f"in a portfolio of {', '.join(names)}"), Text(""))
+    shown = ", ".join(f"{name} {text}" for name, text in configuration.setting_texts().items())
+    operators = len(configuration.settings.members)
+    words = f"in a differential evolution of {count(operators, 'operator')} with {shown}"
+    return Group(configuration, Text(words), Text(""))
+
+
+def status_table(store: TuningStore, width: int) -> RenderableType:
+    """The tunings of a store, and how far each is."""
+    rows: list[list[Any]] = []
+    best: list[RenderableType] = []
+    for tuning in store.tunings():
+        setup, steps = tuning.setup, store.steps(tuning.id)
+        races, survivors = store.iterations(tuning.id), store.survivors(tuning.id)
+        used = steps[-1].runs_used if steps else 0
+        rows.append([
+            tuning.id, tuning.started[:16].replace("T", " "), f"{used:,} of {setup['runs']:,}",
+            f"{len(races)} of {races[-1].planned}" if races else "0",
+            f"{len(setup['problems'])} ({setup['training_set']})", setup["budget"],
+            setup["objective"], setup["seed"], clock(tuning.seconds),
+            "finished" if tuning.finished else "begun",
+        ])  # fmt: skip
+        if survivors:
+            values = {c.id: c.values for c in store.candidates(tuning.id)}[survivors[0].candidate]
+            best.append(Text(f"best of tuning {tuning.id}: {candidate_words(values)}"))
+    columns = ("tuning", "begun", "runs", "races", "problems", "budget", "objective", "seed",
+               "time", "state")  # fmt: skip
+    table = Table.of("tunings", "", dict.fromkeys(columns, TEXT), rows)
+    return Group(table.to_rich(width), *best)
