@@ -18,7 +18,7 @@ from uaos.optimizers.history import History
 from uaos.problems import BBOB, suite
 from uaos.tuning.records import Candidate, Cost, Elite, Step
 from uaos.tuning.store import TuningStore
-from uaos.tuning.summaries import Numbers, Shares, Survival
+from uaos.tuning.summaries import Drawn, Survival
 
 FUNCTIONS = range(1, 25)
 
@@ -120,26 +120,29 @@ def _candidate(number: int, iteration: int) -> Candidate:
 # What is drawn of tunings
 
 
-def drawn_values(races: int = 16) -> dict[str, Shares | Numbers]:
+def drawn_values(races: int = 16) -> dict[str, Drawn]:
     """What a search over the methods of the framework leaves: six choices, eight numbers."""
     sizes = {"metric": 7, "reward": 12, "quality": 5, "probability": 3, "selection": 5, "theta": 4}
-    found: dict[str, Shares | Numbers] = {}
+    found: dict[str, Drawn] = {}
     for name, count in sizes.items():
         # as long a name as the longest that components have
         values = tuple(f"weighted_normalised_{k:02d}" for k in range(count))
-        shares = np.tile(np.arange(1.0, count + 1), (races, 1))
-        shares /= shares.sum(axis=1, keepdims=True)
-        found[name] = Shares(name, values, shares, values[-1])
+        race = tuple(value for k, value in enumerate(values, start=1) for _ in range(k))
+        new = (len(race),) * races
+        found[name] = Drawn(name, (race,) * races, new, values[-1], choices=values)
     for name, high in (("F", 2), ("CR", 1), ("NP", 400), ("top_NP", 1), ("fix_appl", 150),
                        ("p_min", 0.11), ("quality_C", 100), ("error", 1)):  # fmt: skip
-        values = tuple(np.linspace(0.1, 1, 5) * high for _ in range(races))
-        found[name] = Numbers(name, 0.01 * high, high, name == "quality_C", values, 0.5 * high)
+        race = tuple(np.linspace(0.1, 1, 5) * high)
+        found[name] = Drawn(
+            name, (race,) * races, (5,) * races, 0.5 * high, low=0.01 * high, high=high,
+            log=name == "quality_C",
+        )  # fmt: skip
     return found
 
 
 def race(number: int, *left: int) -> Survival:
     """A race that begins with the first so many candidates, the others being left by and by."""
-    return Survival(number, tuple(range(left[0])), left[1:])
+    return Survival(number, left)
 
 
 # Texts

@@ -129,7 +129,10 @@ def test_a_space_of_which_nothing_can_run_is_refused() -> None:
         ("[fix]\nF = [1, 2]", "limits.toml: F is '1..2'; allowed: a real number"),
         ("[range]\nF = 0.5", "limits.toml: F is '0.5'; allowed: LOW..HIGH"),
         ("[range]\nF = [0.1, 'x']", "limits.toml: F is '0.1|x'; allowed: LOW..HIGH"),
-        ("[fix]\nF = 1\n[range]\nF = [1, 2]", "allowed: one limit, in [fix] or in [range]"),
+        (
+            "[fix]\nF = 1\n[range]\nF = [1, 2]",
+            "limits.toml: --range is 'F=1..2'; allowed: one limit for F",
+        ),
     ],
 )
 def test_the_error_of_a_file_names_it(text: str, message: str, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ A user narrows a space by limits (:mod:`uaos.tuning.limits`).
 import dataclasses
 import functools
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -29,13 +29,13 @@ from typing import Any
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.optimizers.catalogue import configuration, methods
 from uaos.optimizers.configuration import DE, Configuration
-from uaos.optimizers.de.operators import Operator
+from uaos.optimizers.de.operators import Operator, default_pool
 from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, Rule, SuccessHistory
 from uaos.optimizers.de.schedules import SCHEDULES, Linear, Stagnation
 from uaos.optimizers.de.settings import Settings
-from uaos.optimizers.de.strategies import POOLS, STRATEGIES
+from uaos.optimizers.de.strategies import STRATEGIES
 from uaos.optimizers.portfolio import Member, continuing, leader_method
-from uaos.params import Choice, Integer, Real, Value, parameters, per_operator
+from uaos.params import Choice, Integer, Real, Value, parameters
 from uaos.selection.components import FAMILIES, components
 from uaos.selection.method import SCOPES, Method
 from uaos.tuning.space import (
@@ -100,19 +100,19 @@ class Design:
     constants: Mapping[str, Value] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    def narrowed(self, change: Callable[[Space], Space]) -> "Design":
-        """The design with its space fixed or narrowed."""
-        return dataclasses.replace(self, space=change(self.space))
+    @property
+    def method(self) -> Method:
+        """The method of the base."""
+        assert self.base.method is not None
+        return self.base.method
 
     # From values to a configuration
 
     def configuration(self, values: Values, name: str = "candidate") -> Configuration:
         """What a candidate runs."""
         settings = self._settings(values) if self.base.optimizer == DE else self.base.settings
-        scaled = self.base.method is None or self.base.method.scale_rewards
-        recipe: dict[str, Any] = {_SCALE: bool(values.get(_SCALE, scaled))}
-        scope = SCOPES[0] if self.base.method is None else self.base.method.scope
-        recipe[_SCOPE] = values.get(_SCOPE, scope)
+        scaled = bool(values.get(_SCALE, self.method.scale_rewards))
+        recipe: dict[str, Any] = {_SCALE: scaled, _SCOPE: values.get(_SCOPE, self.method.scope)}
         for family in FAMILIES:
             chosen = str(values[family])
             recipe[family] = {"name": chosen}
@@ -166,15 +166,18 @@ class Design:
             raise InvalidParameter(
                 "initial configuration", of.name, "one that selects among several operators"
             )
-        given: dict[str, Value] = {}
+        given: dict[str, Value] = {
+            _SCALE: int(of.method.scale_rewards), _SCOPE: of.method.scope,
+        }  # fmt: skip
+        method = of.method.for_operators(alternatives(of))
         for family in FAMILIES:
-            component = getattr(of.method, family)
+            component = getattr(method, family)
             given[family] = component.name
             for parameter in parameters(component):
                 slot = self.slots.get((family, component.name, parameter))
                 if slot is not None:
-                    given[slot] = _of_share(getattr(component, parameter), alternatives(of))
-        return given | self._setting_values(of)
+                    given[slot] = getattr(component, parameter)
+        return given if of.optimizer != DE else given | self._setting_values(of.settings)
 
     def differences(self, of: Configuration) -> list[str]:
         """What a configuration has that the space holds at other values, as "name: a, here b"."""
@@ -189,10 +192,7 @@ class Design:
             if there.get(part, {}).get(name) != value
         ]
 
-    def _setting_values(self, of: Configuration) -> dict[str, Value]:
-        settings = of.settings
-        if of.optimizer != DE:
-            return {}
+    def _setting_values(self, settings: Settings) -> dict[str, Value]:
         given: dict[str, Value] = {name: getattr(settings, name) for name in _POLICIES}
         given["NP"] = settings.population_size(self.dimension, None)
         top = settings.top_NP
@@ -210,8 +210,6 @@ class Design:
             given |= {"schedule": settings.schedule.rule, "NP_end": end}
         if isinstance(settings.restart, Stagnation):
             given |= {"restart": "stagnation", "patience": settings.restart.patience}
-        given[_SCALE] = int(of.method.scale_rewards) if of.method else 1
-        given[_SCOPE] = of.method.scope if of.method else SCOPES[0]
         if _POOL in self.space.names:
             same = (name for name, pool in pools().items() if is_pool(settings.members, pool))
             given[_POOL] = next(same, "another")
@@ -315,17 +313,16 @@ def design_for(
             raise UnknownName("setting to free", one, SETTINGS)
         if one in ("F", "CR") and not is_open(base.settings.pool, one):
             raise InvalidParameter("setting to free", one, "NP and top_NP, as the pool gives it")
-    constants: dict[str, Value] = {}
-    for family in FAMILIES:
-        component = getattr(base.method, family)
-        constants |= {
-            k: getattr(component, k) for k, p in parameters(component).items() if not p.tuned
-        }
+    chosen = {family: getattr(base.method, family) for family in FAMILIES}
+    constants = {
+        k: getattr(one, k) for one in chosen.values()
+        for k, p in parameters(one).items() if not p.tuned
+    }  # fmt: skip
     options = {"method": os.fspath(name)} | ({"free": list(wanted)} if wanted else {})
     made = _made(base, _settings_variables(wanted, ()), constants, dimension, options)
     space = made.space
-    for family in FAMILIES:
-        space = space.fix(family, getattr(base.method, family).name)
+    for family, component in chosen.items():
+        space = space.fix(family, component.name)
     for slot, value in made._given(base).items():
         domain = space[slot].domain if slot in space.names else None
         if isinstance(domain, Real | Integer) and not domain.low <= float(value) <= domain.high:
@@ -385,7 +382,7 @@ def _made(
     """The design of the components of a preset."""
     chosen, choices = [], {}
     for family in FAMILIES:
-        used = getattr(base.method, family).name if base.method is not None else None
+        used = getattr(base.method, family).name
         members = tuple(
             n for n, cls in _components(family, preset).items() if cls.searched or n == used
         )
@@ -529,12 +526,6 @@ def _rule(role: str, values: Values, memories: dict[str, Rule]) -> Rule | float:
     return memories.setdefault(str(kind), fresh)
 
 
-def _of_share(value: Value, K: int) -> Value:
-    """A parameter's value; one that is given as a share of the operators, for K of them."""
-    share = per_operator(value) if isinstance(value, str) else None
-    return value if share is None else float(share / K)
-
-
 # Pools of operators
 
 # Crossover probabilities of the pool that has every strategy with each of them.
@@ -544,13 +535,12 @@ _CROSSOVERS = (0.1, 0.5, 0.9)
 @functools.cache
 def pools() -> Mapping[str, tuple[Operator, ...]]:
     """The pools by name."""
-    nine = tuple(Operator(name) for name in POOLS["paper"])
+    nine = default_pool()
     crossed = tuple(
-        Operator(name, None, CR, f"{name}, CR {CR:g}")
-        for name in POOLS["paper"]
-        for CR in _CROSSOVERS
-    )
-    mixed = tuple(m for m in configuration("mix").settings.members if isinstance(m, Operator))
+        Operator(one.strategy, None, CR, f"{one.strategy}, CR {CR:g}")
+        for one in nine for CR in _CROSSOVERS
+    )  # fmt: skip
+    mixed = configuration("mix").settings.members
     return MappingProxyType({"nine": nine, "nine-by-CR": crossed, "mix": mixed})
 
 

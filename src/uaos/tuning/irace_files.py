@@ -11,7 +11,7 @@ rounds each number that irace draws to the digits its own declaration has.
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ class Dialect:
 
     def __init__(self, space: Space) -> None:
         self.space = space
-        self.names = _unique({v.name: _name(v.name) for v in space}, taken=_RESERVED, mark=".")
+        self.names = {v.name: _name(v.name) for v in space}
         self._levels = {v.name: _levels(v) for v in space}
         self.digits = max([1, *(_digits(v) for v in space)])
 
@@ -256,7 +256,7 @@ def _scenario(
 def _name(name: str) -> str:
     """A name that R accepts."""
     plain = re.sub(r"[^A-Za-z0-9._]", ".", name)
-    return plain if re.match(r"[A-Za-z]", plain) else f"X{plain}"
+    return plain if plain[0].isalpha() and plain not in _RESERVED else f"X.{plain}"
 
 
 def _levels(variable: Variable) -> dict[str, Value]:
@@ -265,19 +265,8 @@ def _levels(variable: Variable) -> dict[str, Value]:
     if not isinstance(domain, Choice):
         return {str(domain.low): domain.low} if domain.low == domain.high else {}
     # Percent-encoded, as blanks, quotes, "#" and "|" have a meaning in irace's files.
-    texts = {value: quote(str(value), safe="+/:*=") for value in domain.choices}
-    return {text: v for v, text in _unique(texts, taken={"", "NA"}, mark="%~").items()}
-
-
-def _unique(texts: Mapping[Any, str], *, taken: Iterable[str], mark: str) -> dict[Any, str]:
-    """The texts, with marks added to those that are taken."""
-    used, made = set(taken), {}
-    for key, text in texts.items():
-        while text in used:
-            text += mark
-        used.add(text)
-        made[key] = text
-    return made
+    texts = {quote(str(value), safe="+/:*="): value for value in domain.choices}
+    return {f"%{text}" if text in ("", "NA") else text: value for text, value in texts.items()}
 
 
 def _digits(variable: Variable) -> int:

@@ -59,8 +59,15 @@ def narrow(
     >>> narrow(design(), fix=["F=0.5"], ranges=["NP=50..150"]).space["NP"].domain.range
     '50 to 150'
     """
-    limits = {} if file is None else _from_file(of.space, file)
-    limits |= _typed(of.space, fix, ranges)
+    limits: dict[str, Limit] = {}
+    if file is not None:
+        data = read_toml(file)
+        try:
+            limits = _parsed(of.space, *_texts(data))
+            _limited(of.space, limits)
+        except UaosError as error:
+            raise InvalidFile(f"{os.fspath(file)}: {error}") from error
+    limits |= _parsed(of.space, fix, ranges)
     made = dataclasses.replace(of, space=_limited(of.space, limits))
     _check_any_works(made)
     options = dict(of.options)
@@ -97,22 +104,16 @@ def option_words(options: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def _from_file(space: Space, file: str | os.PathLike[str]) -> dict[str, Limit]:
-    data = read_toml(file)
-    try:
-        known_only(data, {"fix": None, "range": None}, "the file of limits")
-        limits: dict[str, Limit] = {}
-        for kind, table in data.items():
-            if not isinstance(table, Mapping):
-                raise InvalidParameter("limits", table, "tables [fix] and [range]")
-            for name, value in table.items():
-                if name in limits:
-                    raise InvalidParameter(name, value, "one limit, in [fix] or in [range]")
-                limits[name] = kind, _as_typed(value)
-        _limited(space, limits)
-    except UaosError as error:
-        raise InvalidFile(f"{os.fspath(file)}: {error}") from error
-    return limits
+def _texts(data: Mapping[str, Any]) -> list[list[str]]:
+    """The limits of a file, under [fix] and under [range], as they would be typed."""
+    known_only(data, {"fix": None, "range": None}, "the file of limits")
+    for table in data.values():
+        if not isinstance(table, Mapping):
+            raise InvalidParameter("limits", table, "tables [fix] and [range]")
+    return [
+        [f"{name}={_as_typed(value)}" for name, value in data.get(kind, {}).items()]
+        for kind in ("fix", "range")
+    ]
 
 
 def _as_typed(value: Any) -> str:
@@ -122,7 +123,7 @@ def _as_typed(value: Any) -> str:
     return (".." if numbers and len(value) == 2 else "|").join(map(str, value))
 
 
-def _typed(space: Space, fix: Iterable[str], ranges: Iterable[str]) -> dict[str, Limit]:
+def _parsed(space: Space, fix: Iterable[str], ranges: Iterable[str]) -> dict[str, Limit]:
     limits: dict[str, Limit] = {}
     for kind, texts, example in (
         ("fix", fix, "NAME=VALUE such as F=0.5"),
@@ -171,8 +172,7 @@ def _limited(space: Space, limits: Mapping[str, Limit]) -> Space:
                 example = f"{domain.low:g}..{domain.high:g}"
                 allowed = f"LOW..HIGH such as {example}; to hold it at a value, fix it"
                 raise InvalidParameter(name, text, allowed)
-            ends = (float(_value(name, domain, end)) for end in (low, high))
-            space = space.limit(name, *ends)
+            space = space.limit(name, *(float(_value(name, domain, end)) for end in (low, high)))
     return space
 
 
@@ -203,9 +203,8 @@ def _check_any_works(made: Design) -> None:
         return
     drawn = made.space.fill(lambda variable: variable.uniform(rng))
     why = made.space.why_forbidden(drawn)
-    if not why:
-        try:
-            made.configuration(drawn)
-        except UaosError as error:
-            why = str(error)
+    try:
+        made.configuration(drawn)
+    except UaosError as error:
+        why = why or str(error)
     raise UaosError(f"no configuration of this search space can run: {why}; change its limits")

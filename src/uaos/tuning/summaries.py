@@ -17,8 +17,6 @@ from uaos.tuning.ranking import ranks
 from uaos.tuning.records import Tuning
 from uaos.tuning.store import TuningStore
 
-Floats = NDArray[np.float64]
-
 #: An open store and the number of one of its tunings.
 TuningSource = tuple[TuningStore, int]
 
@@ -29,36 +27,44 @@ _LEAST = 10
 
 
 @dataclass(frozen=True)
-class Shares:
-    """How often each value of a choice was drawn: a row for each iteration.
+class Drawn:
+    """The values of a parameter that were drawn, race by race.
 
-    A row holds shares of all candidates that were new in the iteration; what its sum lacks of 1 is
-    the share of those that do not have the parameter. `winner` is None where the winner has not.
+    Attributes
+    ----------
+    name : str
+    values : tuple of tuples
+        Those of the candidates that were new in a race and have the parameter.
+    new : tuple of int
+        How many candidates were new in each race.
+    winner : str, number or None
+        The winner's; None where it does not have the parameter.
+    choices : tuple
+        What a choice is among; empty for a number.
+    low, high, log
+        The range of a number.
     """
 
     name: str
-    values: tuple[Value, ...]
-    shares: Floats
+    values: tuple[tuple[Value, ...], ...]
+    new: tuple[int, ...]
     winner: Value | None
+    choices: tuple[Value, ...] = ()
+    low: float = 0.0
+    high: float = 1.0
+    log: bool = False
 
-
-@dataclass(frozen=True)
-class Numbers:
-    """The values of a number that were drawn, an array for each iteration, and its range."""
-
-    name: str
-    low: float
-    high: float
-    log: bool
-    values: tuple[Floats, ...]
-    winner: float | None
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """The share of each value of a choice among all candidates new in a race: a row a race."""
+        counts = [[race.count(one) for one in self.choices] for race in self.values]
+        return np.array(counts, dtype=np.float64) / np.maximum(self.new, 1)[:, None]
 
 
 class Survival(NamedTuple):
-    """A race: who it began with, and how many were alive after each step."""
+    """A race: how many candidates it began with, and how many were alive after each step."""
 
     iteration: int
-    candidates: tuple[int, ...]
     alive: tuple[int, ...]
 
 
@@ -114,7 +120,7 @@ def survivors_table(store: TuningStore, tuning: int) -> Table:
     return Table.of("survivors", "Survivors, best first", columns, rows, records, note)
 
 
-def frequencies(store: TuningStore, tuning: int) -> dict[str, Shares | Numbers]:
+def frequencies(store: TuningStore, tuning: int) -> dict[str, Drawn]:
     """Which values of each free parameter were drawn in each iteration.
 
     Survivors of earlier races count in the iteration that they were drawn in.
@@ -127,8 +133,8 @@ def frequencies(store: TuningStore, tuning: int) -> dict[str, Shares | Numbers]:
 
     Returns
     -------
-    dict of str to Shares or Numbers
-        By parameter: shares of the values of a choice, or the numbers drawn.
+    dict of str to Drawn
+        By parameter.
 
     Examples
     --------
@@ -144,22 +150,15 @@ def frequencies(store: TuningStore, tuning: int) -> dict[str, Shares | Numbers]:
     drawn = [[c.values for c in candidates if c.iteration == j] for j in range(1, last + 1)]
     leader = [e.candidate for e in store.survivors(tuning)[:1]]
     best = next((c.values for c in candidates if c.id in leader), {})
-    found: dict[str, Shares | Numbers] = {}
+    new = tuple(map(len, drawn))
+    found: dict[str, Drawn] = {}
     for variable in _free(entry):
-        name = variable["name"]
-        given = [[values[name] for values in race if name in values] for race in drawn]
-        if "choices" in variable:
-            choices = tuple(variable["choices"])
-            counts = [[race.count(one) for one in choices] for race in given]
-            sizes = np.array([len(race) for race in drawn]).reshape(last, 1)
-            shares = np.array(counts, dtype=np.float64).reshape(last, len(choices))
-            shares = shares / np.maximum(sizes, 1)
-            found[name] = Shares(name, choices, shares, best.get(name))
-        else:
-            arrays = tuple(np.array(race, dtype=np.float64) for race in given)
-            found[name] = Numbers(
-                name, variable["low"], variable["high"], variable["log"], arrays, best.get(name)
-            )
+        name, told = variable["name"], ("choices", "low", "high", "log")
+        domain = {key: variable[key] for key in told if key in variable}
+        if "choices" in domain:
+            domain["choices"] = tuple(domain["choices"])
+        values = tuple(tuple(one[name] for one in race if name in one) for race in drawn)
+        found[name] = Drawn(name, values, new, best.get(name), **domain)
     return found
 
 
@@ -168,7 +167,7 @@ def survival(store: TuningStore, tuning: int) -> list[Survival]:
     _entry(store, tuning)
     members, steps = _members(store, tuning), store.steps(tuning)
     return [
-        Survival(j, members[j], tuple(s.alive for s in steps if s.iteration == j))
+        Survival(j, (len(members[j]), *(s.alive for s in steps if s.iteration == j)))
         for j in dict.fromkeys(s.iteration for s in steps)
     ]
 

@@ -24,9 +24,7 @@ from uaos.reporting.style import (
 from uaos.selection.components import FAMILIES
 
 if TYPE_CHECKING:  # a report without tunings does not load them
-    from uaos.tuning.summaries import Importance, Numbers, Shares, Survival, TuningSource
-
-    Drawn = tuple[Shares | Numbers, ...]
+    from uaos.tuning.summaries import Drawn, Importance, Survival, TuningSource
 
 # Inches: margins, for numbers at the lowest ticks, for the word below them; a panel of numbers at
 # its narrowest, with its margins, and a value in a panel of choices.
@@ -41,9 +39,11 @@ _TICK = 0.14
 _PAGE, _COLUMN = (2, 0.24, 0.75, 0.62), (1, 0.21, 0.5, 0.42)
 
 
-def frequency_data(source: "TuningSource", parameters: Sequence[str] | None = None) -> "Drawn":
+def frequency_data(
+    source: "TuningSource", parameters: Sequence[str] | None = None
+) -> "tuple[Drawn, ...]":
     """Return the values drawn for each race; of `parameters`, or of those that the winner has."""
-    from uaos.tuning.summaries import Shares, frequencies
+    from uaos.tuning.summaries import frequencies
 
     found = frequencies(*source)
     for name in parameters or ():
@@ -52,21 +52,18 @@ def frequency_data(source: "TuningSource", parameters: Sequence[str] | None = No
     chosen = [found[name] for name in dict.fromkeys(parameters or found)]
     if parameters is None and any(one.winner is not None for one in chosen):
         chosen = [one for one in chosen if one.winner is not None]
-    if not chosen or not any(len(o.shares if isinstance(o, Shares) else o.values) for o in chosen):
+    if not any(one.values for one in chosen):
         raise Missing("the tuning has drawn no candidate with a free parameter yet")
     return in_order(chosen)
 
 
-def draw_frequencies(of: "Drawn", style: Style) -> Drawing:
+def draw_frequencies(of: "tuple[Drawn, ...]", style: Style) -> Drawing:
     """Draw a panel for each parameter, with the winner's value marked.
 
     Above, the shares of the values of choices among the candidates new in the race; below, a point
     for each value of a number, and a line at their median.
     """
-    from uaos.tuning.summaries import Numbers, Shares
-
-    choices = [one for one in of if isinstance(one, Shares)]
-    numbers = [one for one in of if isinstance(one, Numbers)]
+    choices, numbers = [one for one in of if one.choices], [one for one in of if not one.choices]
     width = style.inches("page")
     across, down, choice, tall = _PAGE if width > 5 else _COLUMN
     across = max(1, min(across, len(choices)))
@@ -75,7 +72,7 @@ def draw_frequencies(of: "Drawn", style: Style) -> Drawing:
     # Equally many in each row, as far as possible.
     small = -(-len(numbers) // max(1, below))
     rows = [choices[i : i + across] for i in range(0, len(choices), across)]
-    heights = [max(choice, *(_VALUE * len(o.values) for o in row)) for row in rows]
+    heights = [max(choice, *(_VALUE * len(o.choices) for o in row)) for row in rows]
     with style.figure(width, 1.0) as figure:
         legend = _legend(figure, width - 2 * _EDGE)
         top = 0.15 + 0.13 * legend.count("\n")
@@ -83,13 +80,13 @@ def draw_frequencies(of: "Drawn", style: Style) -> Drawing:
         height = top + sum(b for b, any_ in zip(blocks, (rows, below), strict=True) if any_) + _WORD
         figure.set_size_inches(width, height)
         y = height - top - down
-        names = [str(value) for one in choices for value in one.values]
+        names = [str(value) for one in choices for value in one.choices]
         beside = names_width(figure, names, SMALL, bold=True) if names else 0.0
         for i, one in enumerate(choices):
             high = heights[i // across]
             axes = _panel(figure, across, i, y - high, high, beside)
             _stack(axes, one)
-            _finish(axes, one.name, len(one.shares), i + across >= len(choices))
+            _finish(axes, one.name, len(one.values), i + across >= len(choices))
             if i % across == across - 1 or one is choices[-1]:
                 y -= high + down
         y -= _TICKS if choices else 0
@@ -108,12 +105,10 @@ def _legend(figure: Any, width: float) -> str:
     return one if text_width(figure, [one], TICK) <= width else f"{parts[0]}\n{parts[1]} {parts[2]}"
 
 
-def in_order(chosen: "Iterable[Shares | Numbers]") -> "Drawn":
+def in_order(chosen: "Iterable[Drawn]") -> "tuple[Drawn, ...]":
     """Return choices before numbers, the components in the order of the loop first."""
-    from uaos.tuning.summaries import Numbers
-
     order = {name: i for i, name in enumerate(FAMILIES)}
-    return tuple(sorted(chosen, key=lambda o: (isinstance(o, Numbers), order.get(o.name, 9))))
+    return tuple(sorted(chosen, key=lambda o: (not o.choices, order.get(o.name, 9))))
 
 
 def _panel(figure: Any, columns: int, i: int, bottom: float, high: float, beside: float) -> Any:
@@ -138,17 +133,18 @@ def _finish(axes: Any, name: str, races: int, lowest: bool) -> None:
     axes.tick_params(labelsize=SMALL, labelbottom=lowest)
 
 
-def _stack(axes: Any, one: "Shares") -> None:
-    races = np.arange(1, len(one.shares) + 1)
-    tops = np.cumsum(one.shares, axis=1)
+def _stack(axes: Any, one: "Drawn") -> None:
+    shares = one.shares
+    races = np.arange(1, len(shares) + 1)
+    tops = np.cumsum(shares, axis=1)
     ends = []
-    for k, value in enumerate(one.values):
+    for k, value in enumerate(one.choices):
         color, hatch = PALETTE[k % len(PALETTE)], HATCHES[k // len(PALETTE) % len(HATCHES)]
         axes.bar(
-            races, one.shares[:, k], 1.0, bottom=tops[:, k] - one.shares[:, k],
+            races, shares[:, k], 1.0, bottom=tops[:, k] - shares[:, k],
             facecolor=color, hatch=hatch, edgecolor="white", linewidth=0.3, label=str(value),
         )  # fmt: skip
-        middle = float(tops[-1, k] - one.shares[-1, k] / 2)
+        middle = float(tops[-1, k] - shares[-1, k] / 2)
         line = LineStyle(color, "s", hatch=hatch)
         ends.append(LineEnd(str(value), middle, line, bold=value == one.winner))
     axes.set_ylim(0, 1)
@@ -156,12 +152,13 @@ def _stack(axes: Any, one: "Shares") -> None:
     name_ends(axes, ends, SMALL)
 
 
-def _points(axes: Any, one: "Numbers") -> None:
+def _points(axes: Any, one: "Drawn") -> None:
     from matplotlib.ticker import NullLocator
 
     # Spread sideways by a fixed generator, so that the figure of a tuning is always the same.
     rng = np.random.default_rng(1)
-    for race, values in enumerate(one.values, start=1):
+    for race, drawn in enumerate(one.values, start=1):
+        values = np.array(drawn, dtype=np.float64)
         sideways = race + rng.uniform(-0.3, 0.3, len(values))
         axes.plot(sideways, values, ".", color=LINES[0], alpha=0.4, markersize=2, mew=0)
         if len(values):
@@ -180,19 +177,17 @@ def _points(axes: Any, one: "Numbers") -> None:
         axes.set_ylim(one.low - more, one.high + more)
 
 
-def frequency_interactive(of: "Drawn") -> dict[str, Any]:
+def frequency_interactive(of: "tuple[Drawn, ...]") -> dict[str, Any]:
     """Return the values as the report's script reads them."""
-    from uaos.tuning.summaries import Numbers, Shares
-
     return {
         "choices": {c.name: {
-            "values": [str(v) for v in c.values], "shares": np.round(c.shares.T, 4).tolist(),
+            "values": [str(v) for v in c.choices], "shares": np.round(c.shares.T, 4).tolist(),
             "winner": None if c.winner is None else str(c.winner),
-        } for c in of if isinstance(c, Shares)},
+        } for c in of if c.choices},
         "numbers": {n.name: {
             "low": n.low, "high": n.high, "log": n.log, "winner": n.winner,
             "values": [[float(f"{v:.4g}") for v in values] for values in n.values],
-        } for n in of if isinstance(n, Numbers)},
+        } for n in of if not n.choices},
     }  # fmt: skip
 
 
@@ -227,9 +222,9 @@ def draw_survival(races: "tuple[Survival, ...]", style: Style) -> Drawing:
         axes = axes_with_margins(figure, 0.45, 0.40, 0.10, 0.24)
         start, middles = 0, []
         for i, race in enumerate(races):
-            wide = len(race.alive) + 1
+            wide = len(race.alive)
             steps = np.arange(wide + 1)
-            left = [len(race.candidates), *race.alive, race.alive[-1]]
+            left = [*race.alive, race.alive[-1]]
             axes.fill_between(start + steps, left, step="post", color=LINES[0], alpha=0.2, lw=0)
             axes.step(start + steps, left, where="post", color=LINES[0], solid_capstyle="butt")
             middles.append(start + wide / 2)
@@ -261,7 +256,7 @@ def _spaced(figure: Drawing, axes: Any, at: Sequence[float], names: Sequence[str
 
 def survival_interactive(races: "tuple[Survival, ...]") -> list[dict[str, Any]]:
     """Return the races as the report's script reads them."""
-    return [{"race": s.iteration, "alive": [len(s.candidates), *s.alive]} for s in races]
+    return [{"race": s.iteration, "alive": list(s.alive)} for s in races]
 
 
 SURVIVAL = Figure(

@@ -17,7 +17,7 @@ from uaos.reporting.style import DEFAULT
 from uaos.selection.components import FAMILIES
 from uaos.table import NUMBER, TEXT, Cell, Table
 from uaos.text import Markup, count, duration, joined, tag
-from uaos.tuning.summaries import Numbers, Shares, frequencies, importance, survivors_table
+from uaos.tuning.summaries import Drawn, frequencies, importance, survivors_table
 
 
 class TuningView:
@@ -175,10 +175,10 @@ def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return all(one.get(part) == other.get(part) for part in parts)
 
 
-def _multiples(panels: list[Shares | Numbers], tuning: int) -> Markup:
+def _multiples(panels: list[Drawn], tuning: int) -> Markup:
     plots = [
         tag("figure", tag("figcaption", one.name, class_="title"),
-            tag("div", class_="live", data_plot="choice" if isinstance(one, Shares) else "number",
+            tag("div", class_="live", data_plot="choice" if one.choices else "number",
                 data_tuning=tuning, data_name=one.name, data_label=one.name),
             class_="multiple")
         for one in panels
