@@ -152,7 +152,7 @@ def test_what_the_parent_lacks_is_drawn_uniformly() -> None:
     rng = np.random.default_rng(1)
     space = Space((choice("a", 1, 2), real("x", 0, 1, when("a", 1))))
     model = Sampler({"x": 1e-9}, {"a": np.array([0.5, 0.5])})
-    made = children(space, [{"a": 2}], [model], [1], 160, rng, anything)
+    made = children(space, {0: ({"a": 2}, model)}, 160, rng, anything)
     found = [values["x"] for _, values in made if values["a"] == 1]
     assert len(found) == 101  # every value of two digits once: a = 2 is the parent
     assert {round(x, 2) for x in found} == {k / 100 for k in range(101)}
@@ -168,9 +168,8 @@ def test_children_are_new_candidates_of_the_space(seed: int) -> None:
     space = cooking()
     parents = uniform_candidates(space, 3, rng, anything)
     narrow = Sampler.first(space).updated(space, parents[0], iteration=2, planned=3, new=50)
-    made = [
-        values for _, values in children(space, parents, [narrow] * 3, [3, 2, 1], 20, rng, anything)
-    ]
+    both = {i: (values, narrow) for i, values in enumerate(parents)}
+    made = [values for _, values in children(space, both, 20, rng, anything)]
     for values in made:
         assert space.check(values) == values
         assert values not in parents
@@ -181,7 +180,8 @@ def test_a_better_parent_has_more_children() -> None:
     rng = np.random.default_rng(1)
     space = Space((real("x", 0, 1000), real("y", 0, 1000)))
     parents = [{"x": 100.0, "y": 1.0}, {"x": 500.0, "y": 1.0}, {"x": 900.0, "y": 1.0}]
-    made = children(space, parents, [Sampler.first(space)] * 3, [3, 2, 1], 3000, rng, anything)
+    both = {i: (values, Sampler.first(space)) for i, values in enumerate(parents)}
+    made = children(space, both, 3000, rng, anything)
     found = Counter(parent for parent, _ in made)
     for parent, share in enumerate((1 / 2, 1 / 3, 1 / 6)):  # (E - r + 1) / (E (E + 1) / 2)
         assert abs(found[parent] / 3000 - share) < 5 * math.sqrt(share * (1 - share) / 3000)
@@ -191,9 +191,10 @@ def test_a_child_stands_near_the_parent_that_is_named() -> None:
     rng = np.random.default_rng(1)
     space = Space((real("x", 0, 1000),))
     model = Sampler({"x": 5.0}, {})
-    made = children(space, [{"x": 100.0}, {"x": 900.0}], [model] * 2, [1, 1], 100, rng, anything)
-    assert {parent for parent, _ in made} == {0, 1}
-    assert all(abs(values["x"] - (100, 900)[parent]) < 30 for parent, values in made)
+    parents = {100: ({"x": 100.0}, model), 900: ({"x": 900.0}, model)}
+    made = children(space, parents, 100, rng, anything)
+    assert {parent for parent, _ in made} == {100, 900}
+    assert all(abs(values["x"] - parent) < 30 for parent, values in made)
 
 
 def test_nothing_is_drawn_twice_and_an_exhausted_space_gives_fewer() -> None:
@@ -204,11 +205,10 @@ def test_nothing_is_drawn_twice_and_an_exhausted_space_gives_fewer() -> None:
     assert len({tuple(c.values()) for c in made}) == 6
     besides = uniform_candidates(space, 10, rng, anything, made[:4])
     assert sorted(map(str, besides)) == sorted(map(str, made[4:]))
-    found = children(space, made[:2], [Sampler.first(space)] * 2, [2, 1], 10, rng, anything)
+    parents = {i: (values, Sampler.first(space)) for i, values in enumerate(made[:2])}
+    found = children(space, parents, 10, rng, anything)
     assert len(found) == 4
-    failed = children(
-        space, made[:2], [Sampler.first(space)] * 2, [2, 1], 10, rng, anything, made[2:5]
-    )
+    failed = children(space, parents, 10, rng, anything, made[2:5])
     assert [values for _, values in failed] == [made[5]]
 
 

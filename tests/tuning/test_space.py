@@ -187,9 +187,8 @@ def test_inactive_variables_forbid_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("relation", "holds"),
-    [("<", (True, False, False)), ("<=", (True, True, False)), (">", (False, False, True)),
-     (">=", (False, True, True)), ("==", (False, True, False))],
-)  # fmt: skip
+    [("<", (True, False, False)), (">", (False, False, True)), ("==", (False, True, False))],
+)
 def test_comparisons_mean_what_they_say(relation: str, holds: tuple[bool, ...]) -> None:
     assert tuple(Clause("x", relation, 2).holds({"x": x}) for x in (1, 2, 3)) == holds
     other = Clause("x", relation, "y", variable=True)

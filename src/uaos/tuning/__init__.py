@@ -12,11 +12,10 @@ The plan decides what is found: neither the workers nor interruptions do. `uaos 
 from a terminal.
 """
 
-from typing import TYPE_CHECKING, Any
-
 from uaos.tuning.design import Design, design, design_for, portfolio_design
 from uaos.tuning.limits import narrow
 from uaos.tuning.race import Rules
+from uaos.tuning.simulation import RecordedRun, Recordings, simulate
 from uaos.tuning.space import Space
 from uaos.tuning.store import TuningStore
 from uaos.tuning.tune import (
@@ -29,20 +28,8 @@ from uaos.tuning.tune import (
     tune,
 )
 
-if TYPE_CHECKING:
-    from uaos.tuning.simulation import RecordedRun, Recordings, simulate
-
 __all__ = [
     "Design", "Found", "HeldOutProblems", "RecordedRun", "Recordings", "Rules", "Space",
     "Tuned", "TuningPlan", "TuningStore", "check_training", "design", "design_for",
     "initial_candidates", "narrow", "portfolio_design", "simulate", "tune",
 ]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    # Most tunings simulate nothing.
-    if name in ("RecordedRun", "Recordings", "simulate"):
-        from uaos.tuning import simulation
-
-        return getattr(simulation, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -23,10 +23,7 @@ from uaos.tuning.space import Clause, Space, Variable, uniform_candidates
 if TYPE_CHECKING:
     from ConfigSpace import ConfigurationSpace
 
-_NAMES = {
-    "<": "LessThan", "<=": "LessThanEquals", ">": "GreaterThan", ">=": "GreaterThanEquals",
-    "==": "Equals",
-}  # fmt: skip
+_NAMES = {"<": "LessThan", ">": "GreaterThan", "==": "Equals"}
 
 
 class _Never(Exception):
@@ -153,19 +150,12 @@ def _clause(library: Any, space: Space, made: Mapping[str, Any], one: Clause) ->
         if not values:
             raise _Never
         return library.ForbiddenInClause(made[one.name], values)
-    relation, value = _within(domain, one.relation, float(one.other))
-    return getattr(library, f"Forbidden{_NAMES[relation]}Clause")(made[one.name], value)
-
-
-def _within(domain: Real | Integer, relation: str, number: float) -> tuple[str, float]:
-    """The same comparison with a number that the range has: ConfigSpace accepts no other."""
-    if isinstance(domain, Integer) and number != int(number):
-        if relation == "==":
+    name, value = _NAMES[one.relation], float(one.other)
+    if isinstance(domain, Integer):
+        value = math.floor(value) if one.relation == ">" else math.ceil(value)
+    # ConfigSpace accepts no number outside the range.
+    if not domain.low <= value <= domain.high:
+        if one.relation == "==" or (one.relation == ">") == (value > domain.high):
             raise _Never
-        number = math.floor(number) if relation in (">", "<=") else math.ceil(number)
-    if not domain.low <= number <= domain.high:
-        upwards = relation in (">", ">=")
-        if relation == "==" or upwards == (number > domain.high):
-            raise _Never
-        relation, number = (">=", domain.low) if upwards else ("<=", domain.high)
-    return relation, int(number) if isinstance(domain, Integer) else float(number)
+        name, value = f"{name}Equals", domain.low if one.relation == ">" else domain.high
+    return getattr(library, f"Forbidden{name}Clause")(made[one.name], value)

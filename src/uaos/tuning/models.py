@@ -6,7 +6,7 @@ the model of its parent.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,21 +102,23 @@ def _index(variable: Variable, value: Value) -> int:
 
 
 def children(
-    space: Space, parents: Sequence[Values], models: Sequence[Sampler], weights: Sequence[float],
-    count: int, rng: np.random.Generator, works: Callable[[Values], bool],
-    besides: Iterable[Values] = (),
+    space: Space, parents: Mapping[int, tuple[Values, Sampler]], count: int,
+    rng: np.random.Generator, works: Callable[[Values], bool], besides: Iterable[Values] = (),
 ) -> list[tuple[int, dict[str, Value]]]:  # fmt: skip
-    """`count` new candidates, each with the index of its parent, who is drawn by weight.
+    """`count` new candidates, each with its parent: the best of E has E shares, the last has 1.
 
     None is forbidden, none comes twice, none is a parent or one of `besides`.
     """
-    steps = np.cumsum(weights) / np.sum(weights)
+    numbers, shares = list(parents), np.arange(len(parents), 0, -1)
+    steps = np.cumsum(shares) / np.sum(shares)
 
     def draw() -> tuple[int, dict[str, Value]]:
-        index = _pick(steps, rng)
-        return index, space.draw(lambda variable: models[index].draw(variable, parents[index], rng))
+        parent = numbers[_pick(steps, rng)]
+        values, model = parents[parent]
+        return parent, space.draw(lambda variable: model.draw(variable, values, rng))
 
-    return distinct(space, count, draw, works, (*parents, *besides))
+    taken = [values for values, _ in parents.values()]
+    return distinct(space, count, draw, works, (*taken, *besides))
 
 
 def nearly_equal(space: Space, candidates: Sequence[Values]) -> NDArray[np.bool_]:

@@ -212,13 +212,9 @@ class _Search:
 
     def _children(self, old: Sequence[int], count: int) -> list[tuple[int, dict[str, Value]]]:
         """New candidates, each with its parent's number; what has failed is not tried again."""
-        weights = range(len(old), 0, -1)  # the best of E survivors has E shares, the last has 1
+        parents = {i: (self.candidates[i], self.models[i]) for i in old}
         failed = [c for i, c in self.candidates.items() if math.inf in self.results[i].values()]
-        made = children(
-            self.space, [self.candidates[i] for i in old], [self.models[i] for i in old], weights,
-            count, self.rng, self.works, failed,
-        )  # fmt: skip
-        return [(old[index], values) for index, values in made]
+        return children(self.space, parents, count, self.rng, self.works, failed)
 
     def join(self, iteration: int, parent: int | None, values: Values, origin: str) -> Candidate:
         """Number a new candidate, and give it a model and a place for its results."""

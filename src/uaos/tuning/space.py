@@ -25,7 +25,7 @@ Values = Mapping[str, Value]
 REDRAWS = 100
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
+    "<": operator.lt, ">": operator.gt, "==": operator.eq,
 }  # fmt: skip
 
 
