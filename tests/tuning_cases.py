@@ -1,5 +1,6 @@
 """A small tuning, in this process."""
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
@@ -27,5 +28,5 @@ def sade_with(*free: str) -> Design:
     for name in made.space.names:
         if not made.space[name].fixed and name not in free:
             value = getattr(made.base.method.reward, name, 0.0)
-            made = made.narrowed(lambda space, n=name, v=value: space.fix(n, v))
+            made = dataclasses.replace(made, space=made.space.fix(name, value))
     return made

@@ -1,5 +1,6 @@
 """A tuning from its plan to files: the same however it is run, stopped and begun again."""
 
+import dataclasses
 import functools
 import itertools
 import sys
@@ -200,7 +201,7 @@ def test_initial_candidates_take_part(tmp_path: Path) -> None:
 
 
 def test_every_part_of_a_plan_tells_it_from_others() -> None:
-    narrow = small().narrowed(lambda space: space.limit("F", 0.2, 0.9))
+    narrow = dataclasses.replace(small(), space=small().space.limit("F", 0.2, 0.9))
     plans = [
         plan(), plan(runs=97), plan(budget=80), plan(objective="anytime"), plan(seed=4),
         plan(training_set="others"), plan(design=narrow), plan(tuner="irace"),
@@ -231,7 +232,7 @@ def test_a_search_starts_from_the_tuned_configurations_it_has() -> None:
     made, remarks = initial_candidates(design())
     assert [c["reward"] for c in made] == [configuration(n).method.reward.name for n in INITIAL]
     assert not remarks
-    narrow = design().narrowed(lambda space: space.only("selection", ["greedy"]))
+    narrow = dataclasses.replace(design(), space=design().space.only("selection", ["greedy"]))
     made, remarks = initial_candidates(narrow)
     assert [c["reward"] for c in made] == ["area_under_curve"]
     assert len(remarks) == 3
@@ -254,3 +255,18 @@ def test_a_candidate_is_told_in_a_line() -> None:
         "| F 0.51, CR 0.95, NP 163, top_NP 0.64, fix_appl 66, theta 90, p_min 0.08, error 0.55"
     )
     assert candidate_words({"F": 0.5}) == "F 0.5"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"jobs": 0}, "jobs is 0; allowed: a number of processes, 1 to 1024"),
+        ({"executor": 3}, "executor is 3; allowed: a concurrent.futures.Exec"),
+    ],
+)
+def test_where_nothing_can_run_nothing_is_written(
+    arguments: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidParameter, match=message):
+        tune(plan(), tmp_path / "a.db", **arguments)
+    assert not list(tmp_path.iterdir())

@@ -21,9 +21,7 @@ from uaos.problems import suite as suite_called
 from uaos.text import count
 
 if TYPE_CHECKING:
-    from uaos.tuning.design import Design
-    from uaos.tuning.simulation import Recordings
-    from uaos.tuning.tune import TuningPlan
+    from uaos.tuning import Design, Recordings, TuningPlan
 
 # What --simulate brings, so that options cannot choose it otherwise.
 _RECORDED = (
@@ -119,19 +117,16 @@ def tune_command(
     are drawn around the survivors. Stopped or killed, the same command continues.
     """
     # Here, because a tuner would slow down the start of every other command.
+    from uaos import tuning
     from uaos.cli.tune_tables import plan_table, space_table, status_table
-    from uaos.tuning.evaluator import run_one
-    from uaos.tuning.limits import narrow
-    from uaos.tuning.race import Rules
-    from uaos.tuning.store import TuningStore
-    from uaos.tuning.tune import TuningPlan, check_training
+    from uaos.experiments.storefile import check_place
 
     if plot is not None:
         inputs = [] if store is None else [store]
         check_output(plot, inputs=inputs, suffixes=PICTURES, overwrite=overwrite)
     if status:
-        with TuningStore.open(_needed(store)) as record:
-            numbers = [tuning.id for tuning in record.tunings()]
+        with tuning.TuningStore.open(_needed(store)) as record:
+            numbers = [entry.id for entry in record.tunings()]
             shown = status_table(record, console.width)
         console.print(shown if numbers else Text(f"{store}: no tuning was begun"))
         if plot is not None and numbers:
@@ -154,31 +149,33 @@ def tune_command(
             which = f"of the {len(training)} problems of {training.name}"
             training, rest = training.split(share, seed=split_seed)
         design = _wanted_design(space, method, free, pool, training.dimensions[-1])
-    check_training(training, force=force)
+    tuning.check_training(training, force=force)
     if fix or limit or space_file is not None:
-        design = narrow(design, fix or (), limit or (), space_file)
+        design = tuning.narrow(design, fix or (), limit or (), space_file)
     if show_space:
         console.print(space_table(design, console.width))
         return
     settings: dict[str, Any] = {
         "training_set": which, "runs": runs, "seed": seed, "tuner": tuner,
-        "rules": None if test is None else Rules(test=test),
+        "rules": None if test is None else tuning.Rules(test=test),
     } | ({} if objective is None else {"objective": objective})  # fmt: skip
     if recordings is not None:
         starts = "the default selector and random candidates"
         plan = recordings.plan(force=force, design=design, **settings)
     else:
         start, starts = _wanted_start(design, initial, method)
-        plan = TuningPlan(design, training, budget=budget, initial=tuple(start), **settings)
+        plan = tuning.TuningPlan(design, training, budget=budget, initial=start, **settings)
     if irace_folder is not None or configspace_file is not None:
         _export(plan, irace_folder, configspace_file, overwrite)
         return
     place = _needed(store)
     result = place.with_suffix(".toml") if output is None else output
-    _check(plan, place, jobs, result, overwrite)
+    plan.check()
+    check_place(place)
+    _check_winner(result, place, plan, overwrite)
     console.print(plan_table(plan, starts, result))
-    work = run_one if recordings is None else recordings.simulation
-    number = _run(plan, place, result, overwrite, retry_failed, jobs=jobs, dask=dask, work=work)
+    work = {} if recordings is None else {"work": recordings.simulation}
+    number = _run(plan, place, result, overwrite, retry_failed, jobs=jobs, dask=dask, **work)
     imported = (context.parent.params.get("imported") if context.parent else None) or []
     command = shlex.join(_next_command(plan, result, imported, suite, rest))
     console.print(Text.assemble("next: ", (command, "bold")), soft_wrap=True)
@@ -202,7 +199,7 @@ def _needed(store: Path | None) -> Path:
 
 def _wanted_recordings(context: typer.Context, store: Path, members: str | None) -> "Recordings":
     """The recorded runs to simulate."""
-    from uaos.tuning.simulation import Recordings
+    from uaos.tuning import Recordings
 
     for name in _RECORDED:
         source = context.get_parameter_source(name)
@@ -223,7 +220,7 @@ def _wanted_design(
     if method is None:
         if free is not None:
             raise InvalidParameter("--free", free, "settings to tune with --method")
-        return design(DEFAULT_PRESET if space is None else space, dimension=dimension, pool=pool)
+        return design(space or DEFAULT_PRESET, dimension=dimension, pool=pool)
     for name, given in (("--space", space), ("--pool", pool)):
         if given is not None:
             raise InvalidParameter(name, given, "nothing, as --method brings its own")
@@ -232,43 +229,29 @@ def _wanted_design(
 
 def _wanted_start(
     of: "Design", wanted: str | None, method: str | None
-) -> tuple[list[dict[str, Value]], str]:
+) -> tuple[tuple[dict[str, Value], ...], str]:
     """The candidates to start from, and what to say about them."""
     from uaos.tuning.design import INITIAL
     from uaos.tuning.tune import initial_candidates
 
     random = "random candidates"
     if wanted is not None and wanted.strip() == "none":
-        return [], random
+        return (), random
     names = None if wanted is None else options.split_names(wanted)
     if names == []:
         raise InvalidParameter("--initial", wanted, "names, .toml files, or none")
     if names is None and method is not None:
         try:
-            return initial_candidates(of, [method])[0], f"{method} and {random}"
+            return tuple(initial_candidates(of, [method])[0]), f"{method} and {random}"
         except UaosError as error:
-            return [], f"{random}; {method} itself is not in this search space ({error})"
+            return (), f"{random}; {method} itself is not in this search space ({error})"
     made, remarks = initial_candidates(of, names)
     out = [name for name in INITIAL if any(r.startswith(f"{name} is not") for r in remarks)]
     first = ", ".join(name for name in names or INITIAL if name not in out)
-    return made, "; ".join([f"{first} and {random}" if first else random, *remarks])
+    return tuple(made), "; ".join([f"{first} and {random}" if first else random, *remarks])
 
 
 # Doing it
-
-
-def _check(plan: "TuningPlan", store: Path, jobs: int | None, output: Path, force: bool) -> None:
-    """Refuse what cannot be done, before anything is written."""
-    from uaos.experiments.pools import check_pool
-    from uaos.experiments.storefile import check_place
-    from uaos.tuning.store import TuningStore
-
-    plan.check()
-    check_pool(None, jobs)
-    check_place(store)
-    if store.exists():
-        TuningStore.open(store).close()
-    _check_winner(output, store, plan, force)
 
 
 def _check_winner(output: Path, store: Path, plan: "TuningPlan", overwrite: bool) -> None:
@@ -297,9 +280,9 @@ def _run(
     from uaos.cli.tune_tables import recipe
     from uaos.cli.tune_view import View, clock
     from uaos.experiments import Stopped
-    from uaos.tuning.store import TuningStore
+    from uaos.tuning import TuningStore, tune
     from uaos.tuning.summaries import importance, survivors_table
-    from uaos.tuning.tune import failures, finished, tune
+    from uaos.tuning.tune import failures, finished
 
     tuned = finished(plan, store) if store.exists() and not retry else None
     if tuned is not None:
@@ -363,7 +346,7 @@ def _next_command(
 def _draw(store: Path, tuning: int, path: Path) -> None:
     """Draw how the parameters of a tuning evolved."""
     from uaos.reporting import figures
-    from uaos.tuning.store import TuningStore
+    from uaos.tuning import TuningStore
 
     with TuningStore.open(store) as record:
         figures.save(figures.draw("tuning-frequencies", (record, tuning)), path)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from uaos.errors import UnknownName
-from uaos.experiments.pools import WorkerPool, check_pool, pool_for
+from uaos.experiments.pools import WorkerPool, pool_for
 from uaos.experiments.recorder import ECDF_TARGETS, FINAL, TARGETS
 from uaos.experiments.runner import Coordinator, stop_signals
 from uaos.experiments.store import Stopped
@@ -138,7 +138,6 @@ class CostEvaluator:
         on_run: Callable[[RunCost], None] = lambda _: None,
     ) -> None:
         self._cost = objective_called(objective)
-        check_pool(executor, jobs)
         self._store, self._budget, self._work, self._on_run = store, budget, work, on_run
         self._where = executor, jobs, dask
         self._pool: WorkerPool | None = None

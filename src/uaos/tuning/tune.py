@@ -1,6 +1,7 @@
 """Tuning: from a design space and training problems to configurations that are ready to use."""
 
 import dataclasses
+import functools
 import hashlib
 import json
 import os
@@ -12,6 +13,7 @@ from typing import Any
 
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.experiments.plan import PlanConflict, evaluations
+from uaos.experiments.pools import check_pool
 from uaos.experiments.unit import versions
 from uaos.optimizers.catalogue import configuration as catalogue_entry
 from uaos.optimizers.configuration import Configuration
@@ -21,7 +23,7 @@ from uaos.text import count
 from uaos.tuning.design import INITIAL, Design
 from uaos.tuning.evaluator import CostEvaluator, RunCost, Work, objective_called, run_one
 from uaos.tuning.race import NobodyLeft, Rules, Task
-from uaos.tuning.racer import Winners, check_search, iterated_racing, races_planned
+from uaos.tuning.racer import check_search, iterated_racing, races_planned
 from uaos.tuning.records import Candidate, Cost, Elite, Event, Iteration, Step
 from uaos.tuning.store import TuningStore
 
@@ -208,7 +210,7 @@ class TuningPlan:
         if self.tuner == "racer":
             check_search(self.design.space, self.runs, self.seed, self.rules)
             return
-        from uaos.tuning import irace  # here, as most do without R
+        from uaos.tuning import irace
 
         irace.irace_version()
         irace.check_budget(self.design.space, self.runs, self.seed, self.rules)
@@ -351,6 +353,12 @@ def tune(
     >>> text = tuned.best.to_toml("sade.toml")
     """
     plan.check()
+    check_pool(executor, jobs)
+    search = iterated_racing
+    if plan.tuner == "irace":
+        from uaos.tuning import irace  # here, as most do without R
+
+        search = functools.partial(irace.run_irace, folder=f"{os.fspath(path)}.irace")
     with TuningStore.create_or_resume(path, plan.suite) as store:
         _check_recordings(plan, store)
         if retry_failed:
@@ -388,7 +396,11 @@ def tune(
                 store, plan.objective, plan.evaluations, executor, jobs=jobs, dask=dask, work=work,
                 on_run=on_run,
             ) as evaluator:  # fmt: skip
-                winners = _search(plan, evaluate, record, path)
+                winners = search(
+                    plan.design.space, plan.suite, evaluate, runs=plan.runs, seed=plan.seed,
+                    initial=plan.initial, rules=plan.rules, works=plan.design.works,
+                    on_event=record,
+                )  # fmt: skip
         except NobodyLeft as error:
             raise NobodyLeft(f"{error}. {failures(store, number)}") from None
         finally:
@@ -414,22 +426,6 @@ def _check_recordings(plan: TuningPlan, store: TuningStore) -> None:
                 f"{store.path} holds a tuning whose runs were not simulated on the same recorded "
                 "runs; use another file"
             )
-
-
-def _search(
-    plan: TuningPlan, evaluate: Callable[[Sequence[Task]], list[float]],
-    record: Callable[[Event], None], path: str | os.PathLike[str],
-) -> Winners:  # fmt: skip
-    settings: dict[str, Any] = {
-        "runs": plan.runs, "seed": plan.seed, "initial": plan.initial, "rules": plan.rules,
-        "works": plan.design.works, "on_event": record,
-    }  # fmt: skip
-    if plan.tuner == "racer":
-        return iterated_racing(plan.design.space, plan.suite, evaluate, **settings)
-    from uaos.tuning import irace
-
-    folder = f"{os.fspath(path)}.irace"
-    return irace.run_irace(plan.design.space, plan.suite, evaluate, folder=folder, **settings)
 
 
 def finished(plan: TuningPlan, path: str | os.PathLike[str]) -> Tuned | None:
