@@ -1,21 +1,9 @@
 """The design space of adaptive operator selection: what a tuner may choose, and what it then runs.
 
 The variables are read off the declarations on the components and on the settings of differential
-evolution; there is no second list. A component that a user registers is in the space at once. Three
-presets:
-
-- `paper`: the space that the framework's paper prints: its 32 components, their hyper-parameters,
-  F, CR, NP and top_NP in the printed ranges. Only p_min is cut below 1/K, as the printed [0, 1]
-  cannot be used, and the discount γ below 1. Everything else is as in the experiments of the
-  paper's authors (nine strategies, no bounds, x_best "latest", …).
-- `extended`, the default: the same with the ranges that the components declare (the C of
-  upper_confidence_bound up to 100 on a log scale, fix_appl up to 150, q_min from 0), and with
-  registered components. The configurations that the paper tuned all lie in it.
-- `wide`: also the components that the recipes of competitions brought, the pool of operators, the
-  rules for F and CR, who x_best is, the archive's policy, the repair of bounds, survival,
-  crossover, the population schedule, restarts, and the scaling of rewards.
-
-A user narrows a space by limits (:mod:`uaos.tuning.limits`).
+evolution; there is no second list. A component that a user registers is in the space at once. The
+presets `paper`, `extended` (the default) and `wide` are described in docs/tune.md. A user narrows a
+space by limits (:mod:`uaos.tuning.limits`).
 """
 
 import dataclasses
@@ -52,7 +40,8 @@ from uaos.tuning.space import (
 PRESETS = ("paper", "extended", "wide")
 DEFAULT_PRESET = "extended"
 
-# Where the paper prints another range than the component declares.
+# Where the paper prints another range than the component declares. Of p_min, [0, 1] there, what is
+# not below 1/K cannot be used.
 _PRINTED: dict[tuple[str, str], dict[str, Any]] = {
     ("reward", "fix_appl"): {"high": 50},
     ("quality", "C"): {"low": 0.0, "high": 1.0, "log": False},

@@ -254,7 +254,7 @@ class Session:
 
     def _task(self, number: str, parent: str, instance: str, seed: str, *row: str) -> Task | None:
         """A run that is asked for; None if the candidate does not work. New ones are told of."""
-        i, mother = int(number), None if parent == "NA" else int(parent)
+        i = int(number)
         if i in self._broken:
             return None
         if i not in self.candidates:
@@ -265,8 +265,9 @@ class Session:
             self.candidates[i], self.results[i] = values, {}
             origin = "initial" if i in self._start else "uniform"
             origin = "model" if self._iteration > 1 else origin
+            mother = None if parent == "NA" else int(parent)
             self._tell(Candidate(i, self._iteration, mother, "", values, origin))
-        return Task(i, self.candidates[i], self._instances[int(instance) - 1], int(seed), mother)
+        return Task(i, self.candidates[i], self._instances[int(instance) - 1], int(seed))
 
     def line(self, text: str) -> None:
         """Take note of a printed line."""

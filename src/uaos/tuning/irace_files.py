@@ -86,15 +86,12 @@ class Dialect:
 
     def parameters(self) -> list[str]:
         """A line for each variable: name, switch, type, range, condition."""
-        columns = [(self.names[v.name], f'"--{self.names[v.name]}="', *self._type(v))
-                   for v in self.space]  # fmt: skip
-        widths = [max(len(row[i]) for row in columns) for i in range(3)]
-        lines = []
-        for variable, (*first, values) in zip(self.space, columns, strict=True):
-            padded = " ".join(text.ljust(width) for text, width in zip(first, widths, strict=True))
-            when = " | ".join(self._one_of(c.name, c.values) for c in variable.when)
-            lines.append(f"{padded} {values}" + (f" | {when}" if when else ""))
-        return lines
+        rows = []
+        for variable in self.space:
+            name, (kind, values) = self.names[variable.name], self._type(variable)
+            when = "".join(f" | {self._one_of(c.name, c.values)}" for c in variable.when)
+            rows.append([name, f'"--{name}="', kind, values + when])
+        return _aligned(rows)
 
     def forbidden(self) -> list[str]:
         """An R expression for each forbidden combination; an inactive variable makes it NA."""
@@ -105,11 +102,7 @@ class Dialect:
 
     def configurations(self, initial: Iterable[Values]) -> list[str]:
         """The table of initial candidates."""
-        rows = [[self.names[name] for name in self.space.names], *map(self.row, initial)]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(self.space))]
-        return [
-            " ".join(t.ljust(w) for t, w in zip(row, widths, strict=True)).rstrip() for row in rows
-        ]
+        return _aligned([list(self.names.values()), *map(self.row, initial)])
 
     def rounding(self) -> dict[str, int]:
         """The digits of the real numbers that irace would give more of, by their names in R."""
@@ -251,6 +244,12 @@ def _scenario(
         digits = ", ".join(f"{name} = {count}" for name, count in rounding.items())
         lines += [f".runner$digits <- c({digits})", "repairConfiguration <- .runner$rounded"]
     return lines
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of a table as lines."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [" ".join(t.ljust(w) for t, w in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _name(name: str) -> str:

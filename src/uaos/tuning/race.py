@@ -26,7 +26,6 @@ class Task(NamedTuple):
     values: Values
     instance: Any
     seed: int
-    parent: int | None = None
 
 
 #: Gives the cost of each task, in order; smaller is better, infinity rejects the candidate.

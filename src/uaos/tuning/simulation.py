@@ -11,18 +11,9 @@ own, recorded once by `uaos bench`, is enough to replay any selector:
         tuned = tune(recordings.plan(runs=2000), "selector.db", work=recordings.simulation)
         tuned.best.to_toml("selector.toml")
 
-What is not exact:
-
-- A store keeps at most 400 improvements of a run, at least 0.01 decades apart. A point that is not
-  one of them counts as one that is as good as the member's best value so far. The evaluations at
-  which targets were reached are exact.
-- Batch sizes are read off the run's course, in which up to some hundred batches share a row; within
-  a row they are taken to be equal.
-- Consecutive batches of a member in which it finds nothing better are one slice: the selector
-  chooses and learns once for all of them. A slice has at most `resolution` times the evaluations
-  made so far; 0 simulates every batch.
-- A budget other than that of the recorded runs would change the members whose settings depend on
-  it; it cannot be simulated.
+What is not exact, and by how much, is in docs/portfolio.md: improvements are kept thinned, batch
+sizes are read off the run's course, consecutive batches of a member without an improvement are one
+slice (`resolution` limits them), and only the recorded budget can be simulated.
 """
 
 import dataclasses
@@ -176,7 +167,7 @@ def simulate(
     Raises
     ------
     InvalidParameter
-        If there is not one run for each member, or `resolution` is negative.
+        If there is not one run for each member, of one problem and budget.
 
     Examples
     --------
@@ -342,16 +333,15 @@ class Recordings:
         return [runs[(repetition - 1) % len(runs)] for runs in found]
 
     def simulate(
-        self, method: Method | None = None, *, seed: int = 1, resolution: float = RESOLUTION,
-        name: str = "portfolio",
-    ) -> list[Outcome]:  # fmt: skip
+        self, method: Method | None = None, *, seed: int = 1, name: str = "portfolio"
+    ) -> list[Outcome]:
         """Simulate a portfolio on every problem.
 
         Parameters
         ----------
         method : Method, optional
             Chooses who evaluates next; by default as :class:`uaos.Portfolio` does.
-        seed, resolution, name
+        seed, name
             As for :func:`simulate`.
 
         Returns
@@ -360,10 +350,9 @@ class Recordings:
             One for each problem, of the first repetition.
         """
         return [
-            simulate(method, self.members, self.runs(problem.name), seed=seed, name=name,
-                     resolution=resolution)
+            simulate(method, self.members, self.runs(problem.name), seed=seed, name=name)
             for problem in self.suite
-        ]  # fmt: skip
+        ]
 
     def plan(self, *, force: bool = False, **settings: Any) -> TuningPlan:
         """Plan the tuning of a selector by simulation.
@@ -396,7 +385,6 @@ class Simulation:
 
     path: str
     members: tuple[Member, ...]
-    resolution: float = RESOLUTION
 
     def __call__(
         self, configuration: Configuration, problem: Problem, seed: int, budget: int
@@ -407,7 +395,7 @@ class Simulation:
         runs = [recorded[name, problem.name] for name in names]
         return simulate(
             configuration.method, self.members, [found[seed % len(found)] for found in runs],
-            seed=seed, resolution=self.resolution, name=configuration.name,
+            seed=seed, name=configuration.name,
         )  # fmt: skip
 
 
