@@ -233,7 +233,7 @@ def test_a_tuning_is_drawn(first: tuple[Path, Done]) -> None:
 def test_what_plot_suggests_for_a_store_of_tunings_works(
     first: tuple[Path, Done], tmp_path: Path
 ) -> None:
-    """Also where there are several: an option then says which."""
+    """Also where there are several; a figure that so short a tuning does not allow says so."""
     shutil.copy(first[0] / "a.db", tmp_path)
     for seed in (1, 2):
         done = run("tune", "a.db", *SMALL, "--seed", str(seed), "-o", f"{seed}.toml", cwd=tmp_path)
@@ -243,7 +243,8 @@ def test_what_plot_suggests_for_a_store_of_tunings_works(
         assert len(commands) >= 2
         for command in commands:
             drawn = run(*command.split(), "--overwrite", cwd=tmp_path)
-            assert drawn.returncode == 0, drawn.stderr
+            few = "importance" in command and "it takes more candidates" in drawn.stderr
+            assert few or drawn.returncode == 0, drawn.stderr
 
 
 def test_the_command_that_a_report_prints_is_the_same_tuning(tmp_path: Path) -> None:
