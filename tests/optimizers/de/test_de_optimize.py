@@ -1,11 +1,13 @@
 """`minimize` and `DifferentialEvolution`, from the user's side."""
 
+import gc
 import math
 import os
 import signal
 import subprocess
 import sys
 import textwrap
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -265,6 +267,20 @@ def test_a_run_under_way_says_so():
 def test_arguments_that_make_no_sense_are_refused(given, error, message):
     with pytest.raises(error, match=message):
         minimize(**{"fun": lambda x: 0.0, "bounds": BOX} | given)
+
+
+def test_a_run_is_freed_as_soon_as_nobody_refers_to_it():
+    """Many runs in one process would pile up until the garbage collector finds the cycles."""
+    one = DifferentialEvolution(BOX, method="EA4eig", seed=1, budget=500)
+    while not one.done:
+        one.tell(bowl(one.ask()))
+    gc.disable()
+    try:
+        seen = weakref.ref(one)
+        del one
+        assert seen() is None
+    finally:
+        gc.enable()
 
 
 # Exact resume

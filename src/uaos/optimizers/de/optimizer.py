@@ -5,6 +5,7 @@ one the offspring of a generation.
 """
 
 import os
+import weakref
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Any, ClassVar, Self
@@ -190,8 +191,10 @@ class DifferentialEvolution(Optimizer):
         left = None if self.budget is None else max(1, self.budget - start - NP)
         self.selector = self._new_selector(left)
         self.asked_probabilities = np.zeros(len(self.pool.members))
+        # A proxy, so that a run that nobody needs is freed at once, with its arrays.
+        view = PopulationView(weakref.proxy(self))
         self.variation = Variation(
-            self.pool, self.settings, self.population, self.epoch, self.view, self.rng,
+            self.pool, self.settings, self.population, self.epoch, view, self.rng,
             self._takes_turns,
         )  # fmt: skip
         self.local = LocalPhase(self.settings.local_search, self.low, self.high)
