@@ -89,11 +89,8 @@ class Runs:
         """Return the runs on these problems only."""
         wanted = set(problems)
         keep = np.array([name in wanted for name in self.problems], dtype=bool)
-        return replace(
-            self, problems=self.problems[keep], evaluations=self.evaluations[keep],
-            errors=self.errors[keep], best=self.best[keep], hits=self.hits[keep],
-            budgets=self.budgets[keep],
-        )  # fmt: skip
+        each = ("problems", "evaluations", "errors", "best", "hits", "budgets")
+        return replace(self, **{name: getattr(self, name)[keep] for name in each})
 
 
 @cache

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import sqlite3
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -38,32 +37,43 @@ def converted(path: Path) -> sqlite3.Connection:
     return made
 
 
-def _problems(made: sqlite3.Connection, keys: Iterable[tuple[int, int, int]]) -> dict[Any, int]:
-    """Write the problems (function, dimension, instance); their numbers."""
-    numbers: dict[Any, int] = {}
+def _runs(
+    old: sqlite3.Connection, made: sqlite3.Connection, methods: str, table: str, run: str
+) -> tuple[dict[str, int], dict[Any, int]]:
+    """Write methods, problems and finished runs; the numbers of the first two.
+
+    `run` are the columns that number a run, name its method, and count its repetition.
+    """
+    named = old.execute(methods).fetchall()
+    insert(made, "methods", ((i, *row) for i, row in enumerate(named, 1)))
+    method = {name: i for i, (name, _) in enumerate(named, 1)}
+    problem: dict[Any, int] = {}
     rows = []
-    for function, dimension, instance in keys:
-        problem = bbob_problem(function, dimension, instance)
-        numbers[function, dimension, instance] = number = len(numbers) + 1
-        rows.append((
-            number, problem.name, problem.function, problem.group, dimension, instance,
-            problem.optimum, problem.bounds.astype("<f8").tobytes(),
-        ))  # fmt: skip
+    for f, d, i in old.execute(
+        f"SELECT DISTINCT function, dimension, instance FROM {table} "
+        "ORDER BY function, dimension, instance"
+    ):
+        p = bbob_problem(f, d, i)
+        problem[f, d, i] = number = len(problem) + 1
+        bounds = p.bounds.astype("<f8").tobytes()
+        rows.append((number, p.name, p.function, p.group, d, i, p.optimum, bounds))
     insert(made, "problems", rows)
-    return numbers
+    finished = old.execute(
+        f"SELECT {run}, function, dimension, instance, seed, budget, status, evaluations, error, "
+        f"hits, seconds, reason, session FROM {table} WHERE status != 'waiting' ORDER BY rowid"
+    )
+    insert(made, "runs", (
+        (number, method[name], problem[f, d, i], repetition, *_run(f, d, i, row))
+        for number, name, repetition, f, d, i, *row in finished
+    ))  # fmt: skip
+    return method, problem
 
 
 def _experiment(old: sqlite3.Connection, made: sqlite3.Connection) -> None:
-    insert(
-        made, "about", [("kind", "benchmark"), *old.execute("SELECT key, value FROM experiment")]
-    )
-    methods = old.execute("SELECT name, configuration FROM methods ORDER BY rowid").fetchall()
-    insert(made, "methods", ((i, *row) for i, row in enumerate(methods, 1)))
-    method = {name: i for i, (name, _) in enumerate(methods, 1)}
-    problem = _problems(made, old.execute(
-        "SELECT DISTINCT function, dimension, instance FROM units "
-        "ORDER BY function, dimension, instance"
-    ))  # fmt: skip
+    about = old.execute("SELECT key, value FROM experiment")
+    insert(made, "about", [("kind", "benchmark"), *about])
+    methods = "SELECT name, configuration FROM methods ORDER BY rowid"
+    method, problem = _runs(old, made, methods, "units", "id, method, repetition")
     insert(made, "plan", (
         (method[name], problem[f, d, i], repetitions, budget)
         for name, f, d, i, repetitions, budget in old.execute(
@@ -71,34 +81,13 @@ def _experiment(old: sqlite3.Connection, made: sqlite3.Connection) -> None:
             "FROM units GROUP BY method, function, dimension, instance"
         )
     ))  # fmt: skip
-    finished = old.execute(
-        "SELECT id, method, function, dimension, instance, repetition, seed, budget, status, "
-        "evaluations, error, hits, seconds, reason, session FROM units WHERE status != 'waiting'"
-    )
-    insert(made, "runs", (
-        (number, method[name], problem[f, d, i], *_run(f, d, i, row))
-        for number, name, f, d, i, *row in finished
-    ))  # fmt: skip
     insert(made, "courses", old.execute("SELECT unit, data FROM courses"))
 
 
 def _tuning(old: sqlite3.Connection, made: sqlite3.Connection) -> None:
     insert(made, "about", [("kind", "tuning")])
-    methods = old.execute("SELECT key, configuration FROM configurations").fetchall()
-    insert(made, "methods", ((i, *row) for i, row in enumerate(methods, 1)))
-    method = {key: i for i, (key, _) in enumerate(methods, 1)}
-    problem = _problems(made, old.execute(
-        "SELECT DISTINCT function, dimension, instance FROM runs "
-        "ORDER BY function, dimension, instance"
-    ))  # fmt: skip
-    finished = old.execute(
-        "SELECT configuration, function, dimension, instance, 1, seed, budget, status, "
-        "evaluations, error, hits, seconds, reason, session FROM runs ORDER BY rowid"
-    )
-    insert(made, "runs", (
-        (number, method[key], problem[f, d, i], *_run(f, d, i, row))
-        for number, (key, f, d, i, *row) in enumerate(finished, 1)
-    ))  # fmt: skip
+    methods = "SELECT key, configuration FROM configurations"
+    _runs(old, made, methods, "runs", "rowid, configuration, 1")
     tunings = old.execute(
         "SELECT id, key, setup, started, versions, "
         "COALESCE((SELECT MAX(elapsed) FROM steps WHERE tuning = tunings.id), 0), finished, data "
@@ -129,10 +118,10 @@ def _name(old: str) -> str:
 
 
 def _run(function: int, dimension: int, instance: int, row: list[Any]) -> tuple[Any, ...]:
-    """repetition, seed, budget, status, evaluations, best, error, hits, …"""
-    repetition, seed, budget, status, evaluations, error, hits, *rest = row
+    """seed, budget, status, evaluations, best, error, hits, …"""
+    seed, budget, status, evaluations, error, hits, *rest = row
     hits_from_bytes(hits)
     best = None
     if error is not None and error != float("inf"):
         best = error + bbob_problem(function, dimension, instance).optimum
-    return repetition, seed, budget, status, evaluations, best, error, hits, *rest
+    return seed, budget, status, evaluations, best, error, hits, *rest

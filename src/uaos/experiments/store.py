@@ -351,13 +351,9 @@ class Store:
 
     def problems(self) -> list[ProblemRecord]:
         """The problems, in the order in which they joined."""
-        return self._rows(
-            "SELECT name, function, category, dimension, instance, optimum FROM problems "
-            "ORDER BY id",
-            make=lambda *row: ProblemRecord._make(
-                float("nan") if i == 5 and value is None else value for i, value in enumerate(row)
-            ),
-        )
+        query = "SELECT name, function, category, dimension, instance, optimum FROM problems"
+        rows = map(ProblemRecord._make, self._rows(f"{query} ORDER BY id"))
+        return [p._replace(optimum=float("nan")) if p.optimum is None else p for p in rows]
 
     def configurations(self) -> dict[str, dict[str, Any]]:
         """Each method's configuration in full."""

@@ -78,9 +78,9 @@ def page(
         courses = representative_courses(sources.experiments, order)
     else:
         courses = [c for m, on in chosen for c in courses_of(sources.experiments, m, on)]
-    course_texts = _limited(courses)
-    omitted = len(courses) - len(course_texts)
-    courses = courses[: len(course_texts)]
+    drawn = _limited(courses)
+    omitted = len(courses) - len(drawn)
+    courses = courses[: len(drawn)]
     tables: list[Table] = [version_table(sources)]
     sections: list[tuple[str, str, Markup]] = []
     if parts:
@@ -125,7 +125,7 @@ def page(
     data = {
         "methods": colors.data(),
         "sections": {part.key: profile_data(part) for part, _ in parts},
-        "courses": [json.loads(text) for text in course_texts],
+        "courses": drawn,
         "tunings": {str(t.number): t.data() for t in tunings},
         "csv": {table.name: table.to_csv() for table in tables},
     }
@@ -138,17 +138,16 @@ def page(
     return _filled(name, data_summary(sources, only), sections, colors, data)
 
 
-def _limited(courses: Sequence[Course]) -> list[str]:
+def _limited(courses: Sequence[Course]) -> list[dict[str, Any]]:
     """Return the data of as many runs as the size allows; at least one."""
-    texts: list[str] = []
+    found: list[dict[str, Any]] = []
     size = 0
-    for course in courses:
-        text = json.dumps(course_data(course), separators=(",", ":"))
-        size += len(text)
-        if size > MAX_HISTORY_SIZE and texts:
+    for data in map(course_data, courses):
+        size += len(json.dumps(data, separators=(",", ":")))
+        if size > MAX_HISTORY_SIZE and found:
             break
-        texts.append(text)
-    return texts
+        found.append(data)
+    return found
 
 
 def _each(
