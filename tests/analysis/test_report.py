@@ -191,7 +191,7 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
     said = words(text(write_report([tmp_path / "part.db"], tmp_path / "r.html")))
     assert "part.db: 1 of 6 planned runs are not finished ( JADE 1)" in said
     assert "1 run of JADE failed and is not included: ZeroDivisionError: on purpose." in said
-    assert "JADE was run on 1 of 3 problems in 2-D." in said
+    assert "JADE was run on 1 of 3 problems." in said
 
 
 def test_commands_make_the_stores_again(stores: list[Path]) -> None:

@@ -233,6 +233,7 @@ def test_what_has_to_be_known_about_the_data_is_noted(made: Callable[..., Outcom
     (one,) = compare(results_of(outcomes)).sections
     assert one.notes == (
         "Tests and ranks use the 1 of 2 problems that every method was run on.",
+        "B was run on 1 of 2 problems.",
         "With 1 problem, no difference among 2 methods can be significant; more problems are "
         "needed.",
         "The budgets differ: 1,000 for A; 500 for B.",

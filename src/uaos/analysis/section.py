@@ -235,11 +235,16 @@ class Section:
         if self.results.relative:
             notes.append(relative_note(self.results.relative))
         if self.scores.omitted:
-            shared, every = len(self.scores.problems), len(self.scores.problems)
+            shared = len(self.scores.problems)
+            total = shared + self.scores.omitted
             notes.append(
-                f"Tests and ranks use the {shared} of {every + self.scores.omitted} problems that "
-                "every method was run on."
+                f"Tests and ranks use the {shared} of {total} problems that every method was run "
+                "on."
             )
+            for method in self.methods:
+                of = [r.problems for (m, _), r in self.runs.items() if m == method]
+                if (ran := len(set().union(*of))) < total:
+                    notes.append(f"{method} was run on {ran:,} of {count(total, 'problem')}.")
         problems, methods = len(self.scores.problems), len(self.methods)
         tests = methods * (methods - 1) // 2
         if problems and 2.0 ** (1 - problems) * tests > ALPHA:  # the least p, after Holm

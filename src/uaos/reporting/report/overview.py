@@ -128,7 +128,7 @@ def notes(sources: Sources, sections: Sequence[Section]) -> list[str]:
     found = [line for e in sources.experiments for line in _unfinished(e)]
     for section in sections:
         where = f"{section.title}: " if len(sections) > 1 else ""
-        found += [where + line for line in section.notes] + _incomplete(section)
+        found += [where + line for line in section.notes]
     for entry in sources.tunings:
         if entry.tuning.finished is None:
             found.append(f"Tuning {entry.tuning.id} of {entry.name} is not finished.")
@@ -153,18 +153,6 @@ def _unfinished(e: Experiment) -> list[str]:
                 f"{'is' if t.failed == 1 else 'are'} not included: {reason}{most}."
             )
     return found
-
-
-def _incomplete(section: Section) -> list[str]:
-    each: dict[str, set[str]] = {m: set() for m in section.methods}
-    for (method, _), runs in section.runs.items():
-        each[method] |= set(runs.problems)
-    every = set().union(*each.values())
-    return [
-        f"{m} was run on {len(of):,} of {count(len(every), 'problem')} in {section.title}."
-        for m, of in each.items()
-        if len(of) < len(every)
-    ]
 
 
 def report_title(sections: Sequence[Section], tunings: int) -> str:
