@@ -218,6 +218,16 @@ def test_some_problems_of_each_function_are_named_by_their_number(tmp_path: Path
     assert "--functions 1-3 --instances test:2" in command
 
 
+def test_commands_of_an_unfinished_experiment_are_those_of_its_plan(tmp_path: Path) -> None:
+    path = experiment(tmp_path / "x.db", "JADE", functions="1", uniform=False, budget=20)
+    two = suite("bbob", dimension=2, functions="1-2", instances="1")
+    Store.create_or_resume(path, Plan.of(["SaDE"], two, budget=20, uniform=False)).close()
+    with Sources([path]) as sources:
+        first, second = bench_commands(sources.experiments[0])
+    assert "--methods JADE --dim 2 --functions 1 --instances" in first
+    assert "--methods SaDE --dim 2 --functions 1-2 --instances 1 --budget 10D" in second
+
+
 def test_the_runs_of_the_best_method_come_first(stores: list[Path]) -> None:
     with Sources(stores[:1]) as sources:
         for order in (["uniform", "JADE", "mix"], ["mix", "uniform"]):

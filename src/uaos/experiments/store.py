@@ -360,6 +360,16 @@ class Store:
         query = "SELECT name, configuration FROM methods ORDER BY id"
         return dict(self._rows(query, make=lambda name, text: (name, as_mapping(text))))
 
+    def planned(self) -> dict[str, dict[str, tuple[int, int]]]:
+        """By method and problem: the repetitions, and the most evaluations of each."""
+        found: dict[str, dict[str, tuple[int, int]]] = {}
+        for method, problem, *rest in self._rows(
+            "SELECT methods.name, problems.name, repetitions, budget FROM plan JOIN methods ON "
+            "methods.id = method JOIN problems ON problems.id = problem ORDER BY method, problem"
+        ):
+            found.setdefault(method, {})[problem] = tuple(rest)
+        return found
+
     @property
     def budgets(self) -> dict[int, int]:
         """The most evaluations of a run, by dimension."""

@@ -58,11 +58,6 @@ class Experiment:
         return [(o.method, o.reason) for m, t in self.tallies.items() if t.failed
                 for o in self.store.outcomes(m) if o.status == "failed"]  # fmt: skip
 
-    @property
-    def waiting(self) -> int:
-        """Runs that are planned and neither done nor failed."""
-        return sum(max(0, t.total - t.done - t.failed) for t in self.tallies.values())
-
     def course(self, row: int) -> "Course | None":
         """Return a run of the table with its history; None if it has none."""
         table = self.table

@@ -138,11 +138,11 @@ def notes(sources: Sources, sections: Sequence[Section]) -> list[str]:
 def _unfinished(e: Experiment) -> list[str]:
     found = []
     total = sum(t.total for t in e.tallies.values())
-    if e.waiting:
-        left = {m: t.total - t.done - t.failed for m, t in e.tallies.items()}
+    left = {m: t.total - t.done - t.failed for m, t in e.tallies.items()}
+    if any(left.values()):
         each = ", ".join(f"{m} {n:,}" for m, n in left.items() if n)
-        found.append(f"{e.name}: {e.waiting:,} of {count(total, 'planned run')} are not finished "
-                     f"({each}).")  # fmt: skip
+        found.append(f"{e.name}: {sum(left.values()):,} of {count(total, 'planned run')} are not "
+                     f"finished ({each}).")  # fmt: skip
     for method, t in e.tallies.items():
         if t.failed:
             reasons = Counter(reason for m, reason in e.failures if m == method)

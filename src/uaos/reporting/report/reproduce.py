@@ -4,8 +4,6 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from uaos.errors import UaosError
 from uaos.experiments.plan import CODE, UNIFORM, as_json, competitor, differing
 from uaos.experiments.store import ProblemRecord
@@ -22,18 +20,12 @@ _SETS = ("test", "train", "all", *(f"{s}:{n}" for s in ("test", "train") for n i
 
 def bench_commands(experiment: Experiment) -> list[str]:
     """Return the commands that run the experiment: one for the methods that share problems."""
-    table, stored = experiment.table, experiment.store.configurations()
+    stored, problems = experiment.store.configurations(), experiment.store.problems()
     of: dict[tuple[Any, ...], list[str]] = {}
-    for m, method in enumerate(table.methods):
-        rows = table.method == m
-        if not rows.any():
-            continue
-        used = np.unique(np.column_stack([table.budget[rows], table.problem[rows]]), axis=0)
-        budgets = [(budget, table.problems[p]) for budget, p in used.tolist()]
-        present = table.problems if experiment.waiting else [problem for _, problem in budgets]
-        times = int(table.repetition[rows].max())
-        for where, members in _by_dimension(experiment, present):
-            each = {(b, p.dimension) for b, p in budgets if p.name in members}
+    for method, planned in experiment.store.planned().items():
+        times = max(repetitions for repetitions, _ in planned.values())
+        for where, members in _by_dimension(experiment, [p for p in problems if p.name in planned]):
+            each = {(planned[p.name][1], p.dimension) for p in problems if p.name in members}
             of.setdefault((where, _budget(each), times), []).append(method)
     commands = []
     for (where, budget, times), methods in of.items():
