@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from irace_spaces import SMALL, choice, integer, needs_irace, real, variable
 
-from uaos.errors import InvalidParameter, UaosError
+from uaos.errors import InvalidParameter
 from uaos.params import Choice, Value
 from uaos.tuning.design import PRESETS, design
 from uaos.tuning.irace_files import Dialect, write_files
@@ -291,5 +291,5 @@ def test_rules_that_irace_refuses_are_refused(tmp_path: Path) -> None:
 def test_a_folder_that_is_a_file_is_one_clear_line(tmp_path: Path) -> None:
     place = tmp_path / "file"
     place.write_text("")
-    with pytest.raises(UaosError, match="file: cannot be written"):
+    with pytest.raises(InvalidParameter, match="allowed: a folder, which may be new"):
         write_files(place, SMALL, ["one"], runs=500)

@@ -12,7 +12,7 @@ from rich.text import Text
 from uaos.cli import options
 from uaos.cli.app import INTERRUPTED, app, console
 from uaos.errors import InvalidParameter, Missing, UaosError
-from uaos.files import PICTURES, check_folder, check_output, whole_file
+from uaos.files import PICTURES, check_output, whole_file
 from uaos.optimizers.catalogue import RECOMMENDED
 from uaos.optimizers.configuration import Configuration
 from uaos.params import Value
@@ -360,7 +360,6 @@ def _export(
     if irace_folder is not None:
         from uaos.tuning.irace_files import write_files
 
-        check_folder(irace_folder)
         write_files(
             irace_folder, plan.design.space, plan.suite, runs=plan.runs, seed=plan.seed,
             rules=plan.rules, initial=plan.initial,

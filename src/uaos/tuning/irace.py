@@ -205,14 +205,7 @@ _TESTED = "-=!"
 class Session:
     """Answers what irace asks for, and turns what it prints into events.
 
-    Parameters
-    ----------
-    dialect : Dialect
-        How the space is spelled in R.
-    instances, evaluate, rules, works, tell
-        As for :func:`run_irace`.
-    start : sequence of mappings
-        The initial candidates: irace numbers them from 1, and here they have all their digits.
+    irace numbers the initial candidates, `start`, from 1; here they have all their digits.
     """
 
     def __init__(

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from uaos.errors import InvalidParameter, UaosError
-from uaos.files import whole_file
+from uaos.errors import InvalidParameter
+from uaos.files import check_folder, whole_file
 from uaos.params import Choice, Integer, Real, Value
 from uaos.tuning.race import Rules
 from uaos.tuning.space import Clause, Space, Values, Variable, decimals
@@ -191,13 +191,10 @@ def write_files(
     }
     texts = {name: "\n".join(lines) + "\n" for name, lines in files.items()}
     texts[RUNNER] = resources.files("uaos").joinpath("data", "irace_runner.R").read_text("utf-8")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            with whole_file(folder / name) as part:
-                part.write_text(text, encoding="ascii")
-    except OSError as error:
-        raise UaosError(f"{folder}: cannot be written ({error.strerror})") from error
+    check_folder(folder).mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        with whole_file(folder / name) as part:
+            part.write_text(text, encoding="ascii")
     return dialect
 
 

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from uaos.errors import UnknownName
 from uaos.params import Value
 from uaos.selection.components import FAMILIES
-from uaos.table import NUMBER, TEXT, Cell, Row, Table
+from uaos.table import NUMBER, TEXT, Table
 from uaos.tuning.race import shared_costs
 from uaos.tuning.ranking import ranks
 from uaos.tuning.records import Tuning
@@ -30,19 +30,9 @@ _LEAST = 10
 class Drawn:
     """The values of a parameter that were drawn, race by race.
 
-    Attributes
-    ----------
-    name : str
-    values : tuple of tuples
-        Those of the candidates that were new in a race and have the parameter.
-    new : tuple of int
-        How many candidates were new in each race.
-    winner : str, number or None
-        The winner's; None where it does not have the parameter.
-    choices : tuple
-        What a choice is among; empty for a number.
-    low, high, log
-        The range of a number.
+    `new` counts the candidates that were new in a race; `values` are of those that have the
+    parameter. `winner` is None where the winner has not. `choices` are the values of a choice; a
+    number has none, but the range from `low` to `high`.
     """
 
     name: str
@@ -88,36 +78,35 @@ def candidate_words(values: Mapping[str, Value]) -> str:
 
 
 def survivors_table(store: TuningStore, tuning: int) -> Table:
-    """The survivors of a tuning, best first, with the values of what was searched."""
+    """The survivors of a tuning of which a race is over, best first."""
     entry = _entry(store, tuning)
     values = {c.id: c.values for c in store.candidates(tuning)}
-    names = [v["name"] for v in entry.setup["space"]]
-    free = [v["name"] for v in _free(entry)]
-    optima = {p.name: p.optimum for p in store.problems()}
-    # Values of problems on scales of their own have no mean that says anything.
-    comparable = all(optima.get(name) == optima.get(name) for name in entry.setup["problems"])
-    means = ["mean cost"] if comparable else []
-    rows, records = [], []
+    names, free = ([v["name"] for v in of] for of in (entry.setup["space"], _free(entry)))
+    records = []
     for elite in store.survivors(tuning):
         own = values[elite.candidate]
-        cells = [
-            Cell(f"{number:{form}}", float(number))
-            for number, form in ((elite.rank, "d"), (elite.instances, "d"), (elite.rank_sum, "g"),
-                                 *[(elite.mean_cost, ".3g") for _ in means])
-        ]  # fmt: skip
         words = candidate_words({name: own[name] for name in free if name in own})
-        rows.append(Row((*cells, Cell(words)), "winner" if elite.rank == 1 else ""))
-        records.append({**elite._asdict(), **{name: own.get(name, "") for name in names}})
-    columns = dict.fromkeys(["rank", "runs", "rank sum", *means], NUMBER) | {"configuration": TEXT}
+        own = {name: own.get(name, "") for name in names}
+        records.append({**elite._asdict(), "configuration": words, **own})
+    columns: dict[str, tuple[Any, ...]] = {
+        "rank": (NUMBER, "rank"), "runs": (NUMBER, "instances"),
+        "rank sum": (NUMBER, "rank_sum", "{:g}".format),
+        "mean cost": (NUMBER, "mean_cost", "{:.3g}".format),
+        "configuration": (TEXT, "configuration"),
+    }  # fmt: skip
+    # Values of problems on scales of their own have no mean that says anything.
+    if any(np.isnan(p.optimum) for p in store.problems() if p.name in entry.setup["problems"]):
+        del columns["mean cost"]
     note, test = "No test was made: too few problems.", entry.setup["rules"].get("test", "friedman")
     for step in store.steps(tuning):
-        if step.pvalue == step.pvalue:
+        if not np.isnan(step.pvalue):
             note = (
                 f"Last test ({test}), in race {step.iteration} after {step.step} problems: "
                 f"p = {step.pvalue:.2g}. Survivors that do not differ significantly are ordered by "
                 "their ranks."
             )
-    return Table.of("survivors", "Survivors, best first", columns, rows, records, note)
+    made = Table.from_records("survivors", "Survivors, best first", columns, records, note)
+    return replace(made, rows=(replace(made.rows[0], kind="winner"), *made.rows[1:]))
 
 
 def frequencies(store: TuningStore, tuning: int) -> dict[str, Drawn]:

@@ -27,10 +27,6 @@ from uaos.tuning.racer import check_search, iterated_racing, races_planned
 from uaos.tuning.records import Candidate, Cost, Elite, Event, Iteration, Step
 from uaos.tuning.store import TuningStore
 
-#: Runs of a tuning, and evaluations of each for each dimension, unless told otherwise.
-DEFAULT_RUNS = 3000
-DEFAULT_BUDGET = "1000D"
-
 TUNERS = ("racer", "irace")
 
 
@@ -174,8 +170,8 @@ class TuningPlan:
     design: Design
     suite: Suite
     training_set: str = "train"
-    runs: int = DEFAULT_RUNS
-    budget: int | str = DEFAULT_BUDGET
+    runs: int = 3000
+    budget: int | str = "1000D"
     objective: str = "error"
     seed: int = 1
     initial: tuple[Mapping[str, Value], ...] = ()

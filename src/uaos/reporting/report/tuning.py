@@ -74,9 +74,13 @@ class TuningView:
             for c in self.candidates.values()
         ]  # fmt: skip
         every = Table.of(f"{self.key}-candidates", "Candidates", {}, [], candidates)
-        found = survivors_table(self.entry.store, self.entry.tuning.id)
-        return [*([replace(found, name=f"{self.key}-survivors")] if self.elites else []),
-                *([self._importance()] if self.importance else []), every]  # fmt: skip
+        made = [every]
+        if self.importance:
+            made.insert(0, self._importance())
+        if self.elites:
+            found = survivors_table(self.entry.store, self.entry.tuning.id)
+            made.insert(0, replace(found, name=f"{self.key}-survivors"))
+        return made
 
     def _importance(self) -> Table:
         top = max(one.share for one in self.importance) or 1.0
