@@ -50,6 +50,8 @@ def narrow(
 
     Raises
     ------
+    InvalidFile
+        If the limits in the file are not of this space.
     UaosError
         If no configuration that is left can run.
 

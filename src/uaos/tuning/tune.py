@@ -338,6 +338,11 @@ def tune(
     Tuned
         The surviving configurations.
 
+    Raises
+    ------
+    NobodyLeft
+        If every candidate of a race failed.
+
     Examples
     --------
     >>> from concurrent.futures import ThreadPoolExecutor
