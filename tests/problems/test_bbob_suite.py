@@ -41,7 +41,7 @@ def test_numbers_are_combined_with_functions() -> None:
 def test_the_test_set_is_refused_in_any_dimension(which: str, dimension: int) -> None:
     total = 312 if which == "test" else 360
     message = (
-        rf"312 of the {total} problems are test problems \(the first: f1 i2 {dimension}-D\); a "
+        rf"of the {total} problems 312 are test problems \(the first: f1 i2 {dimension}-D\); a "
         r"method tuned on them .* above 15 are free; --force-test-instances \(force=True\)"
     )
     with pytest.raises(HeldOutProblems, match=message) as error:
@@ -56,7 +56,7 @@ def test_one_test_problem_is_enough_to_be_refused() -> None:
     # f1 was trained on instances 1 and 7
     assert instances("1,7,16", functions="1")
     with pytest.raises(
-        HeldOutProblems, match=r"1 of the 4 problems is a test problem .*f1 i2 20-D"
+        HeldOutProblems, match=r"of the 4 problems 1 is a test problem .*f1 i2 20-D"
     ):
         instances("1,2,7,16", functions="1")
 
@@ -108,7 +108,7 @@ def test_blanks_tabs_and_commas_separate_and_comments_are_skipped(tmp_path: Path
 
 def test_a_file_is_kept_away_from_the_test_set_too(tmp_path: Path) -> None:
     path = written(tmp_path, "1 1\n1 2 3\n1 3\n")
-    with pytest.raises(HeldOutProblems, match="2 of the 3 problems are .*first: f1 i2 3-D"):
+    with pytest.raises(HeldOutProblems, match="of the 3 problems 2 are .*first: f1 i2 3-D"):
         instances(path)
     assert len(instances(path, force=True)) == 3
 

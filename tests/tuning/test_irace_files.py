@@ -157,14 +157,6 @@ def test_any_choice_survives_and_its_text_needs_no_quotes(values: list[Value]) -
         assert text != "NA"
 
 
-def test_a_row_that_is_not_of_the_space_is_refused() -> None:
-    dialect = Dialect(SMALL)
-    with pytest.raises(InvalidParameter, match="row of irace .*allowed: 4 values"):
-        dialect.values(["1"])
-    with pytest.raises(InvalidParameter, match="kind is 'other'; allowed: one of plain"):
-        dialect.values(["0", "1", "other", "NA"])
-
-
 def test_initial_candidates_are_a_table_with_na_where_a_variable_is_not_active() -> None:
     start = [{"x": 0.123456, "n": 3, "kind": '#|"'}, {"x": 1, "n": 20, "kind": "a b", "rate": 0.1}]
     assert Dialect(SMALL).configurations(start) == [

@@ -43,12 +43,11 @@ class HeldOutProblems(UaosError, ValueError):
 
     def __init__(self, found: Iterable[Problem], total: int) -> None:
         self.found = tuple(found)
-        number = len(self.found)
-        verb, what = ("is", "a test problem") if number == 1 else ("are", "test problems")
+        some = count(len(self.found), "is a test problem", "are test problems")
         super().__init__(
-            f"{number} of the {total} problems {verb} {what} (the first: {self.found[0]}); a "
-            "method tuned on them cannot be compared on them. Instances above 15 are free; "
-            "--force-test-instances (force=True) tunes on them all the same"
+            f"of the {total} problems {some} (the first: {self.found[0]}); a method tuned on them "
+            "cannot be compared on them. Instances above 15 are free; --force-test-instances "
+            "(force=True) tunes on them all the same"
         )
 
 
