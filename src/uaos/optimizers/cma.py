@@ -537,10 +537,11 @@ class CMAES(Optimizer):
         # A batch that was cut to the budget is the last, and a run without restarts ends for good.
         if n == self.popsize and not self.ended_by:
             self._move(values, order)
-        self.record(
-            sigma=self.sigma, condition=self.condition, restarts=self.restarts,
-            popsize=self.popsize,
-        )  # fmt: skip
+        if self.history is not None:
+            self.history.append(
+                (self.best_fitness, self.evaluations, self.iterations, self.sigma, self.condition,
+                 self.restarts, self.popsize),
+            )  # fmt: skip
 
     def _move(self, values: Array, by_value: Array) -> None:
         """One generation: update, and whether the run ends."""

@@ -76,11 +76,8 @@ class History:
         self.operators = tuple(operators)
         self.columns = tuple(columns)
         self.max_rows = max_rows
-        # Recorded, but not in the columns yet: numbers, and a row for each in two arrays.
-        self._pending: list[tuple[Any, ...]] = []
-        pending = (_MOST_PENDING, len(self.operators))
-        self._pending_counts = np.empty(pending, np.int64)
-        self._pending_probabilities = np.empty(pending)
+        # Recorded, but not in the columns yet: numbers, counts and probabilities.
+        self._pending: list[tuple[Any, Any, Any]] = []
         self._rows = 0
         self._stride = 1  # iterations per row
         self._filled = 0  # iterations in the row being filled
@@ -138,27 +135,31 @@ class History:
                     f"recorded were {', '.join(columns) or 'none'}"
                 )
             columns = {name: columns[name] for name in self.columns}
+        if self.operators:  # copies, which nobody else changes
+            counts, probabilities = np.array(counts, np.int64), np.array(probabilities, float)
         self.append((best, evaluations, iteration, *columns.values()), counts, probabilities)
 
-    def append(self, numbers: tuple[float, ...], counts: Any, probabilities: Any) -> None:
-        """Add an iteration without checks: best, evaluations, iteration, then further columns."""
-        row = len(self._pending)
-        if self.operators:
-            self._pending_counts[row] = counts
-            self._pending_probabilities[row] = probabilities
-        self._pending.append(numbers)
-        if row + 1 == _MOST_PENDING:
+    def append(
+        self, numbers: tuple[float, ...], counts: Any = None, probabilities: Any = None
+    ) -> None:
+        """Add an iteration without checks: best, evaluations, iteration, then further columns.
+
+        The arrays are kept for a while, so they must not change any more.
+        """
+        self._pending.append((numbers, counts, probabilities))
+        if len(self._pending) == _MOST_PENDING:
             self._enter()
 
     def _enter(self) -> None:
         """Bring the columns up to date: many rows at once take less time than one by one."""
         if self._pending:
-            rows, self._pending = self._pending, []
+            rows, counts, probabilities = zip(*self._pending, strict=True)
+            self._pending = []
             names, values = (*_SINGLE, *self.columns), zip(*rows, strict=True)
             columns = dict(zip(names, map(np.array, values), strict=True))
             if self.operators:
-                columns["counts"] = self._pending_counts[: len(rows)]
-                columns["probabilities"] = self._pending_probabilities[: len(rows)]
+                columns["counts"] = np.concatenate(counts).reshape(len(rows), -1)
+                columns["probabilities"] = np.concatenate(probabilities).reshape(len(rows), -1)
             self.extend(**columns)
 
     def extend(self, **columns: Array) -> None:

@@ -531,12 +531,13 @@ class Portfolio(Optimizer):
                 np.where(violations == 0, values, np.nan) if self._turns.feasible else violations
             )
         self._turns.learn(k, before, values)
-        self.restarts = sum(member.restarts for member in self.optimizers)
+        self.restarts = sum([member.restarts for member in self.optimizers])
         self._note_gain(values)
-        if shares is not None:
+        if self.history is not None:
             counts = np.zeros(len(self.members), np.int64)
             counts[k] = len(values)
-            self.record(counts=counts, probabilities=shares)
+            numbers = self.best_fitness, self.evaluations, self.iterations
+            self.history.append(numbers, counts, shares)
 
     def _note_gain(self, values: Array) -> None:
         """Remember when the best value last improved by more than rounding and the tolerances."""
