@@ -57,14 +57,14 @@ class Distribution:
 
     def sample(self, z: Array) -> Array:
         """Points from rows of standard normal numbers."""
-        points: Array = z @ self.factor.T
+        points: Array = z.dot(self.factor.T)
         _place(points, self.mean, self.sigma, self._low, self._unit)
         return points
 
     def recenter(self, population: Array, order: Array) -> None:
         """Take the mean from a population; `order` has its places, the best first."""
         w, _ = weights(len(population))
-        self.mean = w @ self._better(population, order)
+        self.mean = w.dot(self._better(population, order))
 
     def _better(self, population: Array, order: Array) -> Array:
         """The better half of a population, best first, in the units of the distribution."""
@@ -79,20 +79,22 @@ class Distribution:
         NP, D = len(population), self.dimension
         w, mu_eff = weights(NP)
         steps = self._better(population, order)
-        old, self.mean = self.mean, w @ steps
+        old, self.mean = self.mean, w.dot(steps)
         c_s, c_c = self._c_sigma, self._c_c
-        step, scaled, gain = np.empty(D), np.empty((D, D)), math.sqrt(c_s * (2 - c_s) * mu_eff)
-        _step(self.mean, old, self.sigma, gain, self.whitening, step, scaled)
-        self.path_sigma = (1 - c_s) * self.path_sigma + scaled @ step
-        square = float(self.path_sigma @ self.path_sigma)
+        step, scaled, weighted = np.empty(D), np.empty((D, D)), np.empty(steps.shape)
+        gain = math.sqrt(c_s * (2 - c_s) * mu_eff)
+        _step(
+            self.mean, old, self.sigma, gain, self.whitening, self._c_mu, w, step, scaled, steps,
+            weighted,
+        )  # fmt: skip
+        self.path_sigma = path = (1 - c_s) * self.path_sigma + scaled.dot(step)
+        square = float(path.dot(path))
         limit = (2 + 4 / (D + 1)) * D * (1 - (1 - c_s) ** (2 * evaluations / NP))
         h = 1.0 if square < limit else 0.0
         gain = h * math.sqrt(c_c * (2 - c_c) * mu_eff)
         decay = 1 - self._c_1 - self._c_mu + (1 - h) * self._c_1 * c_c * (2 - c_c)
-        weighted = np.empty_like(steps)
-        _weigh(steps, old, self.sigma, w, self._c_mu, weighted)
         finite = _update(
-            self.C, decay, self._c_1, 1 - c_c, gain, step, self.path_c, weighted.T @ steps
+            self.C, decay, self._c_1, 1 - c_c, gain, step, self.path_c, weighted.T.dot(steps)
         )  # fmt: skip
         exponent = c_s / self._d_sigma * (math.sqrt(square) / self._expected - 1)
         self.sigma *= math.exp(min(exponent, 700.0))
@@ -106,7 +108,7 @@ class Distribution:
         values, vectors = np.linalg.eigh(self.C)  # reads the lower triangle
         factor, scaled = np.empty_like(vectors), np.empty_like(vectors)
         _scale_axes(values, vectors, factor, scaled)
-        whitening = scaled @ vectors.T
+        whitening = scaled.dot(vectors.T)
         if values[0] > 0 and _all_finite(factor, whitening):
             self.factor, self.whitening = factor, whitening
         else:
@@ -134,14 +136,26 @@ def _step(
     sigma: float,
     gain: float,
     whitening: Array,
+    c_mu: float,
+    w: Array,
     step: Array,
     scaled: Array,
+    steps: Array,
+    weighted: Array,
 ) -> None:
-    """Write the step of the mean in units of sigma, and the whitening matrix times `gain`."""
+    """Write the step of the mean in units of sigma, and the whitening matrix times `gain`.
+
+    Make points such steps from the old mean too, and write these times c_mu w.
+    """
     for i in range(len(mean)):
         step[i] = (mean[i] - old[i]) / sigma
         for j in range(len(mean)):
             scaled[i, j] = gain * whitening[i, j]
+    for i in range(steps.shape[0]):
+        for j in range(steps.shape[1]):
+            away = (steps[i, j] - old[j]) / sigma
+            steps[i, j] = away
+            weighted[i, j] = c_mu * (away * w[i])
 
 
 @njit
@@ -162,16 +176,6 @@ def _all_finite(one: Array, two: Array) -> bool:
         for j in range(one.shape[1]):
             finite &= np.isfinite(one[i, j]) and np.isfinite(two[i, j])
     return finite
-
-
-@njit
-def _weigh(steps: Array, old: Array, sigma: float, w: Array, c_mu: float, weighted: Array) -> None:
-    """Make points steps from the old mean, in units of sigma, and write these times c_mu w."""
-    for i in range(steps.shape[0]):
-        for j in range(steps.shape[1]):
-            step = (steps[i, j] - old[j]) / sigma
-            steps[i, j] = step
-            weighted[i, j] = c_mu * (step * w[i])
 
 
 @njit
