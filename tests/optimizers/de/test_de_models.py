@@ -7,25 +7,31 @@ import pytest
 
 import uaos
 from uaos.errors import InvalidParameter
-from uaos.optimizers.de.models import (
-    Generation,
-    IndividualDependent,
-    SampleModel,
-    Tournament,
-    against_worst,
-)
+from uaos.optimizers.de.kernels import against_worst
+from uaos.optimizers.de.models import IndividualDependent, SampleModel, Tournament
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.optimizer import DifferentialEvolution
+from uaos.optimizers.de.population import Batch, Population
 from uaos.optimizers.de.rules import BimodalCauchy
 from uaos.optimizers.de.settings import Settings
 
 LOW, HIGH = np.full(3, -1.0), np.full(3, 3.0)
 
 
-def generation(X, order=None, *, rotated=False, seed=1, evaluations=100):
-    order = np.arange(len(X)) if order is None else order
-    rng = np.random.default_rng(seed)
-    return Generation(X, order, evaluations, rotated, LOW, HIGH, rng)
+def made(kind, X, generations, order=None, *, seed=1):
+    """A model of parents X, by default the best first."""
+    population = Population(X, LOW, HIGH, Settings(), archives=False)
+    if order is not None:
+        population.order = order
+    return kind(population, np.random.default_rng(seed), generations)
+
+
+def proposed(model, n, *, F=0.5, rotated=False):
+    """The mutants of the first n parents, and their CR, NaN where the model leaves it open."""
+    batch, samples = Batch(0), np.empty((n, 3))
+    batch.parents, batch.F, batch.CR = np.arange(n), np.full(n, F), np.full(n, math.nan)
+    model.propose(batch, np.arange(n), rotated, samples)
+    return samples, batch.CR
 
 
 # Values that individuals keep
@@ -107,14 +113,16 @@ def test_each_value_in_turn_competes_with_the_worst_that_is_left():
 def test_cma_es_on_a_shared_population_starts_from_its_better_half_with_half_the_box():
     rng = np.random.default_rng(3)
     X = rng.uniform(0, 2, (2000, 3))
-    now = generation(X, np.argsort((X**2).sum(axis=1)))
-    model = SampleModel(now, 2000, 50)
-    points, CR = model.propose(now, np.arange(2000), np.full(2000, 0.5))
-    assert CR is None
+    order = np.argsort((X**2).sum(axis=1))
+    model = made(SampleModel, X, 50, order)
+    points, CR = proposed(model, 2000)
+    assert np.isnan(CR).all()
     raw = math.log(1000.5) - np.log(np.arange(1, 1001))
-    mean = (raw / raw.sum()) @ X[now.order[:1000]]
-    assert model.distribution.sample(np.zeros((1, 3)))[0] == pytest.approx(mean)
-    assert model.distribution.sample(np.ones((1, 3)))[0] == pytest.approx(mean + 2.0)
+    mean = (raw / raw.sum()) @ X[order[:1000]]
+    drawn = np.empty((2, 3))
+    model.distribution.sample(np.array([[0.0] * 3, [1.0] * 3]), np.arange(2), drawn)
+    assert drawn[0] == pytest.approx(mean)
+    assert drawn[1] == pytest.approx(mean + 2.0)
     # What falls outside is halfway from the bound to the member before, in [0, 2].
     assert np.isin(points, [(X + LOW) / 2, (X + HIGH) / 2]).any()
     assert ((points >= LOW) & (points <= HIGH)).all()
@@ -122,13 +130,12 @@ def test_cma_es_on_a_shared_population_starts_from_its_better_half_with_half_the
 
 def test_cma_es_learns_from_a_whole_generation_of_its_own():
     X = np.random.default_rng(3).uniform(0, 2, (20, 3))
-    now = generation(X)
-    model = SampleModel(now, 20, 50)
-    points, _ = model.propose(now, np.arange(20), np.full(20, 0.5))
+    model = made(SampleModel, X, 50)
+    points, _ = proposed(model, 20)
     before = model.state()
-    model.learn(now, points[:19], np.arange(19.0), np.ones(19, bool))
+    model.learn(points[:19], np.arange(19.0), np.ones(19, bool), 100)
     assert model.state()["sigma"] == before["sigma"]
-    model.learn(now, points, np.arange(20.0), np.ones(20, bool))
+    model.learn(points, np.arange(20.0), np.ones(20, bool), 100)
     assert model.state()["sigma"] != before["sigma"]
     assert model.before.tolist() == points.tolist()
 
@@ -136,17 +143,16 @@ def test_cma_es_learns_from_a_whole_generation_of_its_own():
 def test_individual_dependent_mutants_in_the_first_stage_start_from_the_parent():
     """Of the best individual F is near 1/NP, so that its mutant is near it; of the last near 1."""
     X = np.random.default_rng(5).uniform(0, 2, (50, 3))
-    now = generation(X, rotated=True)
-    mutants, CR = IndividualDependent(now, 50, 100).propose(now, np.arange(50), np.full(50, 0.5))
-    assert CR is None  # crossover by eigenvectors has its own
+    mutants, CR = proposed(made(IndividualDependent, X, 100), 50, rotated=True)
+    assert np.isnan(CR).all()  # crossover by eigenvectors has its own
     steps = np.linalg.norm(mutants - X, axis=1)
     assert np.median(steps[:10]) < np.median(steps[-10:]) / 3
 
 
 def test_individual_dependent_crossover_follows_the_rank_and_the_box():
     X = np.random.default_rng(5).uniform(-1, 3, (200, 3))
-    now = generation(X, np.arange(200)[::-1])
-    mutants, CR = IndividualDependent(now, 200, 100).propose(now, np.arange(200), np.full(200, 0.5))
+    order = np.arange(200)[::-1].copy()
+    mutants, CR = proposed(made(IndividualDependent, X, 100, order), 200)
     assert ((mutants >= LOW) & (mutants <= HIGH)).all()
     assert (CR >= 0).all()
     assert (CR <= 1).all()
@@ -155,11 +161,10 @@ def test_individual_dependent_crossover_follows_the_rank_and_the_box():
 
 
 def test_the_second_stage_begins_after_half_of_the_generations_or_a_tenth_without_success():
-    now = generation(np.zeros((10, 3)))
-    lucky, unlucky = (IndividualDependent(now, 10, 100) for _ in range(2))
+    lucky, unlucky = (made(IndividualDependent, np.zeros((10, 3)), 100) for _ in range(2))
     for g in range(60):
         for model, survives in ((lucky, True), (unlucky, False)):
-            model.learn(now, np.zeros((1, 3)), np.zeros(1), np.array([survives]))
+            model.learn(np.zeros((1, 3)), np.zeros(1), np.array([survives]), 100)
         assert (lucky.generation > lucky.switch) == (g + 1 > 50)
         assert (unlucky.generation > unlucky.switch) == (g + 1 >= 10)
 
@@ -193,16 +198,14 @@ def test_ea4eig_runs_under_constraints():
 
 def test_a_tournament_takes_three_different_parents_the_better_of_two_each():
     X = np.arange(60.0).reshape(20, 3)  # the first is the best
-    now = generation(X, seed=4)
     n = 40_000
-    model = Tournament(now, 20, 10)
+    model = made(Tournament, X, 10, seed=4)
     # With F = 0 the mutant is x_t1; the better of two is in the first half with chance 3/4.
-    first, CR = model.propose(now, np.zeros(n, int), np.zeros(n))
-    assert CR is None
+    first, CR = proposed(model, n, F=0.0)
+    assert np.isnan(CR).all()
     assert np.mean(first[:, 0] < 30) == pytest.approx(0.75, abs=0.01)
-    second, _ = model.propose(now, np.zeros(n, int), np.ones(n))
+    second, _ = proposed(model, n, F=1.0)
     assert (second != first).all(axis=1).mean() > 0.5
-    three = generation(X[:3], seed=4)
-    alone, _ = model.propose(three, np.zeros(n, int), np.full(n, 1e6))
+    alone, _ = proposed(made(Tournament, X[:3], 10, seed=4), n, F=1e6)
     # x_t1 + F (x_t2 - x_t3): the difference of two of three parents is ±3 or ±6, never 0.
     assert np.unique(np.abs(np.round((alone[:, 0]) / 1e6))).tolist() == [3, 6]

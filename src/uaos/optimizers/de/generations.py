@@ -70,6 +70,7 @@ class State(NamedTuple):
 
     rows: Array
     fitness: Array
+    excess: Array
     order: Array
     counters: Array
     means: Array
@@ -102,7 +103,7 @@ def _generations(
     """
     n, D = len(now.fitness), now.rows.shape[1]
     selecting = len(selector.numbers) > 0
-    everyone, empty = np.arange(n), np.zeros((0, D))
+    everyone, empty, none = np.arange(n), np.zeros((0, D)), np.zeros(0)
     all_offspring, all_points, all_values = np.empty((n, D)), np.empty((n, D)), np.empty(n)
     for g in range(len(engine.sizes)):
         parents, fitness, order = everyone[:n], now.fitness[:n], now.order[:n]
@@ -120,14 +121,16 @@ def _generations(
         uniforms = draws[used : used + n * engine.columns].reshape((n, engine.columns))
         now.integers[DRAWN] = now.integers[USED] = used + n * engine.columns
         kernels.draw_parameters(
-            operators, engine.table, now.means, engine.lengths, engine.numbers, uniforms, F, CR
+            operators, parents, engine.table, now.means, engine.lengths, engine.numbers, empty,
+            uniforms, F, CR,
         )  # fmt: skip
         latest = engine.by_latest and now.integers[LATEST] >= 0
         rows.repairs[g] = kernels.propose(
             now.rows, n, engine.offset, now.counters[at.ARCHIVED], order,
             now.integers[LATEST] if latest else order[0], parents, operators, engine.table,
             engine.role_table, uniforms, -1, 1.0, empty, engine.top, engine.top_drawn, 1.0,
-            at.BINOMIAL, empty, engine.low, engine.high, engine.boundary, offspring, F, CR, CR,
+            at.BINOMIAL, empty, -1.0, none, True, engine.low, engine.high, engine.boundary,
+            offspring, F, CR,
         )  # fmt: skip
         for m in range(n):  # a copy, which the objective may write to
             for j in range(D):
@@ -182,13 +185,11 @@ def _shrink(draws: Array, engine: Engine, now: State, fitness: Array, order: Arr
     n: int = engine.sizes[g]
     now.integers[SIZE] = n
     stay = np.empty(n, np.int64)
-    now.integers[LATEST] = kernels.shrink(
-        now.rows, fitness, order, n, now.integers[LATEST], stay
-    )  # fmt: skip
     used = now.integers[USED]
     now.integers[USED] = used + max(0, now.counters[at.ARCHIVED] - engine.capacities[g])
-    kernels.shrink_archive(
-        now.rows, engine.offset, now.counters, draws[used : now.integers[USED]]
+    now.integers[LATEST] = kernels.shrink(
+        now.rows, fitness, now.excess, order, n, now.integers[LATEST], stay, engine.offset,
+        now.counters, draws[used : now.integers[USED]],
     )  # fmt: skip
     return n
 
@@ -226,8 +227,9 @@ def advance(run: "DifferentialEvolution", evaluate: Any, most: int, stops: bool)
         *((run.atol, run.tol) if stops else (-1.0, -1.0)),
     )  # fmt: skip
     now = State(
-        population.rows, population.fitness, population.order, population.counters, rules.means,
-        rules.turns, np.zeros(n, np.int64), np.empty(n), np.empty(n), run.best_x.copy(),
+        population.rows, population.fitness, population.excess, population.order,
+        population.counters, rules.means, rules.turns, np.zeros(n, np.int64), np.empty(n),
+        np.empty(n), run.best_x.copy(),
         np.array([run.best_fitness, epoch.best]),
         np.array([population.latest, epoch.since_better, n, 0, 0]),
     )  # fmt: skip

@@ -121,26 +121,35 @@ def draw(
 @njit
 def draw_parameters(
     operators: Array,
+    parents: Array,
     table: Array,
     means: Array,
     lengths: Array,
     numbers: Array,
+    rates: Array,
     uniforms: Array,
     F_used: Array,
     CR_used: Array,
 ) -> None:
-    """Write F and CR of each offspring, by the rules of its operator."""
+    """Write F and CR of each offspring, by the rules of its operator, or as its parent keeps them.
+
+    `rates` has a row for each rule whose values individuals keep.
+    """
     for i in range(operators.shape[0]):
         op = operators[i]
         # The call is for sampled rules only: constants are the common case, and it is not free.
         F, kind = table[op, at.F_A], int(table[op, at.F_KIND])
-        if kind > at.CONSTANT:
+        if kind == at.KEPT:
+            F = rates[int(F), parents[i]]
+        elif kind > at.CONSTANT:
             F = draw(
                 kind, F, table[op, at.F_B], int(table[op, at.F_ROW]), at.OF_F,
                 uniforms[i, at.F], uniforms[i, at.MEMORY], means, lengths, numbers,
             )  # fmt: skip
         CR, kind = table[op, at.CR_A], int(table[op, at.CR_KIND])
-        if kind > at.CONSTANT:
+        if kind == at.KEPT:
+            CR = rates[int(CR), parents[i]]
+        elif kind > at.CONSTANT:
             CR = draw(
                 kind, CR, table[op, at.CR_B], int(table[op, at.CR_ROW]), at.OF_CR,
                 uniforms[i, at.CR], uniforms[i, at.MEMORY], means, lengths, numbers,
@@ -221,16 +230,6 @@ def learn(
 
 
 @njit
-def take_individual_rates(
-    having: Array, operators: Array, parents: Array, rates: Array, values: Array
-) -> None:
-    """Write the values that parents keep to the offspring whose operators have them."""
-    for m in range(operators.shape[0]):
-        if having[operators[m]]:
-            values[m] = rates[parents[m]]
-
-
-@njit
 def failed_keepers(having: Array, operators: Array, parents: Array, survived: Array) -> Array:
     """The parents that have such values and whose offspring did not survive."""
     failed = np.empty(operators.shape[0], np.int64)
@@ -240,16 +239,6 @@ def failed_keepers(having: Array, operators: Array, parents: Array, survived: Ar
             failed[count] = parents[m]
             count += 1
     return failed[:count]
-
-
-@njit
-def force_none(uniforms: Array, CR: Array, D: int) -> None:
-    """Let the coordinate that is forced be one that crossover takes anyhow, if it takes any."""
-    for m in range(uniforms.shape[0]):
-        for j in range(D):
-            if uniforms[m, at.CROSS + j] < CR[m]:
-                uniforms[m, at.J_RAND] = (j + 0.5) / D
-                break
 
 
 # Who can stand in a formula, by the place in `cast` that `propose` puts it in (`strategies.CAST`).
@@ -376,12 +365,14 @@ def propose(
     weight: float,
     crossover: int,
     basis: Array,
+    common_CR: float,
+    kept_CR: Array,
+    always: bool,
     low: Array,
     high: Array,
     boundary: int,
     offspring: Array,
     F_used: Array,
-    CR: Array,
     CR_used: Array,
 ) -> int:
     """Make an offspring of each of `parents`, with its F and CR; return how many were repaired.
@@ -391,8 +382,10 @@ def propose(
     and mispredicted branches were what this took most of its time for. Rows of operators without a
     strategy are left as they are. x_rank has rank k with a chance proportional to exp(-λk/NP), λ
     the `pressure`, by column `rank_column` of the uniforms if that is not -1. `samples` has
-    x_sample, where it is used. `CR_used` becomes the share of coordinates taken where the
-    operator's rule learns from that.
+    x_sample, where it is used. The CR is `common_CR` unless that is below 0, `kept_CR` of the
+    parent if there are any and the operator's may be below 1, or that of `CR_used`, which becomes
+    the share of coordinates taken where the operator's rule learns from that. One coordinate is
+    forced, `always` or only where crossover takes none.
     """
     n, D = offspring.shape
     used = np.empty(6, np.int64)
@@ -473,8 +466,17 @@ def propose(
             first = cast[base]
             for j in range(D):
                 step[j] = rows[first, j] + F * step[j]
-        rate = CR[m]
+        rate = CR_used[m]
+        if common_CR >= 0.0:
+            rate = common_CR
+        elif len(kept_CR) > 0 and table[op, at.CROSSED] > 0.0:
+            rate = kept_CR[i]
         j_rand = int(uniforms[m, at.J_RAND] * D)
+        if not always:
+            for j in range(D):
+                if uniforms[m, at.CROSS + j] < rate:
+                    j_rand = j
+                    break
         taken = 0
         if crossover != at.BINOMIAL:
             taken = exponential_length(uniforms, m, D, rate, j_rand, crossover)
@@ -664,11 +666,56 @@ def keep_best(
 
 
 @njit
-def shrink(rows: Array, fitness: Array, order: Array, NP: int, latest: int, stay: Array) -> int:
+def against_worst(fitness: Array, values: Array, places: Array, compared: Array) -> None:
+    """Let each value in turn compete with the worst of `fitness`, whose place it takes if better.
+
+    `places` becomes where it goes, -1 if nowhere, and `compared` what it competed with.
+    """
+    for i in range(len(values)):
+        worst = 0
+        for k in range(1, len(fitness)):
+            if fitness[k] > fitness[worst]:
+                worst = k
+        compared[i] = fitness[worst]
+        places[i] = -1
+        if values[i] < fitness[worst]:
+            places[i] = worst
+            fitness[worst] = values[i]
+
+
+@njit
+def take_places(rows: Array, fitness: Array, points: Array, values: Array, places: Array) -> int:
+    """Let points take their places, -1 being none; return the best's index, -1 if all failed."""
+    best = -1
+    for i in range(len(values)):
+        if np.isfinite(values[i]) and (best < 0 or values[i] < values[best]):
+            best = i
+        if places[i] >= 0:
+            fitness[places[i]] = values[i]
+            for j in range(rows.shape[1]):
+                rows[places[i], j] = points[i, j]
+    return best
+
+
+@njit
+def shrink(
+    rows: Array,
+    fitness: Array,
+    excess: Array,
+    order: Array,
+    NP: int,
+    latest: int,
+    stay: Array,
+    offset: int,
+    counters: Array,
+    uniforms: Array,
+) -> int:
     """Keep the best NP parents: they move to the first rows, in the order of their places.
 
     Writes their former places to `stay`, and returns the new place of `latest`, -1 if it is gone.
+    A random member of the archive leaves for each of `uniforms`; the last takes its place.
     """
+    D = rows.shape[1]
     place = np.full(fitness.shape[0] + 1, -1)  # the last is for latest = -1
     for k in range(NP):
         place[order[k]] = 0
@@ -677,24 +724,19 @@ def shrink(rows: Array, fitness: Array, order: Array, NP: int, latest: int, stay
         if place[i] == 0:
             place[i] = new
             stay[new] = i
-            for j in range(rows.shape[1]):
+            for j in range(D):
                 rows[new, j] = rows[i, j]
-            fitness[new] = fitness[i]
+            fitness[new], excess[new] = fitness[i], excess[i]
             new += 1
     for k in range(NP):
         order[k] = place[order[k]]
-    return int(place[latest])
-
-
-@njit
-def shrink_archive(rows: Array, offset: int, counters: Array, uniforms: Array) -> None:
-    """Let a random member leave for each of `uniforms`; the last takes its place."""
     for k in range(len(uniforms)):
         counters[at.ARCHIVED] -= 1
         last = counters[at.ARCHIVED]
         gap = int(uniforms[k] * (last + 1))
-        for j in range(rows.shape[1]):
+        for j in range(D):
             rows[offset + gap, j] = rows[offset + last, j]
+    return int(place[latest])
 
 
 @njit

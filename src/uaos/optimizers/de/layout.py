@@ -26,12 +26,13 @@ R, PBEST, ARCHIVE, J_RAND, F, CR, MEMORY, KEEP, CROSS = 0, 5, 6, 7, 8, 9, 10, 11
 
 # The operator table has one row for each operator of the pool.
 # TOP is the operator's own top_NP (-1: the run's), TAKEN whether its CR is learnt from the share of
-# coordinates that the offspring took.
+# coordinates that the offspring took, CROSSED whether it may be below 1.
 STRATEGY, F_KIND, F_A, F_B, F_ROW, CR_KIND, CR_A, CR_B, CR_ROW = 0, 1, 2, 3, 4, 5, 6, 7, 8
-TOP, TAKEN, TABLE = 9, 10, 11
+TOP, TAKEN, CROSSED, TABLE = 9, 10, 11, 12
 
-# Kinds of rule in the table. An adaptive rule reads its location from row F_ROW or CR_ROW.
-CONSTANT, UNIFORM, CAUCHY, NORMAL, ADAPTIVE = 0, 1, 2, 3, 4
+# Kinds of rule in the table. An adaptive rule reads its location from row F_ROW or CR_ROW of the
+# memory, and what individuals keep is in row F_A or CR_A of their rates.
+CONSTANT, UNIFORM, CAUCHY, NORMAL, ADAPTIVE, KEPT = 0, 1, 2, 3, 4, 5
 
 # The two halves of an adaptive rule's memory.
 OF_F, OF_CR = 0, 1

@@ -1,11 +1,11 @@
 """Models that make mutants: what x_sample of a strategy is.
 
-A model lives as long as the population it works on. It sees a :class:`Generation`, makes mutants
-for some of its offspring, and hears of them and of the survivors.
+A model lives as long as the population it works on. It makes mutants for some of the offspring of a
+generation, and hears of them and of the survivors.
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -14,21 +14,8 @@ from uaos.optimizers.base import Array
 from uaos.optimizers.de.kernels import distinct
 from uaos.optimizers.de.sampling import Distribution
 
-
-class Generation(NamedTuple):
-    """A population that is about to have offspring, or has survived them."""
-
-    population: Array
-    """The NP parents."""
-    order: Array
-    """Their places, best first."""
-    evaluations: int
-    """Evaluations spent so far."""
-    rotated: bool
-    """Whether crossover is by eigenvectors."""
-    low: Array
-    high: Array
-    rng: np.random.Generator
+if TYPE_CHECKING:
+    from uaos.optimizers.de.population import Batch, Population
 
 
 class Model:
@@ -36,12 +23,12 @@ class Model:
 
     Parameters
     ----------
-    now : Generation
-        The population.
-    NP : int
-        The size of the first population.
+    population : Population
+        The parents.
+    rng : numpy.random.Generator
+        The generator of the run.
     generations : int
-        How many generations of this size the run is long.
+        How many generations of the first size the run is long.
     """
 
     #: Whether its offspring compete with the worst parent of all, where they are a whole
@@ -51,26 +38,30 @@ class Model:
     learns: ClassVar[bool] = False
     follows: ClassVar[bool] = False
 
-    def __init__(self, now: Generation, NP: int, generations: int) -> None:
+    def __init__(
+        self, population: "Population", rng: np.random.Generator, generations: int
+    ) -> None:
+        self.population, self.rng, self.generations = population, rng, max(1, generations)
+
+    def propose(self, batch: "Batch", mine: Array, rotated: bool, samples: Array) -> None:
+        """Write a mutant for each offspring that is `mine`, and its CR where that is the model's.
+
+        `rotated`: whether crossover is by eigenvectors.
+        """
         raise NotImplementedError
 
-    def propose(self, now: Generation, parents: Array, F: Array) -> tuple[Array, Array | None]:
-        """A mutant for each of `parents`, with its F, and its CR where that is the model's."""
-        raise NotImplementedError
-
-    def learn(self, now: Generation, points: Array, values: Array, survived: Array) -> None:
+    def learn(self, points: Array, values: Array, survived: Array, evaluations: int) -> None:
         """Hear of the model's own offspring, before they take their parents' places."""
 
-    def follow(self, now: Generation) -> None:
+    def follow(self, evaluations: int) -> None:
         """Hear of the survivors of a generation, whoever made them."""
 
     def state(self) -> dict[str, Any]:
         """What changes in a run."""
-        raise NotImplementedError
+        return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from what :meth:`state` returned."""
-        raise NotImplementedError
 
 
 class PopulationModel(Model):
@@ -81,16 +72,20 @@ class PopulationModel(Model):
 
     follows: ClassVar[bool] = True
 
-    def __init__(self, now: Generation, NP: int, generations: int) -> None:
-        self.distribution = Distribution(now.low, now.high, NP)
-        self.distribution.mean = now.rng.random(len(now.low))
+    def __init__(
+        self, population: "Population", rng: np.random.Generator, generations: int
+    ) -> None:
+        super().__init__(population, rng, generations)
+        self.distribution = Distribution(population.low, population.high, population.NP_start)
+        self.distribution.mean = rng.random(len(population.low))
 
-    def propose(self, now: Generation, parents: Array, F: Array) -> tuple[Array, Array | None]:  # noqa: D102
-        z = now.rng.standard_normal((len(parents), len(now.low)))
-        return self.distribution.sample(z), None
+    def propose(self, batch: "Batch", mine: Array, rotated: bool, samples: Array) -> None:  # noqa: D102
+        z = self.rng.standard_normal((len(mine), samples.shape[1]))
+        self.distribution.sample(z, mine, samples)
 
-    def follow(self, now: Generation) -> None:  # noqa: D102
-        self.distribution.follow(now.population, now.order, now.evaluations)
+    def follow(self, evaluations: int) -> None:  # noqa: D102
+        population = self.population
+        self.distribution.follow(population.rows, population.order, evaluations)
 
     def state(self) -> dict[str, Any]:  # noqa: D102
         return self.distribution.state()
@@ -112,22 +107,26 @@ class SampleModel(PopulationModel):
     learns: ClassVar[bool] = True
     follows: ClassVar[bool] = False
 
-    def __init__(self, now: Generation, NP: int, generations: int) -> None:
-        self.distribution = Distribution(now.low, now.high, NP, sigma=100.0)
-        self.before = now.population.copy()
+    def __init__(
+        self, population: "Population", rng: np.random.Generator, generations: int
+    ) -> None:
+        Model.__init__(self, population, rng, generations)
+        low, high, NP = population.low, population.high, population.NP_start
+        self.distribution = Distribution(low, high, NP, sigma=100.0)
+        self.before = population.rows[:NP].copy()
 
-    def propose(self, now: Generation, parents: Array, F: Array) -> tuple[Array, Array | None]:  # noqa: D102
-        self.distribution.recenter(now.population, now.order)
-        points, _ = super().propose(now, parents, F)
-        _bring_halfway(points, self.before, now.low, now.high)
-        return points, None
+    def propose(self, batch: "Batch", mine: Array, rotated: bool, samples: Array) -> None:  # noqa: D102
+        population = self.population
+        self.distribution.recenter(population.rows, population.order)
+        super().propose(batch, mine, rotated, samples)
+        _bring_halfway(samples, mine, self.before, population.low, population.high)
 
-    def learn(self, now: Generation, points: Array, values: Array, survived: Array) -> None:  # noqa: D102
-        if len(points) < len(now.population):
+    def learn(self, points: Array, values: Array, survived: Array, evaluations: int) -> None:  # noqa: D102
+        if len(points) < self.population.NP:
             return  # too few to learn from: other operators had a part in it, or the run ends
         self.before = points.copy()
         ranked = np.argsort(np.where(np.isnan(values), np.inf, values), kind="stable")
-        self.distribution.follow(points, ranked, now.evaluations)
+        self.distribution.follow(points, ranked, evaluations)
 
     def state(self) -> dict[str, Any]:  # noqa: D102
         return super().state() | {"before": self.before.copy()}
@@ -154,38 +153,40 @@ class IndividualDependent(Model):
 
     learns: ClassVar[bool] = True
 
-    def __init__(self, now: Generation, NP: int, generations: int) -> None:
-        self.generations = max(1, generations)
+    def __init__(
+        self, population: "Population", rng: np.random.Generator, generations: int
+    ) -> None:
+        super().__init__(population, rng, generations)
         self.generation, self.idle = 0, 0
         self.switch = self.generations // 2  # the last generation of the first stage
 
-    def propose(self, now: Generation, parents: Array, F: Array) -> tuple[Array, Array | None]:  # noqa: D102
-        X, rng = now.population, now.rng
-        (NP, D), n = X.shape, len(parents)
+    def propose(self, batch: "Batch", mine: Array, rotated: bool, samples: Array) -> None:  # noqa: D102
+        population, rng = self.population, self.rng
+        low, high = population.low, population.high
+        n, D = len(mine), len(low)
         share = 0.1 + 0.9 * 10.0 ** (5.0 * (min(1.0, self.generation / self.generations) - 1.0))
         second = self.generation > self.switch
         drawn, places = np.empty((n, 4), np.int64), np.empty((2, n))
         _cast_by_rank(
-            now.order, parents, int(share * NP), second, rng.random((n, 4)), rng.random(n), drawn,
-            places,
+            population.order, batch.parents, mine, int(share * population.NP), second,
+            rng.random((n, 4)), rng.random(n), drawn, places,
         )  # fmt: skip
         F = _normal_between(places[0], rng, open_low=True)
-        fresh, noise = rng.random((2, n, D))
-        swaps = rng.random(n) if second else np.ones(n)
-        mutants = np.empty((n, D))
+        noise = rng.random((2, n, D))
+        swaps = rng.random(n if second else 0)
         outside = _mutate_by_rank(
-            X, parents, drawn, F, fresh, noise, 0.1 * share, swaps, now.low, now.high, mutants
-        )
-        if now.rotated:
-            return mutants, None
+            population.rows, batch.parents, mine, drawn, F, noise, 0.1 * share, swaps, low, high,
+            samples,
+        )  # fmt: skip
+        if rotated:
+            return
         if outside:
-            spare = now.low + rng.random((n, D)) * (now.high - now.low)
-            mutants = np.where((mutants < now.low) | (mutants > now.high), spare, mutants)
-        return mutants, _normal_between(places[1], rng)
+            _draw_anew(samples, mine, rng.random((n, D)), low, high)
+        batch.CR[mine] = _normal_between(places[1], rng)
 
-    def learn(self, now: Generation, points: Array, values: Array, survived: Array) -> None:  # noqa: D102
+    def learn(self, points: Array, values: Array, survived: Array, evaluations: int) -> None:  # noqa: D102
         if self.generation < self.switch:
-            self.idle = 0 if survived.any() else self.idle + 1
+            self.idle = 0 if np.count_nonzero(survived) else self.idle + 1
             if self.idle >= self.generations / 10:
                 self.switch = self.generation
         self.generation += 1
@@ -204,19 +205,10 @@ class Tournament(Model):
     has already becomes the next in rank. LaTorre, Muelas and Peña (2010), MOS.
     """
 
-    def __init__(self, now: Generation, NP: int, generations: int) -> None:
-        pass
-
-    def propose(self, now: Generation, parents: Array, F: Array) -> tuple[Array, Array | None]:  # noqa: D102
-        mutants = np.empty((len(parents), len(now.low)))
-        _mutate_winners(now.population, now.order, now.rng.random((3, len(parents))), F, mutants)
-        return mutants, None
-
-    def state(self) -> dict[str, Any]:  # noqa: D102
-        return {}
-
-    def restore(self, state: Mapping[str, Any]) -> None:  # noqa: D102
-        pass
+    def propose(self, batch: "Batch", mine: Array, rotated: bool, samples: Array) -> None:  # noqa: D102
+        population = self.population
+        uniforms = self.rng.random((3, len(mine)))
+        _mutate_winners(population.rows, population.order, uniforms, batch.F, mine, samples)
 
 
 def _normal_between(
@@ -249,9 +241,9 @@ def _draw_within_unit(
 
 
 @njit
-def _bring_halfway(points: Array, before: Array, low: Array, high: Array) -> None:
+def _bring_halfway(points: Array, mine: Array, before: Array, low: Array, high: Array) -> None:
     """Bring coordinates outside the box halfway from `before` to the bound."""
-    for i in range(points.shape[0]):
+    for i in mine:
         for j in range(points.shape[1]):
             if points[i, j] < low[j]:
                 points[i, j] = (before[i, j] + low[j]) / 2.0
@@ -263,6 +255,7 @@ def _bring_halfway(points: Array, before: Array, low: Array, high: Array) -> Non
 def _cast_by_rank(
     order: Array,
     parents: Array,
+    mine: Array,
     superior: int,
     second: bool,
     uniforms: Array,
@@ -279,28 +272,29 @@ def _cast_by_rank(
     rank, others = np.empty(NP, np.int64), np.empty(5, np.int64)
     for k in range(NP):
         rank[order[k]] = k
-    for m in range(len(parents)):
-        distinct(parents[m], NP, uniforms, m, 4, others, drawn[m], 0)
-        used = int(rank[parents[m]] < superior)
+    for m in range(len(mine)):
+        i = parents[mine[m]]
+        distinct(i, NP, uniforms, m, 4, others, drawn[m], 0)
+        used = int(rank[i] < superior)
         for k in range(4):
             used += int(rank[drawn[m, k]] < superior)
         if not second:
-            drawn[m, 0] = parents[m]
+            drawn[m, 0] = i
         o, r1 = drawn[m, 0], drawn[m, 1]
         if rank[o] >= superior and rank[r1] >= superior:
             # One of the first, as many as are not taken: so the authors' program does.
             drawn[m, 1] = order[int(choices[m] * max(superior - used, 1))]
         places[0, m] = (rank[o] + 1) / NP
-        places[1, m] = (rank[parents[m]] + 1) / NP
+        places[1, m] = (rank[i] + 1) / NP
 
 
 @njit
 def _mutate_by_rank(
     X: Array,
     parents: Array,
+    mine: Array,
     drawn: Array,
     F: Array,
-    fresh: Array,
     noise: Array,
     noisy: float,
     swaps: Array,
@@ -310,28 +304,40 @@ def _mutate_by_rank(
 ) -> bool:
     """Write the mutants of IDE; return whether a coordinate is outside the box.
 
-    Coordinates of x_r3 whose `noise` is below `noisy` are `fresh`; x_i is the base where `swaps` is
-    below 1/2.
+    Coordinates of x_r3 whose second `noise` is below `noisy` are drawn anew by the first; x_i is
+    the base where `swaps` is below 1/2, if there are any.
     """
     outside = False
-    for m in range(len(parents)):
+    for m in range(len(mine)):
         o, r1, r2, r3 = drawn[m, 0], drawn[m, 1], drawn[m, 2], drawn[m, 3]
-        base = parents[m] if swaps[m] < 0.5 else o
+        base = parents[mine[m]] if len(swaps) > 0 and swaps[m] < 0.5 else o
         for j in range(len(low)):
             other = X[r3, j]
-            if noise[m, j] < noisy:
-                other = low[j] + fresh[m, j] * (high[j] - low[j])
+            if noise[1, m, j] < noisy:
+                other = low[j] + noise[0, m, j] * (high[j] - low[j])
             v = X[base, j] + F[m] * (X[r1, j] - X[o, j]) + F[m] * (X[r2, j] - other)
             outside |= v < low[j] or v > high[j]
-            mutants[m, j] = v
+            mutants[mine[m], j] = v
     return outside
 
 
 @njit
-def _mutate_winners(X: Array, order: Array, uniforms: Array, F: Array, mutants: Array) -> None:
+def _draw_anew(points: Array, mine: Array, uniforms: Array, low: Array, high: Array) -> None:
+    """Draw coordinates outside the box anew."""
+    for m in range(len(mine)):
+        i = mine[m]
+        for j in range(len(low)):
+            if points[i, j] < low[j] or points[i, j] > high[j]:
+                points[i, j] = low[j] + uniforms[m, j] * (high[j] - low[j])
+
+
+@njit
+def _mutate_winners(
+    X: Array, order: Array, uniforms: Array, F: Array, mine: Array, mutants: Array
+) -> None:
     """Write mutants of three winners of tournaments each."""
-    NP, D = X.shape
-    for m in range(len(mutants)):
+    NP, D = len(order), X.shape[1]
+    for m in range(len(mine)):
         one = int(NP * (1.0 - np.sqrt(1.0 - uniforms[0, m])))
         two = int(NP * (1.0 - np.sqrt(1.0 - uniforms[1, m])))
         three = int(NP * (1.0 - np.sqrt(1.0 - uniforms[2, m])))
@@ -340,41 +346,9 @@ def _mutate_winners(X: Array, order: Array, uniforms: Array, F: Array, mutants: 
         for _ in range(2):
             if three in (one, two):
                 three = (three + 1) % NP
-        first, plus, minus = order[one], order[two], order[three]
+        i, first, plus, minus = mine[m], order[one], order[two], order[three]
         for j in range(D):
-            mutants[m, j] = X[first, j] + F[m] * (X[plus, j] - X[minus, j])
-
-
-@njit
-def against_worst(fitness: Array, values: Array, places: Array, compared: Array) -> None:
-    """Let each value in turn compete with the worst of `fitness`, whose place it takes if better.
-
-    `places` becomes where it goes, -1 if nowhere, and `compared` what it competed with.
-    """
-    for i in range(len(values)):
-        worst = 0
-        for k in range(1, len(fitness)):
-            if fitness[k] > fitness[worst]:
-                worst = k
-        compared[i] = fitness[worst]
-        places[i] = -1
-        if values[i] < fitness[worst]:
-            places[i] = worst
-            fitness[worst] = values[i]
-
-
-@njit
-def take_places(rows: Array, fitness: Array, points: Array, values: Array, places: Array) -> int:
-    """Let points take their places, -1 being none; return the best's index, -1 if all failed."""
-    best = -1
-    for i in range(len(values)):
-        if np.isfinite(values[i]) and (best < 0 or values[i] < values[best]):
-            best = i
-        if places[i] >= 0:
-            fitness[places[i]] = values[i]
-            for j in range(rows.shape[1]):
-                rows[places[i], j] = points[i, j]
-    return best
+            mutants[i, j] = X[first, j] + F[i] * (X[plus, j] - X[minus, j])
 
 
 def eigenvectors(rows: Array, order: Array) -> Array | None:

@@ -1,13 +1,12 @@
 """A pool made ready to run: operators as tables for the kernels, rules with their memory."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from uaos.optimizers.base import Array
 from uaos.optimizers.de import layout
-from uaos.optimizers.de.models import MODELS
 from uaos.optimizers.de.operators import CustomOperator, Operator
 from uaos.optimizers.de.rules import (
     BimodalCauchy,
@@ -35,8 +34,8 @@ class Pool:
         self.uses_archive = settings.survival == "newest"
         self.uses_ranks = False
         self.weighted = False
-        #: Where x_sample, the archive and a CR below 1 take part.
-        self.sampled, self.archived, self.crossed = np.zeros((3, len(self.members)), np.bool_)
+        #: Whose strategies use the archive.
+        self.archived = np.zeros(len(self.members), np.bool_)
         #: Which operators have each model, and each rule whose values individuals keep.
         self.models: dict[str, Array] = {}
         self.individual_rates: list[tuple[BimodalCauchy, str, Array]] = []
@@ -51,8 +50,8 @@ class Pool:
                 self.uses_archive |= chosen.archive
                 self.uses_ranks |= chosen.ranked
                 self.weighted |= chosen.weighted
-                self.sampled[k], self.archived[k] = chosen.sampled, chosen.archive
-                self.crossed[k] = Constant(1.0) != member.CR
+                self.archived[k] = chosen.archive
+                self.table[k, layout.CROSSED] = Constant(1.0) != member.CR
                 if chosen.sampled:
                     nobody = np.zeros(len(self.members), np.bool_)
                     self.models.setdefault(chosen.model, nobody)[k] = True
@@ -68,21 +67,22 @@ class Pool:
                 # A custom operator may look at the archive, so one is kept for it.
                 self.custom[k] = member
                 self.uses_archive = True
-        #: The models that compete with the worst, learn from their offspring, follow all survivors.
-        self.replacing, self.learning, self.following = (
-            [name for name in self.models if getattr(MODELS[name], what)]
-            for what in ("replaces_worst", "learns", "follows")
-        )
         #: Whether F or top_NP depends on the share of offspring that survived.
         self.follows_success = settings.top(success_rate=0.0) != settings.top(
             success_rate=1.0
         ) or any(isinstance(rule, SuccessRate) for rule in self.moving.values())
 
-    @property
-    def special(self) -> set[int]:
-        """The operators with a model, or with an F or CR that individuals keep."""
-        marked = [*self.models.values(), *(having for _, _, having in self.individual_rates)]
-        return {k for having in marked for k in having.nonzero()[0].tolist()}
+    def models_of(self, operators: Sequence[int]) -> list[str]:
+        """The models that any of some operators has."""
+        chosen = list(operators)
+        return [name for name, having in self.models.items() if having[chosen].any()]
+
+    def rates_of(self, operators: Sequence[int]) -> list[int]:
+        """Which of `individual_rates` any of some operators has."""
+        chosen = list(operators)
+        return [
+            row for row, (*_, having) in enumerate(self.individual_rates) if having[chosen].any()
+        ]
 
     def _enter(self, k: int, column: int, rule: Any) -> None:
         """Write a rule's kind, two numbers and memory row to the table, from `column` on."""
@@ -90,9 +90,12 @@ class Pool:
             role = "F" if column == layout.F_KIND else "CR"
             if not any(one is rule and of == role for one, of, _ in self.individual_rates):
                 self.individual_rates.append((rule, role, np.zeros(len(self.members), np.bool_)))
-            for one, of, having in self.individual_rates:
-                having[k] |= one is rule and of == role
-        values = () if rule.adaptive else rule.numbers
+            values: tuple[float, ...] = ()
+            for row, (one, of, having) in enumerate(self.individual_rates):
+                if one is rule and of == role:
+                    having[k], values = True, (row,)
+        else:
+            values = () if rule.adaptive else rule.numbers
         self.table[k, column] = rule.kind
         self.table[k, column + 1 : column + 1 + len(values)] = values
         if rule.adaptive:
@@ -108,17 +111,20 @@ class Pool:
         phased = any(getattr(rule, "phases", "none") != "none" for rule in self.rules)
         return not (self.moving or self.apart or self.weighted or phased)
 
-    def move(self, progress: float, success_rate: float) -> None:
+    def move(self, progress: float) -> None:
         """Set what depends on the stage of the run: the F of some rules, who x_pbest may be."""
         for code, until in self.apart.items():
             self.role_table[code, layout.OTHER] = progress < until
         for k, rule in self.moving.items():
+            if not isinstance(rule, SuccessRate):
+                kind = layout.UNIFORM if progress <= 0.5 else layout.ADAPTIVE
+                self.table[k, layout.F_KIND : layout.F_B + 1] = kind, 0.45, 0.55
+
+    def follow_success(self, success_rate: float) -> None:
+        """Set the F of the rules that depend on the success rate."""
+        for k, rule in self.moving.items():
             if isinstance(rule, SuccessRate):
                 self.table[k, layout.F_A] = rule.location(success_rate)
-            else:
-                kind = layout.UNIFORM if progress <= 0.5 else layout.ADAPTIVE
-                if self.table[k, layout.F_KIND] != kind:
-                    self.table[k, layout.F_KIND : layout.F_B + 1] = kind, 0.45, 0.55
 
 
 class RuleMemory:

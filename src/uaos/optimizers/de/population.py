@@ -8,7 +8,6 @@ import numpy as np
 
 from uaos.optimizers.base import Array
 from uaos.optimizers.de import kernels, layout
-from uaos.optimizers.de.models import against_worst, take_places
 from uaos.optimizers.de.settings import Settings
 
 #: Above this size the order of the parents is sorted anew; below it, insertion is faster.
@@ -126,7 +125,7 @@ class Population:
     def against_worst(self, values: Array) -> tuple[Array, Array]:
         """What each offspring competes with if it is the worst parent, and the place it takes."""
         places, compared = np.empty(len(values), np.int64), np.empty(len(values))
-        against_worst(self.fitness.copy(), values, places, compared)
+        kernels.against_worst(self.fitness.copy(), values, places, compared)
         return compared, places
 
     def replace_worst(
@@ -134,7 +133,7 @@ class Population:
     ) -> int:
         """Let offspring take these places; return the best's index, -1 if all failed."""
         counts[batch.operators[0]] += len(values)
-        best: int = take_places(self.rows, self.fitness, points, values, places)
+        best: int = kernels.take_places(self.rows, self.fitness, points, values, places)
         self.success_rate = float(np.count_nonzero(places >= 0)) / len(values)
         self.sort()
         return best
@@ -172,18 +171,18 @@ class Population:
 
     def resize(self, NP: int, rng: np.random.Generator) -> Array:
         """Let the worst leave, and random members of an archive now too large; return who stays."""
-        stay = np.empty(NP, np.int64)
-        self.latest = kernels.shrink(self.rows, self.fitness, self.order, NP, self.latest, stay)
-        self.excess = self.excess[stay]
+        stay, leave = np.empty(NP, np.int64), 0
+        if not self.newest:
+            leave = max(0, self.counters.item(layout.ARCHIVED) - self.capacity_at(NP))
+        self.latest = kernels.shrink(
+            self.rows, self.fitness, self.excess, self.order, NP, self.latest, stay, self.NP_start,
+            self.counters, rng.random(leave),
+        )  # fmt: skip
         self.cut(NP)
         if self.newest:
             self.counters[layout.PLACE] %= NP
             self.elite_fitness = self.elite_fitness[: self.capacity]  # the best come first
             self.counters[layout.ARCHIVED] = len(self.elite_fitness)
-            return stay
-        left = int(self.counters[layout.ARCHIVED]) - self.capacity
-        if left > 0:
-            kernels.shrink_archive(self.rows, self.NP_start, self.counters, rng.random(left))
         return stay
 
     def cut(self, NP: int) -> None:

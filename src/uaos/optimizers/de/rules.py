@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -280,26 +281,26 @@ class BimodalCauchy(Rule):
     """
 
     rule: ClassVar[str] = "bimodal_cauchy"
-    kind: ClassVar[int] = layout.CONSTANT  # what the individual keeps takes the constant's place
+    kind: ClassVar[int] = layout.KEPT
 
     first: float = real(0, 1, default=0.65, doc="one location")
     second: float = real(0, 1, default=1.0, doc="the other location")
     scale: float = real(0.01, 1, default=0.1, allowed=(1e-6, 10), doc="scale")
 
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """Nothing that the kernels would need."""
-        return (self.first,)
+    @cached_property
+    def _at_zero(self) -> tuple[float, float]:
+        """The two distribution functions at 0, below which F is redrawn."""
+        return (
+            0.5 - math.atan(self.first / self.scale) / math.pi,
+            0.5 - math.atan(self.second / self.scale) / math.pi,
+        )
 
     def draw(self, role: str, u: Array) -> Array:
         """Values for F or CR from uniform numbers, by the inverse distribution functions."""
-        low_1 = low_2 = 0.0  # the distribution functions at 0, where F is redrawn
-        if role == "F":
-            low_1 = 0.5 - math.atan(self.first / self.scale) / math.pi
-            low_2 = 0.5 - math.atan(self.second / self.scale) / math.pi
+        low_1, low_2 = self._at_zero if role == "F" else (0.0, 0.0)
         # Redrawing also chooses the location anew.
         chance = (1.0 - low_1) / (2.0 - (low_1 + low_2))
-        locations, angles = np.empty((2, len(u)))
+        locations, angles = np.empty(len(u)), np.empty(len(u))
         _bimodal_angles(u, chance, low_1, low_2, self.first, self.second, locations, angles)
         values: Array = np.tan(angles)
         _bimodal_values(locations, self.scale, values)

@@ -55,20 +55,19 @@ class Distribution:
         self.path_sigma, self.path_c = np.zeros(D), np.zeros(D)
         self.decomposed = 0  # evaluations at the last decomposition
 
-    def sample(self, z: Array) -> Array:
-        """Points from rows of standard normal numbers."""
-        points: Array = z.dot(self.factor.T)
-        _place(points, self.mean, self.sigma, self._low, self._unit)
-        return points
+    def sample(self, z: Array, mine: Array, points: Array) -> None:
+        """Write points to the rows `mine`, one from each row of standard normal numbers."""
+        steps = z.dot(self.factor.T)
+        _place(steps, self.mean, self.sigma, self._low, self._unit, mine, points)
 
     def recenter(self, population: Array, order: Array) -> None:
         """Take the mean from a population; `order` has its places, the best first."""
-        w, _ = weights(len(population))
+        w, _ = weights(len(order))
         self.mean = w.dot(self._better(population, order))
 
     def _better(self, population: Array, order: Array) -> Array:
         """The better half of a population, best first, in the units of the distribution."""
-        better = np.empty((len(population) // 2, self.dimension))
+        better = np.empty((len(order) // 2, self.dimension))
         _gather(population, order, self._low, self._unit, better)
         return better
 
@@ -76,7 +75,7 @@ class Distribution:
     @np.errstate(all="ignore")
     def follow(self, population: Array, order: Array, evaluations: int) -> None:
         """Move to a population; `order` has its places, the best first."""
-        NP, D = len(population), self.dimension
+        NP, D = len(order), self.dimension
         w, mu_eff = weights(NP)
         steps = self._better(population, order)
         old, self.mean = self.mean, w.dot(steps)
@@ -209,11 +208,14 @@ def _gather(population: Array, order: Array, low: Array, unit: Array, points: Ar
 
 
 @njit
-def _place(points: Array, mean: Array, sigma: float, low: Array, unit: Array) -> None:
-    """Make points of steps."""
-    for i in range(points.shape[0]):
+def _place(
+    steps: Array, mean: Array, sigma: float, low: Array, unit: Array, mine: Array, points: Array
+) -> None:
+    """Make points of steps, in the rows `mine`."""
+    for m in range(len(mine)):
+        i = mine[m]
         for j in range(points.shape[1]):
-            points[i, j] = low[j] + unit[j] * (mean[j] + sigma * points[i, j])
+            points[i, j] = low[j] + unit[j] * (mean[j] + sigma * steps[m, j])
 
 
 @lru_cache(maxsize=256)

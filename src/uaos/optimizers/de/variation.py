@@ -3,6 +3,7 @@
 And what is learnt from them: by the rules for F and CR, by models and by custom operators.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from uaos.optimizers.arguments import real_numbers
 from uaos.optimizers.base import Array
 from uaos.optimizers.de import kernels, layout
 from uaos.optimizers.de.epoch import Epoch
-from uaos.optimizers.de.models import MODELS, Generation, Model, eigenvectors
+from uaos.optimizers.de.models import MODELS, Model, eigenvectors
 from uaos.optimizers.de.operators import CustomOperator
 from uaos.optimizers.de.pool import Pool, RuleMemory
 from uaos.optimizers.de.population import Batch, Population
@@ -22,6 +23,9 @@ from uaos.optimizers.de.view import PopulationView
 
 # The three repairs of a generation under boundary="mixed".
 _MIXED = (layout.MIDPOINT, layout.CLIP, layout.RESAMPLE)
+
+# The shares of a run at which rules and strategies may change.
+_STAGES = (0.2, 0.25, 0.4, 0.5, 0.6, 1.0)
 
 # The probability that an integer coordinate of an offspring with its parent's integers moves.
 _INTEGER_STEP = 0.1
@@ -60,12 +64,13 @@ class Variation:
     ) -> None:
         self._pool, self._settings, self._rng = pool, settings, rng
         self._population, self._epoch, self._view = population, epoch, view
-        self._takes_turns, self._special = takes_turns, pool.special
+        self._takes_turns, K = takes_turns, len(pool.members)
         self._low, self._high = population.low, population.high
         D = len(self._low)
         self.boundary = BOUNDARIES[settings.boundary]
         self._resample = settings.boundary in ("resample", "mixed")
         self.top, self.top_drawn, self._weight = settings.top(), settings.top_drawn, 1.0
+        self._stage_end = -math.inf
         #: Whether nothing depends on the stage of the run or on the success rate.
         self.steady = pool.steady and (settings.top_drawn or not isinstance(settings.top_NP, str))
         # The columns of the random numbers, as `layout` has them.
@@ -74,8 +79,8 @@ class Variation:
         self._parent_column = columns + int(pool.uses_ranks)
         self.columns = self._parent_column + int(population.newest)
         self.columns += D if self._resample else 0
-        self._nothing = np.zeros((0, D))
-        self._nobody, self._everyone = np.zeros(0, np.int64), np.arange(population.NP)
+        self._no_points, self._no_rates = np.zeros((0, D)), np.zeros(0)
+        self._everyone = np.arange(population.NP)
         self._further = not settings.is_classic or bool(pool.individual_rates) or bool(pool.models)
         #: Whether a generation needs nothing but kernels, whatever the stage of the run.
         self.kernels_suffice = self.steady and not (
@@ -83,14 +88,25 @@ class Variation:
         )
         self.batch = Batch(self.columns)
         self.rules = RuleMemory(pool.rules, D)
-        now, NP = self._now(epoch.start), population.NP_start
+        NP = population.NP_start
         self.models: dict[str, Model] = {
-            name: MODELS[name](now, NP, round(epoch.length / NP)) for name in pool.models
+            name: MODELS[name](population, rng, round(epoch.length / NP)) for name in pool.models
         }
+        self._following = [model for model in self.models.values() if model.follows]
+        self._always = settings.j_rand == "always"
         # The F and CR that individuals keep, a row for each rule.
         self.rates = np.empty((len(pool.individual_rates), NP))
         for row, (rule, role, _) in zip(self.rates, pool.individual_rates, strict=True):
             row[:] = rule.draw(role, rng.random(NP))
+        # The models, and the rows of rates, of each operator that may have its turn; last, of all.
+        turns = [*([k] for k in range(K)), range(K)]
+        self._models_of = [
+            [(self.models[m], pool.models[m]) for m in pool.models_of(t)] for t in turns
+        ]
+        self._learning_of = [[one for one in some if one[0].learns] for some in self._models_of]
+        self._rates_of = [pool.rates_of(t) for t in turns]
+        roles = [role for _, role, _ in pool.individual_rates]
+        self._row_of_CR = roles.index("CR") if "CR" in roles else -1
 
     # Making offspring
 
@@ -99,7 +115,7 @@ class Variation:
         pool, settings, population = self._pool, self._settings, self._population
         batch, rules, rng, n = self.batch, self.rules, self._rng, len(operators)
         batch.operators = operators
-        crossover, basis = layout.BINOMIAL, self._nothing
+        crossover, basis = layout.BINOMIAL, self._no_points
         if self._further:
             crossover, basis = self._crossover()
         boundary = self.boundary
@@ -115,19 +131,27 @@ class Variation:
         if not self.steady:
             self._follow_progress(self._epoch.progress(evaluations))
         kernels.draw_parameters(
-            operators, pool.table, rules.means, rules.lengths, rules.numbers, uniforms, batch.F,
-            batch.CR,
+            operators, batch.parents, pool.table, rules.means, rules.lengths, rules.numbers,
+            self.rates, uniforms, batch.F, batch.CR,
         )  # fmt: skip
-        CR, samples = batch.CR, self._nothing
+        common_CR, kept_CR, samples = -1.0, self._no_rates, self._no_points
         if self._further:
-            CR, samples = self._further_parameters(crossover, basis, evaluations)
+            if settings.sorted_CR:
+                self._sort_rates()
+            if self.models:
+                samples = self._samples(len(basis) > 0)
+            if settings.eigen_CR == "kept" and len(basis):
+                kept_CR = self.rates[self._row_of_CR]
+            if settings.binomial_CR == "rising" and crossover == layout.BINOMIAL:
+                common_CR = max(0.0, 2.0 * self._epoch.progress(evaluations) - 1.0)
         offspring = np.empty((n, len(self._low)))
         batch.repairs = kernels.propose(
             population.rows, population.NP, population.NP_start,
             population.counters.item(layout.ARCHIVED), population.order, population.best_index,
             batch.parents, operators, pool.table, pool.role_table, uniforms, self._rank_column,
             settings.rank_pressure, samples, self.top, self.top_drawn, self._weight, crossover,
-            basis, self._low, self._high, boundary, offspring, batch.F, CR, batch.CR,
+            basis, common_CR, kept_CR, self._always, self._low, self._high, boundary, offspring,
+            batch.F, batch.CR,
         )  # fmt: skip
         for k, operator in pool.custom.items():
             made = np.flatnonzero(operators == k)
@@ -138,7 +162,7 @@ class Variation:
     def _crossover(self) -> tuple[int, Array]:
         """The crossover of a generation, and the axes it uses where these are not the box's."""
         settings, population = self._settings, self._population
-        chosen, basis = layout.BINOMIAL, self._nothing
+        chosen, basis = layout.BINOMIAL, self._no_points
         if self._happens(settings.exponential):
             chosen = layout.EXPONENTIAL if settings.exponential_wraps else layout.CUT
         if self._happens(settings.eigen):
@@ -154,70 +178,38 @@ class Variation:
 
     def _follow_progress(self, progress: float) -> None:
         """Set what depends on the share of the run that is over, or on the success rate."""
+        if progress >= self._stage_end:
+            self._pool.move(progress)
+            self.rules.move(progress)
+            # What F of a weighted strategy's first difference is multiplied by (jSO).
+            self._weight = 0.7 if progress < 0.2 else 0.8 if progress < 0.4 else 1.2
+            # The end itself belongs to either stage, as rules say: the next time is soon enough.
+            self._stage_end = min((end for end in _STAGES if end >= progress), default=math.inf)
         success = self._population.success_rate
-        self._pool.move(progress, success)
-        self.rules.move(progress)
+        if self._pool.follows_success:
+            self._pool.follow_success(success)
         self.top = self._settings.top(progress, success)
-        # What F of a weighted strategy's first difference is multiplied by (jSO).
-        self._weight = 0.7 if progress < 0.2 else 0.8 if progress < 0.4 else 1.2
 
-    def _further_parameters(
-        self, crossover: int, basis: Array, evaluations: int
-    ) -> tuple[Array, Array]:
-        """F and CR by the rules of recipes: the CR for crossover, and x_sample of models."""
-        pool, settings, batch = self._pool, self._settings, self.batch
-        operators, parents, n = batch.operators, batch.parents, len(batch.operators)
-        if settings.sorted_CR:  # the best parent gets the smallest
-            order = self._population.order
-            if self._population.newest:
-                order = self._population.fitness[parents].argsort(kind="stable")
-            batch.CR[order[order < n]] = np.sort(batch.CR)
-        for row, (_, role, having) in enumerate(pool.individual_rates):
-            if self._takes_turns and not having[operators[0]]:
-                continue
-            kernels.take_individual_rates(
-                having, operators, parents, self.rates[row], batch.F if role == "F" else batch.CR
-            )
-        samples = self._nothing
-        if self.models and not self.is_ordinary():
-            samples = self._samples(self._now(evaluations, len(basis) > 0))
-        CR = batch.CR
-        if settings.eigen_CR == "kept" and len(basis):
-            rates = self.rates[[role for _, role, _ in pool.individual_rates].index("CR")]
-            CR = CR.copy()
-            kernels.take_individual_rates(pool.crossed, operators, parents, rates, CR)
-        if settings.j_rand == "if none":
-            kernels.force_none(batch.uniforms, CR, len(self._low))
-        if settings.binomial_CR == "rising" and crossover == layout.BINOMIAL:
-            CR = np.full(n, max(0.0, 2.0 * self._epoch.progress(evaluations) - 1.0))
-        return CR, samples
+    def _sort_rates(self) -> None:
+        """Let the best parent have the smallest CR, and so on."""
+        population, batch = self._population, self.batch
+        order, n = population.order, len(batch.CR)
+        if population.newest:
+            order = population.fitness[batch.parents].argsort(kind="stable")
+        elif n < population.NP:
+            order = order[order < n]
+        batch.CR[order] = np.sort(batch.CR)
 
-    def _samples(self, now: Generation) -> Array:
+    def _samples(self, rotated: bool) -> Array:
         """The mutant of each offspring whose operator has a model, which may set its CR too."""
-        batch, samples = self.batch, self._nothing
-        n = len(batch.operators)
-        for name, model in self.models.items():
-            mine = self._made_by(self._pool.models[name])
-            if len(mine) == n:
-                samples, CR = model.propose(now, batch.parents, batch.F)
-                if CR is not None:
-                    batch.CR = CR
-            elif len(mine):
-                made, CR = model.propose(now, batch.parents[mine], batch.F[mine])
-                if CR is not None:
-                    batch.CR[mine] = CR
+        samples = self._no_points
+        for model, having in self._models_of[self._turn()]:
+            mine = self._made_by(having)
+            if len(mine):
                 if len(samples) == 0:
-                    samples = np.empty((n, len(self._low)))
-                samples[mine] = made
+                    samples = np.empty((len(self.batch.operators), len(self._low)))
+                model.propose(self.batch, mine, rotated, samples)
         return samples
-
-    def _now(self, evaluations: int, rotated: bool = False) -> Generation:
-        """The population as the models see it."""
-        population = self._population
-        return Generation(
-            population.rows[: population.NP], population.order, evaluations, rotated, self._low,
-            self._high, self._rng,
-        )  # fmt: skip
 
     def _vary_custom(
         self, operator: CustomOperator, made: Array, boundary: int, offspring: Array
@@ -281,51 +273,50 @@ class Variation:
                 operator.learn(
                     self._view, batch.parents[mine], points[mine], values[mine], improved
                 )
-        if (pool.learning or pool.individual_rates) and not self.is_ordinary():
-            self._tell_models(points, values, values <= parents, evaluations)
+        turn = self._turn()
+        if self._learning_of[turn] or self._rates_of[turn]:
+            self._tell_models(turn, points, values, values <= parents, evaluations)
 
-    def _tell_models(self, points: Array, values: Array, survived: Array, evaluations: int) -> None:
+    def _tell_models(
+        self, turn: int, points: Array, values: Array, survived: Array, evaluations: int
+    ) -> None:
         """Let models learn from their offspring, and individuals whose offspring failed redraw."""
         batch = self.batch
-        for name in self._pool.learning:
-            mine = self._made_by(self._pool.models[name])
+        for model, having in self._learning_of[turn]:
+            mine = self._made_by(having)
             if len(mine) == len(values):
-                self.models[name].learn(self._now(evaluations), points, values, survived)
+                model.learn(points, values, survived, evaluations)
             elif len(mine):
-                self.models[name].learn(
-                    self._now(evaluations), points[mine], values[mine], survived[mine]
-                )
-        for rates, (rule, role, having) in zip(
-            self.rates, self._pool.individual_rates, strict=True
-        ):
-            if self._takes_turns and not having[batch.operators[0]]:
-                continue
+                model.learn(points[mine], values[mine], survived[mine], evaluations)
+        for row in self._rates_of[turn]:
+            rule, role, having = self._pool.individual_rates[row]
             failed = kernels.failed_keepers(having, batch.operators, batch.parents, survived)
             if len(failed):
-                rates[failed] = rule.draw(role, self._rng.random(len(failed)))
+                self.rates[row][failed] = rule.draw(role, self._rng.random(len(failed)))
 
     def follow(self, evaluations: int) -> None:
         """Let models hear of the survivors."""
-        for name in self._pool.following:
-            self.models[name].follow(self._now(evaluations))
+        for model in self._following:
+            model.follow(evaluations)
 
     def keep(self, stay: Array) -> None:
         """Forget what is kept for parents that have left."""
         if len(self.rates):
-            self.rates = self.rates[:, stay]
+            self.rates = self.rates.take(stay, axis=1)  # contiguous, which an index would not be
 
     # Who made them
 
-    def is_ordinary(self) -> bool:
-        """Whether one of several operators, with neither model nor kept values, had its turn."""
-        return self._takes_turns and self.batch.operators.item(0) not in self._special
+    def _turn(self) -> int:
+        """The operator whose turn it is, -1 if operators do not take turns."""
+        return self.batch.operators.item(0) if self._takes_turns else -1
 
     def replaces_worst(self) -> bool:
         """Whether a generation is that of a model whose offspring compete with the worst."""
-        if not self._pool.replacing or self.is_ordinary():
-            return False
-        models, n = self._pool.models, len(self.batch.operators)
-        return any(len(self._made_by(models[name])) == n for name in self._pool.replacing)
+        n = len(self.batch.operators)
+        for model, having in self._models_of[self._turn()]:
+            if model.replaces_worst and len(self._made_by(having)) == n:
+                return True
+        return False
 
     def uses_archive(self) -> bool:
         """Whether parents that lost enter the archive.
@@ -336,12 +327,10 @@ class Variation:
 
     def _made_by(self, chosen: Array) -> Array:
         """The offspring of the operators that are marked."""
-        made: Array
         operators = self.batch.operators
-        if self._takes_turns or len(chosen) == 1:
-            made = self._everyone[: len(operators)] if chosen[operators[0]] else self._nobody
-        else:
-            made = chosen[operators].nonzero()[0]
+        if self._takes_turns or len(chosen) == 1:  # only those whose turn it is are asked for
+            return self._everyone[: len(operators)]
+        made: Array = chosen[operators].nonzero()[0]
         return made
 
     # Exact resume
