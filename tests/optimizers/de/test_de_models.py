@@ -12,7 +12,7 @@ from uaos.optimizers.de.models import IndividualDependent, SampleModel, Tourname
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.optimizer import DifferentialEvolution
 from uaos.optimizers.de.population import Batch, Population
-from uaos.optimizers.de.rules import BimodalCauchy
+from uaos.optimizers.de.rules import BimodalCauchy, redraw
 from uaos.optimizers.de.settings import Settings
 
 LOW, HIGH = np.full(3, -1.0), np.full(3, 3.0)
@@ -38,9 +38,11 @@ def proposed(model, n, *, F=0.5, rotated=False):
 
 
 def test_bimodal_values_are_quantiles_of_two_cauchy_distributions():
-    rule = BimodalCauchy(0.65, 1.0, 0.1)
-    u = (np.arange(200_000) + 0.5) / 200_000
-    F, CR = rule.draw("F", u), BimodalCauchy(0.1, 0.95, 0.1).draw("CR", u)
+    n, rules = 200_000, (BimodalCauchy(0.65, 1.0, 0.1), BimodalCauchy(0.1, 0.95, 0.1))
+    numbers = [rule.numbers_of(role) for rule, role in zip(rules, ("F", "CR"), strict=True)]
+    u = (np.arange(n) + 0.5) / n
+    F, CR = rates = np.empty((2, n))
+    redraw(rates, np.arange(2), np.arange(n), np.array(numbers), np.array([u, u]))
 
     def above(x, loc):  # 1 - P(x) of a Cauchy distribution of scale 0.1
         return 0.5 - math.atan((x - loc) / 0.1) / math.pi

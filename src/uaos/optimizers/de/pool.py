@@ -1,7 +1,7 @@
 """A pool made ready to run: operators as tables for the kernels, rules with their memory."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,17 @@ from uaos.optimizers.de.rules import (
 from uaos.optimizers.de.settings import Settings
 from uaos.optimizers.de.strategies import role_table, strategy
 from uaos.selection.fused import Fused, learn_nothing
+
+
+class Kept(NamedTuple):
+    """Values of F or CR that individuals keep for the same operators."""
+
+    having: Array
+    """Which operators these are."""
+    rows: Array
+    """Where the values are among the rates of individuals."""
+    numbers: Array
+    """What :func:`redraw` needs to know of their rules."""
 
 
 class Pool:
@@ -77,12 +88,18 @@ class Pool:
         chosen = list(operators)
         return [name for name, having in self.models.items() if having[chosen].any()]
 
-    def rates_of(self, operators: Sequence[int]) -> list[int]:
-        """Which of `individual_rates` any of some operators has."""
-        chosen = list(operators)
-        return [
-            row for row, (*_, having) in enumerate(self.individual_rates) if having[chosen].any()
-        ]
+    def kept_by(self, operators: Sequence[int]) -> list[Kept]:
+        """What individuals keep for any of some operators, those with the same owners together."""
+        found: dict[bytes, list[int]] = {}
+        for row, (_, _, having) in enumerate(self.individual_rates):
+            if having[list(operators)].any():
+                found.setdefault(having.tobytes(), []).append(row)
+        return [self._kept(rows) for rows in found.values()]
+
+    def _kept(self, rows: list[int]) -> Kept:
+        chosen = [self.individual_rates[row] for row in rows]
+        numbers = np.array([rule.numbers_of(role) for rule, role, _ in chosen])
+        return Kept(chosen[0][2], np.array(rows), numbers)
 
     def _enter(self, k: int, column: int, rule: Any) -> None:
         """Write a rule's kind, two numbers and memory row to the table, from `column` on."""

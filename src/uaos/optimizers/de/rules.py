@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -287,52 +286,52 @@ class BimodalCauchy(Rule):
     second: float = real(0, 1, default=1.0, doc="the other location")
     scale: float = real(0.01, 1, default=0.1, allowed=(1e-6, 10), doc="scale")
 
-    @cached_property
-    def _at_zero(self) -> tuple[float, float]:
-        """The two distribution functions at 0, below which F is redrawn."""
-        return (
-            0.5 - math.atan(self.first / self.scale) / math.pi,
-            0.5 - math.atan(self.second / self.scale) / math.pi,
-        )
-
-    def draw(self, role: str, u: Array) -> Array:
-        """Values for F or CR from uniform numbers, by the inverse distribution functions."""
-        low_1, low_2 = self._at_zero if role == "F" else (0.0, 0.0)
+    def numbers_of(self, role: str) -> tuple[float, ...]:
+        """What :func:`redraw` needs: the chance of the first location, and the rest of both."""
+        low_1 = low_2 = 0.0  # the distribution functions at 0, where F is redrawn
+        if role == "F":
+            low_1 = 0.5 - math.atan(self.first / self.scale) / math.pi
+            low_2 = 0.5 - math.atan(self.second / self.scale) / math.pi
         # Redrawing also chooses the location anew.
         chance = (1.0 - low_1) / (2.0 - (low_1 + low_2))
-        locations, angles = np.empty(len(u)), np.empty(len(u))
-        _bimodal_angles(u, chance, low_1, low_2, self.first, self.second, locations, angles)
-        values: Array = np.tan(angles)
-        _bimodal_values(locations, self.scale, values)
-        return values
+        return chance, low_1, low_2, self.first, self.second, self.scale
+
+
+def redraw(rates: Array, rows: Array, places: Array, numbers: Array, u: Array) -> None:
+    """Write new values that individuals keep to some places of some rows of `rates`.
+
+    Each from a uniform number by the inverse distribution function of a rule `bimodal_cauchy`;
+    `numbers` and `u` have a row for each of `rows`.
+    """
+    locations, angles = np.empty(u.shape), np.empty(u.shape)
+    _bimodal_angles(numbers, u, locations, angles)
+    _bimodal_values(numbers, locations, np.tan(angles), rates, rows, places)
 
 
 @njit
-def _bimodal_angles(
-    u: Array,
-    chance: float,
-    low_1: float,
-    low_2: float,
-    first: float,
-    second: float,
-    locations: Array,
-    angles: Array,
-) -> None:
+def _bimodal_angles(numbers: Array, u: Array, locations: Array, angles: Array) -> None:
     """Write the location of each value and the angle whose tangent is its distance from there."""
-    for i in range(len(u)):
-        if u[i] < chance:
-            locations[i], low, within = first, low_1, u[i] / chance
-        else:
-            locations[i], low, within = second, low_2, (u[i] - chance) / (1.0 - chance)
-        p = low + within * (1.0 - low)
-        angles[i] = math.pi * (p - 0.5)
+    for r in range(u.shape[0]):
+        chance = numbers[r, 0]
+        for i in range(u.shape[1]):
+            if u[r, i] < chance:
+                locations[r, i], low, within = numbers[r, 3], numbers[r, 1], u[r, i] / chance
+            else:
+                locations[r, i], low = numbers[r, 4], numbers[r, 2]
+                within = (u[r, i] - chance) / (1.0 - chance)
+            p = low + within * (1.0 - low)
+            angles[r, i] = math.pi * (p - 0.5)
 
 
 @njit
-def _bimodal_values(locations: Array, scale: float, values: Array) -> None:
-    """Make values of tangents, cut to [0, 1]."""
-    for i in range(len(values)):
-        values[i] = min(max(locations[i] + scale * values[i], 0.0), 1.0)
+def _bimodal_values(
+    numbers: Array, locations: Array, tangents: Array, rates: Array, rows: Array, places: Array
+) -> None:
+    """Write values of these locations and tangents, cut to [0, 1]."""
+    for r in range(len(rows)):
+        for i in range(len(places)):
+            value = locations[r, i] + numbers[r, 5] * tangents[r, i]
+            rates[rows[r], places[i]] = min(max(value, 0.0), 1.0)
 
 
 RULES: dict[str, type[Rule]] = {

@@ -18,6 +18,7 @@ from uaos.optimizers.de.models import MODELS, Model, eigenvectors
 from uaos.optimizers.de.operators import CustomOperator
 from uaos.optimizers.de.pool import Pool, RuleMemory
 from uaos.optimizers.de.population import Batch, Population
+from uaos.optimizers.de.rules import redraw
 from uaos.optimizers.de.settings import BOUNDARIES, Settings
 from uaos.optimizers.de.view import PopulationView
 
@@ -94,17 +95,18 @@ class Variation:
         }
         self._following = [model for model in self.models.values() if model.follows]
         self._always = settings.j_rand == "always"
-        # The F and CR that individuals keep, a row for each rule.
-        self.rates = np.empty((len(pool.individual_rates), NP))
-        for row, (rule, role, _) in zip(self.rates, pool.individual_rates, strict=True):
-            row[:] = rule.draw(role, rng.random(NP))
-        # The models, and the rows of rates, of each operator that may have its turn; last, of all.
+        # The models of each operator that may have its turn, and what individuals keep for it; the
+        # last are those of all.
         turns = [*([k] for k in range(K)), range(K)]
         self._models_of = [
             [(self.models[m], pool.models[m]) for m in pool.models_of(t)] for t in turns
         ]
         self._learning_of = [[one for one in some if one[0].learns] for some in self._models_of]
-        self._rates_of = [pool.rates_of(t) for t in turns]
+        self._kept_by = [pool.kept_by(t) for t in turns]
+        # The F and CR that individuals keep, a row for each rule.
+        self.rates = np.empty((len(pool.individual_rates), NP))
+        for _, rows, numbers in self._kept_by[-1]:
+            redraw(self.rates, rows, self._everyone, numbers, rng.random((len(rows), NP)))
         roles = [role for _, role, _ in pool.individual_rates]
         self._row_of_CR = roles.index("CR") if "CR" in roles else -1
 
@@ -274,7 +276,7 @@ class Variation:
                     self._view, batch.parents[mine], points[mine], values[mine], improved
                 )
         turn = self._turn()
-        if self._learning_of[turn] or self._rates_of[turn]:
+        if self._learning_of[turn] or self._kept_by[turn]:
             self._tell_models(turn, points, values, values <= parents, evaluations)
 
     def _tell_models(
@@ -288,11 +290,11 @@ class Variation:
                 model.learn(points, values, survived, evaluations)
             elif len(mine):
                 model.learn(points[mine], values[mine], survived[mine], evaluations)
-        for row in self._rates_of[turn]:
-            rule, role, having = self._pool.individual_rates[row]
+        for having, rows, numbers in self._kept_by[turn]:
             failed = kernels.failed_keepers(having, batch.operators, batch.parents, survived)
             if len(failed):
-                self.rates[row][failed] = rule.draw(role, self._rng.random(len(failed)))
+                u = self._rng.random((len(rows), len(failed)))
+                redraw(self.rates, rows, failed, numbers, u)
 
     def follow(self, evaluations: int) -> None:
         """Let models hear of the survivors."""
