@@ -411,47 +411,47 @@ def propose(
         i = parents[m]
         F = F_used[m]
 
-        # Who takes part.
-        cast[_I] = i
-        distinct(i, NP, uniforms, m, count, used, cast, _R1)
-        best_few = few_of_run
-        if top_drawn:
-            p = 2.0 / NP + uniforms[m, top_column] * (top - 2.0 / NP)
-            best_few = min(NP, max(2, int(np.rint(p * NP))))
-        if table[op, at.TOP] > 0.0:
-            best_few = min(NP, max(2, int(np.rint(table[op, at.TOP] * NP))))
-        place = uniforms[m, at.PBEST] * best_few
-        k = int(place)
-        if role_table[code, at.OTHER] > 0 and order[k] == i:
-            # One of the others, by what the first choice has left of the same number.
-            k = int((place - k) * (best_few - 1))
-            k += int(k >= int(place))
-        cast[_PBEST] = order[k]
-        a = int(uniforms[m, at.ARCHIVE] * (NP - 1 + archived))
-        a += int(a >= i)
-        cast[_ARCH] = a + int(a >= NP) * (offset - NP)
-        if rank_column >= 0:
-            u = uniforms[m, rank_column]
-            k = min(int(-math.log1p(u * of_ranks) * (NP / pressure)), NP - 1)
-            while role_table[code, _HAS_R1] > 0 and (order[k] == i or order[k] == cast[_R1]):
-                k = (k + 1) % NP
-            cast[_RANK] = order[k]
-            cast[_STORED] = cast[_RANK]
-            cast[_ELITE] = cast[_PBEST]
-            if archived > 1:
-                elite = int(uniforms[m, at.PBEST] * min(best_few, archived))
-                apart = role_table[code, _HAS_ELITE] > 0
-                stored = int(uniforms[m, at.ARCHIVE] * (archived - int(apart)))
-                cast[_STORED] = offset + stored + int(apart and stored >= elite)
-                cast[_ELITE] = offset + elite
-
-        # Mutation and crossover. Few arrays to a loop and no branches, so that the
-        # compiler makes vector instructions of them; and no views, whose references are counted.
+        # Mutation and crossover. Few arrays to a loop and no branches, so that the compiler makes
+        # vector instructions of them; and no views, whose references are counted.
         base = role_table[code, 0]
         if base == _SAMPLE:
             for j in range(D):
                 step[j] = samples[m, j]
         else:
+            # Who takes part.
+            cast[_I] = i
+            distinct(i, NP, uniforms, m, count, used, cast, _R1)
+            best_few = few_of_run
+            if top_drawn:
+                p = 2.0 / NP + uniforms[m, top_column] * (top - 2.0 / NP)
+                best_few = min(NP, max(2, int(np.rint(p * NP))))
+            if table[op, at.TOP] > 0.0:
+                best_few = min(NP, max(2, int(np.rint(table[op, at.TOP] * NP))))
+            place = uniforms[m, at.PBEST] * best_few
+            k = int(place)
+            if role_table[code, at.OTHER] > 0 and order[k] == i:
+                # One of the others, by what the first choice has left of the same number.
+                k = int((place - k) * (best_few - 1))
+                k += int(k >= int(place))
+            cast[_PBEST] = order[k]
+            a = int(uniforms[m, at.ARCHIVE] * (NP - 1 + archived))
+            a += int(a >= i)
+            cast[_ARCH] = a + int(a >= NP) * (offset - NP)
+            if rank_column >= 0:
+                u = uniforms[m, rank_column]
+                k = min(int(-math.log1p(u * of_ranks) * (NP / pressure)), NP - 1)
+                while role_table[code, _HAS_R1] > 0 and (order[k] == i or order[k] == cast[_R1]):
+                    k = (k + 1) % NP
+                cast[_RANK] = order[k]
+                cast[_STORED] = cast[_RANK]
+                cast[_ELITE] = cast[_PBEST]
+                if archived > 1:
+                    elite = int(uniforms[m, at.PBEST] * min(best_few, archived))
+                    apart = role_table[code, _HAS_ELITE] > 0
+                    stored = int(uniforms[m, at.ARCHIVE] * (archived - int(apart)))
+                    cast[_STORED] = offset + stored + int(apart and stored >= elite)
+                    cast[_ELITE] = offset + elite
+
             plus, minus = cast[role_table[code, 1]], cast[role_table[code, 2]]
             for j in range(D):
                 step[j] = rows[plus, j] - rows[minus, j]
