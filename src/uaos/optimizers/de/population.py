@@ -171,14 +171,13 @@ class Population:
 
     def resize(self, NP: int, rng: np.random.Generator) -> Array:
         """Let the worst leave, and random members of an archive now too large; return who stays."""
-        stay, leave = np.empty(NP, np.int64), 0
-        if not self.newest:
-            leave = max(0, self.counters.item(layout.ARCHIVED) - self.capacity_at(NP))
-        self.latest = kernels.shrink(
-            self.rows, self.fitness, self.excess, self.order, NP, self.latest, stay, self.NP_start,
-            self.counters, rng.random(leave),
-        )  # fmt: skip
+        fitness, excess, order, stay = self.fitness, self.excess, self.order, np.empty(NP, np.int64)
         self.cut(NP)
+        leave = 0 if self.newest else self.counters.item(layout.ARCHIVED) - self.capacity
+        self.latest = kernels.shrink(
+            self.rows, fitness, excess, order, NP, self.latest, stay, self.NP_start, self.counters,
+            rng.random(max(0, leave)),
+        )  # fmt: skip
         if self.newest:
             self.counters[layout.PLACE] %= NP
             self.elite_fitness = self.elite_fitness[: self.capacity]  # the best come first
