@@ -125,7 +125,7 @@ class SampleModel(PopulationModel):
         if len(points) < self.population.NP:
             return  # too few to learn from: other operators had a part in it, or the run ends
         self.before = points.copy()
-        ranked = np.argsort(np.where(np.isnan(values), np.inf, values), kind="stable")
+        ranked = values.argsort(kind="stable")  # NaN last
         self.distribution.follow(points, ranked, evaluations)
 
     def state(self) -> dict[str, Any]:  # noqa: D102
