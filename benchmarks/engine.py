@@ -86,7 +86,12 @@ def run(quick: bool) -> Section:
         "decomposed (their updates, products with their axes, crossover along these), is by its "
         "share in a further run of the same round with the same seed. Much of what a batch costs "
         "does not depend on its size, so that recipes with small batches cost more per "
-        "evaluation: beside them, mix runs with a constant population of their mean batch size."
+        "evaluation: beside them, mix runs with a constant population of their mean batch size. "
+        "What then remains beyond mix: in NL-SHADE-RSP sorting CR, and a population that shrinks; "
+        "in LSHADE-SPACMA a normal number for each coordinate of a sample, and a population that "
+        "shrinks in most generations; in EA4eig three further random numbers for each coordinate "
+        "of a mutant of IDE, values of F and CR that are drawn again, and caches that four "
+        "algorithms share; in MOS the portfolio's own ask and tell around those of its members."
     )
     return Section(TITLE, how, tuple(rows))
 
