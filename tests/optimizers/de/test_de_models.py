@@ -1,5 +1,6 @@
 """Models that make mutants, values that individuals keep, and algorithms that take turns."""
 
+import itertools
 import math
 
 import numpy as np
@@ -7,13 +8,15 @@ import pytest
 
 import uaos
 from uaos.errors import InvalidParameter
+from uaos.optimizers.de import variation
 from uaos.optimizers.de.kernels import against_worst
 from uaos.optimizers.de.models import IndividualDependent, SampleModel, Tournament
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.optimizer import DifferentialEvolution
 from uaos.optimizers.de.population import Batch, Population
-from uaos.optimizers.de.rules import BimodalCauchy, redraw
+from uaos.optimizers.de.rules import BimodalCauchy, SuccessHistory, redraw
 from uaos.optimizers.de.settings import Settings
+from uaos.optimizers.de.strategies import STRATEGIES
 
 LOW, HIGH = np.full(3, -1.0), np.full(3, 3.0)
 
@@ -94,6 +97,15 @@ def test_forced_coordinates_leave_the_share_of_taken_ones_at_the_crossover_rate(
     X = run.ask()
     run.tell((X**2).sum(axis=1))
     assert (run.ask() != X).mean() == pytest.approx(0.3 + 0.7**4 / 4, abs=0.01)
+
+
+def test_between_two_stages_of_a_run_no_rule_or_strategy_changes():
+    """What changes over a run is set at the end of each stage only."""
+    rule = SuccessHistory(phases="jSO")
+    for start, end in itertools.pairwise((0.0, *variation._STAGES, 1.5)):
+        within = np.linspace(start, end, 50)[1:-1].tolist()
+        assert len({rule.limits(t) for t in within}) == 1
+        assert not any(start < s.other_until < end for s in STRATEGIES.values())
 
 
 # Replacing the worst
