@@ -2,8 +2,7 @@
 
 import math
 
-from uaos.optimizers.de import kernels
-from uaos.optimizers.de.population import Population
+from uaos.optimizers.de.population import Population, alike
 from uaos.optimizers.de.schedules import Stagnation
 
 
@@ -35,4 +34,4 @@ class Epoch:
         if population.excess.item(last) > 0:
             return False
         fitness = population.fitness
-        return kernels.alike(fitness.item(first), fitness.item(last), rule.spread)
+        return alike(fitness.item(first), fitness.item(last), rule.spread)

@@ -15,7 +15,7 @@ from uaos.jit import is_compiled, linked
 from uaos.optimizers.base import Array, mark_failures
 from uaos.optimizers.de import kernels
 from uaos.optimizers.de import layout as at
-from uaos.optimizers.de.population import INSERTION, may_have_converged
+from uaos.optimizers.de.population import INSERTION, alike, may_have_converged
 from uaos.optimizers.de.schedules import Stagnation
 from uaos.selection.components.selections import draw_proportionally
 from uaos.selection.fused import Fused
@@ -168,13 +168,13 @@ def _generations(
         if (
             now.floats[BEST] <= engine.target
             or now.integers[SINCE_BETTER] >= engine.patience
-            or kernels.alike(least, most, engine.spread)
+            or _alike(least, most, engine.spread)
             or _may_have_converged(least, most, n, engine.atol, engine.tol)
         ):
             return g + 1
         if g + 1 < len(engine.sizes) and engine.sizes[g + 1] < n:
             n = _shrink(draws, engine, now, fitness, order, g + 1)
-            if kernels.alike(least, now.fitness[now.order[n - 1]], engine.spread):
+            if _alike(least, now.fitness[now.order[n - 1]], engine.spread):
                 return g + 1
     return len(engine.sizes)
 
@@ -194,7 +194,7 @@ def _shrink(draws: Array, engine: Engine, now: State, fitness: Array, order: Arr
     return n
 
 
-_may_have_converged = linked(may_have_converged)
+_alike, _may_have_converged = linked(alike), linked(may_have_converged)
 
 
 def advance(run: "DifferentialEvolution", evaluate: Any, most: int, stops: bool) -> int:

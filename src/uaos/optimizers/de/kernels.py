@@ -740,12 +740,6 @@ def shrink(
 
 
 @njit
-def alike(least: float, most: float, spread: float) -> bool:
-    """Whether the fitness of all parents is alike: max f - min f <= spread (1 + |min f|)."""
-    return most < np.inf and most - least <= spread * (1.0 + abs(least))
-
-
-@njit
 def enforce(
     offspring: Array,
     made: Array,

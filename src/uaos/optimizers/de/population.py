@@ -214,6 +214,11 @@ class Population:
         )
 
 
+def alike(least: float, most: float, spread: float) -> bool:
+    """Whether the fitness of all parents is alike: max f - min f <= spread (1 + |min f|)."""
+    return most < np.inf and most - least <= spread * (1.0 + abs(least))
+
+
 def may_have_converged(least: float, most: float, NP: int, atol: float, tol: float) -> bool:
     """Whether std f <= atol + tol·|mean f| is possible: std f is at least (max - min) / √(2 NP)."""
     tolerated = atol + tol * max(abs(least), abs(most))
