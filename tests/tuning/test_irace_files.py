@@ -121,8 +121,8 @@ def test_what_irace_draws_is_rounded_to_the_declared_digits() -> None:
 
 
 def test_a_range_that_needs_more_digits_than_irace_has_is_refused() -> None:
-    space = Space((variable("x", real(1e-10, 1e5, log=True)),))
-    with pytest.raises(InvalidParameter, match=r"x is '1e-10 to 100000.*at most 13 digits"):
+    space = Space((variable("x", real(1e-14, 1, log=True)),))
+    with pytest.raises(InvalidParameter, match=r"x is '1e-14 to 1.*allowed: for irace 1e-13"):
         Dialect(space)
 
 

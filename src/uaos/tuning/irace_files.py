@@ -9,7 +9,6 @@ with two digits becomes 0 to 1. Here `digits` is what the ends need, and the run
 rounds each number that irace draws to the digits its own declaration has.
 """
 
-import math
 import re
 from collections.abc import Iterable, Sequence
 from importlib import resources
@@ -29,7 +28,7 @@ INSTANCES, SCENARIO, RUNNER = "instances.txt", "scenario.txt", "runner.R"
 #: irace's log.
 LOG = "irace.Rdata"
 
-# A real number has about 15 digits before and after the point together; irace needs some to spare.
+# A real number has about 15 digits; irace needs some to spare.
 _MOST_DIGITS = 13
 
 # What has a meaning of its own in R; and, in the last line, variables of irace 4 that a column of
@@ -266,13 +265,7 @@ def _digits(variable: Variable) -> int:
     domain = variable.domain
     if not isinstance(domain, Real) or domain.low == domain.high:
         return 0
+    if domain.log and domain.low < 10.0**-_MOST_DIGITS:
+        raise InvalidParameter(variable.name, domain.range, f"for irace 1e-{_MOST_DIGITS} or more")
     wanted = max(domain.digits, decimals(float(domain.low)), decimals(float(domain.high)))
-    size = max(abs(domain.low), abs(domain.high))
-    most = _MOST_DIGITS - max(0, math.ceil(math.log10(size)))
-    if wanted > most and domain.log and domain.low < 10.0**-most:
-        raise InvalidParameter(
-            variable.name, domain.range,
-            f"a range whose ends have at most {_MOST_DIGITS} digits before and after the point "
-            "together (irace rounds to fewer)",
-        )  # fmt: skip
-    return max(1, min(wanted, most))
+    return min(wanted, _MOST_DIGITS)
