@@ -31,6 +31,14 @@ def test_a_sphere_takes_one_gradient_and_one_step():
     assert np.allclose(found.best_x, 0.3, atol=1e-6)
 
 
+def test_a_run_can_be_given_up_for_one_from_a_point():
+    found = run(LocalSearch([(-5, 5)] * 3, seed=1), rosenbrock, batches=4)
+    found.restart_from(np.array([1.0, 2.0, 3.0]))
+    assert found.ask().tolist() == [[1, 2, 3]]
+    assert found.restarts == 1
+    assert run(found, rosenbrock, until_converged=True).best_fitness < 1e-12
+
+
 def test_a_badly_scaled_quadratic_is_solved_by_the_second_differences():
     scales = 10.0 ** np.arange(-3, 4)
     found = run(LocalSearch([(-5, 5)] * 7, target=1e-10), lambda x: (scales * (x - 1) ** 2).sum(1))

@@ -83,7 +83,7 @@ def test_the_budget_is_exact_and_the_target_ends_the_run():
     assert run.evaluations < 500
 
 
-@pytest.mark.parametrize("moment", [5, 300, 1500, 4000])
+@pytest.mark.parametrize("moment", [5, 300, 1500, 4000, 8860])  # the last while it is finished
 def test_a_saved_run_continues_bit_for_bit(moment, tmp_path):
     whole = drive(uaos.Portfolio(BOX, seed=3, budget=9000))
     run = drive(uaos.Portfolio(BOX, seed=3, budget=9000), until=moment)
@@ -98,7 +98,10 @@ def test_a_saved_run_continues_bit_for_bit(moment, tmp_path):
 
 
 def test_a_configuration_of_a_portfolio_survives_its_file():
-    members = [{"configuration": "BFGS", "once": True, "cap": 50.0}, {"configuration": "mix"}]
+    members = [
+        {"configuration": "BFGS", "once": True, "cap": 50.0, "finish": 10.0},
+        {"configuration": "mix"},
+    ]
     made = uaos.Configuration("two", optimizer="portfolio", settings={"members": members})
     again = uaos.Configuration.from_toml(made.to_toml())
     first, second = (drive(c.build(BOX, seed=1, budget=1500)) for c in (made, again))
@@ -131,6 +134,44 @@ def test_in_a_short_run_every_member_is_introduced_with_a_share_of_the_budget():
     run = uaos.Portfolio([(-5, 5)] * 10, seed=1, budget=10_000)
     assert run.method.probability.p_min == pytest.approx(1 / (20 + 3 - 1))  # kappa = 20
     assert (run.optimizers[2].mean == 0).all()  # from the center
+
+
+@pytest.mark.parametrize(
+    ("budget", "finish"), [(490, 0), (500, 10), (1_000, 20), (10_000, 50), (1_000_000, 0)]
+)
+def test_a_local_search_finishes_short_runs(budget, finish):
+    """With 20 % of the budget, at most 50 evaluations per dimension; here in 10-D."""
+    assert default_members(10, budget)[0].finish == pytest.approx(finish)
+
+
+def test_a_member_finishes_the_run_from_the_best_point_of_the_others():
+    members = [Member("BFGS", cap=50, finish=100), "CMA-ES", "mix"]
+    run = uaos.Portfolio(BOX, members=members, seed=1, budget=3000)
+    drive(run, until=2700)
+    best = min(run.optimizers[1:], key=lambda member: member.best_fitness)
+    assert not run._finishing
+    assert (run.ask() == best.best_x).all()
+    learn, run._turns.learn = run._turns.learn, None  # the selector does not hear of it
+    while not run.optimizers[0].converged:
+        assert run.probabilities.tolist() == [1, 0, 0]
+        run.tell([rastrigin(x) for x in run.ask()])
+    run._turns.learn = learn
+    drive(run)
+    assert not run._finishing
+    assert run.evaluations == run.history.counts.sum() == 3000
+
+
+def test_a_leader_in_its_first_run_goes_on_instead_of_finishing():
+    members = [Member("BFGS", cap=20, finish=20), Member("CMA-ES", cap=5)]
+    run = uaos.Portfolio([(-5, 5)] * 8, members=members, seed=1, budget=500)
+    drive(run, lambda x: float(np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)))
+    assert run.optimizers[0].restarts == 0
+
+
+@pytest.mark.parametrize(("name", "finish"), [("BFGS", -1.0), ("CMA-ES", 10.0)])
+def test_a_member_that_cannot_finish_a_run_is_refused(name, finish):
+    with pytest.raises(InvalidParameter, match="finish"):
+        Member(name, finish=finish)
 
 
 def test_in_a_long_run_the_local_search_retires_and_the_leader_gets_four_times_the_evaluations():

@@ -271,10 +271,16 @@ class LocalSearch(Optimizer):
 
     # A run
 
-    def _begin(self) -> None:
-        """Start a run from the next starting point."""
+    def restart_from(self, x: Array) -> None:
+        """Give up the present run and start one from a point."""
+        self._begin(x)
+
+    def _begin(self, x: Array | None = None) -> None:
+        """Start a run from a point, or from the next starting point."""
         D = self.dimension
-        if self.x0 is not None and self._runs < len(self.x0):
+        if x is not None:
+            self._x = x.copy()
+        elif self.x0 is not None and self._runs < len(self.x0):
             self._x = self.x0[self._runs].copy()
         elif self._runs == 0:
             self._x = 0.5 * (self.low + self.high)

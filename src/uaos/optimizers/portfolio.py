@@ -1,7 +1,8 @@
 """A portfolio: optimizers of different families under one selector.
 
-Each member keeps its own state and never sees the others' points. A :class:`uaos.Method` decides
-which member evaluates its next batch, just as it decides which operator makes an offspring.
+Each member keeps its own state. A :class:`uaos.Method` decides which member evaluates its next
+batch, just as it decides which operator makes an offspring. Members do not see each other's points,
+except that one may finish the run from the best point of the others.
 """
 
 import dataclasses
@@ -46,6 +47,9 @@ _LOCAL_CAP, _STEP_CAP = 250.0, 800.0
 _LOCAL_BUDGET, _LOCAL_SHARE_BUDGET = 4, 50
 _DE_BUDGET, _LARGE_DE_BUDGET = 500, 3_000
 _CMA_DIMENSION = 500
+# With which share of a short run, and how many evaluations per dimension at most, the local search
+# finishes it.
+_FINISH_SHARE, _FINISH_CAP = 0.2, 50.0
 
 
 @dataclass(frozen=True)
@@ -62,11 +66,16 @@ class Member:
     cap : float
         The most evaluations of the member's introductory run, in multiples of the dimension. A
         member with a cap has such a run, and so has one that runs once.
+    finish : float
+        The evaluations at the end of a run with a budget, in multiples of the dimension, that the
+        member may use to improve the best point of the others: it starts again from there, and
+        the selector takes over once this has ended. It does not where the member leads and is still
+        in its first run. For optimizers with a method `restart_from`, such as BFGS.
 
     Raises
     ------
     InvalidParameter
-        If `cap` is not positive.
+        If `cap` is not positive, `finish` is negative, or the optimizer cannot finish a run.
 
     Examples
     --------
@@ -78,6 +87,7 @@ class Member:
     configuration: Any
     once: bool = False
     cap: float = np.inf
+    finish: float = 0.0
 
     def __post_init__(self) -> None:
         given = self.configuration
@@ -85,6 +95,10 @@ class Member:
         object.__setattr__(self, "configuration", configuration(made))
         if not self.cap > 0:
             raise InvalidParameter("cap", self.cap, "a number > 0", owner=self.name)
+        able = hasattr(registered(self.configuration.optimizer), "restart_from")
+        if not (self.finish == 0 or (self.finish > 0 and able)):
+            allowed = "a number >= 0" if able else "0, as this optimizer has no `restart_from`"
+            raise InvalidParameter("finish", self.finish, allowed, owner=self.name)
 
     @property
     def name(self) -> str:
@@ -112,6 +126,8 @@ class Member:
             data["once"] = True
         if np.isfinite(self.cap):
             data["cap"] = self.cap
+        if self.finish:
+            data["finish"] = self.finish
         return data
 
 
@@ -155,8 +171,9 @@ def default_members(dimension: int, budget: int | None) -> tuple[Member, ...]:
     its own until its first restart before differential evolution joins it. A short run has no time
     for that: there local search and CMA-ES, which starts from the center of the box, get at most
     15 % of the budget each and differential evolution 20 %; then the selector shares out the rest.
-    Below 50·D evaluations the local search may use all of them, and below 4·D, too few for it,
-    CMA-ES is alone.
+    The last 20 %, at most 50·D evaluations, are for a local search from the best point found by
+    the others. Below 50·D evaluations the local search may use all of them, and below 4·D, too few
+    for it, CMA-ES is alone.
 
     Parameters
     ----------
@@ -179,9 +196,13 @@ def default_members(dimension: int, budget: int | None) -> tuple[Member, ...]:
     mix = dataclasses.replace(mix, settings=dataclasses.replace(mix.settings, NP=size))
     members = []
     if each >= _LOCAL_BUDGET:
-        cap = _LOCAL_CAP if each < _LOCAL_SHARE_BUDGET else min(share, _LOCAL_CAP)
+        cap, finish = min(share, _LOCAL_CAP), 0.0
+        if each < _LOCAL_SHARE_BUDGET:
+            cap = _LOCAL_CAP
+        elif short:
+            finish = min(_FINISH_SHARE * each, _FINISH_CAP)
         members = [
-            Member("BFGS", once=not short, cap=cap),
+            Member("BFGS", once=not short, cap=cap, finish=finish),
             Member(step, once=True, cap=_STEP_CAP),
         ]
     if dimension <= _CMA_DIMENSION:
@@ -402,7 +423,8 @@ class Portfolio(Optimizer):
     spent its cap. Then the first other member runs alone until its first restart. From there on a
     selector distributes the evaluations over all members that continue: an alternative is a member,
     an application one evaluation, the parent's fitness the member's own best value before the
-    batch. A population schedule of a member spans the budget of the whole run.
+    batch. A population schedule of a member spans the budget of the whole run. One member may
+    finish the run from the best point of the others (see :class:`Member`).
 
     Parameters
     ----------
@@ -443,7 +465,7 @@ class Portfolio(Optimizer):
     name: ClassVar[str] = "portfolio"
     handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality")
     state_names: ClassVar[tuple[str, ...]] = (
-        "_chosen", "_worst", "_last_gain", "_reference",
+        "_chosen", "_worst", "_last_gain", "_reference", "_finishing", "_finished",
     )  # fmt: skip
 
     def __init__(
@@ -491,6 +513,8 @@ class Portfolio(Optimizer):
         self._turns.feasible = not self.constrained
         self.method = self._turns.method
         self._chosen = self._turns.next()
+        self._finisher = next((k for k, m in enumerate(self.members) if m.finish), None)
+        self._finishing = self._finished = False
         self._worst = -np.inf  # the largest value seen
         self._reference = np.inf  # the best value at the last significant improvement ...
         self._last_gain = 0  # ... and the evaluations then
@@ -505,6 +529,9 @@ class Portfolio(Optimizer):
     @property
     def probabilities(self) -> Array:
         """The share of the evaluations that each member is meant to get now."""
+        if self._finishing:
+            shares: Array = np.eye(len(self.members))[self._chosen]
+            return shares
         return self._turns.shares(self._chosen)
 
     # The loop
@@ -512,9 +539,33 @@ class Portfolio(Optimizer):
     def _propose(self) -> Array:
         # A member that still counts slightly infeasible points as feasible has nothing to show yet.
         relaxed = self._relaxed() if self.constrained else []
-        self._chosen = relaxed[0] if relaxed else self._turns.next()
+        self._begin_or_end_finish()
+        if self._finishing and self._finisher is not None:
+            self._chosen = self._finisher
+        else:
+            self._chosen = relaxed[0] if relaxed else self._turns.next()
         points: Array = self.optimizers[self._chosen].ask()
         return points
+
+    def _begin_or_end_finish(self) -> None:
+        """Let the finishing member start from the best point of the others when it is time to."""
+        if self._finisher is None or self.budget is None or self._finished:
+            return
+        finisher: Any = self.optimizers[self._finisher]
+        if self._finishing:
+            self._finished = finisher.converged
+            self._finishing = not self._finished
+            return
+        if self.budget - self.evaluations > self.members[self._finisher].finish * self.dimension:
+            return
+        others = [m for m in self.optimizers if m is not finisher and m.best_x is not None]
+        if not others:
+            return
+        best = min(others, key=lambda member: member.best_fitness)
+        in_first_run = finisher.restarts == 0 and not finisher.converged
+        if best.best_fitness < finisher.best_fitness or not in_first_run:
+            finisher.restart_from(best.best_x)
+            self._finishing = True
 
     def _learn(self, points: Array, values: Array) -> None:
         k, shares = self._chosen, None if self.history is None else self.probabilities
@@ -530,7 +581,8 @@ class Portfolio(Optimizer):
             values = (
                 np.where(violations == 0, values, np.nan) if self._turns.feasible else violations
             )
-        self._turns.learn(k, before, values)
+        if not self._finishing:  # the selector is to compare what members find on their own
+            self._turns.learn(k, before, values)
         self.restarts = sum([member.restarts for member in self.optimizers])
         self._note_gain(values)
         if self.history is not None:
@@ -560,6 +612,9 @@ class Portfolio(Optimizer):
             return False
         tolerance = _SIGNIFICANT * (self._worst - self.best_fitness)
         found = [m for m in self.optimizers if m.best_fitness - self.best_fitness <= tolerance]
+        if self._finisher is not None and (self._finishing or self._finished):
+            # It started from the others' point, so that it confirms nothing.
+            found = [m for m in found if m is not self.optimizers[self._finisher]]
         if not self._turns.introduced:
             continuing = [self.optimizers[k] for k in self._turns.continuing]
             found = [m for m in found if m in continuing and (m.converged or m.restarts > 0)]
