@@ -168,6 +168,13 @@ def test_a_leader_in_its_first_run_goes_on_instead_of_finishing():
     assert run.optimizers[0].restarts == 0
 
 
+def test_the_introduction_is_not_cut_for_the_finish():
+    """On a separable function the coordinate search, the second member, needs 741 evaluations."""
+    run = uaos.Portfolio([(-5, 5)] * 10, seed=1, budget=1000)
+    drive(run, lambda x: float(np.sum((x - 0.7) ** 2 - 10 * np.cos(2 * np.pi * (x - 0.7)))))
+    assert run.optimizers[1].best_fitness == pytest.approx(-100)
+
+
 @pytest.mark.parametrize(("name", "finish"), [("BFGS", -1.0), ("CMA-ES", 10.0)])
 def test_a_member_that_cannot_finish_a_run_is_refused(name, finish):
     with pytest.raises(InvalidParameter, match="finish"):

@@ -69,8 +69,9 @@ class Member:
     finish : float
         The evaluations at the end of a run with a budget, in multiples of the dimension, that the
         member may use to improve the best point of the others: it starts again from there, and
-        the selector takes over once this has ended. It does not where the member leads and is still
-        in its first run. For optimizers with a method `restart_from`, such as BFGS.
+        the selector takes over once this has ended. It does not during the introduction, nor where
+        the member leads and is still in its first run. For optimizers with a method
+        `restart_from`, such as BFGS.
 
     Raises
     ------
@@ -556,7 +557,8 @@ class Portfolio(Optimizer):
             self._finished = finisher.converged
             self._finishing = not self._finished
             return
-        if self.budget - self.evaluations > self.members[self._finisher].finish * self.dimension:
+        finish = self.members[self._finisher].finish * self.dimension
+        if self.budget - self.evaluations > finish or not self._turns.introduced:
             return
         others = [m for m in self.optimizers if m is not finisher and m.best_x is not None]
         if not others:
