@@ -13,7 +13,7 @@ from timing import Contender, Sample, interleaved
 
 from uaos import CMAES, DifferentialEvolution, configuration
 from uaos.optimizers import cma
-from uaos.optimizers.de import kernels, sampling, variation
+from uaos.optimizers.de import mutation, sampling, variation
 from uaos.optimizers.winners import recipes
 
 TITLE = "engine alone"
@@ -119,7 +119,7 @@ class Seen:
         """Measure where the time goes."""
         split, replaced = Split(), []
         watched = [(place, name, split.timed) for place, name in OF_MATRICES]
-        watched += [(np.linalg, "eigh", split.decomposed), (kernels, "propose", split.rotated)]
+        watched += [(np.linalg, "eigh", split.decomposed), (mutation, "propose", split.rotated)]
         for place, name, wrapped in watched:
             original = getattr(place, name)
             replaced.append((place, name, original))
@@ -187,7 +187,7 @@ class Split:
 
 
 #: The position of the axes among the arguments of `propose`.
-AXES = list(inspect.signature(kernels.propose).parameters).index("basis")
+AXES = list(inspect.signature(mutation.propose).parameters).index("basis")
 
 
 def _engine(name: str, NP: int | None, budget: int, seen: Seen | None = None) -> Contender:

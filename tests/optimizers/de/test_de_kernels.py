@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from uaos import Configuration, DifferentialEvolution
 from uaos.errors import InvalidParameter
-from uaos.optimizers.de import kernels, layout
+from uaos.optimizers.de import layout, mutation, parameters, survival
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.settings import BOUNDARIES, Settings
 from uaos.optimizers.de.strategies import STRATEGIES
@@ -22,7 +22,7 @@ UNIT = st.floats(0, 1, exclude_max=True)
 
 def indices(i, NP, uniforms, count):
     r = np.full(5, -1)
-    kernels.distinct(i, NP, np.array([uniforms]), 0, count, np.empty(6, np.int64), r, 0)
+    mutation.distinct(i, NP, np.array([uniforms]), 0, count, np.empty(6, np.int64), r, 0)
     return r[:count].tolist()
 
 
@@ -69,31 +69,31 @@ def test_a_population_too_small_for_a_strategy_is_an_error_that_names_it(name):
 
 @given(loc=st.floats(0, 1), scale=st.floats(0.01, 2), u=UNIT)
 def test_cauchy_values_are_positive_and_at_most_one(loc, scale, u):
-    assert 0 < kernels.cauchy(loc, scale, u) <= 1
+    assert 0 < parameters.cauchy(loc, scale, u) <= 1
 
 
 def test_cauchy_is_the_distribution_redrawn_while_not_positive():
     # loc 0, scale 1: half of the mass is above 0, and P(X < 0.5 | X > 0) = 2 atan(0.5) / π.
     below = 2 * math.atan(0.5) / math.pi
-    assert kernels.cauchy(0.0, 1.0, 1 - below) == pytest.approx(0.5)
+    assert parameters.cauchy(0.0, 1.0, 1 - below) == pytest.approx(0.5)
     # loc 0.5, scale 0.1: the median of the truncated distribution.
     at_zero = 0.5 - math.atan(5) / math.pi
     median = 0.5 + 0.1 * math.tan(math.pi * ((1 + at_zero) / 2 - 0.5))
-    assert kernels.cauchy(0.5, 0.1, 0.5) == pytest.approx(median)
+    assert parameters.cauchy(0.5, 0.1, 0.5) == pytest.approx(median)
 
 
 @given(u=st.floats(1e-300, 1, exclude_max=True))
 def test_the_normal_inverse_is_that_of_the_standard_library(u):
-    assert kernels.standard_normal(u) == pytest.approx(
+    assert parameters.standard_normal(u) == pytest.approx(
         NormalDist().inv_cdf(u), rel=1e-15, abs=1e-16
     )
 
 
 def test_normal_values_are_cut_to_the_unit_interval():
-    assert kernels.normal(0.5, 0.1, 0.5) == 0.5
-    assert kernels.normal(0.95, 0.1, 0.9) == 1.0  # 0.95 + 0.128
-    assert kernels.normal(0.05, 0.1, 0.1) == 0.0  # 0.05 - 0.128
-    assert kernels.normal(0.5, 0.1, 0.0) == 0.0  # u = 0 is minus infinity
+    assert parameters.normal(0.5, 0.1, 0.5) == 0.5
+    assert parameters.normal(0.95, 0.1, 0.9) == 1.0  # 0.95 + 0.128
+    assert parameters.normal(0.05, 0.1, 0.1) == 0.0  # 0.05 - 0.128
+    assert parameters.normal(0.5, 0.1, 0.0) == 0.0  # u = 0 is minus infinity
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_normal_values_are_cut_to_the_unit_interval():
 )  # fmt: skip
 def test_bounds_worked_by_hand(rule, v, expected):
     # Box [-1, 3], parent at 1, uniform 0.25.
-    assert kernels.repaired(v, -1.0, 3.0, 1.0, 0.25, BOUNDARIES[rule]) == expected
+    assert mutation.repaired(v, -1.0, 3.0, 1.0, 0.25, BOUNDARIES[rule]) == expected
 
 
 @given(
@@ -116,7 +116,7 @@ def test_bounds_worked_by_hand(rule, v, expected):
     v=st.floats(-1e12, 1e12), u=UNIT, parent=st.floats(-1, 3),
 )  # fmt: skip
 def test_a_repaired_coordinate_is_inside(rule, v, u, parent):
-    assert -1 <= kernels.repaired(v, -1.0, 3.0, parent, u, BOUNDARIES[rule]) <= 3
+    assert -1 <= mutation.repaired(v, -1.0, 3.0, parent, u, BOUNDARIES[rule]) <= 3
 
 
 @pytest.mark.parametrize("boundary", ["clip", "reflect", "midpoint", "resample"])
@@ -134,7 +134,7 @@ def test_offspring_stay_in_the_box_and_repairs_are_counted(boundary):
 def test_exponential_crossover_worked_by_hand():
     def length(kind, CR, cross, start):
         uniforms = np.array([[0.0] * layout.CROSS + cross])
-        return kernels.exponential_length(uniforms, 0, 4, CR, start, kind)
+        return mutation.exponential_length(uniforms, 0, 4, CR, start, kind)
 
     # From coordinate 2 on: 2, then .1 and .4 < .5 take 3 and 0, .9 ends it.
     assert length(layout.EXPONENTIAL, 0.5, [0, 0.1, 0.4, 0.9], 2) == 3
@@ -148,7 +148,7 @@ def crossed(CR, cross, start, length, axes):
     """The child of the mutant (10, 20, 30, 40) and the parent 0, and how many axes it took."""
     mutant, basis, children = np.array([10.0, 20, 30, 40]), np.array(axes), np.empty((1, 4))
     uniforms = np.array([[0.0] * layout.CROSS + cross])
-    taken = kernels.cross_rotated(
+    taken = mutation.cross_rotated(
         mutant, np.zeros((1, 4)), 0, CR, start, length, uniforms, 0, basis, basis.T.copy(),
         np.empty(4), children,
     )  # fmt: skip
@@ -248,7 +248,7 @@ def survive_in_turn(reservoir, losers, capacity, uniforms):
         rows[0, 0] = k
         u = np.zeros((1, layout.CROSS))
         u[0, layout.KEEP] = uniforms[k]
-        kernels.survive(
+        survival.survive(
             rows, fitness, 1, capacity, reservoir, counters, np.zeros((1, 1)),
             np.array([1e8 - k]), u, np.zeros(1, np.int64), np.zeros(1, np.int64), order, 1,
         )  # fmt: skip
@@ -276,7 +276,7 @@ def test_a_recent_archive_always_takes_the_newest_in_a_random_place():
 )
 def test_sorting_again_gives_the_stable_order(fitness, data):
     order = np.array(data.draw(st.permutations(range(len(fitness)))))
-    kernels.sort_again(order, np.array(fitness), len(fitness))
+    survival.sort_again(order, np.array(fitness), len(fitness))
     assert order.tolist() == np.argsort(fitness, kind="stable").tolist()
 
 

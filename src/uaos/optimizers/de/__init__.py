@@ -22,5 +22,6 @@ selector       learns, and so do the rules, models and custom operators of `vari
 `local_phase`  may search around it, late in a run
 =============  ===================================================================================
 
-`generations` makes whole generations in one compiled loop of the same `kernels`.
+The inner loops are compiled: `parameters` (F and CR), `mutation`, `survival`; `generations` makes
+whole generations in one loop of these.
 """

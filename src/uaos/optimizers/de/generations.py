@@ -13,8 +13,8 @@ from numba import typeof, types
 
 from uaos.jit import is_compiled, linked
 from uaos.optimizers.base import Array, mark_failures
-from uaos.optimizers.de import kernels
 from uaos.optimizers.de import layout as at
+from uaos.optimizers.de import mutation, parameters, survival
 from uaos.optimizers.de.population import INSERTION, alike, may_have_converged
 from uaos.optimizers.de.schedules import Stagnation
 from uaos.selection.components.selections import draw_proportionally
@@ -120,12 +120,12 @@ def _generations(
             used += 2 * n + 1
         uniforms = draws[used : used + n * engine.columns].reshape((n, engine.columns))
         now.integers[DRAWN] = now.integers[USED] = used + n * engine.columns
-        kernels.draw_parameters(
+        parameters.draw_parameters(
             operators, parents, engine.table, now.means, engine.lengths, engine.numbers, empty,
             uniforms, F, CR,
         )  # fmt: skip
         latest = engine.by_latest and now.integers[LATEST] >= 0
-        rows.repairs[g] = kernels.propose(
+        rows.repairs[g] = mutation.propose(
             now.rows, n, engine.offset, now.counters[at.ARCHIVED], order,
             now.integers[LATEST] if latest else order[0], parents, operators, engine.table,
             engine.role_table, uniforms, -1, 1.0, empty, engine.top, engine.top_drawn, 1.0,
@@ -148,12 +148,12 @@ def _generations(
                 operators, fitness, values,
             )  # fmt: skip
         if len(engine.lengths):
-            kernels.learn(
+            parameters.learn(
                 now.means, engine.lengths, engine.numbers, now.turns, engine.table, operators,
                 fitness, values, F, CR,
             )  # fmt: skip
         rows.counts[g] = 0
-        best = kernels.survive(
+        best = survival.survive(
             now.rows, fitness, engine.offset, engine.capacities[g], engine.reservoir, now.counters,
             offspring, values, uniforms, operators, rows.counts[g], order, n,
         )  # fmt: skip
@@ -187,7 +187,7 @@ def _shrink(draws: Array, engine: Engine, now: State, fitness: Array, order: Arr
     stay = np.empty(n, np.int64)
     used = now.integers[USED]
     now.integers[USED] = used + max(0, now.counters[at.ARCHIVED] - engine.capacities[g])
-    now.integers[LATEST] = kernels.shrink(
+    now.integers[LATEST] = survival.shrink(
         now.rows, fitness, now.excess, order, n, now.integers[LATEST], stay, engine.offset,
         now.counters, draws[used : now.integers[USED]],
     )  # fmt: skip
@@ -201,7 +201,7 @@ def advance(run: "DifferentialEvolution", evaluate: Any, most: int, stops: bool)
     """Make whole generations of a run: see :meth:`DifferentialEvolution.advance`."""
     if run.best_x is None or not run.variation.kernels_suffice:
         return 0
-    if not is_compiled(kernels.propose):
+    if not is_compiled(mutation.propose):
         return 0
     run.prepare()
     population, epoch, variation = run.population, run.epoch, run.variation

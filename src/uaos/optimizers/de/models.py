@@ -11,7 +11,7 @@ import numpy as np
 
 from uaos.jit import njit
 from uaos.optimizers.base import Array
-from uaos.optimizers.de.kernels import distinct
+from uaos.optimizers.de.mutation import distinct
 from uaos.optimizers.de.sampling import Distribution
 
 if TYPE_CHECKING:

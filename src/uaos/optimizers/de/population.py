@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from uaos.optimizers.base import Array
-from uaos.optimizers.de import kernels, layout
+from uaos.optimizers.de import layout, survival
 from uaos.optimizers.de.settings import Settings
 
 #: Above this size the order of the parents is sorted anew; below it, insertion is faster.
@@ -25,19 +25,7 @@ class Batch:
 
 
 class Population:
-    """The parents with their fitness, and the archive of those that lost.
-
-    Parameters
-    ----------
-    points : ndarray
-        The first population.
-    low, high : ndarray
-        The box.
-    settings : Settings
-        Of survival and archive.
-    archives : bool
-        Whether anybody uses the archive.
-    """
+    """The parents with their fitness, and the archive of those that lost."""
 
     def __init__(
         self, points: Array, low: Array, high: Array, settings: Settings, archives: bool
@@ -100,7 +88,7 @@ class Population:
         `fitness` is of the parents, where something else than their own decides.
         """
         sorts = self.NP <= INSERTION
-        best: int = kernels.survive(
+        best: int = survival.survive(
             self.rows, self.fitness if fitness is None else fitness, self.NP_start, capacity,
             self.reservoir, self.counters, points, values, batch.uniforms, batch.operators, counts,
             self.order, self.NP if sorts else 0,
@@ -112,7 +100,7 @@ class Population:
     def survive_newest(self, points: Array, values: Array, batch: Batch, counts: Array) -> int:
         """Let the successful take the places that were renewed longest ago, and keep the best."""
         successful = np.zeros(len(values), np.bool_)
-        best: int = kernels.survive_newest(
+        best: int = survival.survive_newest(
             self.rows, self.fitness, batch.parents, self.counters, points, values, batch.operators,
             counts, successful,
         )  # fmt: skip
@@ -125,7 +113,7 @@ class Population:
     def against_worst(self, values: Array) -> tuple[Array, Array]:
         """What each offspring competes with if it is the worst parent, and the place it takes."""
         places, compared = np.empty(len(values), np.int64), np.empty(len(values))
-        kernels.against_worst(self.fitness.copy(), values, places, compared)
+        survival.against_worst(self.fitness.copy(), values, places, compared)
         return compared, places
 
     def replace_worst(
@@ -133,7 +121,7 @@ class Population:
     ) -> int:
         """Let offspring take these places; return the best's index, -1 if all failed."""
         counts[batch.operators[0]] += len(values)
-        best: int = kernels.take_places(self.rows, self.fitness, points, values, places)
+        best: int = survival.take_places(self.rows, self.fitness, points, values, places)
         self.success_rate = float(np.count_nonzero(places >= 0)) / len(values)
         self.sort()
         return best
@@ -143,7 +131,7 @@ class Population:
         elite = self.elite_fitness
         size = min(len(elite) + len(order), self.capacity)
         self.elite_fitness = np.empty(size)
-        kernels.keep_best(
+        survival.keep_best(
             self.rows, self.NP_start, elite, points, values, order, self.elite_fitness
         )
         self.counters[layout.ARCHIVED] = size
@@ -174,7 +162,7 @@ class Population:
         fitness, excess, order, stay = self.fitness, self.excess, self.order, np.empty(NP, np.int64)
         self.cut(NP)
         leave = 0 if self.newest else self.counters.item(layout.ARCHIVED) - self.capacity
-        self.latest = kernels.shrink(
+        self.latest = survival.shrink(
             self.rows, fitness, excess, order, NP, self.latest, stay, self.NP_start, self.counters,
             rng.random(max(0, leave)),
         )  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 from uaos.errors import InvalidFeedback
 from uaos.optimizers.arguments import real_numbers
 from uaos.optimizers.base import Array
-from uaos.optimizers.de import kernels, layout
+from uaos.optimizers.de import layout, mutation, parameters
 from uaos.optimizers.de.epoch import Epoch
 from uaos.optimizers.de.models import MODELS, Model, eigenvectors
 from uaos.optimizers.de.operators import CustomOperator
@@ -33,25 +33,7 @@ _INTEGER_STEP = 0.1
 
 
 class Variation:
-    """The making of offspring, as long as a population lives.
-
-    Parameters
-    ----------
-    pool : Pool
-        The operators.
-    settings : Settings
-        The settings.
-    population : Population
-        The parents.
-    epoch : Epoch
-        Their course.
-    view : PopulationView
-        The run as custom operators see it.
-    rng : numpy.random.Generator
-        The generator of the run.
-    takes_turns : bool
-        Whether one operator makes all offspring of a generation.
-    """
+    """The making of offspring, as long as a population lives."""
 
     def __init__(
         self,
@@ -132,7 +114,7 @@ class Variation:
             batch.parents = (uniforms[:, self._parent_column] * population.NP).astype(np.int64)
         if not self.steady:
             self._follow_progress(self._epoch.progress(evaluations))
-        kernels.draw_parameters(
+        parameters.draw_parameters(
             operators, batch.parents, pool.table, rules.means, rules.lengths, rules.numbers,
             self.rates, uniforms, batch.F, batch.CR,
         )  # fmt: skip
@@ -147,7 +129,7 @@ class Variation:
             if settings.binomial_CR == "rising" and crossover == layout.BINOMIAL:
                 common_CR = max(0.0, 2.0 * self._epoch.progress(evaluations) - 1.0)
         offspring = np.empty((n, len(self._low)))
-        batch.repairs = kernels.propose(
+        batch.repairs = mutation.propose(
             population.rows, population.NP, population.NP_start,
             population.counters.item(layout.ARCHIVED), population.order, population.best_index,
             batch.parents, operators, pool.table, pool.role_table, uniforms, self._rank_column,
@@ -235,7 +217,7 @@ class Variation:
             )
         offspring[made] = points
         spare = self._rng.random(wanted) if self._resample else np.zeros(wanted)
-        self.batch.repairs += kernels.enforce(
+        self.batch.repairs += mutation.enforce(
             offspring, made, parents, self._population.rows, spare, self._low, self._high, boundary
         )
 
@@ -264,7 +246,7 @@ class Variation:
         """Hear of the offspring and what they compete with, before they take their places."""
         pool, batch, rules = self._pool, self.batch, self.rules
         if len(rules.lengths):
-            kernels.learn(
+            parameters.learn(
                 rules.means, rules.lengths, rules.numbers, rules.turns, pool.table,
                 batch.operators, parents, values, batch.F, batch.CR,
             )  # fmt: skip
@@ -291,7 +273,7 @@ class Variation:
             elif len(mine):
                 model.learn(points[mine], values[mine], survived[mine], evaluations)
         for having, rows, numbers in self._kept_by[turn]:
-            failed = kernels.failed_keepers(having, batch.operators, batch.parents, survived)
+            failed = parameters.failed_keepers(having, batch.operators, batch.parents, survived)
             if len(failed):
                 u = self._rng.random((len(rows), len(failed)))
                 redraw(self.rates, rows, failed, numbers, u)
