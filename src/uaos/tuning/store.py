@@ -61,8 +61,6 @@ class TuningStore(Store):
 
     def __init__(self, path: Path, connection: sqlite3.Connection, lock: Lock | None) -> None:
         super().__init__(path, connection, lock)
-        # By identity, as to compare configurations takes as long as to make the key.
-        self._keys: dict[int, tuple[Configuration, str]] = {}
         self._unwritten: dict[str, str] = {}
 
     @classmethod
@@ -90,14 +88,10 @@ class TuningStore(Store):
 
     def key(self, configuration: Configuration) -> str:
         """What tells a configuration from others: a hash of what it runs, whatever its name."""
-        known = self._keys.get(id(configuration))
-        if known is not None:
-            return known[1]
         left_out = ("name", "reference", "note", "tuning")
         data = {k: v for k, v in configuration.to_dict().items() if k not in left_out}
         text = _canonical(data)
         made = _hash(text)
-        self._keys[id(configuration)] = (configuration, made)
         self._unwritten[made] = text
         return made
 
