@@ -146,16 +146,18 @@ def bench(
 
 def _show_status(store: Store) -> None:
     damaged = store.damaged()
-    dimensions: dict[int, list[int]] = {}
-    for dimension, budget in store.budgets.items():
-        dimensions.setdefault(budget, []).append(dimension)
-    budgets = ", ".join(f"{n:,} in {ranges(of)}-D" for n, of in dimensions.items())
+    problems = {p.name: p for p in store.problems()}
+    dimensions: dict[int, set[int]] = {}
+    for of in store.planned().values():
+        for name, (_, budget) in of.items():
+            dimensions.setdefault(budget, set()).add(problems[name].dimension)
+    budgets = ", ".join(f"{n:,} in {ranges(d)}-D" for n, d in sorted(dimensions.items()))
     about = f"{store.path}: suite {store.suite}, seed {store.seed}, evaluations at most {budgets}"
     console.print(Text(about))
     if damaged:
         about = f"left out: {count(damaged, 'damaged run')}; the command that made the store"
         console.print(Text(f"{about} repeats what is damaged", style="yellow"))
-    show_tallies(store.tallies(), store.problems())
+    show_tallies(store.tallies(), problems.values())
     for outcome in store.outcomes():
         if outcome.status == "failed":
             console.print(Text(f"failed: {outcome.unit}: {outcome.reason}"))

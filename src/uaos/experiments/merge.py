@@ -62,30 +62,17 @@ def _copy(merged: Store, store: Store) -> None:
         numbers: dict[str, dict[Any, int]] = {}
         for table in ("methods", "problems"):
             columns = "name, configuration" if table == "methods" else _PROBLEM
-            known = dict(merged._rows(f"SELECT name, id FROM {table}"))
-            numbers[table] = {}
+            known, numbers[table] = merged._known(table), {}
             for number, *row in store._rows(f"SELECT id, {columns} FROM {table} ORDER BY id"):
                 if row[0] not in known:
                     known[row[0]] = len(known) + 1
                     insert(into, table, [(known[row[0]], *row)])
                 numbers[table][number] = known[row[0]]
-        _copy_plan(merged, store, numbers)
+        merged.add_plan(store.planned())
         last = merged._rows("SELECT COALESCE(MAX(id), 0) FROM sessions")[0][0]
         sessions = store._rows("SELECT id, started, versions FROM sessions")
         insert(into, "sessions", [(last + number, *rest) for number, *rest in sessions])
         _copy_runs(merged, store, numbers, last)
-
-
-def _copy_plan(merged: Store, store: Store, numbers: dict[str, dict[Any, int]]) -> None:
-    rows = []
-    for method, problem, repetitions, budget in store._rows(
-        "SELECT method, problem, repetitions, budget FROM plan"
-    ):
-        key = numbers["methods"][method], numbers["problems"][problem]
-        query = "SELECT repetitions FROM plan WHERE method = ? AND problem = ?"
-        known = merged._rows(query, key)
-        rows.append((*key, max(repetitions, known[0][0] if known else 0), budget))
-    insert(merged._connection, "plan", rows, "INSERT OR REPLACE")
 
 
 def _copy_runs(

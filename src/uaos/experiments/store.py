@@ -10,7 +10,7 @@ import datetime
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -371,14 +371,6 @@ class Store:
         return found
 
     @property
-    def budgets(self) -> dict[int, int]:
-        """The most evaluations of a run, by dimension."""
-        return dict(self._rows(
-            "SELECT DISTINCT dimension, budget FROM plan JOIN problems ON problems.id = problem "
-            "ORDER BY 1, 2"
-        ))  # fmt: skip
-
-    @property
     def suite(self) -> str:
         """The name of the suite that the problems are of."""
         rows = self._rows("SELECT name FROM suite")
@@ -421,10 +413,7 @@ class Store:
 
     def tallies(self) -> dict[str, Tally]:
         """How far each method is."""
-        totals = dict(self._rows(
-            "SELECT name, SUM(repetitions) FROM plan JOIN methods ON methods.id = method "
-            "GROUP BY method"
-        ))  # fmt: skip
+        totals = {name: sum(n for n, _ in of.values()) for name, of in self.planned().items()}
         last = 8 * (len(TARGETS) - 1)
         # Whoever writes has removed what was damaged.
         whole = is_whole("runs") if self._lock is None else "1"
@@ -437,7 +426,7 @@ class Store:
         tallies = {}
         for name in self.methods():
             found = counts.get(name, (0, 0, 0))
-            tallies[name] = Tally(int(totals.get(name, found[0] + found[1])), *found)
+            tallies[name] = Tally(totals.get(name, found[0] + found[1]), *found)
         return tallies
 
     def history(self, method: str, problem: str, repetition: int = 1) -> History | None:
@@ -573,10 +562,8 @@ class Store:
             "SELECT name, dimension, optimum, bounds FROM problems"
         ):
             found[f"problem {name}"] = [*values, np.frombuffer(bounds, "<f8").tolist()]
-        found |= self._rows(
-            "SELECT 'budget on ' || problems.name, MAX(budget) FROM plan "
-            "JOIN problems ON problems.id = problem GROUP BY problem"
-        )
+        for of in self.planned().values():
+            found |= {f"budget on {name}": budget for name, (_, budget) in of.items()}
         # Nothing contradicts a corrected file if all runs with the former one failed.
         found |= self._rows(
             "SELECT key, value FROM about JOIN methods ON key = ? || name WHERE EXISTS "
@@ -598,18 +585,18 @@ class Store:
         self.add_methods(
             {name: json.dumps(entry.to_dict()) for name, entry in plan.competitors.items()}
         )
-        planned = {
-            (method, problem): repetitions
-            for method, problem, repetitions in self._rows(
-                "SELECT method, problem, repetitions FROM plan"
-            )
-        }
-        rows = []
-        for method in plan.competitors:
-            for problem in plan.suite:
-                key = self._known("methods")[method], self._known("problems")[problem.name]
-                if planned.get(key, 0) < plan.repetitions:
-                    rows.append((*key, plan.repetitions, plan.evaluations(problem)))
+        each = {p.name: (plan.repetitions, plan.evaluations(p)) for p in plan.suite}
+        self.add_plan(dict.fromkeys(plan.competitors, each))
+
+    def add_plan(self, planned: Mapping[str, Mapping[str, tuple[int, int]]]) -> None:
+        """Write what is :meth:`planned` beyond what is there, within a transaction."""
+        methods, problems, there = self._known("methods"), self._known("problems"), self.planned()
+        rows = [
+            (methods[method], problems[problem], *each)
+            for method, of in planned.items()
+            for problem, each in of.items()
+            if each > there.get(method, {}).get(problem, (0, 0))
+        ]
         insert(self._connection, "plan", rows, "INSERT OR REPLACE")
 
     def add_suite(self, suite: Suite) -> None:
