@@ -51,7 +51,8 @@ def test_what_is_stored_of_a_suite(folder: Path, expected: dict) -> None:
     assert content(folder / "a.db") == expected
     with Store.open(folder / "a.db") as store:
         assert store.suite == "six"
-        budgets = [budget for _, budget in store.planned()["mix"].values()]
+        (of, *_) = store.planned().values()
+        budgets = [budget for _, budget in of.values()]
         assert budgets == [450, 600, 300, 750, 300, 900]
         problems = {p.name: p for p in store.problems()}
         assert problems["trid 4-D"] == ("trid 4-D", "trid", "six", 4, None, -16.0)

@@ -62,12 +62,9 @@ def _copy(merged: Store, store: Store) -> None:
         numbers: dict[str, dict[Any, int]] = {}
         for table in ("methods", "problems"):
             columns = "name, configuration" if table == "methods" else _PROBLEM
-            known, numbers[table] = merged._known(table), {}
-            for number, *row in store._rows(f"SELECT id, {columns} FROM {table} ORDER BY id"):
-                if row[0] not in known:
-                    known[row[0]] = len(known) + 1
-                    insert(into, table, [(known[row[0]], *row)])
-                numbers[table][number] = known[row[0]]
+            rows = store._rows(f"SELECT id, {columns} FROM {table} ORDER BY id")
+            known = merged.add_named(table, (row for _, *row in rows))
+            numbers[table] = {number: known[name] for number, name, *_ in rows}
         merged.add_plan(store.planned())
         last = merged._rows("SELECT COALESCE(MAX(id), 0) FROM sessions")[0][0]
         sessions = store._rows("SELECT id, started, versions FROM sessions")

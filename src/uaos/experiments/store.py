@@ -605,27 +605,23 @@ class Store:
             self._connection, "suite", [(1, suite.name, suite.file, suite.source, suite.hash)],
             "INSERT OR IGNORE",
         )  # fmt: skip
-        known = self._known("problems")
-        rows = []
-        for problem in suite:
-            if problem.name not in known:
-                known[problem.name] = len(known) + 1
-                rows.append((
-                    known[problem.name], problem.name, problem.function, str(problem.group),
-                    problem.dimension, problem.instance, problem.optimum,
-                    problem.bounds.astype("<f8").tobytes(),
-                ))  # fmt: skip
-        insert(self._connection, "problems", rows)
+        self.add_named("problems", (
+            (p.name, p.function, str(p.group), p.dimension, p.instance, p.optimum,
+             p.bounds.astype("<f8").tobytes())
+            for p in suite
+        ))  # fmt: skip
 
     def add_methods(self, configurations: dict[str, str]) -> None:
         """Write methods and their configurations (as JSON), within a transaction."""
-        known = self._known("methods")
-        rows = []
-        for name, text in configurations.items():
-            if name not in known:
-                known[name] = len(known) + 1
-                rows.append((known[name], name, text))
-        insert(self._connection, "methods", rows)
+        self.add_named("methods", configurations.items())
+
+    def add_named(self, table: str, rows: Iterable[tuple[Any, ...]]) -> dict[str, int]:
+        """Write those methods or problems that are new; the numbers of all by their names."""
+        known = self._known(table)
+        new = {row[0]: row for row in rows if row[0] not in known}
+        known |= {name: number for number, name in enumerate(new, len(known) + 1)}
+        insert(self._connection, table, ((known[name], *row) for name, row in new.items()))
+        return known
 
     def _known(self, table: str) -> dict[str, int]:
         """The numbers of the methods or the problems; ids are 1, 2, …"""
