@@ -67,7 +67,7 @@ def ranks(results: Results, dimension: int = 20, methods: Any = None, **options:
 
 
 def course(of: History, optimum: float | None = None) -> Course:
-    return Course("mix", "f8 i1 20-D", "f8", 20, 1, 2000, 1.0, False, of, optimum, "f8 Rosenbrock")
+    return Course("mix", "f8 i1 20-D", "f8", 20, 1, False, of, optimum, "f8 Rosenbrock")
 
 
 def operators(of: History, optimum: float | None = None, **options: Any) -> Any:

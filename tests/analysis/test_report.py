@@ -378,7 +378,7 @@ def used(counts: list[list[int]]) -> History:
 
 def change(history: History) -> float:
     """How much operator use changes in a run with this history."""
-    return Course("mix", "f1 i1 2-D", "f1", 2, 1, 1, 0.0, False, history, None).change
+    return Course("mix", "f1 i1 2-D", "f1", 2, 1, False, history, None).change
 
 
 def test_change_is_none_for_constant_use_and_all_for_a_switch() -> None:

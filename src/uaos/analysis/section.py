@@ -1,6 +1,6 @@
 """A section of a comparison: runs that are ranked, tested and drawn together."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -121,6 +121,10 @@ class Section:
         """The runs by method and function, in the order of the methods."""
         return {(m, r.function): r for m in self.methods for r in self.results.of(m)}
 
+    def runs_of(self, method: str, functions: Iterable[str]) -> list[Runs]:
+        """Return the runs of a method on those of the functions that it was run on."""
+        return [self.runs[method, f] for f in functions if (method, f) in self.runs]
+
     @cached_property
     def budget(self) -> float:
         """The largest budget of a run, in evaluations / D."""
@@ -168,7 +172,7 @@ class Section:
         ranking, count = friedman(part), len(part.problems)
         standings = []
         for method in self.methods:
-            of = [self.runs[method, f] for f in functions if (method, f) in self.runs]
+            of = self.runs_of(method, functions)
             rank = ranking.rank(method)
             standings.append(Standing(method, rank, sum(r.solved for r in of), sum(map(len, of))))
         standings.sort(key=lambda s: (s.rank if count else 0.0, -s.solved))
@@ -210,8 +214,8 @@ class Section:
 
     def profile(self, method: str, functions: tuple[str, ...], *, restarts: bool) -> Ecdf | None:
         """Return a method's profile over those of the functions that it was run on."""
-        of = [self.runs[method, f] for f in functions if (method, f) in self.runs]
-        curves = [ecdf(r, restarts=restarts, seed=self.seed) for r in of]
+        runs = self.runs_of(method, functions)
+        curves = [ecdf(r, restarts=restarts, seed=self.seed) for r in runs]
         return combined(curves) if curves else None
 
     def reference_profile(self, functions: tuple[str, ...]) -> Ecdf | None:
@@ -222,8 +226,8 @@ class Section:
 
     def area(self, method: str, functions: tuple[str, ...], limit: float, restarts: bool) -> float:
         """Return the area under a method's profile: the mean of those of the functions."""
-        of = [self.runs[method, f] for f in functions if (method, f) in self.runs]
-        areas = [area(r, limit, restarts=restarts, seed=self.seed) for r in of]
+        runs = self.runs_of(method, functions)
+        areas = [area(r, limit, restarts=restarts, seed=self.seed) for r in runs]
         return float(np.mean(areas)) if areas else np.nan
 
     # What the reader has to know
@@ -242,7 +246,7 @@ class Section:
                 "on."
             )
             for method in self.methods:
-                of = [r.problems for (m, _), r in self.runs.items() if m == method]
+                of = [r.problems for r in self.runs_of(method, self.functions)]
                 if (ran := len(set().union(*of))) < total:
                     notes.append(f"{method} was run on {ran:,} of {count(total, 'problem')}.")
         problems, methods = len(self.scores.problems), len(self.methods)
@@ -262,7 +266,8 @@ class Section:
 
     def budget_text(self, method: str | None = None) -> str:
         """Return the largest budget, of a method or of all: evaluations, or a multiple of D."""
-        of = [r for (m, _), r in self.runs.items() if method in (None, m)]
+        methods = self.methods if method is None else (method,)
+        of = [r for m in methods for r in self.runs_of(m, self.functions)]
         largest = {int(r.budgets.max()) for r in of}
         if self.dimension is not None or len(largest) == 1:  # the same in all dimensions
             return f"{max(largest):,}"

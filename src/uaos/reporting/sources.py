@@ -68,8 +68,8 @@ class Experiment:
         known = titles(self.store.suite).get(record.function, "")
         return Course(
             method, record.name, record.function, record.dimension, int(table.repetition[row]),
-            int(table.evaluations[row]), float(table.error[row]), bool(table.hits[row, -1] > 0),
-            history, None if np.isnan(record.optimum) else record.optimum,
+            bool(table.hits[row, -1] > 0), history,
+            None if np.isnan(record.optimum) else record.optimum,
             f"{record.function} {known}".strip(),
         )  # fmt: skip
 
@@ -144,8 +144,6 @@ class Course:
     function: str
     dimension: int
     repetition: int
-    evaluations: int
-    error: float
     solved: bool
     history: History
     optimum: float | None

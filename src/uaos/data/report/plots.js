@@ -242,7 +242,8 @@ function startCourses() {
     fill(menus.function, unique([...same].sort(order).map(where)), where(run));
     fill(menus.instance, same.filter((c) => where(c) === where(run)).map(what), what(run));
     keys.replaceChildren(
-      element("b", { className: "key" }, run.title + (run.solved ? ", solved" : ", not solved")),
+      // null: its optimum is not known
+      element("b", { className: "key" }, run.title + ({ true: ", solved", false: ", not solved" }[run.solved] ?? "")),
       ...run.operators.map((name, k) => keyOfOperator(name, k)));
     for (const pick of all("button[data-run]")) pick.classList.toggle("here", pick.dataset.run === String(index));
     place.dataset.run = index;

@@ -129,7 +129,7 @@ def _profiles(
         curves = []
         for method in shown:
             if curve := section.profile(method, functions, restarts=restarts):
-                runs = [section.runs[method, f] for f in functions if (method, f) in section.runs]
+                runs = section.runs_of(method, functions)
                 budget = max(float(r.budgets.max()) / r.dimension for r in runs)
                 curves.append(Curve(method, curve, budget))
         if curves:
