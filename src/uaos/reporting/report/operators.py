@@ -58,7 +58,8 @@ def course_data(course: Course) -> dict[str, Any]:
     return drawn | {
         "method": course.method, "function": course.function, "dimension": course.dimension,
         "problem": course.problem, "repetition": course.repetition,
-        "name": course.function_title or course.function, "solved": None if course.optimum is None else course.solved,
+        "name": course.function_title or course.function,
+        "solved": None if course.optimum is None else course.solved,
     }  # fmt: skip
 
 
