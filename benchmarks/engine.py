@@ -1,8 +1,7 @@
 """The engine alone: what ask and tell cost for each evaluation."""
 
 import inspect
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
@@ -36,7 +35,9 @@ def run(quick: bool) -> Section:
     contenders = {f"{name} {NP}": _engine(name, NP, NP * GENERATIONS) for name, NP in cases}
     seen = {name: Seen() for name in ("mix", *recipes())}
     contenders |= {name: _engine(name, None, EVALUATIONS, seen[name]) for name in seen}
-    contenders |= {f"mix as {name}": _mix_in_batches_of(seen[name]) for name in recipes()}
+    for name in recipes():
+        same = seen[f"mix as {name}"] = Seen()
+        contenders[f"mix as {name}"] = _mix_in_batches_of(seen[name], same)
     contenders["f1"] = _evaluations()
     found = interleaved(contenders, rounds=5 if quick else 25)
     bare = found["f1"]
@@ -55,26 +56,27 @@ def run(quick: bool) -> Section:
         )  # fmt: skip
     mix = found["mix"].scaled(1e6)
     for name in recipes():
-        cost, same = found[name].scaled(1e6), found[f"mix as {name}"].scaled(1e6)
-        decomposing, multiplying = seen[name].split(cost)
-        rest, bare_rest = cost.less(decomposing), cost.less(decomposing).less(multiplying)
-        points = f"{seen[name].points:.0f} points a batch"
-        measured, aim = cost.text("µs"), f"<= {MOST:g}"
-        ratio, beside = cost.over(mix).text(), f"to mix with {points}: {cost.over(same).median:.3g}"
-        if decomposing.fastest > 0:
-            measured += f", of which decompositions {decomposing.median:.2g} µs"
-            ratio += f"; without decompositions {rest.over(mix).median:.3g}"
+        one, same = seen[name], seen[f"mix as {name}"]
+        decomposing, multiplying = one.parts * 1e6
+        rest = one.cost * 1e6 - decomposing
+        points = f"{one.points:.0f} points a batch"
+        measured, aim = found[name].scaled(1e6).text("µs"), f"<= {MOST:g}"
+        usual, alike = seen["mix"].cost * 1e6, same.cost * 1e6
+        ratio, beside = f"{one.cost * 1e6 / usual:.3g}", f"{one.cost * 1e6 / alike:.3g}"
+        if decomposing > 0:
+            measured += f", of which decompositions {decomposing:.2g} µs"
+            ratio += f"; without decompositions {rest / usual:.3g}"
             aim += " without decompositions"
-        if multiplying.fastest > 0:
-            measured += f", further work with their matrices {multiplying.median:.2g} µs"
-            ratio += f", without that too {bare_rest.over(mix).median:.3g}"
-            beside += f", without both {bare_rest.over(same).median:.3g}"
-        ratio += f"; {beside}"
+        if multiplying > 0:
+            measured += f", further work with their matrices {multiplying:.2g} µs"
+            ratio += f", without that too {(rest - multiplying) / usual:.3g}"
+            beside += f", without both {(rest - multiplying) / alike:.3g}"
         rows.append(
             Row(
                 f"{name}, its own NP, {points}", measured,
                 f"mix, its own NP, {seen['mix'].points:.0f} points a batch: {mix.text('µs')}",
-                ratio, aim, rest.over(mix).verdict(MOST),
+                f"{ratio}; to mix with {points}: {beside}", aim,
+                "yes" if rest / usual <= MOST else "no",
             )
         )  # fmt: skip
     how = (
@@ -83,8 +85,10 @@ def run(quick: bool) -> Section:
         "evaluated between them, whole generations at a time; history on, as it is by default. "
         f"Recipes run with their own settings, over {EVALUATIONS:,} evaluations. The time in "
         "NumPy's eigendecomposition, and in what else is done with the matrices that are "
-        "decomposed (their updates, products with their axes, crossover along these), is by its "
-        "share in a further run of the same round with the same seed. Much of what a batch costs "
+        "decomposed (their updates, products with their axes, crossover along these), is that of a "
+        "further run of each round with the same seed. As all rounds repeat the same run, each of "
+        "its batches counts with its fastest round; these parts and the ratios are of their sums. "
+        "Much of what a batch costs "
         "does not depend on its size, so that recipes with small batches cost more per "
         "evaluation: beside them, mix runs with a constant population of their mean batch size. "
         "What then remains beyond mix: in NL-SHADE-RSP sorting CR, and a population that shrinks; "
@@ -97,26 +101,34 @@ def run(quick: bool) -> Section:
 
 
 class Seen:
-    """What else was seen of a contender's runs."""
+    """The batches of a contender's runs. All rounds repeat one run: of each batch, the fastest."""
 
     def __init__(self) -> None:
-        self.points = 0.0  # of a batch, on average
-        self._splits: list[Split] = []  # one a round
+        self._costs: Any = np.inf
+        self._parts: Any = np.inf
 
-    def split(self, cost: Sample) -> tuple[Sample, Sample]:
-        """What of a cost is decompositions, and what is further work with their matrices.
+    @property
+    def points(self) -> float:
+        """The points of a batch, on average."""
+        return EVALUATIONS / len(self._costs)
 
-        Each round by the shares of its own watched run; the first round is not timed.
-        """
-        rounds = list(zip(cost.values, self._splits[1:], strict=True))
-        return (
-            Sample(tuple(value * one.decomposing / one.whole for value, one in rounds)),
-            Sample(tuple(value * one.multiplying / one.whole for value, one in rounds)),
-        )
+    @property
+    def cost(self) -> float:
+        """The seconds of ask and tell for each evaluation."""
+        return float(self._costs.sum()) / EVALUATIONS
 
-    @contextmanager
-    def watching(self) -> Iterator["Split"]:
-        """Measure where the time goes."""
+    @property
+    def parts(self) -> Any:
+        """What of it is decompositions, and what is further work with their matrices."""
+        decomposing, multiplying, rotated, straight = self._parts.sum(axis=0) / EVALUATIONS
+        return np.array([decomposing, multiplying + rotated - straight])
+
+    def note(self, costs: Any) -> None:
+        """Take in the seconds of each batch of a run."""
+        self._costs = np.minimum(self._costs, costs)
+
+    def note_parts(self, run: Callable[[Callable[[], None]], object]) -> None:
+        """Measure where the time of a run goes, which calls a function after each batch."""
         split, replaced = Split(), []
         watched = [(place, name, split.timed) for place, name in OF_MATRICES]
         watched += [(np.linalg, "eigh", split.decomposed), (mutation, "propose", split.rotated)]
@@ -125,19 +137,26 @@ class Seen:
             replaced.append((place, name, original))
             setattr(place, name, wrapped(original))
         try:
-            yield split
+            run(split.end_batch)
         finally:
             for place, name, original in replaced:
                 setattr(place, name, original)
-        self._splits.append(split)
+        self._parts = np.minimum(self._parts, split.batches)
 
 
 class Split:
-    """The seconds of a run in eigendecompositions, and in further work with their matrices."""
+    """The seconds of each batch in eigendecompositions, and in further work with their matrices."""
 
     def __init__(self) -> None:
         self.decomposing = self.multiplying = 0.0
-        self.whole = 0.0  # of the run, less what only measures
+        self.crossing = (0.0, 0.0)  # along axes, and without them
+        self.batches: list[tuple[float, ...]] = []
+
+    def end_batch(self) -> None:
+        """Note what a batch took, and start with the next one."""
+        self.batches.append((self.decomposing, self.multiplying, *self.crossing))
+        self.decomposing = self.multiplying = 0.0
+        self.crossing = (0.0, 0.0)
 
     def decomposed(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Count a function's time as decomposition."""
@@ -165,7 +184,7 @@ class Split:
         return watched
 
     def rotated(self, propose: Callable[..., Any]) -> Callable[..., Any]:
-        """Count what axes add to the time of making offspring, by making them without axes too."""
+        """Count the time of making offspring along axes, and of making them without axes too."""
 
         def seconds(arguments: list[Any]) -> float:
             start = perf_counter()
@@ -173,14 +192,12 @@ class Split:
             return perf_counter() - start
 
         def watched(*arguments: Any) -> Any:
-            start = perf_counter()
             if len(arguments[AXES]):
                 # Copies, as results are written to arguments.
                 again = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
                 without = [*again[:AXES], again[AXES][:0], *again[AXES + 1 :]]
                 seconds(again)  # so that both find the caches filled
-                self.multiplying += seconds(again) - seconds(without)
-            self.whole -= perf_counter() - start
+                self.crossing = seconds(again), seconds(without)
             return propose(*arguments)
 
         return watched
@@ -193,40 +210,43 @@ AXES = list(inspect.signature(mutation.propose).parameters).index("basis")
 def _engine(name: str, NP: int | None, budget: int, seen: Seen | None = None) -> Contender:
     def contender() -> float:
         sized = {} if NP is None else {"popsize": NP}
-        seconds, batches = _run(name, budget, **sized)
+        costs = _run(name, budget, **sized)
         if seen is not None:
-            seen.points = budget / batches
-            with seen.watching() as split:
-                split.whole += _run(name, budget, **sized)[0]
-        return seconds / budget
+            seen.note(costs)
+            seen.note_parts(lambda after: _run(name, budget, after, **sized))
+        return float(costs.sum()) / budget
 
     return contender
 
 
-def _mix_in_batches_of(seen: Seen) -> Contender:
+def _mix_in_batches_of(other: Seen, seen: Seen) -> Contender:
     """Let mix run with a constant population, as large as the batches that were seen."""
 
     def contender() -> float:
-        NP = round(seen.points)
-        return _run("mix", EVALUATIONS, popsize=NP, schedule="constant")[0] / EVALUATIONS
+        costs = _run("mix", EVALUATIONS, popsize=round(other.points), schedule="constant")
+        seen.note(costs)
+        return float(costs.sum()) / EVALUATIONS
 
     return contender
 
 
-def _run(name: str, budget: int, **settings: Any) -> tuple[float, int]:
-    """Return the seconds of all calls of ask and tell in a run, and the number of batches."""
+def _run(
+    name: str, budget: int, after: Callable[[], None] | None = None, **settings: Any
+) -> np.ndarray[Any, Any]:
+    """Return the seconds of ask and tell for each batch of a run."""
     made = configuration(name).build(functions.BOUNDS, seed=1, budget=budget, **settings)
-    seconds, batches = 0.0, 0
+    costs = []
     while not made.done:
-        batches += 1
         start = perf_counter()
         X = made.ask()
-        seconds += perf_counter() - start
+        seconds = perf_counter() - start
         values = functions.rosenbrock(X)
         start = perf_counter()
         made.tell(values)
-        seconds += perf_counter() - start
-    return seconds, batches
+        costs.append(seconds + perf_counter() - start)
+        if after is not None:
+            after()
+    return np.array(costs)
 
 
 def _evaluations() -> Contender:
