@@ -265,19 +265,20 @@ def _marks(
 
 
 def interactive(of: Profiles) -> dict[str, Any]:
-    """Return the panels as the report's script reads them."""
-    return {
-        panel.key: {
+    """Return the panels as the report's script reads them; a line or null for each method."""
+    kind, found = "again" if of.restarts else "raw", {}
+    for panel in of.panels:
+        lines = {
+            c.method: {"end": round(c.budget, 2),
+                       kind: _steps(c.ecdf, of.end if of.restarts else c.budget)}
+            for c in panel.curves
+        }  # fmt: skip
+        found[panel.key] = {
             "title": f"{panel.title}, {of.section}",
-            "lines": {
-                c.method: {"steps": _steps(c.ecdf, of.end if of.restarts else c.budget),
-                           "end": round(c.budget, 2)}
-                for c in panel.curves
-            },
             "reference": None if panel.reference is None else _steps(panel.reference, of.end),
+            "lines": [lines.get(method) for method in of.methods],
         }
-        for panel in of.panels
-    }  # fmt: skip
+    return found
 
 
 def _steps(curve: Ecdf, end: float) -> list[list[int]]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from uaos.analysis.section import Section
 from uaos.reporting.figures import figure
-from uaos.reporting.figures.profiles import DECADE, UNIT, X_LABEL, Y_LABEL, Profiles
+from uaos.reporting.figures.profiles import DECADE, UNIT, X_LABEL, Y_LABEL, Profiles, interactive
 from uaos.reporting.report.html import Colors, image, other_figures, plot, shown
 from uaos.reporting.style import Style
 from uaos.table import Table
@@ -23,16 +23,11 @@ def profile_data(section: Section) -> dict[str, Any]:
         for name in _drawn(section):
             of = figure(name).data(section, restarts=restarts)
             ends[kind] = of.end
-            for key, panel in figure(name).interactive(of).items():  # type: ignore[misc]
-                found = panels.setdefault(
-                    key, {"title": panel["title"], "reference": panel["reference"],
-                          "lines": [None] * len(section.methods)},
-                )  # fmt: skip
-                for method, line in panel["lines"].items():
-                    at = section.methods.index(method)
-                    found["lines"][at] = (found["lines"][at] or {"end": line["end"]}) | {
-                        kind: line["steps"]
-                    }
+            for key, panel in interactive(of).items():
+                lines = panels.setdefault(key, panel)["lines"]
+                for line, more in zip(lines, panel["lines"], strict=True):
+                    if line is not None:
+                        line |= more
     name = section.reference.name if section.reference else ""
     return {
         "methods": list(section.methods), "decade": DECADE, "unit": UNIT, "panels": panels,
