@@ -7,16 +7,15 @@ one the offspring of a generation.
 import os
 import weakref
 from collections.abc import Mapping, Sequence
-from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from uaos.errors import InvalidFeedback, InvalidFile, InvalidParameter
+from uaos.errors import InvalidFeedback, InvalidParameter
 from uaos.optimizers.arguments import start_points
-from uaos.optimizers.base import Array, Optimizer, copied, register
+from uaos.optimizers.base import Array, Optimizer, register
 from uaos.optimizers.configuration import Configuration
-from uaos.optimizers.de import generations
+from uaos.optimizers.de import generations, saved
 from uaos.optimizers.de.arguments import MethodLike, resolve
 from uaos.optimizers.de.epoch import Epoch
 from uaos.optimizers.de.local_phase import LocalPhase
@@ -38,23 +37,6 @@ COLUMNS = ("population", "restarts", "repairs")
 
 # When a population that does not restart is taken to stagnate.
 _PATIENCE = Stagnation(spread=0.0)
-
-# The attributes that are saved, by their names in files.
-_SAVED = {
-    "NP": "population.NP", "NP_start": "population.NP_start",
-    "_capacity": "population.capacity", "_latest": "population.latest",
-    "_rows": "population.rows", "_fitness": "population.fitness", "_order": "population.order",
-    "_counters": "population.counters", "_success_rate": "population.success_rate",
-    "_elite_fitness": "population.elite_fitness", "_excess": "population.excess",
-    "_epoch_start": "epoch.start", "_epoch_best": "epoch.best",
-    "_epoch_violation": "epoch.violation", "_since_better": "epoch.since_better",
-    "_started": "epoch.started", "_epsilon": "relaxation.epsilon",
-    "_first_epsilon": "relaxation.first", "_operators": "variation.batch.operators",
-    "_parents": "variation.batch.parents", "_uniforms": "variation.batch.uniforms",
-    "_F": "variation.batch.F", "_CR": "variation.batch.CR",
-    "_repairs": "variation.batch.repairs", "_rates": "variation.rates",
-    "_asked_probabilities": "asked_probabilities",
-}  # fmt: skip
 
 
 @register
@@ -403,38 +385,19 @@ class DifferentialEvolution(Optimizer):
 
     def state(self) -> dict[str, Any]:  # noqa: D102 (see Optimizer)
         state = super().state()
-        state |= {name: copied(attrgetter(path)(self)) for name, path in _SAVED.items()}
-        state["selector"] = self.selector.state()
-        return state | self.variation.state() | self.local.state()
+        state |= saved.arrays(self) | self.variation.state() | self.local.state()
+        return state | {"selector": self.selector.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:  # noqa: D102
-        self._check(state)
+        saved.check(self, state)
         super().restore(state)
         self._begin(state["NP_start"], state["_epoch_start"])
-        for name, path in _SAVED.items():
-            part, _, attribute = path.rpartition(".")
-            setattr(attrgetter(part)(self) if part else self, attribute, copied(state[name]))
+        saved.fill(self, state)
         self.selector.restore(state["selector"])
         self.variation.restore(state)
         self.local.restore(state)
         # Last, for all parts have the same generator.
         self.rng.bit_generator.state = state["rng"]
-
-    def _check(self, state: Mapping[str, Any]) -> None:
-        """Refuse a state whose arrays the kernels cannot work with: they do not look."""
-        least, most = least_population(self.pool.members)[0], MOST_PARENTS
-        asked, n = state["_asked"], 0
-        if asked is not None and state["_started"] and state["local"] is None:
-            n = len(asked)
-        fits = (
-            least <= state["NP"] <= state["NP_start"] <= most
-            and n <= state["NP"]
-            and (n == 0 or asked.shape == (n, self.dimension))
-            and self.population.accepts(state)
-            and self.variation.accepts(state, n)
-        )
-        if not fits:
-            raise InvalidFile("the state does not fit the settings; it was damaged or altered")
 
     def settings_data(self) -> dict[str, Any]:  # noqa: D102
         return {"configuration": self.configuration.to_dict()}

@@ -151,7 +151,6 @@ class RuleMemory:
     """
 
     def __init__(self, rules: list[Rule], dimension: int) -> None:
-        self.rules = rules
         histories = [r if isinstance(r, SuccessHistory) else SuccessHistory(1) for r in rules]
         self.lengths = np.array([r.length(dimension) for r in histories], int)
         self.means = np.empty((len(rules), 2, max([1, *self.lengths.tolist()])))

@@ -1,8 +1,6 @@
 """The parents and the archive: who survives a generation, who is kept, who leaves."""
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -177,29 +175,6 @@ class Population:
         self.NP, self.capacity = NP, self.capacity_at(NP)
         self.fitness, self.order = self.fitness[:NP], self.order[:NP]
         self.excess = self.excess[:NP]
-
-    # Exact resume
-
-    def accepts(self, state: Mapping[str, Any]) -> bool:
-        """Whether the kernels can work with what a saved run has of a population."""
-        NP, start = state["NP"], state["NP_start"]
-        most = self.capacity_at(start)
-        archived, second = state["_counters"].tolist()
-        shapes = {
-            "_rows": (start + most + 1, len(self.low)), "_fitness": (NP,), "_order": (NP,),
-            "_excess": (NP,), "_elite_fitness": (archived if self.newest else 0,),
-        }  # fmt: skip
-        return (
-            all(state[name].shape == shape for name, shape in shapes.items())
-            and state["_rows"].dtype == state["_fitness"].dtype == np.float64
-            and state["_order"].dtype == state["_counters"].dtype == np.int64
-            and np.array_equal(np.sort(state["_order"]), np.arange(NP))
-            and 0 <= archived <= min(state["_capacity"], self.capacity_at(NP))
-            and (0 <= second < NP if self.newest else archived <= second)
-            and state["_capacity"] <= most
-            and -1 <= state["_latest"] < NP
-            and 0 <= state["_success_rate"] <= 1
-        )
 
 
 def alike(least: float, most: float, spread: float) -> bool:

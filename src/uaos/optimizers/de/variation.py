@@ -319,26 +319,6 @@ class Variation:
 
     # Exact resume
 
-    def accepts(self, state: Mapping[str, Any], n: int) -> bool:
-        """Whether the kernels can work with a saved run whose batch has n offspring."""
-        operators, parents, uniforms, F, CR = (
-            state[name] for name in ("_operators", "_parents", "_uniforms", "_F", "_CR")
-        )
-        kept, rules, m = len(self.rates), state["rules"], len(operators)
-        return (
-            n <= m
-            and operators.shape == parents.shape == F.shape == CR.shape == (m,)
-            and uniforms.shape == (m, self.columns)
-            and uniforms.dtype == F.dtype == CR.dtype == np.float64
-            and _within(operators[:n], len(self._pool.members))
-            and _within(parents[:n], state["NP"])
-            and _within(uniforms[:n], 1)
-            and len(state["_rates"]) == kept
-            and (kept == 0 or state["_rates"].shape == (kept, state["NP"]))
-            and rules["means"].shape == self.rules.means.shape
-            and _within(rules["turns"], self.rules.lengths)
-        )
-
     def state(self) -> dict[str, Any]:
         """What changes in a run, beside arrays."""
         custom = {}
@@ -357,8 +337,3 @@ class Variation:
         for operator in self._pool.custom.values():
             if operator.name in state["custom"] and hasattr(operator, "restore"):
                 operator.restore(state["custom"][operator.name])
-
-
-def _within(numbers: Array, end: Any) -> bool:
-    """Whether all are in [0, end)."""
-    return bool(((numbers >= 0) & (numbers < end)).all())
