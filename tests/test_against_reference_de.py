@@ -18,9 +18,8 @@ from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de import rules
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.optimizer import DifferentialEvolution
-from uaos.optimizers.de.pool import SingleOperator
-from uaos.optimizers.de.schedules import Stagnation
-from uaos.optimizers.de.settings import Settings
+from uaos.optimizers.de.settings import Settings, Stagnation
+from uaos.optimizers.de.variation import SingleOperator
 from uaos.selection.method import Method
 
 ALL = tuple(DRAWN)

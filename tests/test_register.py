@@ -12,19 +12,19 @@ import uaos
 from uaos import Method, Selector
 from uaos.errors import InvalidComponent, NameClash
 from uaos.optimizers import base as optimizer_registry
-from uaos.selection.components import registry
+from uaos.selection.components import base
 
 
 @pytest.fixture(autouse=True)
 def _families_as_before() -> Iterator[None]:
-    before = {family: dict(members) for family, members in registry._members.items()}
+    before = {family: dict(members) for family, members in base._members.items()}
     optimizers = dict(optimizer_registry._optimizers)
     yield
     optimizer_registry._optimizers.clear()
     optimizer_registry._optimizers.update(optimizers)
     for family, members in before.items():
-        registry._members[family].clear()
-        registry._members[family].update(members)
+        base._members[family].clear()
+        base._members[family].update(members)
 
 
 def best_ratio() -> type[uaos.GenerationReward]:

@@ -22,8 +22,7 @@ from uaos.optimizers.base import Optimizer, optimizer, settings_of
 from uaos.optimizers.catalogue import RECOMMENDED, configuration
 from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.constraints import Constraints
-from uaos.optimizers.de.arguments import MethodLike
-from uaos.optimizers.de.optimizer import DEFAULT_BUDGET, DifferentialEvolution
+from uaos.optimizers.de.optimizer import DEFAULT_BUDGET, DifferentialEvolution, MethodLike
 from uaos.optimizers.evaluation import Batch, Evaluator, Interrupted, Objective, Workers, over_batch
 from uaos.optimizers.result import INFEASIBLE, Result
 from uaos.selection.method import Method

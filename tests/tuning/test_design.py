@@ -16,7 +16,7 @@ from uaos.optimizers.catalogue import configuration, methods
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de.rules import Jade, SuccessHistory
 from uaos.params import Choice, Integer, Real, parameters
-from uaos.selection.components import FAMILIES, components, registry
+from uaos.selection.components import FAMILIES, base, components
 from uaos.selection.method import Method
 from uaos.tuning.design import (
     INITIAL,
@@ -47,11 +47,11 @@ SELECTING = [name for name, c in methods().items() if c.method is not None]
 
 @pytest.fixture
 def _families_as_before() -> Iterator[None]:
-    before = {family: dict(members) for family, members in registry._members.items()}
+    before = {family: dict(members) for family, members in base._members.items()}
     yield
     for family, members in before.items():
-        registry._members[family].clear()
-        registry._members[family].update(members)
+        base._members[family].clear()
+        base._members[family].update(members)
 
 
 def narrowed(of: Design, change: Callable[[Space], Space]) -> Design:

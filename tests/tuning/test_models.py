@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from spaces import choice, cooking, flat, real, when, whole
 
-from uaos.tuning.models import Sampler, children, nearly_equal
+from uaos.tuning.racer import Sampler, children, nearly_equal
 from uaos.tuning.space import Clause, Forbidden, Space, uniform_candidates
 
 STEADY = settings(deadline=None, derandomize=True)

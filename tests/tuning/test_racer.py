@@ -14,9 +14,15 @@ from hypothesis import strategies as st
 from spaces import choice, flat, real, when, whole
 
 from uaos.errors import InvalidParameter
-from uaos.tuning.models import Sampler
 from uaos.tuning.race import NobodyLeft, Rules, Task
-from uaos.tuning.racer import Winners, _Search, iterated_racing, least_budget, races_planned
+from uaos.tuning.racer import (
+    Sampler,
+    Winners,
+    _Search,
+    iterated_racing,
+    least_budget,
+    races_planned,
+)
 from uaos.tuning.records import Candidate, Elite, Event, Iteration, IterationStarted, Step
 from uaos.tuning.space import Clause, Forbidden, ForbiddenCandidate, Space, Values
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from uaos.tuning.ranking import TESTS, by_ranks, friedman, ranks, sign_test, t_test, wilcoxon
+from uaos.tuning.race import TESTS, by_ranks, friedman, ranks, sign_test, t_test, wilcoxon
 
 STEADY = settings(deadline=None, derandomize=True)
 

@@ -20,8 +20,7 @@ from uaos.optimizers.base import optimizers
 from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import Cauchy, Jade, Normal, SuccessHistory
-from uaos.optimizers.de.schedules import Linear, Stagnation
-from uaos.optimizers.de.settings import Settings
+from uaos.optimizers.de.settings import Linear, Settings, Stagnation
 from uaos.optimizers.de.strategies import POOLS
 from uaos.selection import bibliography as bib
 from uaos.selection.catalogue import literature

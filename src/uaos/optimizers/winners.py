@@ -14,8 +14,7 @@ from typing import Any
 from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import BimodalCauchy, SuccessHistory, SuccessRate
-from uaos.optimizers.de.schedules import Linear, NonLinear, Stagnation
-from uaos.optimizers.de.settings import Settings
+from uaos.optimizers.de.settings import Linear, NonLinear, Settings, Stagnation
 from uaos.selection import bibliography as bib
 from uaos.selection.method import Method
 

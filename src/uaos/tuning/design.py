@@ -19,8 +19,7 @@ from uaos.optimizers.catalogue import configuration, methods
 from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.de.operators import Operator, default_pool
 from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, Rule, SuccessHistory
-from uaos.optimizers.de.schedules import SCHEDULES, Linear, Stagnation
-from uaos.optimizers.de.settings import Settings
+from uaos.optimizers.de.settings import SCHEDULES, Linear, Settings, Stagnation
 from uaos.optimizers.de.strategies import STRATEGIES
 from uaos.optimizers.portfolio import Member, continuing, leader_method
 from uaos.params import Choice, Integer, Real, Value, parameters

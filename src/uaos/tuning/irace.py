@@ -15,9 +15,8 @@ import numpy as np
 
 from uaos.errors import InvalidParameter, UaosError
 from uaos.tuning.irace_files import LOG, RUNNER, Dialect, write_files
-from uaos.tuning.race import Evaluate, Results, Rules, Standings, Task, shared_costs
+from uaos.tuning.race import Evaluate, Results, Rules, Standings, Task, ranks, shared_costs
 from uaos.tuning.racer import Winners, check_search, checked_initial
-from uaos.tuning.ranking import ranks
 from uaos.tuning.records import NAN, Candidate, Elite, Event, Iteration, IterationStarted, Step
 from uaos.tuning.space import Space, Values
 

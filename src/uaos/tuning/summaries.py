@@ -12,8 +12,7 @@ from uaos.errors import UnknownName
 from uaos.params import Value
 from uaos.selection.components import FAMILIES
 from uaos.table import NUMBER, TEXT, Table
-from uaos.tuning.race import shared_costs
-from uaos.tuning.ranking import ranks
+from uaos.tuning.race import ranks, shared_costs
 from uaos.tuning.records import Tuning
 from uaos.tuning.store import TuningStore
 

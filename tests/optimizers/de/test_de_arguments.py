@@ -11,8 +11,7 @@ from uaos.minimize import minimize
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.optimizer import DifferentialEvolution
-from uaos.optimizers.de.schedules import Linear, Stagnation
-from uaos.optimizers.de.settings import Settings
+from uaos.optimizers.de.settings import Linear, Settings, Stagnation
 
 BOX = [(-5.0, 5.0)] * 4
 

@@ -10,8 +10,7 @@ from uaos.errors import InvalidFeedback, InvalidParameter, UnknownName
 from uaos.optimizers.base import RunFinished
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import Cauchy, Jade
-from uaos.optimizers.de.schedules import Linear, Stagnation
-from uaos.optimizers.de.settings import Settings
+from uaos.optimizers.de.settings import Linear, Settings, Stagnation
 from uaos.optimizers.history import History
 
 

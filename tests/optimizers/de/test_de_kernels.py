@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from uaos import Configuration, DifferentialEvolution
 from uaos.errors import InvalidParameter
-from uaos.optimizers.de import layout, mutation, parameters, survival
+from uaos.optimizers.de import layout, mutation, population
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.settings import BOUNDARIES, Settings
 from uaos.optimizers.de.strategies import STRATEGIES
@@ -69,31 +69,31 @@ def test_a_population_too_small_for_a_strategy_is_an_error_that_names_it(name):
 
 @given(loc=st.floats(0, 1), scale=st.floats(0.01, 2), u=UNIT)
 def test_cauchy_values_are_positive_and_at_most_one(loc, scale, u):
-    assert 0 < parameters.cauchy(loc, scale, u) <= 1
+    assert 0 < mutation.cauchy(loc, scale, u) <= 1
 
 
 def test_cauchy_is_the_distribution_redrawn_while_not_positive():
     # loc 0, scale 1: half of the mass is above 0, and P(X < 0.5 | X > 0) = 2 atan(0.5) / π.
     below = 2 * math.atan(0.5) / math.pi
-    assert parameters.cauchy(0.0, 1.0, 1 - below) == pytest.approx(0.5)
+    assert mutation.cauchy(0.0, 1.0, 1 - below) == pytest.approx(0.5)
     # loc 0.5, scale 0.1: the median of the truncated distribution.
     at_zero = 0.5 - math.atan(5) / math.pi
     median = 0.5 + 0.1 * math.tan(math.pi * ((1 + at_zero) / 2 - 0.5))
-    assert parameters.cauchy(0.5, 0.1, 0.5) == pytest.approx(median)
+    assert mutation.cauchy(0.5, 0.1, 0.5) == pytest.approx(median)
 
 
 @given(u=st.floats(1e-300, 1, exclude_max=True))
 def test_the_normal_inverse_is_that_of_the_standard_library(u):
-    assert parameters.standard_normal(u) == pytest.approx(
+    assert mutation.standard_normal(u) == pytest.approx(
         NormalDist().inv_cdf(u), rel=1e-15, abs=1e-16
     )
 
 
 def test_normal_values_are_cut_to_the_unit_interval():
-    assert parameters.normal(0.5, 0.1, 0.5) == 0.5
-    assert parameters.normal(0.95, 0.1, 0.9) == 1.0  # 0.95 + 0.128
-    assert parameters.normal(0.05, 0.1, 0.1) == 0.0  # 0.05 - 0.128
-    assert parameters.normal(0.5, 0.1, 0.0) == 0.0  # u = 0 is minus infinity
+    assert mutation.normal(0.5, 0.1, 0.5) == 0.5
+    assert mutation.normal(0.95, 0.1, 0.9) == 1.0  # 0.95 + 0.128
+    assert mutation.normal(0.05, 0.1, 0.1) == 0.0  # 0.05 - 0.128
+    assert mutation.normal(0.5, 0.1, 0.0) == 0.0  # u = 0 is minus infinity
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def survive_in_turn(reservoir, losers, capacity, uniforms):
         rows[0, 0] = k
         u = np.zeros((1, layout.CROSS))
         u[0, layout.KEEP] = uniforms[k]
-        survival.survive(
+        population.survive(
             rows, fitness, 1, capacity, reservoir, counters, np.zeros((1, 1)),
             np.array([1e8 - k]), u, np.zeros(1, np.int64), np.zeros(1, np.int64), order, 1,
         )  # fmt: skip
@@ -276,7 +276,7 @@ def test_a_recent_archive_always_takes_the_newest_in_a_random_place():
 )
 def test_sorting_again_gives_the_stable_order(fitness, data):
     order = np.array(data.draw(st.permutations(range(len(fitness)))))
-    survival.sort_again(order, np.array(fitness), len(fitness))
+    population.sort_again(order, np.array(fitness), len(fitness))
     assert order.tolist() == np.argsort(fitness, kind="stable").tolist()
 
 

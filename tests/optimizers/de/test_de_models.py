@@ -12,11 +12,10 @@ from uaos.optimizers.de import variation
 from uaos.optimizers.de.models import IndividualDependent, SampleModel, Tournament
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.optimizer import DifferentialEvolution
-from uaos.optimizers.de.population import Batch, Population
+from uaos.optimizers.de.population import Batch, Population, against_worst
 from uaos.optimizers.de.rules import BimodalCauchy, SuccessHistory, redraw
 from uaos.optimizers.de.settings import Settings
 from uaos.optimizers.de.strategies import STRATEGIES
-from uaos.optimizers.de.survival import against_worst
 
 LOW, HIGH = np.full(3, -1.0), np.full(3, 3.0)
 

@@ -7,11 +7,11 @@ import pytest
 from de_stubs import engine
 
 from uaos.errors import InvalidParameter, NameClash, UnknownName
-from uaos.optimizers.de import parameters
+from uaos.optimizers.de import mutation
 from uaos.optimizers.de.operators import Operator, as_members, default_pool, product, unique_names
-from uaos.optimizers.de.pool import Pool, RuleMemory
 from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, SuccessHistory, Uniform
 from uaos.optimizers.de.settings import Settings
+from uaos.optimizers.de.variation import Pool, RuleMemory
 
 
 def learnt(rule, fitness, values, F, CR, memory=None):
@@ -19,7 +19,7 @@ def learnt(rule, fitness, values, F, CR, memory=None):
     settings = Settings(pool=(Operator("rand/1", rule, rule),))
     pool = Pool(settings)
     memory = memory or RuleMemory(pool.rules, 3)
-    parameters.learn(
+    mutation.learn(
         memory.means, memory.lengths, memory.numbers, memory.turns, pool.table,
         np.zeros(len(F), np.int64), np.array(fitness), np.array(values), np.array(F), np.array(CR),
     )  # fmt: skip

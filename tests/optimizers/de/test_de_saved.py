@@ -12,7 +12,7 @@ from uaos.optimizers.base import FORMAT
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.optimizer import DifferentialEvolution
 from uaos.optimizers.de.rules import Jade
-from uaos.optimizers.de.schedules import Linear, Stagnation
+from uaos.optimizers.de.settings import Linear, Stagnation
 
 BOX = [(-5.0, 5.0)] * 3
 NOTHING = object()

@@ -9,7 +9,7 @@ import pytest
 import uaos
 from uaos import jit
 from uaos.optimizers.de import generations
-from uaos.optimizers.de.schedules import Stagnation
+from uaos.optimizers.de.settings import Stagnation
 from uaos.optimizers.evaluation import CompiledObjective
 from uaos.selection.components import FAMILIES, components
 from uaos.selection.fused import codes_of

@@ -14,9 +14,9 @@ from numba import typeof, types
 from uaos.jit import is_compiled, linked
 from uaos.optimizers.base import Array, mark_failures
 from uaos.optimizers.de import layout as at
-from uaos.optimizers.de import mutation, parameters, survival
-from uaos.optimizers.de.population import INSERTION, alike, may_have_converged
-from uaos.optimizers.de.schedules import Stagnation
+from uaos.optimizers.de import mutation
+from uaos.optimizers.de.population import INSERTION, alike, may_have_converged, shrink, survive
+from uaos.optimizers.de.settings import Stagnation
 from uaos.selection.components.selections import draw_proportionally
 from uaos.selection.fused import Fused
 
@@ -120,7 +120,7 @@ def _generations(
             used += 2 * n + 1
         uniforms = draws[used : used + n * engine.columns].reshape((n, engine.columns))
         now.integers[DRAWN] = now.integers[USED] = used + n * engine.columns
-        parameters.draw_parameters(
+        mutation.draw_parameters(
             operators, parents, engine.table, now.means, engine.lengths, engine.numbers, empty,
             uniforms, F, CR,
         )  # fmt: skip
@@ -148,12 +148,12 @@ def _generations(
                 operators, fitness, values,
             )  # fmt: skip
         if len(engine.lengths):
-            parameters.learn(
+            mutation.learn(
                 now.means, engine.lengths, engine.numbers, now.turns, engine.table, operators,
                 fitness, values, F, CR,
             )  # fmt: skip
         rows.counts[g] = 0
-        best = survival.survive(
+        best = survive(
             now.rows, fitness, engine.offset, engine.capacities[g], engine.reservoir, now.counters,
             offspring, values, uniforms, operators, rows.counts[g], order, n,
         )  # fmt: skip
@@ -187,7 +187,7 @@ def _shrink(draws: Array, engine: Engine, now: State, fitness: Array, order: Arr
     stay = np.empty(n, np.int64)
     used = now.integers[USED]
     now.integers[USED] = used + max(0, now.counters[at.ARCHIVED] - engine.capacities[g])
-    now.integers[LATEST] = survival.shrink(
+    now.integers[LATEST] = shrink(
         now.rows, fitness, now.excess, order, n, now.integers[LATEST], stay, engine.offset,
         now.counters, draws[used : now.integers[USED]],
     )  # fmt: skip

@@ -4,6 +4,8 @@ An *epoch* is what lies between two restarts; its first batch is the initial pop
 one the offspring of a generation.
 """
 
+import dataclasses
+import math
 import os
 import weakref
 from collections.abc import Mapping, Sequence
@@ -14,26 +16,28 @@ import numpy as np
 from uaos.errors import InvalidFeedback, InvalidParameter
 from uaos.optimizers.arguments import start_points
 from uaos.optimizers.base import Array, Optimizer, register
-from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.catalogue import RECOMMENDED, configuration
+from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.de import generations, saved
-from uaos.optimizers.de.arguments import MethodLike, resolve
-from uaos.optimizers.de.epoch import Epoch
-from uaos.optimizers.de.local_phase import LocalPhase
-from uaos.optimizers.de.operators import CustomOperator, Operator, as_members, least_population
-from uaos.optimizers.de.pool import Pool, SingleOperator
-from uaos.optimizers.de.population import Population
-from uaos.optimizers.de.relaxation import Relaxation
-from uaos.optimizers.de.schedules import MOST_PARENTS, Linear, Stagnation
-from uaos.optimizers.de.variation import Variation
+from uaos.optimizers.de.operators import (
+    CustomOperator,
+    Operator,
+    as_members,
+    check_population,
+    least_population,
+)
+from uaos.optimizers.de.population import Epoch, Population, Relaxation
+from uaos.optimizers.de.settings import MOST_PARENTS, Linear, Settings, Stagnation
+from uaos.optimizers.de.variation import Pool, SingleOperator, Variation
 from uaos.optimizers.de.view import PopulationView
 from uaos.optimizers.history import History
+from uaos.optimizers.local import LocalSearch
+from uaos.selection.method import Method
 from uaos.text import count
 
-#: Evaluations for each dimension where no budget is given.
-DEFAULT_BUDGET = 10_000
-
-#: What the history has beside the columns of every history.
-COLUMNS = ("population", "restarts", "repairs")
+#: What `method` may be: None for the recommended configuration, a name of the catalogue, the path
+#: of a TOML file, a method (which runs with default settings) or a whole configuration.
+MethodLike = None | str | os.PathLike[str] | Method | Configuration
 
 # When a population that does not restart is taken to stagnate.
 _PATIENCE = Stagnation(spread=0.0)
@@ -80,10 +84,10 @@ class DifferentialEvolution(Optimizer):
     archive_size : float, optional
         The size of the archive in multiples of NP.
     schedule : Linear, mapping or str, optional
-        How the population shrinks: "constant", or :class:`uaos.optimizers.de.schedules.Linear`.
+        How the population shrinks: "constant", or :class:`uaos.optimizers.de.settings.Linear`.
     restart : Stagnation, mapping or str, optional
         When to start afresh: "none", "stagnation", or
-        :class:`uaos.optimizers.de.schedules.Stagnation`.
+        :class:`uaos.optimizers.de.settings.Stagnation`.
     budget : int, optional
         The largest number of evaluations. Without one, a population schedule runs over 10 000·D
         evaluations.
@@ -174,7 +178,7 @@ class DifferentialEvolution(Optimizer):
         self.selector = self._new_selector(left)
         self.asked_probabilities = np.zeros(len(self.pool.members))
         # A proxy, so that a run that nobody needs is freed at once, with its arrays.
-        view = PopulationView(weakref.proxy(self))
+        view = PopulationView(weakref.proxy(self)) if self.pool.custom else None
         self.variation = Variation(
             self.pool, self.settings, self.population, self.epoch, view, self.rng,
             self._takes_turns,
@@ -429,3 +433,135 @@ class DifferentialEvolution(Optimizer):
         sizes = f"{count(len(self.operators), 'operator')}, {count(self.evaluations, 'evaluation')}"
         name = self.configuration.name
         return f"<DifferentialEvolution {name}: {sizes}, best {self.best_fitness:g}>"
+
+
+# What the arguments of a run mean
+
+
+def resolve(
+    method: MethodLike, changes: dict[str, Any], dimension: int, budget: int | None
+) -> tuple[Configuration, int]:
+    """The configuration that `method` names, with the changes that are not None, and its NP."""
+    chosen = _configuration(method)
+    given = {name: value for name, value in changes.items() if value is not None}
+    if method is None and "NP" not in given and budget is not None:
+        # The recommended NP is 10·D; over few generations a smaller population does better.
+        fitted = dataclasses.replace(chosen.settings, NP=None)
+        usual = chosen.settings.population_size(dimension, budget)
+        if fitted.population_size(dimension, budget) < usual:
+            chosen = dataclasses.replace(chosen, settings=fitted)
+    try:
+        settings = _changed(chosen, given)
+        NP = settings.population_size(dimension, budget)
+        check_population(NP, settings.members)
+    except InvalidParameter as error:
+        if "NP" not in given or error.name != "NP":
+            raise
+        # In a configuration it is NP, as an argument popsize.
+        raise InvalidParameter("popsize", error.value, error.allowed) from None
+    return dataclasses.replace(chosen, settings=settings), NP
+
+
+def _configuration(method: MethodLike) -> Configuration:
+    if isinstance(method, Method):
+        return Configuration("custom method", method, Settings(NP=None))
+    if method is None or isinstance(method, str | os.PathLike | Configuration):
+        found = configuration(RECOMMENDED if method is None else method)
+        if found.optimizer != DE:
+            raise InvalidParameter(
+                "method", found.name, f"a configuration of differential evolution; this one is of "
+                f"{found.optimizer}. Use it with uaos.minimize, or its build()",
+            )  # fmt: skip
+        return found
+    raise InvalidParameter(
+        "method", method, "None, a name, a TOML file, a uaos.Method or a uaos.Configuration"
+    )
+
+
+def _changed(chosen: Configuration, changes: dict[str, Any]) -> Settings:
+    """The configuration's settings with what was given in their place."""
+    settings: Settings = dataclasses.replace(chosen.settings, **changes)
+    pool = settings.pool or ()
+    if chosen.method is None and len(settings.members) > 1:
+        raise InvalidParameter(
+            "operators", list(settings.names), f"one operator: {chosen.name} has no method to "
+            "choose among several. Give one, or another method=",
+        )  # fmt: skip
+    for role in ("F", "CR"):
+        if role in changes and pool and not any(_open(m, role) for m in pool):
+            raise InvalidParameter(
+                role, changes[role], f"nothing here: every operator of {chosen.name!r} has its own "
+                f"{role}. Give operators= as well, or another method",
+            )  # fmt: skip
+    return settings
+
+
+def _open(member: object, role: str) -> bool:
+    return isinstance(member, Operator) and getattr(member, role) is None
+
+
+# Local searches from the best point, late in a run. Sallam et al. (2020), IMODE.
+
+# A generation is followed by a local search with the first probability, with the second after one
+# that failed; the search may take this share of the run's evaluations.
+_CHANCES, _SHARE = (0.1, 0.01), 0.02
+
+
+class LocalPhase:
+    """The local searches of a population."""
+
+    def __init__(self, after: float, low: Array, high: Array) -> None:
+        self._after, self._box = after, np.stack([low, high], axis=1)
+        self.chance = _CHANCES[0]
+        self.search: LocalSearch | None = None  # that which is under way
+
+    def start(
+        self, population: Population, epoch: Epoch, evaluations: int, rng: np.random.Generator
+    ) -> None:
+        """After a generation late in the run, perhaps improve the best point."""
+        spent, whole = evaluations - epoch.start, epoch.length
+        if self._after * whole < spent < whole and rng.random() < self.chance:
+            budget = min(math.ceil(_SHARE * whole), whole - spent)
+            self.search = self._search(budget, population.rows[population.order[0]])
+
+    def _search(self, budget: int, x0: Array | None) -> LocalSearch:
+        return LocalSearch(self._box, seed=0, budget=budget, x0=x0, history=False, restarts=False)
+
+    def learn(self, values: Array, population: Population, epoch: Epoch) -> None:
+        """Tell the search; a better point takes the place of the worst parent once it is done."""
+        search = self.search
+        assert search is not None
+        search.tell(values)
+        if not search.done:
+            return
+        self.search = None
+        improved = search.best_fitness < population.fitness[population.order[0]]
+        self.chance = _CHANCES[0 if improved else 1]
+        if improved:
+            worst = population.order[-1]
+            population.rows[worst], population.fitness[worst] = search.best_x, search.best_fitness
+            population.sort()
+            epoch.best, epoch.since_better = search.best_fitness, 0
+
+    def state(self) -> dict[str, Any]:
+        """What changes in a run."""
+        search = self.search
+        return {
+            "_local_chance": self.chance,
+            "local": None if search is None else search.state(),
+            "local_budget": None if search is None else search.budget,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue from what :meth:`state` returned."""
+        self.chance, self.search = state["_local_chance"], None
+        if state["local"] is not None:
+            self.search = self._search(state["local_budget"], None)
+            self.search.restore(state["local"])
+
+
+#: Evaluations for each dimension where no budget is given.
+DEFAULT_BUDGET = 10_000
+
+#: What the history has beside the columns of every history.
+COLUMNS = ("population", "restarts", "repairs")

@@ -9,7 +9,7 @@ import numpy as np
 from uaos.errors import InvalidFile
 from uaos.optimizers.base import Array, copied
 from uaos.optimizers.de.operators import least_population
-from uaos.optimizers.de.schedules import MOST_PARENTS
+from uaos.optimizers.de.settings import MOST_PARENTS
 
 if TYPE_CHECKING:
     from uaos.optimizers.de.optimizer import DifferentialEvolution

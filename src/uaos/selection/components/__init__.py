@@ -6,11 +6,10 @@ One family is one file, one component is one small frozen dataclass: its fields 
 hyper-parameters, its docstring gives the equation and the reference, its `compute` evaluates it.
 """
 
-from uaos.selection.components.base import Component
+from uaos.selection.components.base import FAMILIES, Component, build, components, register
 from uaos.selection.components.metrics import Metric
 from uaos.selection.components.probabilities import Probability
 from uaos.selection.components.qualities import Evidence, Quality
-from uaos.selection.components.registry import FAMILIES, build, components, register
 from uaos.selection.components.rewards import GenerationReward, Reward, SuccessReward, WindowReward
 from uaos.selection.components.selections import Draws, Selection
 

@@ -18,8 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from uaos.jit import njit
-from uaos.selection.components.base import Array, Component
-from uaos.selection.components.registry import register
+from uaos.selection.components.base import Array, Component, register
 
 #: The smallest positive normal number.
 SMALLEST = sys.float_info.min

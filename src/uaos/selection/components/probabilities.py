@@ -11,8 +11,7 @@ import numpy as np
 from uaos.errors import InvalidParameter
 from uaos.jit import njit
 from uaos.params import choice, parameters, per_operator, real
-from uaos.selection.components.base import Array, Component
-from uaos.selection.components.registry import register
+from uaos.selection.components.base import Array, Component, register
 
 
 class Probability(Component):

@@ -12,8 +12,7 @@ import numpy as np
 
 from uaos.jit import njit
 from uaos.params import choice, real
-from uaos.selection.components.base import Array, Component, saturate
-from uaos.selection.components.registry import register
+from uaos.selection.components.base import Array, Component, register, saturate
 
 
 class Evidence(NamedTuple):

@@ -19,8 +19,7 @@ import numpy as np
 
 from uaos.jit import njit
 from uaos.params import choice, integer, real
-from uaos.selection.components.base import Array, Component, ratio, saturate
-from uaos.selection.components.registry import register
+from uaos.selection.components.base import Array, Component, ratio, register, saturate
 
 if TYPE_CHECKING:
     from uaos.selection.memory import (
