@@ -273,11 +273,13 @@ def _sizes_ahead(run: "DifferentialEvolution", most: int) -> list[int]:
     if run.budget is not None:
         left = min(left, run.budget - run.evaluations)
     sizes: list[int] = []
+    shrinks = run.shrinks
     while len(sizes) < most and left >= NP:
         sizes.append(NP)
         left -= NP
         spent += NP
-        NP = min(NP, run.size_after(spent))
+        if shrinks:
+            NP = min(NP, run.size_after(spent))
     return sizes
 
 

@@ -319,7 +319,7 @@ class DifferentialEvolution(Optimizer):
     def prepare(self) -> None:
         """Resize the population by its schedule, or start afresh."""
         population, epoch, rule = self.population, self.epoch, self.settings.restart
-        if self._NP_end is not None:
+        if self.shrinks:
             NP = self.size_after(self.evaluations - epoch.start)
             if NP < population.NP:
                 self.variation.keep(population.resize(NP, self.rng))
@@ -329,12 +329,17 @@ class DifferentialEvolution(Optimizer):
             NP = min(MOST_PARENTS, max(least, round(population.NP_start * rule.growth)))
             self._begin(NP, self.evaluations)
 
+    @property
+    def shrinks(self) -> bool:
+        """Whether the population is above the size that its schedule ends with."""
+        return self._NP_end is not None and self._NP_end < self.population.NP
+
     def size_after(self, spent: int) -> int:
-        """NP after so many evaluations of the epoch."""
-        schedule, start = self.settings.schedule, self.population.NP_start
-        if not isinstance(schedule, Linear) or self._NP_end is None:
-            return self.population.NP
-        return schedule.size(start, min(self._NP_end, start), spent, self.epoch.length)
+        """NP after so many evaluations of the epoch, where the population shrinks."""
+        schedule, end = self.settings.schedule, self._NP_end
+        assert isinstance(schedule, Linear)
+        assert end is not None
+        return schedule.size(self.population.NP_start, end, spent, self.epoch.length)
 
     @property
     def patience(self) -> Stagnation:
