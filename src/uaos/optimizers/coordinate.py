@@ -432,11 +432,8 @@ class CoordinateSearch(Optimizer):
             if found:
                 return
             if len(self._lines) > 1:
-                self._target = self._combined()
-                if not np.array_equal(self._target, self._x):
-                    self._phase = "combine"
-                    return
-                self._end_sweep()
+                if not self._meet("combine"):
+                    self._end_sweep()
                 return
             self._take_line(int(self._lines[0]))
             if self._separable or self._lines[0] == self.dimension - 1:
@@ -458,12 +455,18 @@ class CoordinateSearch(Optimizer):
             self._forecast, self._index, self._at, values,
         )  # fmt: skip
         most = int(self._counts[self._lines].max())
-        if len(self._lines) > 1 and most >= _MIN_POINTS and most & (most - 1) == 0:
-            self._target = self._combined()
-            if not np.array_equal(self._target, self._x):
-                self._phase = "meet"
-                return
+        doubled = most >= _MIN_POINTS and most & (most - 1) == 0
+        if len(self._lines) > 1 and doubled and self._meet("meet"):
+            return
         self._advance()
+
+    def _meet(self, phase: str) -> bool:
+        """Evaluate the best coordinates of all lines next, unless that is the present point."""
+        self._target = self._combined()
+        if np.array_equal(self._target, self._x):
+            return False
+        self._phase = phase
+        return True
 
     def _combined(self) -> Array:
         """The best coordinate of each line."""
