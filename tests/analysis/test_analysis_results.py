@@ -148,7 +148,10 @@ def test_targets_are_relative_to_the_best_value_of_any_run() -> None:
     assert part.title == "4-D, relative targets"
     assert part.notes[0].endswith("the distance from the median first value, for: mine.")
     shown = [[cell.text for cell in row.cells] for row in value_table(part).rows]
-    assert shown == [["mine", "A", "50", "50", "50", "1"], ["mine", "B", "51", "51", "51", "1"]]
+    assert shown == [
+        ["mine", "A", "50", "50", "50", "50", "–", "1"],
+        ["mine", "B", "51", "51", "51", "51", "–", "1"],
+    ]
 
 
 def test_only_sections_with_an_unknown_optimum_have_relative_targets(

@@ -196,6 +196,22 @@ def test_without_a_reference_running_times_are_evaluations(three_methods: Result
     assert "ratio" not in table.records[0]
 
 
+def test_own_problems_are_compared_one_by_one(made: Callable[..., Outcome]) -> None:
+    """A's errors are 1 to 5 and B's 11 to 15 on each of two problems: 2/252 < 0.05 / 2."""
+    results = results_of(
+        [made(m, f, repetition=r, error=e + r)
+         for m, e in (("A", 0.0), ("B", 10.0)) for f in (1, 8) for r in range(1, 6)], suite="mine",
+    )  # fmt: skip
+    tables = {t.name: t for t in compare(results).tables}
+    assert tables["pairs"].rows[0].cells[-1].text == "2/0/0"
+    assert tables["pairs"].records[0]["problems_better"] == 2
+    # the mean of 1 to 5, and the root of (4 + 1 + 0 + 1 + 4) / 4
+    first = [cell.text for cell in tables["values"].rows[0].cells]
+    assert first[1:] == ["A", "1", "3", "5", "3", "1.6", "5"]
+    (_, note) = compare(results).sections[0].section.notes[-1].split("; ")
+    assert note == "more problems are needed. The table of pairs has tests on single problems."
+
+
 def test_ranks_and_pairs_rest_on_the_same_test(three_methods: Results) -> None:
     part = section(three_methods)
     against = {row[0]: row[2] for row in rank_table(part).texts()}

@@ -10,7 +10,17 @@ from numpy.typing import NDArray
 from uaos.analysis.art import TABLE_TARGETS, AverageRunningTime, running_times
 from uaos.analysis.ecdf import Ecdf, area, combined, ecdf, of_times
 from uaos.analysis.results import Results, Runs
-from uaos.analysis.statistics import ALPHA, Pairs, Ranking, Scores, friedman, pairwise, scores
+from uaos.analysis.statistics import (
+    ALPHA,
+    Pairs,
+    Ranking,
+    Scores,
+    friedman,
+    on_each_problem,
+    pairwise,
+    run_scores,
+    scores,
+)
 from uaos.errors import InvalidParameter, Missing
 from uaos.problems import Reference, reference, titles
 from uaos.text import count, ranges
@@ -158,6 +168,20 @@ class Section:
         return pairwise(self.scores.by_function())
 
     @cached_property
+    def problem_tests(self) -> dict[tuple[str, str], tuple[int, int, int]]:
+        """For pairs of methods, the problems on which the runs of the first are significantly
+        better, not different, and worse; empty where no problem has enough runs.
+
+        Not for suites with a reference: those have one run on each of very many problems.
+        """
+        if self.reference is not None:
+            return {}
+        of = run_scores(list(self.runs.values()), self.methods)
+        tests = {(p.first, p.second): on_each_problem(of[p.first], of[p.second])
+                 for p in self.pairs}  # fmt: skip
+        return tests if any(map(sum, tests.values())) else {}
+
+    @cached_property
     def groups(self) -> tuple[Group, ...]:
         """The groups of functions."""
         return tuple(self._group(name, of) for name, of in self.results.groups.items())
@@ -255,6 +279,7 @@ class Section:
             notes.append(
                 f"With {count(problems, 'problem')}, no difference among {methods} methods can be "
                 "significant; more problems are needed."
+                + (" The table of pairs has tests on single problems." * bool(self.problem_tests))
             )
         budgets: dict[str, list[str]] = {}
         for method in self.methods:
@@ -277,8 +302,9 @@ class Section:
 def relative_note(problems: tuple[str, ...]) -> str:
     """Return what has to be said where optima are not known."""
     return (
-        "Targets are relative to the best value of any run in these stores, in percent of the "
-        f"distance from the median first value, for: {ranges(problems)}."
+        "Targets are relative to the best value of any run in these stores, which therefore counts "
+        "as solved, in percent of the distance from the median first value, for: "
+        f"{ranges(problems)}."
     )
 
 

@@ -6,7 +6,7 @@ recommended by Benavoli, A., Corani, G. & Mangili, F. (2016), "Should we really 
 based on mean-ranks?", Journal of Machine Learning Research 17.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb
@@ -109,21 +109,29 @@ def scores(runs: Sequence[Runs], methods: Sequence[str]) -> Scores:
     >>> scores(list(results.runs.values()), results.methods).values.shape
     (6, 2)
     """
-    limit = max((float((r.evaluations / r.dimension).max()) for r in runs), default=1.0)
-    found: dict[str, dict[ProblemKey, float]] = {name: {} for name in methods}
-    for r in runs:
-        if r.method in found:
-            each: dict[str, list[float]] = {}
-            for name, score in zip(r.problems.tolist(), score_runs(r, limit).tolist(), strict=True):
-                each.setdefault(name, []).append(score)
-            for name, of in each.items():
-                found[r.method][r.function, r.dimension, name] = median(of)
+    found = {
+        method: {problem: median(each) for problem, each in of.items()}
+        for method, of in run_scores(runs, methods).items()
+    }
     every: set[ProblemKey] = set().union(*found.values())
     shared = sorted(every.intersection(*found.values()),
                     key=lambda p: (natural_key(p[0]), p[1], natural_key(p[2])))  # fmt: skip
     values = np.array([[of[p] for of in found.values()] for p in shared])
     values = values.reshape(len(shared), len(found))
     return Scores(tuple(found), tuple(shared), values, len(every) - len(shared))
+
+
+def run_scores(
+    runs: Sequence[Runs], methods: Sequence[str]
+) -> dict[str, dict[ProblemKey, list[float]]]:
+    """Return the scores of each method's runs on each problem."""
+    limit = max((float((r.evaluations / r.dimension).max()) for r in runs), default=1.0)
+    found: dict[str, dict[ProblemKey, list[float]]] = {name: {} for name in methods}
+    for r in runs:
+        if r.method in found:
+            for name, score in zip(r.problems.tolist(), score_runs(r, limit).tolist(), strict=True):
+                found[r.method].setdefault((r.function, r.dimension, name), []).append(score)
+    return found
 
 
 @dataclass(frozen=True)
@@ -468,6 +476,26 @@ def rank_sum(first: NDArray[Any], second: NDArray[Any]) -> float:
         return 1.0
     z = (n * m / 2 - least - 0.5) / np.sqrt(variance)
     return min(1.0, 2 * float(_special().ndtr(-z)))
+
+
+def on_each_problem(
+    first: Mapping[ProblemKey, Sequence[float]], second: Mapping[ProblemKey, Sequence[float]]
+) -> tuple[int, int, int]:
+    """Return on how many problems the runs of `first` are better, not different, and worse.
+
+    The rank-sum test of the scores of the runs on a problem, corrected after Holm over the
+    problems; only those problems count that have enough runs for a significant difference.
+    """
+    p, leaning = [], []
+    for problem, ours in first.items():
+        theirs = second.get(problem, ())
+        if 2 / comb(len(ours) + len(theirs), len(ours)) < ALPHA:
+            a, b = np.array(ours), np.array(theirs)
+            p.append(rank_sum(a, b))
+            leaning.append(np.sign(a[:, None] - b).sum())
+    significant, side = holm(p) < ALPHA, np.array(leaning)
+    better, worse = int((significant & (side < 0)).sum()), int((significant & (side > 0)).sum())
+    return better, len(p) - better - worse, worse
 
 
 def better_than_reference(runs: Runs, target: float, reference: float, tests: int) -> int:

@@ -10,14 +10,18 @@ from uaos.analysis.ecdf import RESTART_HORIZON
 from uaos.analysis.section import Section, relative_note
 from uaos.analysis.statistics import ALPHA, Pair, better_than_all, better_than_reference
 from uaos.analysis.verdict import outcome, verdict
+from uaos.experiments.recorder import FINAL
 from uaos.table import BLOCK, METHOD, NUMBER, TEXT, Cell, Row, Table
-from uaos.text import count, number, p_value
+from uaos.text import count, natural_key, number, p_value, ranges
+
+# The problems on which the runs of the first of two methods are better, not different, and worse.
+_ON_PROBLEMS = ("problems_better", "problems_level", "problems_worse")
 
 
 def section_tables(section: Section) -> list[Table]:
     """Return the tables of a section in the order in which they are shown."""
     tables = [overview_table(section), art_table(section)]
-    if section.results.relative:
+    if section.reference is None:
         tables.append(value_table(section))
     if len(section.methods) > 1 and section.scores.problems:
         if len(section.groups) > 1:
@@ -176,31 +180,46 @@ def _record(cell: AverageRunningTime, section: Section) -> dict[str, Any]:
 
 
 def value_table(section: Section) -> Table:
-    """The best values that runs found, on problems whose optimum is not known."""
+    """How the runs on each problem ended: the error, or the value if the optimum is not known."""
     records: list[dict[str, Any]] = []
-    for problem in section.results.relative:
-        for (method, _), runs in section.runs.items():
-            found = runs.best[runs.problems == problem]
-            if len(found):
-                records.append({
-                    "problem": problem, "method": method, "best": found.min(),
-                    "median": float(np.median(found)), "worst": found.max(), "runs": len(found),
-                })  # fmt: skip
+    unknown = section.results.relative
+    for (method, function), runs in section.runs.items():
+        for problem in dict.fromkeys(runs.problems.tolist()):
+            is_here = runs.problems == problem
+            found = runs.best[is_here]
+            if problem not in unknown:  # what is solved is not compared any further
+                found = np.where(runs.errors[is_here] > FINAL, runs.errors[is_here], 0.0)
+            finite = bool(np.isfinite(found).all())
+            records.append({
+                "problem": problem, "method": method, "function": function, "best": found.min(),
+                "median": float(np.median(found)), "worst": found.max(),
+                "mean": found.mean() if finite else np.inf,
+                "std": found.std(ddof=1) if finite and len(found) > 1 else np.nan,
+                "runs": len(found),
+            })  # fmt: skip
+    records.sort(key=lambda r: (natural_key(r["function"]), natural_key(r["problem"])))
     several = len(section.methods) > 1
+    least: dict[str, float] = {}
+    for r in records:
+        least[r["problem"]] = min(r["median"], least.get(r["problem"], np.inf))
 
     def median(r: dict[str, Any]) -> Cell:
-        least = min(o["median"] for o in records if o["problem"] == r["problem"])
-        return Cell(f"{r['median']:.6g}", r["median"], bold=several and r["median"] == least)
+        is_least = several and r["median"] == least[r["problem"]]
+        return Cell(f"{r['median']:.6g}", r["median"], bold=is_least)
 
     columns = {
         "problem": (BLOCK, "problem"), "method": (METHOD, "method"),
         "best": (NUMBER, "best", "{:.6g}".format), "median": (NUMBER, median),
-        "worst": (NUMBER, "worst", "{:.6g}".format), "runs": (NUMBER, "runs"),
+        "worst": (NUMBER, "worst", "{:.6g}".format), "mean": (NUMBER, "mean", "{:.6g}".format),
+        "std": (NUMBER, "std", lambda std: "–" if np.isnan(std) else f"{std:.2g}"),
+        "runs": (NUMBER, "runs"),
     }  # fmt: skip
+    note = f"Over the runs on a problem, at their end: the error, 0 up to {FINAL:.0e}"
+    if unknown:
+        note += f", or the best value where the optimum is not known ({ranges(unknown)})"
     return Table.from_records(
-        "values", f"Values found where the optimum is not known, {section.title}", columns,
-        records, note="Over the runs on a problem: the best value of each at its end. Bold: the "
-        "lowest median.",
+        "values", f"How the runs ended on each problem, {section.dimensions}", columns, records,
+        note=f"{note}. std: standard deviation of the sample. Bold: the lowest median.",
     )  # fmt: skip
 
 
@@ -249,7 +268,7 @@ def pair_table(section: Section) -> Table:
          "wins": p.wins, "ties": p.ties, "losses": p.losses, "difference": p.difference,
          "p": p.p, "p_holm": p.p_holm,
          "p_holm_functions": section.function_pairs.pair(p.first, p.second).p_holm,
-         "better": p.better or ""}
+         "better": p.better or "", **_on_problems(section, p)}
         for p in section.pairs
     ]  # fmt: skip
     columns = {
@@ -261,6 +280,15 @@ def pair_table(section: Section) -> Table:
         "p (functions)": (NUMBER, "p_holm_functions", p_value),
         "better": (METHOD, "better", lambda name: name or "–"),
     }  # fmt: skip
+    note = ""
+    if section.problem_tests:
+        columns["on problems"] = (
+            NUMBER, lambda r: Cell("/".join(str(r[k]) for k in _ON_PROBLEMS), r["problems_better"])
+        )  # fmt: skip
+        note = (
+            " On problems: where the runs of the first are significantly better, not different, "
+            f"and worse (rank-sum test, corrected after Holm over the problems, α = {ALPHA:g})."
+        )
     return Table.from_records(
         "pairs",
         f"Pairwise Wilcoxon tests over {count(len(section.scores.problems), 'problem')}, "
@@ -269,8 +297,13 @@ def pair_table(section: Section) -> Table:
         note="On a problem, the earlier hit of 1e-8 is better, otherwise the smaller error. "
         "Difference: median over the problems of the difference in log10 of evaluations (of error "
         "where unsolved), negative if the first is better. Instances of a function are similar, so "
-        "the last p counts each function once.",
+        f"the last p counts each function once.{note}",
     )  # fmt: skip
+
+
+def _on_problems(section: Section, pair: Pair) -> dict[str, int]:
+    found = section.problem_tests.get((pair.first, pair.second))
+    return {} if found is None else dict(zip(_ON_PROBLEMS, found, strict=True))
 
 
 def rank_table(section: Section) -> Table:

@@ -134,7 +134,9 @@ def headline(section: Section) -> str:
         text = f"{leader} has the best mean rank"
         text += f" and is significantly better than {join_names(ahead)}" if ahead else ""
         if level:
-            text += f", with {SAME} from {join_names(level, 'or')}"
+            all_others = len(level) == len(methods) - 1 > 3
+            names = "any other method" if all_others else join_names(level, "or")
+            text += f", with {SAME} from {names}"
         if behind:
             text += f"; {join_names(behind)} did better by Wilcoxon’s test"
     return f"{text}. {_solved(overall, leader)}"

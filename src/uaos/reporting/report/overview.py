@@ -33,8 +33,6 @@ def overview(
         remarks or "",
         shown(tables["overview"], colors),
     ]
-    if "values" in tables:
-        parts.append(shown(tables["values"], colors))
     if "ranks" in tables:
         parts += [tag("h3", f"Mean ranks over {count(section.ranking.problems, 'problem')}"),
                   other_figures("overview", section, colors),
@@ -48,9 +46,10 @@ def overview(
         parts.append(shown(tables["adapting"], colors, titled=False))
     for winner in winners:
         parts += [tag("h3", "Did tuning pay?"), shown(tuned_table(section, winner), colors)]
-    if "pairs" in tables:
-        parts.append(tag("details", tag("summary", "All pairs of methods"),
-                         shown(tables["pairs"], colors), class_="screen"))  # fmt: skip
+    for name, title in (("values", "Each problem"), ("pairs", "All pairs of methods")):
+        if name in tables:
+            parts.append(tag("details", tag("summary", title), shown(tables[name], colors),
+                             class_="screen"))  # fmt: skip
     return joined(parts)
 
 
