@@ -322,7 +322,7 @@ def test_a_file_of_something_else_is_replaced_only_if_told(
         ),
         ("new.db --pool rand/9,best/1", "unknown pool or strategy 'rand/9'"),
         ("new.db --method SaED", "unknown method 'SaED'; did you mean 'SaDE'"),
-        ("new.db --method JADE", "one that selects among several operators"),
+        ("new.db --method JADE", "one that selects among operators of differential evolution"),
         ("new.db --method SaDE --free W", "unknown setting to free 'W'; known: F, CR, NP, top_NP"),
         ("new.db --method SaDE --space wide", "--space is 'wide'; allowed: nothing, as --method"),
         ("new.db --free F", "--free is 'F'; allowed: settings to tune with --method"),

@@ -7,6 +7,9 @@ that a program can act on it; its message says what is wrong, what is expected a
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+# The most names that a message lists.
+_LISTED = 40
+
 
 class UaosError(Exception):
     """Base class of all errors that uaos raises."""
@@ -40,7 +43,7 @@ class Missing(UaosError, ValueError):
 
 
 class UnknownName(UaosError, LookupError):
-    """A name does not exist; the message lists similar names, or all that exist.
+    """A name does not exist; the message lists similar names, or all that exist if they are few.
 
     Parameters
     ----------
@@ -68,6 +71,8 @@ class UnknownName(UaosError, LookupError):
         self.near = tuple(folded[match] for match in near)
         if self.near:
             advice = "did you mean " + " or ".join(repr(n) for n in self.near) + "?"
+        elif len(self.known) > _LISTED:
+            advice = f"none of the {len(self.known)} known ones is similar"
         elif self.known:
             advice = "known: " + ", ".join(self.known)
         else:

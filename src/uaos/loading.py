@@ -31,9 +31,6 @@ def load_source(file: str, source: str) -> ModuleType:
     sys.modules[name] = module  # before it runs: its classes and functions can be pickled
     try:
         exec(compile(source, file, "exec"), module.__dict__)
-    except UaosError:
-        del sys.modules[name]
-        raise
     except Exception as error:
         del sys.modules[name]
         where = ""
@@ -42,6 +39,8 @@ def load_source(file: str, source: str) -> ModuleType:
         elif error.__traceback__ is not None:
             frame = error.__traceback__.tb_next
             where = f", line {frame.tb_lineno}" if frame is not None else ""
+        if isinstance(error, UaosError):
+            raise InvalidFile(f"{file}{where}: {error}") from error
         raise InvalidFile(
             f"{file}{where}: cannot be loaded ({type(error).__name__}: {error}). It must be plain "
             "Python that needs installed packages only, no files beside it"

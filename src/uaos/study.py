@@ -188,7 +188,11 @@ class Study:
         self._overview = self.tables / "overview.csv"  # the table that is written last
         found = read_toml(self.card) if self.card.exists() else self.to_dict()
         if different := {k: found.get(k) for k, v in self.to_dict().items() if found.get(k) != v}:
-            short = [f"{k} {v}" for k, v in different.items() if not isinstance(v, list | dict)]
+            if different.pop("suite_hash", None) is not None:
+                different["another version of the suite's file"] = ""
+            short = [
+                f"{k} {v}".rstrip() for k, v in different.items() if not isinstance(v, list | dict)
+            ]
             raise InvalidFile(
                 f"{self.folder}: holds another study ({', '.join(short or different)}); choose "
                 "another folder, or remove this one"
@@ -321,10 +325,10 @@ class Study:
 
     def tuning_plan(self) -> TuningPlan:
         """The search on the training problems."""
-        start, _ = initial_candidates(self.design)
+        start = tuple(initial_candidates(self.design)[0].values())
         return TuningPlan(
             self.design, self.training, runs=self.tuning_runs, budget=self.tuning_budget,
-            seed=self.seed, initial=tuple(start),
+            seed=self.seed, initial=start,
         )  # fmt: skip
 
     def test_plan(self, winner: Configuration | None = None) -> Plan:

@@ -132,6 +132,22 @@ def test_dask_workers_load_a_suite_by_its_content(cluster, folder: Path, expecte
     assert content(folder / "a.db") == expected
 
 
+def test_reasons_of_failures_are_told_once(folder: Path) -> None:
+    (folder / "six.py").write_text(
+        "import uaos\ndef broken(x): raise RuntimeError('no license')\n"
+        "def fine(x): return 1.0\n"
+        "suite = uaos.Suite('six', [uaos.Problem(f, [(0, 1)]) for f in (broken, fine)])\n"
+    )
+    command = [*COMMAND, "--repetitions", "2"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    assert "4 runs of JADE and CMA-ES on broken: RuntimeError: no license" in done.stdout
+    assert done.stdout.count("no license") == 1
+    shown = subprocess.run(
+        [*COMMAND[:5], "--status"], cwd=folder, capture_output=True, text=True, check=True
+    ).stdout
+    assert shown.count("no license") == 1
+
+
 def test_problems_are_chosen_by_their_names(folder: Path) -> None:
     done = subprocess.run(
         [*COMMAND, "--problems", "max, trid 3-D", "--jobs", "1"], cwd=folder, check=True
@@ -141,7 +157,7 @@ def test_problems_are_chosen_by_their_names(folder: Path) -> None:
         assert [p.name for p in store.problems()] == ["trid 3-D", "max"]
     for options, message in (
         (["--problems", "mx"], "unknown problem 'mx'; did you mean 'max'"),
-        (["--dim", "5"], 'dimension is 5; allowed: nothing: it is for the suite "bbob"'),
+        (["--dim", "5"], 'dimension is 5; allowed: nothing, as it is for the suite "bbob"'),
     ):
         done = subprocess.run(
             [*COMMAND, *options], cwd=folder, capture_output=True, text=True, check=False

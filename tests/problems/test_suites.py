@@ -68,6 +68,14 @@ def test_what_is_no_value_is_refused(returned: object) -> None:
         Problem(lambda x: returned, BOX, name="odd").evaluate(np.zeros((2, 2)))
 
 
+def test_an_exception_of_the_function_stays_what_it_is() -> None:
+    def domain(x: np.ndarray) -> float:
+        raise ValueError("math domain error")
+
+    with pytest.raises(ValueError, match="^math domain error$"):
+        Problem(domain, BOX).evaluate(np.zeros((2, 2)))
+
+
 def test_a_suite_is_a_sequence_with_unique_names() -> None:
     problems = [Problem(plane, BOX), Problem(sphere, BOX, optimum=0, group="easy")]
     made = Suite("mine", problems)
@@ -194,7 +202,7 @@ def test_a_problem_of_a_file_is_found_again_where_the_file_was_loaded(file: Path
     ("text", "message"),
     [
         ("x = 1", "suite is '.*mine.py'; allowed: a Python file that defines suite"),
-        ("import uaos\nuaos.Problem(3, 4)", "fun is 3"),
+        ("import uaos\nuaos.Problem(3, 4)", "mine.py, line 2: fun is 3"),
         ("1 +", "mine.py, line 1: cannot be loaded .SyntaxError"),
         ("\n\nimport no_such_module", "mine.py, line 3: cannot be loaded .ModuleNotFoundError"),
     ],

@@ -483,7 +483,7 @@ def test_settings_are_freed_on_request() -> None:
         design_for("SaDE", ["f"])
     with pytest.raises(InvalidParameter, match="setting to free is 'F'; allowed: NP and top_NP"):
         design_for("mix", ["F"])
-    with pytest.raises(InvalidParameter, match="one that selects among several operators"):
+    with pytest.raises(InvalidParameter, match="one that selects among operators of differential"):
         design_for("JADE")
 
 

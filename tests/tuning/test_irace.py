@@ -307,7 +307,7 @@ def test_what_irace_would_refuse_is_refused_before_it_starts(tmp_path: Path) -> 
 def test_irace_accepts_the_presets(preset: str, tmp_path: Path) -> None:
     whole = design(preset)
     initial, _ = initial_candidates(whole)
-    write_files(tmp_path, whole.space, ["f1 20-D i3"], runs=3000, initial=initial,
+    write_files(tmp_path, whole.space, ["f1 20-D i3"], runs=3000, initial=[*initial.values()],
                 version=irace_version()[0])  # fmt: skip
     irace._converse(tmp_path, lambda _: None, lambda batch: [0.0] * len(batch), "--check")
     assert "Check successful" in (tmp_path / "irace.log").read_text()

@@ -28,14 +28,17 @@ from uaos.experiments import Plan, Stopped, Store, run
 from uaos.experiments import Progress as Counts
 from uaos.experiments.plan import UNIFORM
 from uaos.experiments.store import ProblemRecord, Tally
+from uaos.experiments.unit import Outcome
 from uaos.files import check_output
 from uaos.optimizers.catalogue import expanded
 from uaos.problems import Problem
 from uaos.problems import suite as suite_called
-from uaos.text import count, ranges
+from uaos.text import count, join_names, ranges
 
 # The least seconds between two lines of progress where there is no terminal.
 _LINE_SECONDS = 10.0
+# The most reasons for failures that are shown.
+_REASONS = 10
 
 
 # fmt: off
@@ -50,7 +53,7 @@ def bench(
         help="The file of the experiment (with --merge: the new file, then those to merge).")],
     methods: Annotated[str | None, typer.Option(
         help="Run these: names (see `uaos methods`), configuration files (.toml) and groups of "
-        "the catalogue (literature, tuned, all), separated by commas.")] = None,
+        "the catalogue (literature, tuned, winners, all), separated by commas.")] = None,
     suite: options.SuiteName = "bbob",
     problems: Annotated[str | None, typer.Option(
         help="Run on these problems of the suite, separated by commas.")] = None,
@@ -140,8 +143,9 @@ def bench(
         sys.exit(INTERRUPTED)
     show_tallies(tallies, plan.suite)
     if any(tally.failed for tally in tallies.values()):
-        hint = f"uaos bench {path} --status says why; --retry-failed runs them again"
-        console.print(Text(f"Some runs failed: {hint}"))
+        with Store.open(path) as store:
+            _show_failures(store)
+        console.print("The same command with --retry-failed runs them again")
 
 
 def _show_status(store: Store) -> None:
@@ -158,9 +162,28 @@ def _show_status(store: Store) -> None:
         about = f"left out: {count(damaged, 'damaged run')}; the command that made the store"
         console.print(Text(f"{about} repeats what is damaged", style="yellow"))
     show_tallies(store.tallies(), problems.values())
-    for outcome in store.outcomes():
-        if outcome.status == "failed":
-            console.print(Text(f"failed: {outcome.unit}: {outcome.reason}"))
+    _show_failures(store)
+
+
+def _show_failures(store: Store) -> None:
+    """Show why runs failed, a line for each reason."""
+    reasons: dict[str, list[Outcome]] = {}
+    for outcome in store.failures():
+        reasons.setdefault(outcome.reason, []).append(outcome)
+    for reason, of in sorted(reasons.items(), key=lambda item: -len(item[1]))[:_REASONS]:
+        methods, problems = (
+            _some(dict.fromkeys(getattr(o, name) for o in of)) for name in ("method", "problem")
+        )
+        runs = count(len(of), "run")
+        console.print(Text(f"failed: {runs} of {methods} on {problems}: {reason}", "yellow"))
+    if len(reasons) > _REASONS:
+        console.print(Text(f"and for {len(reasons) - _REASONS} more reasons", "yellow"))
+
+
+def _some(names: Iterable[str], most: int = 4) -> str:
+    every = list(names)
+    more = [f"{len(every) - most} more"] if len(every) > most else []
+    return join_names([*every[:most], *more])
 
 
 def show_tallies(tallies: dict[str, Tally], problems: Iterable[Problem | ProblemRecord]) -> None:

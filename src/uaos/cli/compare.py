@@ -21,8 +21,8 @@ from uaos.optimizers.catalogue import expanded
 def show_comparison(
     stores: Annotated[list[Path], typer.Argument(help="Files that `uaos bench` wrote.")],
     methods: Annotated[str | None, typer.Option(
-        help="Show only these methods or groups of the catalogue (literature, tuned, all), "
-        "separated by commas; uniform choice always stays.")] = None,
+        help="Show only these methods or groups of the catalogue (literature, tuned, winners, "
+        "all), separated by commas; uniform choice always stays.")] = None,
     functions: Annotated[str | None, typer.Option(
         help='Show only these functions, such as "1-5,8" or names (default: all).')] = None,
     against_paper: Annotated[bool, typer.Option(

@@ -29,7 +29,8 @@ from uaos.selection.describe import PLURALS, QUESTIONS, describe, parameter_row
 )
 def show_methods(
     name: Annotated[str | None, typer.Argument(
-        help="A method, a configuration file (.toml), or a group: literature, tuned, all.")] = None,
+        help="A method, a configuration file (.toml), or a group: literature, tuned, winners, "
+        "all.")] = None,
     components: Annotated[bool, typer.Option(
         "--components", help="List the components and their parameters.")] = False,
 ) -> None:

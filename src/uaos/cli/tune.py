@@ -143,7 +143,7 @@ def tune_command(
         if suite == "bbob" and instances is None:
             instances = "train"
         training = suite_called(suite, functions=functions, dimension=dim, instances=instances)
-        which = instances or f"all problems of {training.name}; --train keeps some for testing"
+        which = instances or f"all problems of {training.name}"
         share = options.parse_train(train)
         if share is not None:
             which = f"of the {len(training)} problems of {training.name}"
@@ -174,6 +174,8 @@ def tune_command(
     check_place(place)
     _check_winner(result, place, plan, overwrite)
     console.print(plan_table(plan, starts, result))
+    if recordings is None and suite != "bbob" and rest is None:
+        console.print(Text("no problem is kept for testing; --train SHARE keeps some", "yellow"))
     work = {} if recordings is None else {"work": recordings.simulation}
     number = _run(plan, place, result, overwrite, retry_failed, jobs=jobs, dask=dask, **work)
     imported = (context.parent.params.get("imported") if context.parent else None) or []
@@ -231,7 +233,6 @@ def _wanted_start(
     of: "Design", wanted: str | None, method: str | None
 ) -> tuple[tuple[dict[str, Value], ...], str]:
     """The candidates to start from, and what to say about them."""
-    from uaos.tuning.design import INITIAL
     from uaos.tuning.tune import initial_candidates
 
     random = "random candidates"
@@ -242,13 +243,13 @@ def _wanted_start(
         raise InvalidParameter("--initial", wanted, "names, .toml files, or none")
     if names is None and method is not None:
         try:
-            return tuple(initial_candidates(of, [method])[0]), f"{method} and {random}"
+            made, _ = initial_candidates(of, [method])
+            return tuple(made.values()), f"{method} and {random}"
         except UaosError as error:
             return (), f"{random}; {method} itself is not in this search space ({error})"
     made, remarks = initial_candidates(of, names)
-    out = [name for name in INITIAL if any(r.startswith(f"{name} is not") for r in remarks)]
-    first = ", ".join(name for name in names or INITIAL if name not in out)
-    return tuple(made), "; ".join([f"{first} and {random}" if first else random, *remarks])
+    first = f"{', '.join(made)} and {random}" if made else random
+    return tuple(made.values()), "; ".join([first, *remarks])
 
 
 # Doing it

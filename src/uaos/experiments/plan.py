@@ -85,8 +85,8 @@ class Plan:
         Parameters
         ----------
         methods : iterable of str, path or Configuration
-            Names of the catalogue or of its groups (literature, tuned, all), TOML files, or
-            configurations.
+            Names of the catalogue or of its groups (literature, tuned, winners, all), TOML files,
+            or configurations.
         suite : Suite, str or path
             The problems: a suite, or what `uaos.suite` takes.
         repetitions : int

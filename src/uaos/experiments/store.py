@@ -307,6 +307,12 @@ class Store:
             _outcome,
         )
 
+    def failures(self) -> list[Outcome]:
+        """The runs that failed; their `reason` says why."""
+        where = f"{is_whole('runs')} AND runs.status = 'failed'"
+        query = f"SELECT {_COLUMNS} FROM {_JOINED} WHERE {where} ORDER BY {_ORDER}"
+        return self._rows(query, (), _outcome)
+
     def table(self) -> RunTable:
         """All finished runs in columns; what :meth:`outcomes` has, in little time and memory."""
         run = self._connection.execute

@@ -258,11 +258,11 @@ def methods() -> Mapping[str, Configuration]:
 
 
 #: Names that stand for several entries, by the kind of these; `all` is the whole catalogue.
-GROUPS = {"literature": "method", "tuned": "tuned", "all": None}
+GROUPS = {"literature": "method", "tuned": "tuned", "winners": "winner", "all": None}
 
 
 def expanded(names: Iterable[Any], *, selecting: bool = False) -> list[Any]:
-    """The names with each group (literature, tuned, all) replaced by the names of its entries.
+    """The names with each group (a key of GROUPS) replaced by the names of its entries.
 
     Anything else stays as it is. `selecting` takes only entries of a group that have a method.
     """

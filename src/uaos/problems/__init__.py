@@ -83,7 +83,7 @@ def suite(
     if given:
         option, value = next(iter(given.items()))
         raise InvalidParameter(
-            option, value, f'nothing: it is for the suite "bbob"; choose problems of {name} by '
+            option, value, f'nothing, as it is for the suite "bbob"; choose problems of {name} by '
             "their names (--problems)",
         )  # fmt: skip
     return suite_in(load_file(Path(name)))

@@ -129,10 +129,10 @@ class Problem:
     def evaluate(self, points: Array) -> Array:
         """The values at several points, (n, D), in their order; NaN where there is none."""
         fun = self._fun
+        returned = fun(points) if self.vectorized else [fun(x) for x in points]
         try:
-            values = _real(fun(points) if self.vectorized else [fun(x) for x in points])
+            values = _real(returned)
         except (TypeError, ValueError) as error:
-            # Either the function failed or what it returned is no number: the text says which.
             raise InvalidFeedback(
                 f"{self.name}: {error}; the function must return "
                 + ("one number for each point" if self.vectorized else "a number")

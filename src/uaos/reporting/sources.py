@@ -55,8 +55,7 @@ class Experiment:
     @cached_property
     def failures(self) -> list[tuple[str, str]]:
         """The method and the reason of each run that failed."""
-        return [(o.method, o.reason) for m, t in self.tallies.items() if t.failed
-                for o in self.store.outcomes(m) if o.status == "failed"]  # fmt: skip
+        return [(o.method, o.reason) for o in self.store.failures()]
 
     def course(self, row: int) -> "Course | None":
         """Return a run of the table with its history; None if it has none."""

@@ -78,8 +78,8 @@ def compare(
     Parameters
     ----------
     methods : sequence of str, or mapping of str to Method
-        Names (AP, PM, MAB, those of the catalogue and its groups literature, tuned and all), TOML
-        files, or methods by name.
+        Names (AP, PM, MAB, those of the catalogue and its groups literature, tuned, winners and
+        all), TOML files, or methods by name.
     scenario : Scenario
     repetitions : int
     seed : int

@@ -294,7 +294,10 @@ def design_for(
     """
     base = configuration(name)
     if base.method is None:
-        raise InvalidParameter("method", name, "one that selects among several operators")
+        raise InvalidParameter(
+            "method", name, "one that selects among operators of differential evolution, such as "
+            "SaDE or mix; to compare others, use uaos bench",
+        )  # fmt: skip
     wanted = tuple(free)
     for one in wanted:
         if one not in SETTINGS:

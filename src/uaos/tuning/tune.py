@@ -255,7 +255,7 @@ class TuningPlan:
 
 def initial_candidates(
     design: Design, names: Sequence[str] | None = None
-) -> tuple[list[dict[str, Value]], list[str]]:
+) -> tuple[dict[str, dict[str, Value]], list[str]]:
     """Return named configurations as candidates of a search space.
 
     Parameters
@@ -266,8 +266,8 @@ def initial_candidates(
 
     Returns
     -------
-    candidates : list of dict
-        Their values.
+    candidates : dict of str to dict
+        Their values, by name; of equal ones the first.
     remarks : list of str
         What the space changes in them.
 
@@ -278,7 +278,7 @@ def initial_candidates(
     >>> len(candidates)
     1
     """
-    made: list[dict[str, Value]] = []
+    made: dict[str, dict[str, Value]] = {}
     remarks: list[str] = []
     for name in INITIAL if names is None else names:
         entry = catalogue_entry(name)
@@ -291,8 +291,8 @@ def initial_candidates(
             continue
         if names is not None and (changed := design.differences(entry)):
             remarks.append(f"{name} takes part with the search space's own " + "; ".join(changed))
-        if values not in made:
-            made.append(values)
+        if values not in made.values():
+            made[name] = values
     return made, remarks
 
 
