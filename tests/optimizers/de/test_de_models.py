@@ -2,13 +2,14 @@
 
 import itertools
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
 
 import uaos
 from uaos.errors import InvalidParameter
-from uaos.optimizers.de import variation
+from uaos.optimizers.de import layout, models, variation
 from uaos.optimizers.de.models import IndividualDependent, SampleModel, Tournament
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.optimizer import DifferentialEvolution
@@ -32,6 +33,7 @@ def proposed(model, n, *, F=0.5, rotated=False):
     """The mutants of the first n parents, and their CR, NaN where the model leaves it open."""
     batch, samples = Batch(0), np.empty((n, 3))
     batch.parents, batch.F, batch.CR = np.arange(n), np.full(n, F), np.full(n, math.nan)
+    batch.uniforms = model.rng.random((n, layout.CROSS + 3))
     model.propose(batch, np.arange(n), rotated, samples)
     return samples, batch.CR
 
@@ -44,7 +46,11 @@ def test_bimodal_values_are_quantiles_of_two_cauchy_distributions():
     numbers = [rule.numbers_of(role) for rule, role in zip(rules, ("F", "CR"), strict=True)]
     u = (np.arange(n) + 0.5) / n
     F, CR = rates = np.empty((2, n))
-    redraw(rates, np.arange(2), np.arange(n), np.array(numbers), np.array([u, u]))
+    places, nobody = np.arange(n), np.zeros(n, bool)
+    redraw(
+        rates, np.arange(2), np.array(numbers), np.arange(2), np.stack([u, u], axis=1),
+        np.array([False, True]), np.ones(n, int), places, nobody,
+    )  # fmt: skip
 
     def above(x, loc):  # 1 - P(x) of a Cauchy distribution of scale 0.1
         return 0.5 - math.atan((x - loc) / 0.1) / math.pi
@@ -171,6 +177,21 @@ def test_individual_dependent_crossover_follows_the_rank_and_the_box():
     assert (CR <= 1).all()
     assert CR[:20].mean() > 0.85  # the first parents are the last in rank
     assert CR[-20:].mean() < 0.2
+
+
+def test_f_and_cr_of_a_rank_are_normal_values_redrawn_until_in_the_unit_interval():
+    n, NP = 200_000, 10
+    u = np.arange(n) / n  # 0 included
+    for rank in (0, 4, 9):
+        mean = (rank + 1) / NP
+        values = np.array([models.within_unit(rank, models._parts_within(NP), v) for v in u])
+        normal = NormalDist(mean, 0.1)
+        inside = normal.cdf(1) - normal.cdf(0)
+        assert (values > 0).all()
+        assert (values <= 1).all()
+        for x in (mean - 0.08, mean - 0.02):
+            expected = (normal.cdf(x) - normal.cdf(0)) / inside
+            assert np.mean(values < x) == pytest.approx(expected, abs=1e-4)
 
 
 def test_the_second_stage_begins_after_half_of_the_generations_or_a_tenth_without_success():

@@ -4,14 +4,17 @@ A model lives as long as the population it works on. It makes mutants for some o
 generation, and hears of them and of the survivors.
 """
 
+import math
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from uaos.jit import njit
 from uaos.optimizers.base import Array
-from uaos.optimizers.de.mutation import distinct
+from uaos.optimizers.de import layout as at
+from uaos.optimizers.de.mutation import distinct, standard_normal
 from uaos.optimizers.de.sampling import Distribution
 
 if TYPE_CHECKING:
@@ -139,9 +142,9 @@ class SampleModel(PopulationModel):
 class IndividualDependent(Model):
     """Differential evolution whose F and CR follow the ranks, in two stages.
 
-    x_o + F_o (x_r1 - x_o + x_r2 - x'_r3) with F_o ~ N(rank of o / NP, 0.1), redrawn until in
-    (0, 1], and CR ~ N(rank of i / NP, 0.1), redrawn until in [0, 1]. In the first stage o is i; in
-    the second it is drawn, and with probability 1/2 x_i takes the place of the first x_o. It begins
+    x_o + F_o (x_r1 - x_o + x_r2 - x'_r3) with F_o ~ N(rank of o / NP, 0.1) and
+    CR ~ N(rank of i / NP, 0.1), both redrawn until in (0, 1]. In the first stage o is i; in the
+    second it is drawn, and with probability 1/2 x_i takes the place of the first x_o. It begins
     after half of the generations, or once a tenth of them in a row had no survivor. After a share t
     of them the best ps = 0.1 + 0.9·10^(5(t - 1)) of the population are superior: where neither o
     nor r1 is, r1 becomes one that is. Each coordinate of x'_r3 is drawn anew from the box with
@@ -159,30 +162,17 @@ class IndividualDependent(Model):
         super().__init__(population, rng, generations)
         self.generation, self.idle = 0, 0
         self.switch = self.generations // 2  # the last generation of the first stage
+        self._no_rates = np.zeros(0)
 
     def propose(self, batch: "Batch", mine: Array, rotated: bool, samples: Array) -> None:  # noqa: D102
-        population, rng = self.population, self.rng
-        low, high = population.low, population.high
-        n, D = len(mine), len(low)
+        population, shape = self.population, (len(mine), samples.shape[1])
         share = 0.1 + 0.9 * 10.0 ** (5.0 * (min(1.0, self.generation / self.generations) - 1.0))
-        second = self.generation > self.switch
-        drawn, places = np.empty((n, 4), np.int64), np.empty((2, n))
-        _cast_by_rank(
-            population.order, batch.parents, mine, int(share * population.NP), second,
-            rng.random((n, 4)), rng.random(n), drawn, places,
+        CR = self._no_rates if rotated else batch.CR
+        _mutate_by_rank(
+            population.rows, population.order, batch.parents, mine, batch.uniforms,
+            int(share * population.NP), self.generation > self.switch, self.rng.random(shape),
+            0.1 * share, _parts_within(population.NP), population.low, population.high, CR, samples,
         )  # fmt: skip
-        F = _normal_between(places[0], rng, open_low=True)
-        noise = rng.random((2, n, D))
-        swaps = rng.random(n if second else 0)
-        outside = _mutate_by_rank(
-            population.rows, batch.parents, mine, drawn, F, noise, 0.1 * share, swaps, low, high,
-            samples,
-        )  # fmt: skip
-        if rotated:
-            return
-        if outside:
-            _draw_anew(samples, mine, rng.random((n, D)), low, high)
-        batch.CR[mine] = _normal_between(places[1], rng)
 
     def learn(self, points: Array, values: Array, survived: Array, evaluations: int) -> None:  # noqa: D102
         if self.generation < self.switch:
@@ -211,33 +201,34 @@ class Tournament(Model):
         _mutate_winners(population.rows, population.order, uniforms, batch.F, mine, samples)
 
 
-def _normal_between(
-    means: Array, rng: np.random.Generator, *, open_low: bool = False, scale: float = 0.1
-) -> Array:
-    """Normal numbers, redrawn until all are in [0, 1], or in (0, 1]."""
-    values, places, count = np.empty(len(means)), np.arange(len(means)), len(means)
-    while count:
-        normal = rng.standard_normal(count)
-        count = _draw_within_unit(means, scale, normal, open_low, places, values)
-    return values
+# The standard deviation of F and CR in IDE.
+_DEVIATION = 0.1
+
+
+@lru_cache(maxsize=256)
+def _parts_within(NP: int) -> Array:
+    """The part in (0, 1] of each of IDE's normal distributions, with means 1/NP .. 1.
+
+    The first column has the probability below 0, the second that of the interval.
+    """
+    parts = np.empty((NP, 2))
+    for k in range(NP):
+        mean = (k + 1) / NP
+        below, above = (0.5 * math.erfc(d / (_DEVIATION * math.sqrt(2))) for d in (mean, 1 - mean))
+        parts[k] = below, 1.0 - above - below
+    return parts
 
 
 @njit
-def _draw_within_unit(
-    means: Array, scale: float, normal: Array, open_low: bool, places: Array, values: Array
-) -> int:
-    """Write values to the first of `places`; return how many of these are outside the interval.
+def within_unit(rank: int, parts: Array, u: float) -> float:
+    """A normal value with mean rank / NP, redrawn until it is in (0, 1], by a uniform u in [0, 1).
 
-    Their places come first then.
+    Redrawing leaves the part of the distribution that is in the interval.
     """
-    count = 0
-    for k in range(len(normal)):
-        i = places[k]
-        values[i] = means[i] + scale * normal[k]
-        if values[i] < 0.0 or values[i] > 1.0 or (open_low and values[i] == 0.0):
-            places[count] = i
-            count += 1
-    return count
+    value = (rank + 1) / len(parts) + _DEVIATION * standard_normal(
+        parts[rank, 0] + (1.0 - u) * parts[rank, 1]
+    )
+    return min(max(value, np.finfo(np.float64).tiny), 1.0)  # rounding may step outside
 
 
 @njit
@@ -252,83 +243,63 @@ def _bring_halfway(points: Array, mine: Array, before: Array, low: Array, high: 
 
 
 @njit
-def _cast_by_rank(
+def _mutate_by_rank(
+    X: Array,
     order: Array,
     parents: Array,
     mine: Array,
+    uniforms: Array,
     superior: int,
     second: bool,
-    uniforms: Array,
-    choices: Array,
-    drawn: Array,
-    places: Array,
+    noise: Array,
+    noisy: float,
+    parts: Array,
+    low: Array,
+    high: Array,
+    CR: Array,
+    mutants: Array,
 ) -> None:
-    """Draw o, r1, r2 and r3, distinct and not the parent i; in the first stage, o is i.
+    """Write the mutants of IDE and, unless that is empty, their CR.
 
-    One of the best `superior` is r1 where neither it nor o is. `places` becomes rank / NP of o and
-    of i.
+    o, r1, r2 and r3 are distinct and not the parent i; in the first stage, o is i. One of the best
+    `superior` becomes r1 where neither it nor o is. A coordinate of x_r3 whose `noise` is below
+    `noisy` is drawn anew, by the same number. With CR, coordinates outside the box are drawn anew:
+    noise plus another number of the offspring, modulo 1, does not depend on the noise.
     """
     NP = len(order)
-    rank, others = np.empty(NP, np.int64), np.empty(5, np.int64)
+    rank, others, drawn = np.empty(NP, np.int64), np.empty(5, np.int64), np.empty(4, np.int64)
     for k in range(NP):
         rank[order[k]] = k
     for m in range(len(mine)):
-        i = parents[mine[m]]
-        distinct(i, NP, uniforms, m, 4, others, drawn[m], 0)
+        row = mine[m]
+        i = parents[row]
+        distinct(i, NP, uniforms, row, 4, others, drawn, 0)
+        o, r1, r2, r3 = drawn[0], drawn[1], drawn[2], drawn[3]
         used = int(rank[i] < superior)
         for k in range(4):
-            used += int(rank[drawn[m, k]] < superior)
+            used += int(rank[drawn[k]] < superior)
         if not second:
-            drawn[m, 0] = i
-        o, r1 = drawn[m, 0], drawn[m, 1]
+            o = i
         if rank[o] >= superior and rank[r1] >= superior:
             # One of the first, as many as are not taken: so the authors' program does.
-            drawn[m, 1] = order[int(choices[m] * max(superior - used, 1))]
-        places[0, m] = (rank[o] + 1) / NP
-        places[1, m] = (rank[i] + 1) / NP
-
-
-@njit
-def _mutate_by_rank(
-    X: Array,
-    parents: Array,
-    mine: Array,
-    drawn: Array,
-    F: Array,
-    noise: Array,
-    noisy: float,
-    swaps: Array,
-    low: Array,
-    high: Array,
-    mutants: Array,
-) -> bool:
-    """Write the mutants of IDE; return whether a coordinate is outside the box.
-
-    Coordinates of x_r3 whose second `noise` is below `noisy` are drawn anew by the first; x_i is
-    the base where `swaps` is below 1/2, if there are any.
-    """
-    outside = False
-    for m in range(len(mine)):
-        o, r1, r2, r3 = drawn[m, 0], drawn[m, 1], drawn[m, 2], drawn[m, 3]
-        base = parents[mine[m]] if len(swaps) > 0 and swaps[m] < 0.5 else o
+            r1 = order[int(uniforms[row, at.R + 4] * max(superior - used, 1))]
+        base = i if second and uniforms[row, at.PBEST] < 0.5 else o
+        F = within_unit(rank[o], parts, uniforms[row, at.F])
+        outside = False
+        # No branches, so that the compiler makes vector instructions of it.
         for j in range(len(low)):
-            other = X[r3, j]
-            if noise[1, m, j] < noisy:
-                other = low[j] + noise[0, m, j] * (high[j] - low[j])
-            v = X[base, j] + F[m] * (X[r1, j] - X[o, j]) + F[m] * (X[r2, j] - other)
-            outside |= v < low[j] or v > high[j]
-            mutants[mine[m], j] = v
-    return outside
-
-
-@njit
-def _draw_anew(points: Array, mine: Array, uniforms: Array, low: Array, high: Array) -> None:
-    """Draw coordinates outside the box anew."""
-    for m in range(len(mine)):
-        i = mine[m]
-        for j in range(len(low)):
-            if points[i, j] < low[j] or points[i, j] > high[j]:
-                points[i, j] = low[j] + uniforms[m, j] * (high[j] - low[j])
+            anew = low[j] + noise[m, j] / noisy * (high[j] - low[j])
+            other = anew if noise[m, j] < noisy else X[r3, j]
+            v = X[base, j] + F * (X[r1, j] - X[o, j]) + F * (X[r2, j] - other)
+            outside |= (v < low[j]) | (v > high[j])
+            mutants[row, j] = v
+        if len(CR) > 0:
+            CR[row] = within_unit(rank[i], parts, uniforms[row, at.CR])
+            if outside:
+                for j in range(len(low)):
+                    if mutants[row, j] < low[j] or mutants[row, j] > high[j]:
+                        u = (noise[m, j] + uniforms[row, at.MEMORY]) % 1.0
+                        mutants[row, j] = low[j] + u * (high[j] - low[j])
 
 
 @njit

@@ -527,15 +527,3 @@ def learn(
                 if means[row, at.OF_CR, k] == -1.0:
                     mean = -1.0
             means[row, at.OF_CR, k] = (1.0 - c) * means[row, at.OF_CR, k] + c * mean
-
-
-@njit
-def failed_keepers(having: Array, operators: Array, parents: Array, survived: Array) -> Array:
-    """The parents that have such values and whose offspring did not survive."""
-    failed = np.empty(operators.shape[0], np.int64)
-    count = 0
-    for m in range(operators.shape[0]):
-        if having[operators[m]] and not survived[m]:
-            failed[count] = parents[m]
-            count += 1
-    return failed[:count]

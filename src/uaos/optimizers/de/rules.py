@@ -12,8 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
-import numpy as np
-
 from uaos.errors import InvalidParameter, UnknownName
 from uaos.jit import njit
 from uaos.optimizers.base import Array
@@ -297,41 +295,36 @@ class BimodalCauchy(Rule):
         return chance, low_1, low_2, self.first, self.second, self.scale
 
 
-def redraw(rates: Array, rows: Array, places: Array, numbers: Array, u: Array) -> None:
-    """Write new values that individuals keep to some places of some rows of `rates`.
-
-    Each from a uniform number by the inverse distribution function of a rule `bimodal_cauchy`;
-    `numbers` and `u` have a row for each of `rows`.
-    """
-    locations, angles = np.empty(u.shape), np.empty(u.shape)
-    _bimodal_angles(numbers, u, locations, angles)
-    _bimodal_values(numbers, locations, np.tan(angles), rates, rows, places)
-
-
 @njit
-def _bimodal_angles(numbers: Array, u: Array, locations: Array, angles: Array) -> None:
-    """Write the location of each value and the angle whose tangent is its distance from there."""
-    for r in range(u.shape[0]):
-        chance = numbers[r, 0]
-        for i in range(u.shape[1]):
-            if u[r, i] < chance:
-                locations[r, i], low, within = numbers[r, 3], numbers[r, 1], u[r, i] / chance
-            else:
-                locations[r, i], low = numbers[r, 4], numbers[r, 2]
-                within = (u[r, i] - chance) / (1.0 - chance)
-            p = low + within * (1.0 - low)
-            angles[r, i] = math.pi * (p - 0.5)
-
-
-@njit
-def _bimodal_values(
-    numbers: Array, locations: Array, tangents: Array, rates: Array, rows: Array, places: Array
+def redraw(
+    rates: Array,
+    rows: Array,
+    numbers: Array,
+    columns: Array,
+    uniforms: Array,
+    having: Array,
+    operators: Array,
+    parents: Array,
+    survived: Array,
 ) -> None:
-    """Write values of these locations and tangents, cut to [0, 1]."""
-    for r in range(len(rows)):
-        for i in range(len(places)):
-            value = locations[r, i] + numbers[r, 5] * tangents[r, i]
-            rates[rows[r], places[i]] = min(max(value, 0.0), 1.0)
+    """Write new values of individuals whose offspring did not survive to some rows of `rates`.
+
+    These are offspring of operators that are `having` such values. Each is the inverse distribution
+    function of a rule `bimodal_cauchy` at a uniform number of the offspring; `numbers` and
+    `columns` say which rule and number belong to each of `rows`.
+    """
+    for m in range(len(operators)):
+        if not having[operators[m]] or survived[m]:
+            continue
+        for r in range(len(rows)):
+            chance, u = numbers[r, 0], uniforms[m, columns[r]]
+            if u < chance:
+                low, location, within = numbers[r, 1], numbers[r, 3], u / chance
+            else:
+                low, location, within = numbers[r, 2], numbers[r, 4], (u - chance) / (1.0 - chance)
+            p = low + within * (1.0 - low)
+            value = location + numbers[r, 5] * math.tan(math.pi * (p - 0.5))
+            rates[rows[r], parents[m]] = min(max(value, 0.0), 1.0)
 
 
 RULES: dict[str, type[Rule]] = {

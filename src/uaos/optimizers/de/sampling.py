@@ -218,7 +218,7 @@ def _place(
             points[i, j] = low[j] + unit[j] * (mean[j] + sigma * steps[m, j])
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=512)
 def weights(NP: int) -> tuple[Array, float]:
     """The weights of the better half of NP points, and how many equal ones they are worth."""
     raw = np.log(NP / 2 + 0.5) - np.log(np.arange(1, NP // 2 + 1))

@@ -42,6 +42,8 @@ class Kept(NamedTuple):
     """Where the values are among the rates of individuals."""
     numbers: Array
     """What :func:`redraw` needs to know of their rules."""
+    columns: Array
+    """The random numbers of an offspring that make new values of its parent."""
 
 
 class Pool:
@@ -95,23 +97,19 @@ class Pool:
             success_rate=1.0
         ) or any(isinstance(rule, SuccessRate) for rule in self.moving.values())
 
-    def models_of(self, operators: Sequence[int]) -> list[str]:
-        """The models that any of some operators has."""
-        chosen = list(operators)
-        return [name for name, having in self.models.items() if having[chosen].any()]
-
-    def kept_by(self, operators: Sequence[int]) -> list[Kept]:
+    def kept_by(self, operators: Sequence[int]) -> tuple[Kept, ...]:
         """What individuals keep for any of some operators, those with the same owners together."""
         found: dict[bytes, list[int]] = {}
         for row, (_, _, having) in enumerate(self.individual_rates):
             if having[list(operators)].any():
                 found.setdefault(having.tobytes(), []).append(row)
-        return [self._kept(rows) for rows in found.values()]
+        return tuple(self._kept(rows) for rows in found.values())
 
     def _kept(self, rows: list[int]) -> Kept:
         chosen = [self.individual_rates[row] for row in rows]
         numbers = np.array([rule.numbers_of(role) for rule, role, _ in chosen])
-        return Kept(chosen[0][2], np.array(rows), numbers)
+        columns = [layout.F if role == "F" else layout.CR for _, role, _ in chosen]
+        return Kept(chosen[0][2], np.array(rows), numbers, np.array(columns))
 
     def _enter(self, k: int, column: int, rule: Any) -> None:
         """Write a rule's kind, two numbers and memory row to the table, from `column` on."""
@@ -234,6 +232,25 @@ _STAGES = (0.2, 0.25, 0.4, 0.5, 0.6, 1.0)
 _INTEGER_STEP = 0.1
 
 
+class Turn(NamedTuple):
+    """What belongs to the operators of a generation: to the one whose turn it is, or to all."""
+
+    models: tuple[tuple[Model, Array], ...]
+    """Their models, each with a mark for those that have it."""
+    learning: tuple[tuple[Model, Array], ...]
+    """Those of them that want to hear of their offspring."""
+    kept: tuple[Kept, ...]
+    """What individuals keep for them."""
+    adapts: bool
+    """Whether rules learn from their offspring."""
+    crossed: bool
+    """Whether their mutants are crossed over."""
+    archived: bool
+    """Whether parents that lost enter the archive: not if one of many does not use it."""
+    replacing: tuple[Array, ...]
+    """Marks for the operators of models whose offspring compete with the worst."""
+
+
 class Variation:
     """The making of offspring, as long as a population lives."""
 
@@ -266,6 +283,7 @@ class Variation:
         self.columns += D if self._resample else 0
         self._no_points, self._no_rates = np.zeros((0, D)), np.zeros(0)
         self._everyone = np.arange(population.NP)
+        self._crosses_otherwise = settings.exponential > 0.0 or settings.eigen > 0.0
         self._further = not settings.is_classic or bool(pool.individual_rates) or bool(pool.models)
         #: Whether a generation needs nothing but kernels, whatever the stage of the run.
         self.kernels_suffice = self.steady and not (
@@ -279,20 +297,42 @@ class Variation:
         }
         self._following = [model for model in self.models.values() if model.follows]
         self._always = settings.j_rand == "always"
-        # The models of each operator that may have its turn, and what individuals keep for it; the
-        # last are those of all.
-        turns = [*([k] for k in range(K)), range(K)]
-        self._models_of = [
-            [(self.models[m], pool.models[m]) for m in pool.models_of(t)] for t in turns
-        ]
-        self._learning_of = [[one for one in some if one[0].learns] for some in self._models_of]
-        self._kept_by = [pool.kept_by(t) for t in turns]
+        # Those of each operator that may have its turn; the last is of all.
+        self._turns = [*(self._turn_of([k]) for k in range(K)), self._turn_of(range(K))]
         # The F and CR that individuals keep, a row for each rule.
         self.rates = np.empty((len(pool.individual_rates), NP))
-        for _, rows, numbers in self._kept_by[-1]:
-            redraw(self.rates, rows, self._everyone, numbers, rng.random((len(rows), NP)))
+        for kept in self._turns[-1].kept:
+            # As if all had failed, by an operator of theirs.
+            n, one_of_them, failed = len(kept.rows), kept.having.argmax(), np.zeros(NP, np.bool_)
+            redraw(
+                self.rates, kept.rows, kept.numbers, np.arange(n), rng.random((NP, n)),
+                kept.having, np.full(NP, one_of_them), self._everyone, failed,
+            )  # fmt: skip
         roles = [role for _, role, _ in pool.individual_rates]
         self._row_of_CR = roles.index("CR") if "CR" in roles else -1
+
+    def _turn_of(self, operators: Sequence[int]) -> Turn:
+        pool, rules, chosen = self._pool, self.rules, list(operators)
+        models = tuple(
+            (self.models[name], having)
+            for name, having in pool.models.items()
+            if having[chosen].any()
+        )
+        memories = pool.table[chosen][:, [layout.F_ROW, layout.CR_ROW]]
+        return Turn(
+            models=models,
+            learning=tuple(one for one in models if one[0].learns),
+            kept=pool.kept_by(chosen),
+            # A rule may also change because nobody has used it.
+            adapts=bool((memories >= 0).any() or (rules.numbers[:, layout.IDLE] > 0).any()),
+            crossed=bool(pool.table[chosen, layout.CROSSED].any()),
+            archived=not self._takes_turns or bool(pool.archived[chosen].any()),
+            replacing=tuple(having for model, having in models if model.replaces_worst),
+        )
+
+    def _turn(self) -> Turn:
+        """What belongs to those who made the offspring."""
+        return self._turns[self.batch.operators.item(0) if self._takes_turns else -1]
 
     # Making offspring
 
@@ -301,9 +341,9 @@ class Variation:
         pool, settings, population = self._pool, self._settings, self._population
         batch, rules, rng, n = self.batch, self.rules, self._rng, len(operators)
         batch.operators = operators
-        crossover, basis = layout.BINOMIAL, self._no_points
-        if self._further:
-            crossover, basis = self._crossover()
+        turn, crossover, basis = self._turn(), layout.BINOMIAL, self._no_points
+        if self._crosses_otherwise:
+            crossover, basis = self._crossover(turn.crossed)
         boundary = self.boundary
         if boundary == layout.MIXED:
             boundary = _MIXED[int(3 * rng.random())]
@@ -324,8 +364,8 @@ class Variation:
         if self._further:
             if settings.sorted_CR:
                 self._sort_rates()
-            if self.models:
-                samples = self._samples(len(basis) > 0)
+            if turn.models:
+                samples = self._samples(turn, len(basis) > 0)
             if settings.eigen_CR == "kept" and len(basis):
                 kept_CR = self.rates[self._row_of_CR]
             if settings.binomial_CR == "rising" and crossover == layout.BINOMIAL:
@@ -345,13 +385,13 @@ class Variation:
                 self._vary_custom(operator, made, boundary, offspring)
         return offspring
 
-    def _crossover(self) -> tuple[int, Array]:
+    def _crossover(self, crossed: bool) -> tuple[int, Array]:
         """The crossover of a generation, and the axes it uses where these are not the box's."""
         settings, population = self._settings, self._population
         chosen, basis = layout.BINOMIAL, self._no_points
         if self._happens(settings.exponential):
             chosen = layout.EXPONENTIAL if settings.exponential_wraps else layout.CUT
-        if self._happens(settings.eigen):
+        if self._happens(settings.eigen) and crossed:
             few = max(2, round(settings.eigen_share * population.NP))
             found = eigenvectors(population.rows, population.order[:few])
             if found is not None:
@@ -386,10 +426,10 @@ class Variation:
             order = order[order < n]
         batch.CR[order] = np.sort(batch.CR)
 
-    def _samples(self, rotated: bool) -> Array:
+    def _samples(self, turn: Turn, rotated: bool) -> Array:
         """The mutant of each offspring whose operator has a model, which may set its CR too."""
         samples = self._no_points
-        for model, having in self._models_of[self._turn()]:
+        for model, having in turn.models:
             mine = self._made_by(having)
             if len(mine):
                 if len(samples) == 0:
@@ -447,8 +487,8 @@ class Variation:
 
     def learn(self, points: Array, values: Array, parents: Array, evaluations: int) -> None:
         """Hear of the offspring and what they compete with, before they take their places."""
-        pool, batch, rules = self._pool, self.batch, self.rules
-        if len(rules.lengths):
+        pool, batch, rules, turn = self._pool, self.batch, self.rules, self._turn()
+        if turn.adapts:
             mutation.learn(
                 rules.means, rules.lengths, rules.numbers, rules.turns, pool.table,
                 batch.operators, parents, values, batch.F, batch.CR,
@@ -460,26 +500,25 @@ class Variation:
                 operator.learn(
                     self._view, batch.parents[mine], points[mine], values[mine], improved
                 )
-        turn = self._turn()
-        if self._learning_of[turn] or self._kept_by[turn]:
+        if turn.learning or turn.kept:
             self._tell_models(turn, points, values, values <= parents, evaluations)
 
     def _tell_models(
-        self, turn: int, points: Array, values: Array, survived: Array, evaluations: int
+        self, turn: Turn, points: Array, values: Array, survived: Array, evaluations: int
     ) -> None:
         """Let models learn from their offspring, and individuals whose offspring failed redraw."""
         batch = self.batch
-        for model, having in self._learning_of[turn]:
+        for model, having in turn.learning:
             mine = self._made_by(having)
             if len(mine) == len(values):
                 model.learn(points, values, survived, evaluations)
             elif len(mine):
                 model.learn(points[mine], values[mine], survived[mine], evaluations)
-        for having, rows, numbers in self._kept_by[turn]:
-            failed = mutation.failed_keepers(having, batch.operators, batch.parents, survived)
-            if len(failed):
-                u = self._rng.random((len(rows), len(failed)))
-                redraw(self.rates, rows, failed, numbers, u)
+        for having, rows, numbers, columns in turn.kept:
+            redraw(
+                self.rates, rows, numbers, columns, batch.uniforms, having, batch.operators,
+                batch.parents, survived,
+            )  # fmt: skip
 
     def follow(self, evaluations: int) -> None:
         """Let models hear of the survivors."""
@@ -493,24 +532,17 @@ class Variation:
 
     # Who made them
 
-    def _turn(self) -> int:
-        """The operator whose turn it is, -1 if operators do not take turns."""
-        return self.batch.operators.item(0) if self._takes_turns else -1
-
     def replaces_worst(self) -> bool:
         """Whether a generation is that of a model whose offspring compete with the worst."""
+        replacing = self._turn().replacing
+        if not replacing:
+            return False
         n = len(self.batch.operators)
-        for model, having in self._models_of[self._turn()]:
-            if model.replaces_worst and len(self._made_by(having)) == n:
-                return True
-        return False
+        return any(len(self._made_by(having)) == n for having in replacing)
 
     def uses_archive(self) -> bool:
-        """Whether parents that lost enter the archive.
-
-        Not if one operator of many had the whole generation and does not use the archive.
-        """
-        return not self._takes_turns or bool(self._pool.archived[self.batch.operators[0]])
+        """Whether parents that lost enter the archive."""
+        return self._turn().archived
 
     def _made_by(self, chosen: Array) -> Array:
         """The offspring of the operators that are marked."""
