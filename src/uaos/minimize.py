@@ -1,18 +1,22 @@
 """Minimize a black box in one call."""
 
 import dataclasses
+import functools
 import inspect
 import math
 import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from difflib import get_close_matches
+from typing import Any, ParamSpec
 
 import numpy as np
 
 from uaos.errors import InvalidParameter
+from uaos.optimizers import feasibility
 from uaos.optimizers.arguments import (
+    Array,
     FreeSpace,
     evaluation_count,
     real_number,
@@ -29,7 +33,10 @@ from uaos.selection.method import Method
 from uaos.text import count
 
 #: What makes a run repeatable: what NumPy's generators are made from, as in SciPy.
-Seed = int | np.random.Generator | np.random.SeedSequence | np.random.BitGenerator | None
+Seed = (
+    int | np.random.Generator | np.random.RandomState | np.random.SeedSequence
+    | np.random.BitGenerator | None
+)  # fmt: skip
 
 #: The name of the default method.
 PORTFOLIO = "portfolio"
@@ -43,7 +50,56 @@ _MOMENT = 0.02
 #: The message of a result after Ctrl-C.
 INTERRUPTED = "interrupted; this is the best so far"
 
+# What to write in place of arguments that other libraries have.
+_INSTEAD = {
+    "func": "the function is the first argument, fun",
+    "strategy": 'name the strategy as the method: method="best/1" for "best1bin"',
+    "mutation": "use F=0.8, or for a range F=Uniform(0.5, 1) from uaos.optimizers.de.rules",
+    "recombination": "use CR=0.7",
+    "init": "pass the points as x0, an array (m, D)",
+    "updating": 'omit it: updating is always "deferred", as SciPy calls it',
+    "options": "pass options as arguments: budget, maxiter, tol, disp",
+    "kwargs": "bind them to the function: functools.partial(fun, name=value)",
+    "sigma0": 'pass method=uaos.Configuration("mine", optimizer="CMA-ES", '
+    'settings={"sigma0": 0.3}), in units of the width of the bounds',
+    **dict.fromkeys(("jac", "hess", "hessp"), "omit it: only values of fun are used"),
+    **dict.fromkeys(("maxfev", "maxfevals", "max_nfev", "max_evals", "n_calls"), "use budget"),
+    **dict.fromkeys(("timeout", "time_limit"), "use max_time, in seconds"),
+    **dict.fromkeys(("ftol", "fatol", "xtol", "xatol", "tolfun"), "use tol and atol, of values"),
+    **dict.fromkeys(("random_state", "random_seed"), "use seed"),
+    **dict.fromkeys(("ftarget", "f_min"), "use target"),
+    **dict.fromkeys(("verbose", "iprint"), "use disp=True"),
+    **dict.fromkeys(("n_jobs", "n_workers"), "use workers"),
+}
 
+_P = ParamSpec("_P")
+
+
+def _with_advice(function: Callable[_P, Result]) -> Callable[_P, Result]:
+    """The function with errors that say what to use in place of wrong arguments."""
+    known = inspect.signature(function).parameters
+
+    @functools.wraps(function)
+    def checked(*args: _P.args, **given: _P.kwargs) -> Result:
+        if len(args) > 2 or (len(args) == 2 and "bounds" in given):
+            raise TypeError(
+                "minimize() takes only fun and bounds by position; name the others: "
+                "minimize(fun, bounds, x0=x0)"
+            )
+        for name in given:
+            if name not in known:
+                near = get_close_matches(name, known, n=1)
+                advice = _INSTEAD.get(name) or (f"did you mean {near[0]!r}?" if near else None)
+                raise TypeError(
+                    f"minimize() got an unexpected keyword argument {name!r}; "
+                    + (advice or "help(uaos.minimize) lists the arguments")
+                )
+        return function(*args, **given)
+
+    return checked
+
+
+@_with_advice
 def minimize(
     fun: Objective,
     bounds: Any,
@@ -102,10 +158,11 @@ def minimize(
         differential evolution has, ``"mix"``.
     budget : int, optional
         The largest number of evaluations, kept exactly; default 10 000·D.
-    seed, rng : int, numpy.random.Generator, SeedSequence or BitGenerator, optional
+    seed, rng : int, numpy.random.Generator, RandomState, SeedSequence or BitGenerator, optional
         Make the run repeatable; two names for the same thing.
     x0 : array_like, optional
-        A point to start from, or several, (m, D).
+        A point to start from, or several, (m, D): differential evolution has them all in its
+        first population, other methods evaluate them all and start from the best.
     popsize : int or str, optional
         Population size, or a multiple of the dimension such as "18D".
     vectorized : bool
@@ -116,8 +173,9 @@ def minimize(
     callback : callable, optional
         Called after each batch as ``callback(intermediate_result)`` with the state of the run
         (`x`, `fun`, `nfev`, `nit`, and more: :class:`uaos.optimizers.result.RunView`), or, if it
-        takes two arguments, as ``callback(x, convergence)``. The run ends if it returns a true
-        value or raises StopIteration.
+        takes two arguments, as ``callback(x, convergence)``, or, if its only one is called `xk`,
+        as ``callback(xk)`` with the best point. The run ends if it returns a true value or raises
+        StopIteration.
     target : float, optional
         The run ends once a value at or below it has been found.
     tol, atol : float, optional
@@ -133,7 +191,7 @@ def minimize(
         Whether to improve the best point at the end with SciPy's L-BFGS-B (under constraints with
         its SLSQP), or a function to do it with, called as in SciPy:
         ``polish(fun, x, bounds=, constraints=)`` returns an object with `x`. Integer coordinates
-        stay what they are.
+        stay what they are. Its evaluations come on top of the budget, as in SciPy.
     constraints : NonlinearConstraint, LinearConstraint, Bounds, dict, or a sequence of these
         As in scipy.optimize; other objects with the same attributes will do. Feasible points come
         before infeasible ones, which are compared by their violations. `fun` is called only where
@@ -175,6 +233,8 @@ def minimize(
     if seed is not None and rng is not None:
         raise InvalidParameter("rng", rng, "None where seed is given: it is the same argument")
     seed = rng if seed is None else seed
+    if isinstance(seed, np.random.RandomState):
+        seed = seed._bit_generator
     if isinstance(seed, np.random.SeedSequence | np.random.BitGenerator):
         seed = np.random.default_rng(seed)
     if not (isinstance(on_error, str) and on_error in ("raise", "fail")):
@@ -201,17 +261,23 @@ def minimize(
     }  # fmt: skip
     if space.dimension == 0:
         return _only_point(space, limits, fun, args, vectorized)
-    run = _optimizer(
-        method, space, stops, bool(limits.each),
-        {k: v for k, v in settings.items() if v is not None},
-        seed=seed, target=target, x0=space.reduced(x0), history=history,
-        budget=DEFAULT_BUDGET * max(1, space.dimension) if limit is None else limit,
-    )  # fmt: skip
-    for name, value in tolerances.items():
-        if value is not None:
-            setattr(run, name, value)
-    if tolerances["tol"] is not None and tolerances["atol"] is None:
-        run.atol = 0.0
+
+    def made(x0: Any) -> Optimizer:
+        """The run, starting from the points x0."""
+        run = _optimizer(
+            method, space, stops, bool(limits.each),
+            {k: v for k, v in settings.items() if v is not None},
+            seed=seed, target=target, x0=x0, history=history,
+            budget=DEFAULT_BUDGET * max(1, space.dimension) if limit is None else limit,
+        )  # fmt: skip
+        for name, value in tolerances.items():
+            if value is not None:
+                setattr(run, name, value)
+        if tolerances["tol"] is not None and tolerances["atol"] is None:
+            run.atol = 0.0
+        return run
+
+    run = made(space.reduced(x0))
     batched, processes, loop = vectorized, workers, None
     # numba's functions have this attribute.
     compiled = hasattr(fun, "py_func") and not vectorized and on_error == "raise"
@@ -224,17 +290,18 @@ def minimize(
             loop = batchwise.loop if alone and workers == 1 else None
     evaluator = Evaluator(
         space.function(fun, args), vectorized=batched, workers=processes,
-        tolerate=on_error == "fail",
+        tolerate=on_error == "fail", full=space.full,
     )  # fmt: skip
     batch = Batch(space, limits, evaluator, workers)
-    progress = _ProgressLine(run) if true_or_false(disp, "disp") else None
+    progress = _ProgressLine() if true_or_false(disp, "disp") else None
     asks_to_stop = _asking_to_stop(callback) if callback is not None else None
+    starts = None if isinstance(run, DifferentialEvolution) else _several(run, space)
     started = time.monotonic()
 
     def ending() -> tuple[bool, str] | None:
         """Why the run ends here, before its budget is spent or its target reached."""
         if progress is not None:
-            progress.show()
+            progress.show(run)
         if run.best_x is None:
             if limit is None and run.evaluations >= _FAILURES * space.dimension:
                 return False, run.result.message
@@ -252,6 +319,9 @@ def minimize(
 
     with evaluator, batch:
         try:
+            if starts is not None:
+                run = _best_first(run, made, starts, batch)
+                starts = None
             verdict = None
             pace = _Pace(run, batch, loop, iterations, stops)
             while verdict is None and not run.done:
@@ -265,17 +335,21 @@ def minimize(
                     result, success=verdict[0] and feasible, message=message
                 )
         except Interrupted as interrupt:
-            result = _interrupted(run, interrupt.ready)
+            asked = run.ask() if starts is None else starts
+            result = _interrupted(run, asked, interrupt.ready)
         except KeyboardInterrupt:
-            result = _interrupted(run, [])
+            result = _interrupted(run, None, [])
         else:
             if polish and result.x is not None:
                 from uaos.optimizers.polish import polished, polished_by
 
-                result = (
-                    polished_by(polish, result, batch, run, constraints) if callable(polish)
-                    else polished(result, batch, run)
-                )  # fmt: skip
+                try:
+                    result = (
+                        polished_by(polish, result, batch, run, constraints) if callable(polish)
+                        else polished(result, batch, run)
+                    )  # fmt: skip
+                except (Interrupted, KeyboardInterrupt):
+                    result = dataclasses.replace(result, success=False, message=INTERRUPTED)
         if result.x is not None:
             result = batch.completed(dataclasses.replace(result, x=space.full(result.x)))
     if progress is not None:
@@ -323,6 +397,27 @@ def _optimizer(
     return DifferentialEvolution(
         space.bounds, method=method, integrality=space.integrality, **settings, **run
     )
+
+
+def _several(run: Optimizer, space: FreeSpace) -> Array | None:
+    """The points to start from, as they are evaluated, if there are several."""
+    if run.x0 is None or len(run.x0) == 1:
+        return None
+    points: Array = run.x0[: run.budget].copy()
+    if space.integrality is not None:
+        points[:, space.integrality] = np.rint(points[:, space.integrality])
+    return points
+
+
+def _best_first(
+    run: Optimizer, made: Callable[[Any], Optimizer], starts: Array, batch: Batch
+) -> Optimizer:
+    """The run again, with its starting points evaluated and the best of them first."""
+    values, violations = batch(starts, run.epsilon)
+    level = np.zeros(len(starts)) if violations is None else violations
+    run = made(starts[feasibility.order(values, level)])
+    run.count_earlier(starts, values, violations)
+    return run
 
 
 def _only_point(
@@ -380,20 +475,18 @@ class _Pace:
 class _ProgressLine:
     """The line on the terminal that `disp=True` prints while a run goes on."""
 
-    def __init__(self, optimizer: Optimizer) -> None:
-        self._optimizer = optimizer
+    def __init__(self) -> None:
         self._next = 0.0
         self._width = 0
 
-    def show(self) -> None:
+    def show(self, run: Optimizer) -> None:
         """Print the state of the run, ten times a second at most."""
         now = time.monotonic()
         if now >= self._next:
             self._next = now + 0.1
-            self._write(self._line())
+            self._write(self._line(run))
 
-    def _line(self) -> str:
-        run = self._optimizer
+    def _line(self, run: Optimizer) -> str:
         found = f"best {run.best_fitness:.6g}"
         if run.best_violation > 0:
             found = f"least violation {run.best_violation:.3g}"
@@ -422,34 +515,36 @@ def _asking_to_stop(callback: Callable[..., Any]) -> Callable[[Any], bool]:
     try:
         given = list(inspect.signature(callback).parameters.values())
     except (TypeError, ValueError):  # of some built-in functions
-        given = []
+        given = [inspect.Parameter("state", inspect.Parameter.POSITIONAL_ONLY)]
     names = [p.name for p in given]
     positional = [p for p in given if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    two = "intermediate_result" not in names and (
-        "convergence" in names or sum(p.default is p.empty for p in positional) == 2
-    )
+    needed = sum(p.default is p.empty for p in positional)
+    if not given or needed > 2:
+        raise InvalidParameter(
+            "callback", callback, "callback(intermediate_result) or callback(x, convergence)"
+        )
 
     def stop(view: Any) -> bool:
         try:
             if "intermediate_result" in names:
                 return bool(callback(intermediate_result=view))
-            if two:
-                return bool(callback(np.array(view.x), convergence=view.convergence)
-                            if "convergence" in names
-                            else callback(np.array(view.x), view.convergence))  # fmt: skip
-            return bool(callback(view))
+            if "convergence" in names:
+                return bool(callback(np.array(view.x), convergence=view.convergence))
+            if needed == 2:
+                return bool(callback(np.array(view.x), view.convergence))
+            return bool(callback(np.array(view.x) if names == ["xk"] else view))
         except StopIteration:
             return True
 
     return stop
 
 
-def _interrupted(optimizer: Optimizer, ready: list[tuple[int, float]]) -> Result:
-    """The best so far, with what was ready of the batch that Ctrl-C cut short."""
+def _interrupted(optimizer: Optimizer, asked: Any, ready: list[tuple[int, float]]) -> Result:
+    """The best so far, with what was ready of the points that were asked for when Ctrl-C came."""
     result = dataclasses.replace(optimizer.result, success=False, message=INTERRUPTED)
     result = dataclasses.replace(result, nfev=result.nfev + len(ready))
     finite = [(value, row) for row, value in ready if np.isfinite(value)]
     if finite and not min(finite)[0] >= result.fun:  # which may be NaN
         value, row = min(finite)
-        return dataclasses.replace(result, x=optimizer.ask()[row], fun=value)
+        return dataclasses.replace(result, x=asked[row], fun=value)
     return result

@@ -1,5 +1,6 @@
 """A user's optimizer is one class in one file, and works by name from there on."""
 
+import math
 import pickle
 import subprocess
 import sys
@@ -93,6 +94,26 @@ def test_points_of_the_wrong_shape_are_refused(points):
 
     with pytest.raises(InvalidFeedback, match=r"wrong proposed .* expected \(n, 2\)"):
         Wrong([(0, 1)] * 2).ask()
+
+
+@pytest.mark.parametrize(("value", "shown"), [(1.5, "1.5"), (math.nan, "nan"), (-math.inf, "-inf")])
+def test_points_outside_the_bounds_are_refused(value, shown):
+    class Outside(uaos.Optimizer):
+        name = "outside"
+
+        def _propose(self):
+            return [[0.0, 1.0], [0.5, value]]
+
+        def _learn(self, points, values):
+            pass
+
+    class Derived(Outside):
+        name = "derived"
+
+    for kind in (Outside, Derived):
+        message = f"proposed {shown} for coordinate 1; expected 0 to 1. .* np.clip"
+        with pytest.raises(InvalidFeedback, match=f"{kind.name} {message}"):
+            kind([(0, 1)] * 2).ask()
 
 
 def test_several_files_can_be_imported(folder):

@@ -201,6 +201,42 @@ def test_an_exception_of_a_worker_says_where_it_was_raised():
     assert "in fails_or_sleeps" in raised.value.__notes__[0]
 
 
+def test_workers_of_one_pool_end_beside_those_of_another():
+    """A forked worker that kept the pipes of another pool open would have to be killed."""
+    with evaluator(2, fun=np.sum) as one, evaluator(2, fun=np.sum) as other:
+        for evaluate in (one, other):
+            assert evaluate(np.ones((4, 3))).tolist() == [3.0] * 4
+        processes = list(one._pool._workers.values())
+        one.__exit__()
+    assert [process.exitcode for process in processes] == [0, 0]
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_an_exception_says_at_which_point_it_was_raised(held):
+    def fun(x):
+        raise ArithmeticError("no mesh")
+
+    box = [(2, 2), (0, 1)] if held else [(1.5, 2.5), (0, 1)]
+    with pytest.raises(ArithmeticError, match="no mesh") as raised:
+        minimize(fun, box, seed=1)
+    assert raised.value.__notes__[0].startswith("raised by fun at x = [2.  0.5]; on_error")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_function_without_a_return_is_warned_of_once(workers):
+    with pytest.warns(RuntimeWarning, match="fun returned None, .* is `return` missing?") as seen:
+        result = minimize(lambda x: None, BOX, seed=1, workers=workers, budget=20)
+    assert len(seen) == 1
+    assert (result.x, result.nfev, result.success) == (None, 20, False)
+
+
+def test_none_now_and_then_is_a_failed_evaluation_like_others():
+    def fun(x):
+        return None if x[0] > 1 else float(((x - 0.9) ** 2).sum())
+
+    assert minimize(fun, BOX, seed=1, budget=500).fun < 1e-6
+
+
 def test_what_cannot_be_sent_back_is_shown():
     with evaluator(2, lambda x: lambda: x) as evaluate, pytest.raises(TypeError) as raised:
         evaluate(np.array([[0.0]]))
@@ -228,6 +264,7 @@ def test_stop_iteration_of_an_objective_is_an_error_of_the_objective(workers):
         (10**400, "an integer is too large for a float"),
         ({"f": 1.0}, "is a dict"),
         ([1.0, 2.0], "one number for each point"),
+        ((1.0, np.zeros(3)), "they are sequences of different lengths"),
     ],
 )
 @pytest.mark.parametrize("vectorized", [False, True])
@@ -239,9 +276,11 @@ def test_values_that_are_no_real_numbers_are_refused(value, message, vectorized)
         minimize(fun, BOX, vectorized=vectorized, budget=50, seed=1)
 
 
-@pytest.mark.parametrize("value", [1, True, np.float32(1), Fraction(1, 2), Decimal("0.5")])
+@pytest.mark.parametrize(
+    "value", [1, True, np.float32(1), Fraction(1, 2), Decimal("0.5"), np.ones((1, 1))]
+)
 def test_any_kind_of_real_number_will_do(value):
-    assert minimize(lambda x: value, BOX, budget=50, seed=1).fun == float(value)
+    assert minimize(lambda x: value, BOX, budget=50, seed=1).fun == value
 
 
 # Compiled objectives

@@ -1,6 +1,8 @@
 """`minimize` with SciPy's vocabulary: arguments, callbacks, limits, convergence, results."""
 
+import inspect
 import math
+import multiprocessing
 import re
 
 import numpy as np
@@ -44,13 +46,101 @@ def test_rng_is_another_name_of_seed():
 def test_a_seed_may_be_whatever_numpy_makes_a_generator_from():
     generator = np.random.default_rng(3)
     expected = minimize(bowl, BOX, seed=generator, budget=60).x.tolist()
-    for seed in (np.random.SeedSequence(3), np.random.PCG64(3)):
+    for seed in (
+        np.random.SeedSequence(3), np.random.PCG64(3), np.random.RandomState(np.random.PCG64(3)),
+    ):  # fmt: skip
         assert minimize(bowl, BOX, seed=seed, budget=60).x.tolist() == expected
 
 
 def test_unknown_keywords_are_type_errors():
-    with pytest.raises(TypeError, match="unexpected keyword argument 'popsiz'"):
-        minimize(bowl, BOX, popsiz=3)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'zzz'; help.uaos.minimize"):
+        minimize(bowl, BOX, zzz=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("popsiz", "did you mean 'popsize'?"),
+        ("strategy", 'method="best/1" for "best1bin"'),
+        ("mutation", "F=Uniform(0.5, 1) from uaos.optimizers.de.rules"),
+        ("recombination", "use CR=0.7"),
+        ("init", "pass the points as x0"),
+        ("updating", "omit it"),
+        ("maxfev", "use budget"),
+        ("jac", "only values of fun are used"),
+        ("sigma0", 'uaos.Configuration("mine", optimizer="CMA-ES"'),
+    ],
+)
+def test_arguments_of_other_libraries_are_named_with_what_to_use(name, advice):
+    message = f"unexpected keyword argument '{name}'; .*{re.escape(advice)}"
+    with pytest.raises(TypeError, match=message):
+        minimize(bowl, BOX, **{name: 1})
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: minimize(bowl, [0, 0, 0], bounds=BOX),  # as scipy.optimize.minimize has it
+        lambda: minimize(bowl, [0, 0, 0], BOX),
+        lambda: minimize(bowl, BOX, 100),
+    ],
+)
+def test_only_the_function_and_the_bounds_have_a_place(call):
+    with pytest.raises(TypeError, match=r"name the others: minimize\(fun, bounds, x0=x0\)"):
+        call()
+
+
+def test_the_arguments_are_those_that_help_shows():
+    assert list(inspect.signature(minimize).parameters)[:4] == ["fun", "bounds", "args", "method"]
+
+
+@pytest.mark.parametrize("method", [None, "CMA-ES", "BFGS", "STEP", "mix"])
+@pytest.mark.parametrize("budget", [2, 3, 40, None])
+def test_every_starting_point_is_evaluated_and_the_search_starts_from_the_best(method, budget):
+    seen = []
+
+    def fun(x):
+        seen.append(x.tolist())
+        return bowl(x)
+
+    x0 = [[0.0, 0.0, 0.0], [4.0, 4.0, 4.0], [1.0, 1.0, 1.5]]
+    result = minimize(fun, BOX, x0=x0, method=method, budget=budget, seed=1)
+    assert seen[:3] == x0[:budget]
+    assert result.nfev == len(seen)
+    assert result.fun <= (3.0 if budget == 2 else 0.25)
+    if method not in (None, "mix") and budget not in (2, 3):
+        assert seen[3] == [1.0, 1.0, 1.5]
+
+
+def test_starting_points_are_ordered_by_feasibility_and_rounded():
+    seen = []
+
+    def fun(x):
+        seen.append(x.tolist())
+        return bowl(x)
+
+    limit = {"type": "ineq", "fun": lambda x: 0.5 - x[0]}  # at most 0.5
+    x0 = [[1.0, 1.0, 1.2], [0.0, 2.0, 1.4], [0.0, 1.0, 1.4]]
+    result = minimize(
+        fun, BOX, x0=x0, constraints=limit, integrality=[0, 0, 1], budget=4, method="CMA-ES", seed=1
+    )
+    # The first is infeasible, where fun is not called; the values of the others are 2 and 1.
+    assert seen == [[0.0, 2.0, 1.0], [0.0, 1.0, 1.0], [0.0, 1.0, 1.0]]
+    assert (result.nfev, result.fun, result.constr_violation) == (4, 1.0, 0.0)
+
+
+def test_ctrl_c_among_the_starting_points_keeps_the_best():
+    calls = []
+
+    def fun(x):
+        calls.append(x)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return bowl(x)
+
+    result = minimize(fun, BOX, x0=[[3.0] * 3, [2.0] * 3, [1.0] * 3], seed=1, disp=True)
+    assert (result.nfev, result.fun, result.x.tolist()) == (2, 3.0, [2.0] * 3)
+    assert result.message == "interrupted; this is the best so far"
 
 
 @pytest.mark.parametrize(
@@ -65,6 +155,12 @@ def test_unknown_keywords_are_type_errors():
         ({"polish": 1}, "polish is 1; allowed: True, False or a function"),
         ({"method": "CMA-ES", "F": 0.5}, "F is 0.5; allowed: nothing here: CMA-ES has no such"),
         ({"bounds": [(2, 1)]}, "allowed: a pair .low, high. of finite numbers, low <= high"),
+        ({"bounds": [(0, math.inf)]}, "bounds.0. is .0.0, inf.*know no bound, give one that is"),
+        ({"bounds": None}, "bounds is None; allowed: a pair"),
+        ({"bounds": ([0] * 3, [1] * 3)}, r"shape of bounds is .2, 3.*list\(zip\(low, high\)\)"),
+        ({"callback": lambda x, f, context: None}, r"allowed: callback\(intermediate_result\) or"),
+        ({"callback": lambda: None}, r"allowed: callback\(intermediate_result\) or"),
+        ({"workers": multiprocessing}, "a function like map, such as pool.map"),
     ],
 )
 def test_values_that_make_no_sense_are_refused(given, message):
@@ -145,6 +241,11 @@ def test_a_callback_may_have_either_of_scipy_s_signatures(method):
         assert (result.success, result.message) == (False, "the callback ended the run")
         assert all(point.shape == (3,) for point, _ in seen)
     assert all(0 <= convergence < 1 for _, convergence in seen)
+
+    def by_xk(xk):
+        return xk.shape == (3,)
+
+    assert minimize(bowl, BOX, callback=by_xk, seed=1, method=method).nit <= 1
 
 
 @pytest.mark.parametrize("verdict", [True, 1, "stop", np.True_])
@@ -291,6 +392,23 @@ def test_polishing_improves_the_result():
     assert rosenbrock(fine.x) == fine.fun
 
 
+@pytest.mark.parametrize("polish", [True, lambda fun, x, **_: fun(x)])
+def test_ctrl_c_while_polishing_returns_the_best_so_far(polish):
+    pytest.importorskip("scipy")
+    calls = []
+
+    def fun(x):
+        calls.append(x)
+        if len(calls) > 100:
+            raise KeyboardInterrupt
+        return rosenbrock(x)
+
+    result = minimize(fun, BOX, seed=1, budget=100, polish=polish)
+    assert (result.nfev, result.success) == (100, False)
+    assert result.message == "interrupted; this is the best so far"
+    assert result.fun == rosenbrock(result.x)
+
+
 def test_a_polishing_function_is_called_as_in_scipy():
     optimize = pytest.importorskip("scipy.optimize")
     given = {}
@@ -332,6 +450,7 @@ def test_a_result_fits_a_screen_and_a_notebook():
     page = result._repr_html_()
     assert page.count("<tr>") == 7 + 1 + len(result.history.operators)
     assert "the budget of 300 evaluations is spent" in page
+    assert re.search(r"nfev: 300 \(best found after \d+\)", text)
     single = minimize(bowl, BOX, method="CMA-ES", seed=1, budget=50)
     assert "operators" not in single._repr_html_()
 

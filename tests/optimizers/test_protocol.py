@@ -26,7 +26,8 @@ class Steps(Optimizer):
 
     def _propose(self):
         center = np.zeros(self.dimension) if self.best_x is None else self.best_x
-        return center + self._step * self.rng.normal(size=(3, self.dimension))
+        points = center + self._step * self.rng.normal(size=(3, self.dimension))
+        return np.clip(points, self.low, self.high)
 
     def _learn(self, points, values):
         self._step *= 1.0 if self.best_fitness < self._before else 0.5

@@ -23,6 +23,8 @@ def box(bounds: Any, *, held: bool = False) -> tuple[Array, Array]:
     order = "low <= high" if held else "low < high"
     allowed = f"a pair (low, high) of finite numbers, {order}, for each coordinate"
     try:
+        if bounds is None:
+            raise TypeError
         if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
             lb, ub = np.broadcast_arrays(np.atleast_1d(bounds.lb), np.atleast_1d(bounds.ub))
             pairs = np.column_stack([lb, ub]).astype(float)
@@ -31,8 +33,12 @@ def box(bounds: Any, *, held: bool = False) -> tuple[Array, Array]:
     except (TypeError, ValueError):
         raise InvalidParameter("bounds", bounds, allowed) from None
     if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) == 0:
+        if pairs.ndim == 2 and len(pairs) == 2:
+            allowed += "; for two arrays low and high: list(zip(low, high))"
         raise InvalidParameter("shape", pairs.shape, f"(D, 2), {allowed}", owner="bounds")
     for j, (a, b) in enumerate(pairs.tolist()):
+        if not (np.isfinite(a) and np.isfinite(b)):
+            allowed += ". Where you know no bound, give one that is wide enough"
         if not (np.isfinite(a) and np.isfinite(b) and (a < b or (held and a == b))):
             raise InvalidParameter(f"bounds[{j}]", (a, b), allowed)
         if not (np.isfinite(b - a) and np.isfinite(a + b)):
@@ -148,7 +154,10 @@ def real_numbers(values: Any) -> Array:
     """
     if type(values) is np.ndarray and values.dtype is _FLOAT:
         return values.copy()
-    raw = np.asarray(values)
+    try:
+        raw = np.asarray(values)
+    except ValueError:
+        raise ValueError("they are sequences of different lengths") from None
     if raw.dtype.kind in _NO_NUMBERS:
         raise TypeError(f"they are {_NO_NUMBERS[raw.dtype.kind]}")
     if raw.dtype.kind == "O":

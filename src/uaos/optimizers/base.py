@@ -118,6 +118,15 @@ class Optimizer(ABC):
     #: What it can handle beside bounds: "constraints" (`violations` in `_learn`), "integrality".
     handles: ClassVar[tuple[str, ...]] = ()
 
+    # Whether `ask` checks that points are inside the box. The optimizers of this package keep to it
+    # by construction, or leave it where they are told to (boundary="none").
+    _keeps_inside: ClassVar[bool] = True
+
+    def __init_subclass__(cls, **further: Any) -> None:
+        super().__init_subclass__(**further)
+        if Optimizer in cls.__bases__:
+            cls._keeps_inside = cls.__module__.startswith("uaos.optimizers.")
+
     def __new__(cls, *_: Any, **arguments: Any) -> Self:
         """Remember the settings, which are saved with a run."""
         made = super().__new__(cls)
@@ -187,7 +196,7 @@ class Optimizer(ABC):
 
     @abstractmethod
     def _propose(self) -> Array:
-        """The points to evaluate next, (n, D) with n >= 1."""
+        """The points to evaluate next, (n, D) with n >= 1, inside the bounds."""
 
     @abstractmethod
     def _learn(self, points: Array, values: Array) -> None:
@@ -251,8 +260,20 @@ class Optimizer(ABC):
                     f"{self.name} proposed an array of shape {proposed.shape}; expected "
                     f"(n, {self.dimension}), at least one point"
                 )
+            if not self._keeps_inside:
+                self._check_inside(proposed)
             self._asked = proposed if left is None or len(proposed) <= left else proposed[:left]
         return self._rounded(self._asked)
+
+    def _check_inside(self, points: Array) -> None:
+        outside = np.argwhere(~((points >= self.low) & (points <= self.high)))  # NaN is, too
+        if len(outside):
+            i, j = outside[0].tolist()
+            raise InvalidFeedback(
+                f"{self.name} proposed {points[i, j]:g} for coordinate {j}; expected "
+                f"{self.low[j]:g} to {self.high[j]:g}. Let _propose return points inside the "
+                "bounds, for example np.clip(points, self.low, self.high)"
+            )
 
     def tell(self, values: Any, violations: Any = None) -> None:
         """Take in one value for each point of :meth:`ask`; NaN and infinities are failures.
@@ -273,6 +294,23 @@ class Optimizer(ABC):
         points = self._asked
         if points is None:
             raise InvalidFeedback("tell() before ask(): there are no points to tell about")
+        told, excess = self._counted(points, values, violations)
+        self._asked = self._single_values = self._single_told = None
+        self.iterations += 1
+        self.violations = excess
+        self._learn(points, told)
+        if self.history is not None and self.history is self._plain_history:
+            self.record()
+
+    def count_earlier(self, points: Array, values: Any, violations: Any = None) -> None:
+        """Take in points that were evaluated before the run: they count, and one may be the best.
+
+        The search itself learns nothing from them.
+        """
+        self._counted(points, values, violations)
+
+    def _counted(self, points: Array, values: Any, violations: Any) -> tuple[Array, Array | None]:
+        """The values and violations, checked; the evaluations are counted and the best is kept."""
         told = _numbers(values)
         if told.shape != (len(points),):
             raise InvalidFeedback(
@@ -283,18 +321,13 @@ class Optimizer(ABC):
         if self._constrained or violations is not None:
             excess = self._checked_violations(violations, len(points))
         best = mark_failures(told)
-        self._asked = self._single_values = self._single_told = None
         self.evaluations += len(told)
-        self.iterations += 1
         if excess is not None:
             self._note_best(points, told, excess)
         elif best >= 0 and told[best] < self.best_fitness:
             self.best_fitness = float(told[best])
             self.best_x = self._rounded(points[best])
-        self.violations = excess
-        self._learn(points, told)
-        if self.history is not None and self.history is self._plain_history:
-            self.record()
+        return told, excess
 
     def _checked_violations(self, violations: Any, n: int) -> Array | None:
         if self.evaluations and self._constrained != (violations is not None):

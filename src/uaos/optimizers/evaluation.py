@@ -7,6 +7,7 @@ import dataclasses
 import math
 import os
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
@@ -47,7 +48,8 @@ class Evaluator:
     """Calls the objective for a generation; a context manager, as it may own worker processes.
 
     `tolerate`: an exception of the objective gives NaN, a failed evaluation, instead of ending the
-    run. `vector`: `fun` returns an array, as constraints do.
+    run. `vector`: `fun` returns an array, as constraints do. `full` makes a point one that the user
+    knows, for the note on an exception.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Evaluator:
         workers: Workers,
         tolerate: bool,
         vector: bool = False,
+        full: Callable[[Array], Array] | None = None,
     ) -> None:
         if not callable(fun):
             raise InvalidParameter("fun", fun, "a function of a point (or of many: vectorized)")
@@ -67,7 +70,7 @@ class Evaluator:
         ):
             raise InvalidParameter(
                 "workers", workers, "a number of processes >= 1, -1 for one to each processor, "
-                "a concurrent.futures.Executor, or a function like map",
+                "a concurrent.futures.Executor, or a function like map, such as pool.map",
             )  # fmt: skip
         vectorized = true_or_false(vectorized, "vectorized")
         if vectorized and not (number and workers == 1):
@@ -76,6 +79,8 @@ class Evaluator:
             )
         self._fun, self._point = fun, partial(_tolerant, fun) if tolerate else fun
         self._vectorized, self._tolerate, self._vector = vectorized, tolerate, vector
+        self._full = full
+        self._checked_return = False
         self._pool: Any = None  # processes of our own
         self._executor: Any = None  # the user's
         self._map: Any = map
@@ -114,7 +119,7 @@ class Evaluator:
 
     def _whole(self, X: Array) -> Array:
         try:
-            return _as_values(self._fun(X), len(X))
+            return self._values(self._fun(X), len(X))
         except InvalidFeedback:
             raise
         except Exception:
@@ -139,13 +144,21 @@ class Evaluator:
             values.extend(each)
         except KeyboardInterrupt:
             raise Interrupted([(i, _number(v)) for i, v in enumerate(values)]) from None
+        except Exception as error:
+            if self._map is map and self._full is not None:
+                point = np.array2string(self._full(X[len(values)]), threshold=20)
+                error.add_note(
+                    f'raised by fun at x = {point}; on_error="fail" would count it as a failed '
+                    "evaluation"
+                )
+            raise
         if len(values) < len(X) and self._map is map:
             raise StopIteration  # by fun, which ended the loop of `extend`
         if len(values) != len(X):
             raise InvalidFeedback(
                 f"{wanted} {count(len(values), 'value')} for {count(len(X), 'point')}"
             )
-        return _as_values(values, len(X), self._vector)
+        return self._values(values, len(X))
 
     def _distributed(self, X: Array) -> Array:
         """On processes of our own."""
@@ -160,7 +173,7 @@ class Evaluator:
             self._pool.close(at_once=True)
             raise
         self._seconds = (time.perf_counter() - started) * min(self._workers, len(X)) / len(X)
-        return _as_values([ready[row] for row in range(len(X))], len(X), self._vector)
+        return self._values([ready[row] for row in range(len(X))], len(X))
 
     def _gather(self, X: Array) -> Array:
         """On an executor: chunks of rows out, their values in, in order."""
@@ -180,7 +193,21 @@ class Evaluator:
                 raise Interrupted(ready) from None
             raise
         self._seconds = (time.perf_counter() - started) * min(self._workers, len(X)) / len(X)
-        return _as_values(values, len(X), self._vector)
+        return self._values(values, len(X))
+
+    def _values(self, returned: Any, n: int) -> Array:
+        """What was returned for n points, as numbers."""
+        if self._vector:
+            return np.array(returned, dtype=float)
+        if not self._checked_return:
+            self._checked_return = True
+            if returned is None or all(value is None for value in returned):
+                warnings.warn(
+                    "fun returned None, which counts as a failed evaluation; is `return` missing?",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+        return _as_values(returned, n, self._vectorized)
 
     def _parts(self, n: int) -> list[range]:
         """The rows of each chunk: as many as a worker did in a moment of the last generation."""
@@ -219,24 +246,23 @@ def _at_point(fun: Any, x: Array) -> Any:
     return fun(x[None])[0]
 
 
-def _as_values(values: Any, n: int, vector: bool = False) -> Array:
+def _as_values(values: Any, n: int, vectorized: bool = False) -> Array:
     """What the objective returned, as n floats; anything else is an error that shows it."""
-    if vector:
-        return np.array(values, dtype=float)
     try:
         array = real_numbers(values)
     except (TypeError, ValueError) as error:
         raise InvalidFeedback(
             f"fun must return a real number for each point: {error}; got {_shown(values)}"
         ) from None
-    if array.shape == (n,):
-        return array
-    if array.shape == (n, 1):  # some functions return arrays of length one
-        return array[:, 0]
-    if array.size == n == 1:  # or none for a batch of one
-        return array.reshape(1)
+    if array.size == n:  # some functions return arrays of length one
+        return array.reshape(n)
+    if vectorized:
+        raise InvalidFeedback(
+            f"fun must return one number for each point, shape {(n,)}; it returned shape "
+            f"{array.shape}. With vectorized=True it takes points as the rows of an array, (n, D)"
+        )
     raise InvalidFeedback(
-        f"fun must return one number for each point, shape {(n,)}; it returned shape {array.shape}"
+        f"fun must return one number for each point; it returned shape {array.shape[1:]}"
     )
 
 

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from uaos.text import count
+
 Array = np.ndarray[Any, Any]
 
 if TYPE_CHECKING:
@@ -112,7 +114,7 @@ class History:
         return self._rows
 
     def __repr__(self) -> str:
-        return f"<History of {len(self.operators)} operators, {len(self)} rows>"
+        return f"<History of {count(len(self.operators), 'operator')}, {count(len(self), 'row')}>"
 
     def record(
         self,

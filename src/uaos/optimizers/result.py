@@ -104,6 +104,10 @@ class Result(Mapping[str, Any]):
     def _shown(self) -> dict[str, str]:
         """The fields as text that fits a screen."""
         shown = {name: str(getattr(self, name)) for name in self}
+        if self.history is not None and np.isfinite(self.fun) and self.fun in self.history.best:
+            # To within a row of the history, which in a long run is several iterations.
+            first = int(np.argmax(self.history.best == self.fun))
+            shown["nfev"] += f" (best found after {self.history.evaluations[first]})"
         if self.x is not None:
             with np.printoptions(threshold=12, edgeitems=4, linewidth=88):
                 shown["x"] = str(self.x)

@@ -26,6 +26,9 @@ from uaos.optimizers.arguments import Array
 # Workers that die one after the other before they evaluate anything.
 _MOST_FALSE_STARTS = 3
 
+# Our ends of the pipes to all workers, of every pool.
+_open_ends: set[Connection] = set()
+
 
 class ProcessPool:
     """Up to `most` processes that evaluate `fun`, an objective of one point."""
@@ -40,10 +43,10 @@ class ProcessPool:
 
     def _start(self) -> None:
         ours, theirs = self._context.Pipe()
-        # A forked process inherits our ends of all pipes; while it has them open, its siblings
-        # would not notice that we are gone.
-        forked = self._context.get_start_method() == "fork"
-        inherited = [ours, *self._workers] if forked else []
+        _open_ends.add(ours)
+        # A forked process inherits our ends of all pipes, those of other pools too; while it has
+        # them open, other workers would not notice that we are gone.
+        inherited = list(_open_ends) if self._context.get_start_method() == "fork" else []
         with ctrl_c_held_back(), warnings.catch_warnings():
             # Python warns of forking beside threads, of which `_start_method` has thought.
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -86,7 +89,7 @@ class ProcessPool:
         """Start a worker in place of a dead one; the parts that are to be evaluated again."""
         process = self._workers.pop(connection)
         process.join()
-        connection.close()
+        _close(connection)
         self._false_starts += 1
         if self._false_starts > _MOST_FALSE_STARTS * (len(self._workers) + 1):
             raise UaosError(
@@ -112,12 +115,17 @@ class ProcessPool:
         for connection, process in self._workers.items():
             if at_once:
                 process.terminate()
-            connection.close()  # which ends a worker that waits
+            _close(connection)  # which ends a worker that waits
         for process in self._workers.values():
             process.join(5)
             if process.is_alive():
                 process.kill()
         self._workers.clear()
+
+
+def _close(ours: Connection) -> None:
+    _open_ends.discard(ours)
+    ours.close()
 
 
 def _start_method(fun: Callable[[Array], Any]) -> str:

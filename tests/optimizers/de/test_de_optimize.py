@@ -128,6 +128,7 @@ def test_failing_evaluations_are_survived():
         minimize(picky, BOX, seed=1, budget=4000)
 
 
+@pytest.mark.filterwarnings("ignore:fun returned None")
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, None])
 def test_nothing_but_failures_end_with_a_message(value):
     result = minimize(lambda x: value, BOX, method="mix", seed=1, budget=900)
@@ -142,7 +143,7 @@ def test_nothing_but_failures_end_with_a_message(value):
     ("fun", "message"),
     [
         (lambda x: "good", "real number for each point: they are strings; got"),
-        (lambda x: x, r"one number for each point, shape \(40,\); it returned shape \(40, 4\)"),
+        (lambda x: x, r"one number for each point; it returned shape \(4,\)"),
     ],
 )
 def test_an_objective_that_returns_no_number_is_an_error_that_shows_it(fun, message):
