@@ -201,7 +201,8 @@ class Evaluator:
             return np.array(returned, dtype=float)
         if not self._checked_return:
             self._checked_return = True
-            if returned is None or all(value is None for value in returned):
+            each = returned if isinstance(returned, list) else [returned]
+            if all(value is None for value in each):
                 warnings.warn(
                     "fun returned None, which counts as a failed evaluation; is `return` missing?",
                     RuntimeWarning,
