@@ -71,7 +71,7 @@ def test_runs_of_a_changed_file_do_not_join_those_of_the_former_one(folder):
     file = folder / "my_walk.py"
     good, bad = file.read_text(), file.read_text().replace("self.batch, ", "")
     file.write_text(bad)
-    assert "Some runs failed" in command(folder, *arguments, "1")
+    assert "failed: 1 run of walk" in command(folder, *arguments, "1")
     file.write_text(good)  # the only run failed
     command(folder, *arguments, "1", "--retry-failed")
     command(folder, "report", "a.db", "-o", "a.html")
