@@ -14,7 +14,10 @@ from uaos.experiments.unit import Finished
 from uaos.problems import suite
 from uaos.reporting import figures
 
-KINDS = ("ecdf-overall", "ecdf-groups", "ecdf-functions", "art-ratio", "ranks", "operators")
+KINDS = (
+    "ecdf-overall", "ecdf-groups", "ecdf-functions", "convergence", "art-ratio", "ranks",
+    "operators",
+)  # fmt: skip
 TUNING_KINDS = ("tuning-frequencies", "tuning-survival", "tuning-importance")
 RUN = ("--method", "SaDE", "--function", "8")
 

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from outcome_results import results_of
 
 from uaos.analysis import Results, combined, ecdf, section
 from uaos.errors import InvalidFile, InvalidParameter, Missing, NameClash, UnknownName
+from uaos.experiments.unit import Outcome
 from uaos.optimizers.history import History
 from uaos.optimizers.picture import PALETTE
 from uaos.reporting import figures
@@ -123,6 +124,20 @@ def test_a_curve_is_the_profile_of_its_method(three_methods: Results, restarts: 
             assert set(curve.times[curve.times < 50]) <= set(drawn.get_xdata())
 
 
+def test_convergence_is_the_median_of_the_errors_reached(made: Callable[..., Outcome]) -> None:
+    """Three runs go down a target an evaluation, from 1e4 on, and end at 1, 0.1 and 0.01.
+
+    They reach 1 at the 21st evaluation, and the median one stays at 0.1 from the 26th on.
+    """
+    outcomes = [made("A", instance=i, error=10.0 ** (1 - i)) for i in (1, 2, 3)]
+    drawn_at = line(drawn("convergence", results_of(outcomes), 20).axes[0], "A")
+    x, y = drawn_at.get_xdata() * 20, drawn_at.get_ydata()
+    assert y[0] == pytest.approx(1e4)
+    assert y[x < 26].min() > 0.11
+    np.testing.assert_allclose(y[x >= 26], 0.1)
+    assert x[-1] == 1000  # the budget
+
+
 def test_curves_of_many_steps_are_thinned_but_stay_exact() -> None:
     axes = ecdf_overall(results("A", "B"), 20).axes[0]
     curves = [ecdf(r, restarts=True) for r in results("A").of("A")]
@@ -161,7 +176,8 @@ def test_the_reference_is_best2009(three_methods: Results) -> None:
 
 def test_a_suite_without_reference_has_none(three_methods: Results) -> None:
     own = Results(three_methods.runs, suite="mine", relative=("f1 i1 20-D",))
-    for name in ("ecdf-overall", "ecdf-groups", "ecdf-functions", "art-ratio", "ranks"):
+    for name in ("ecdf-overall", "ecdf-groups", "ecdf-functions", "convergence", "art-ratio",
+                 "ranks"):  # fmt: skip
         figure = drawn(name, own)
         assert "best 2009" not in " ".join(shown(figure))
         # and every figure says that targets are relative
@@ -622,7 +638,7 @@ def test_every_module_of_the_package_has_figures() -> None:
     folder = Path(figures.__file__).parent
     drawn_in = {one.draw.__module__.rpartition(".")[2] for one in figures.figures().values()}
     assert drawn_in == {p.stem for p in folder.glob("[a-z]*.py")}
-    assert len(figures.figures()) == 10
+    assert len(figures.figures()) == 11
 
 
 def test_the_literature_figure_counts_the_components_of_27_methods() -> None:

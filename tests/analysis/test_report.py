@@ -426,6 +426,8 @@ def test_a_method_has_one_color_everywhere() -> None:
     assert colors.name("<JADE>") == (
         '<span class="method" style="--c:var(--m1)">&lt;JADE&gt;</span>'
     )
+    many = Colors([str(k) for k in range(13)])  # the last has the color of the first
+    assert [many.name(str(k)).count("dashed") for k in (0, 11, 12)] == [0, 0, 1]
     assert colors.name("unknown") == '<span class="method">unknown</span>'
     assert [one["symbol"] for one in colors.data()] == ["circle", "square", "triangle-up"]
     assert colors.style().count("--m1:") == 3  # light, dark chosen, dark of the system

@@ -10,7 +10,7 @@ from uaos.extras import optional
 from uaos.reporting.style import GRAY, SMALL, TEXT, TICK, Drawing, LineStyle, Style, text_width
 
 # Inches: a line of a legend, the handle and the gap beside a name, the edges of the figure.
-_LEGEND_LINE, _HANDLE, _COLUMN_GAP, _EDGE = 0.138, 0.21, 0.18, 0.05
+_LEGEND_LINE, _HANDLE, _COLUMN_GAP, _EDGE = 0.138, 0.29, 0.18, 0.05
 # Points of the smallest font for names.
 _SMALLEST = 5.5
 
@@ -52,6 +52,10 @@ def decades(axis: Any, most: int) -> None:
     axis.set_minor_locator(NullLocator())
 
 
+# In sizes of the font: a dashed line shows its gaps beside the marker.
+_HANDLE_LENGTH = 2.4
+
+
 def legend_size(figure: Any, names: Sequence[str], width: float) -> tuple[int, float, float]:
     """Return the columns of a legend with these names in `width` inches, its width and height."""
     each = text_width(figure, names, TICK) + _HANDLE + _COLUMN_GAP
@@ -68,8 +72,8 @@ def legend(figure: Any, handles: Sequence[Any], x: float, y: float, width: float
     columns, _, _ = legend_size(figure, [str(h.get_label()) for h in handles], width)
     figure.legend(
         handles=handles, loc="upper center", bbox_to_anchor=(x / wide, y / high), ncols=columns,
-        fontsize=TICK, handlelength=1.6, columnspacing=1.2, handletextpad=0.5, labelspacing=0.3,
-        borderaxespad=0, borderpad=0,
+        fontsize=TICK, handlelength=_HANDLE_LENGTH, columnspacing=1.2, handletextpad=0.5,
+        labelspacing=0.3, borderaxespad=0, borderpad=0,
     )  # fmt: skip
 
 

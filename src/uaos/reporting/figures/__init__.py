@@ -79,8 +79,8 @@ class Figure:
 _REGISTERED: dict[str, Figure] = {}
 # The order of these figures; others follow.
 _ORDER = (
-    "ecdf-overall", "ecdf-groups", "ecdf-functions", "art-ratio", "ranks", "operators",
-    "tuning-frequencies", "tuning-survival", "tuning-importance", "literature",
+    "ecdf-overall", "ecdf-groups", "ecdf-functions", "convergence", "art-ratio", "ranks",
+    "operators", "tuning-frequencies", "tuning-survival", "tuning-importance", "literature",
 )  # fmt: skip
 
 

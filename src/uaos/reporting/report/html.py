@@ -83,6 +83,8 @@ class Colors:
     def name(self, method: str) -> Markup:
         """Return a method's name with a dot in its color before it."""
         look = "method" if len(method) <= _LONG else "method long"
+        if method in self._styles and self._styles[method].dash != "-":
+            look += " dashed"
         return tag("span", method, class_=look, style=self.color(method) or None)
 
     def in_text(self, text: str) -> Markup:
