@@ -476,14 +476,19 @@ class _ProgressLine:
     """The line on the terminal that `disp=True` prints while a run goes on."""
 
     def __init__(self) -> None:
-        self._next = 0.0
+        self._live = sys.stdout.isatty() or "ipykernel" in sys.modules
+        self._started = self._next = time.monotonic()
         self._width = 0
 
     def show(self, run: Optimizer) -> None:
-        """Print the state of the run, ten times a second at most."""
+        """Print the state of the run, ten times a second at most.
+
+        Into a file, which keeps every line, at times that double up to every ten seconds.
+        """
         now = time.monotonic()
         if now >= self._next:
-            self._next = now + 0.1
+            passed = 0.0 if self._live else now - self._started
+            self._next = now + min(max(0.1, passed), 10.0)
             self._write(self._line(run))
 
     def _line(self, run: Optimizer) -> str:
@@ -497,7 +502,7 @@ class _ProgressLine:
         return ", ".join(parts)
 
     def _write(self, line: str) -> None:
-        if sys.stdout.isatty() or "ipykernel" in sys.modules:
+        if self._live:
             print("\r" + line.ljust(self._width), end="", flush=True)
             self._width = len(line)
         else:

@@ -291,6 +291,13 @@ def test_what_is_no_constraint_is_refused(wrong):
         minimize(bowl, BOX, constraints=wrong)
 
 
+def test_what_is_wrong_with_a_constraint_is_said():
+    with pytest.raises(InvalidParameter, match=r"'inequality'.*'type': 'ineq', 'fun': g} for g"):
+        minimize(bowl, BOX, constraints={"type": "inequality", "fun": bowl})
+    with pytest.raises(InvalidParameter, match=r"\(lb, ub\) of constraints is \(2, 1\)"):
+        minimize(bowl, BOX, constraints=SimpleNamespace(lb=2, ub=1))
+
+
 def test_a_constraint_of_the_wrong_shape_is_named():
     limit = SimpleNamespace(fun=lambda x: [1.0, 2.0, 3.0], lb=[0, 0], ub=[1, 1])
     with pytest.raises(InvalidFeedback, match="as many as lb and ub have"):

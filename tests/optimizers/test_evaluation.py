@@ -211,15 +211,29 @@ def test_workers_of_one_pool_end_beside_those_of_another():
     assert [process.exitcode for process in processes] == [0, 0]
 
 
+@pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("held", [False, True])
-def test_an_exception_says_at_which_point_it_was_raised(held):
+def test_an_exception_says_at_which_point_it_was_raised(held, workers):
     def fun(x):
         raise ArithmeticError("no mesh")
 
     box = [(2, 2), (0, 1)] if held else [(1.5, 2.5), (0, 1)]
     with pytest.raises(ArithmeticError, match="no mesh") as raised:
-        minimize(fun, box, seed=1)
-    assert raised.value.__notes__[0].startswith("raised by fun at x = [2.  0.5]; on_error")
+        minimize(fun, box, seed=1, workers=workers)
+    assert raised.value.__notes__[-1].startswith("raised by fun at x = [2.  0.5]; on_error")
+
+
+def test_the_point_of_an_exception_is_the_one_of_several():
+    def fun(x):
+        if x[0] == 3:
+            raise ArithmeticError
+        return x[0]
+
+    pool = evaluator(2, fun)._pool
+    with pytest.raises(ArithmeticError):
+        pool.evaluate(np.arange(6.0)[:, None], [range(2), range(2, 6)], {})
+    pool.close(at_once=True)
+    assert pool.failed_row == 3
 
 
 @pytest.mark.parametrize("workers", [1, 2])

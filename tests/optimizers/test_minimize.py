@@ -4,6 +4,7 @@ import inspect
 import math
 import multiprocessing
 import re
+import time
 
 import numpy as np
 import pytest
@@ -442,6 +443,19 @@ def test_progress_is_printed_where_it_is_wanted(capsys):
     assert capsys.readouterr().out == ""
 
 
+def test_progress_into_a_file_comes_ever_more_seldom(capsys, monkeypatch):
+    """After 0, 0.1, 0.2, 0.4, … 6.4, 12.8 and then every 10 seconds: 17 lines in 100 seconds."""
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+
+    def fun(x):
+        clock[0] += 0.0125
+        return bowl(x)
+
+    minimize(fun, BOX, seed=1, budget=8_000, disp=True)
+    assert 15 <= len(capsys.readouterr().out.splitlines()) <= 20
+
+
 def test_a_result_fits_a_screen_and_a_notebook():
     result = minimize(lambda x: float(x @ x), [(-5, 5)] * 200, seed=1, budget=300)
     text = repr(result)
@@ -466,6 +480,16 @@ def test_a_best_value_that_falls_to_zero_is_drawn_on_a_logarithmic_axis():
     result = minimize(lambda x: float(x @ x), [(-5, 5)] * 2, seed=1, x0=[3, 2], budget=200)
     assert result.fun == 0
     assert result.plot().axes[1].get_yscale() == "log"
+
+
+@pytest.mark.parametrize(
+    ("best", "scale"), [([200.0, 2e-4, 0.0], "log"), ([5000.0, 1.0, 0.0], "linear")]
+)
+def test_an_axis_is_logarithmic_where_small_values_come_before_zero(best, scale):
+    history = uaos.History()
+    for k, value in enumerate(best):
+        history.record(evaluations=10 * k + 10, best=value, iteration=k)
+    assert history.plot().axes[0].get_yscale() == scale
 
 
 def test_a_result_plots_its_history():

@@ -18,7 +18,8 @@ NARROW = 0.01
 
 _ALLOWED = (
     "a NonlinearConstraint, LinearConstraint or Bounds of scipy.optimize (or an object with their "
-    "attributes), a dict with `type` and `fun`, or a sequence of these"
+    "attributes), a dict such as {'type': 'ineq', 'fun': g} for g(x) >= 0 ('eq': g(x) = 0), or a "
+    "sequence of these"
 )
 
 
@@ -67,7 +68,7 @@ class Constraint:
         except (TypeError, ValueError):
             wrong = True
         if wrong:
-            raise InvalidParameter("constraints", given, "numbers lb <= ub that fit each other")
+            raise InvalidParameter("(lb, ub) of constraints", (lb, ub), "numbers lb <= ub")
 
     def _values(self, X: Array, vectorized: bool) -> Array:
         if self._matrix is not None:

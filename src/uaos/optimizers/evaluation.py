@@ -145,12 +145,8 @@ class Evaluator:
         except KeyboardInterrupt:
             raise Interrupted([(i, _number(v)) for i, v in enumerate(values)]) from None
         except Exception as error:
-            if self._map is map and self._full is not None:
-                point = np.array2string(self._full(X[len(values)]), threshold=20)
-                error.add_note(
-                    f'raised by fun at x = {point}; on_error="fail" would count it as a failed '
-                    "evaluation"
-                )
+            if self._map is map:
+                self._note_point(error, X[len(values)])
             raise
         if len(values) < len(X) and self._map is map:
             raise StopIteration  # by fun, which ended the loop of `extend`
@@ -169,8 +165,10 @@ class Evaluator:
         except KeyboardInterrupt:
             self._pool.close(at_once=True)
             raise Interrupted([(row, _number(ready[row])) for row in sorted(ready)]) from None
-        except BaseException:
+        except BaseException as error:
             self._pool.close(at_once=True)
+            if self._pool.failed_row is not None:
+                self._note_point(error, X[self._pool.failed_row])
             raise
         self._seconds = (time.perf_counter() - started) * min(self._workers, len(X)) / len(X)
         return self._values([ready[row] for row in range(len(X))], len(X))
@@ -194,6 +192,15 @@ class Evaluator:
             raise
         self._seconds = (time.perf_counter() - started) * min(self._workers, len(X)) / len(X)
         return self._values(values, len(X))
+
+    def _note_point(self, error: BaseException, x: Array) -> None:
+        """Say at which point the objective raised an exception."""
+        if self._full is not None:
+            point = np.array2string(self._full(x), threshold=20)
+            error.add_note(
+                f'raised by fun at x = {point}; on_error="fail" would count it as a failed '
+                "evaluation"
+            )
 
     def _values(self, returned: Any, n: int) -> Array:
         """What was returned for n points, as numbers."""

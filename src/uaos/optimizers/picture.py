@@ -130,7 +130,8 @@ def descent(axes: Any, history: "History", f_opt: float | None, along: str) -> N
     """Draw the best fitness, less the optimum if it is known, over the column `along`."""
     at, value = getattr(history, along), history.best - (f_opt or 0.0)
     positive = value[value > 0]
-    to_zero = np.nanmin(value, initial=np.inf) == 0 and np.any(positive < 1e-6)
+    small = 1e-3 * min(1.0, positive.max(initial=0.0))
+    to_zero = np.nanmin(value, initial=np.inf) == 0 and np.any(positive < small)
     if len(positive) and (f_opt is not None or to_zero):
         # An axis of powers of ten has no 0: it is drawn where rounding errors are.
         value = np.maximum(value, min(1e-12, positive.min()))

@@ -40,6 +40,7 @@ class ProcessPool:
         self._workers: dict[Connection, Any] = {}
         self._false_starts = 0
         self._warned = False
+        self.failed_row: int | None = None  # of the points, where `fun` raised an exception
 
     def _start(self) -> None:
         ours, theirs = self._context.Pipe()
@@ -82,7 +83,9 @@ class ProcessPool:
                     continue
                 self._false_starts = 0
                 if not succeeded:
-                    raise found
+                    row, error = found
+                    self.failed_row = None if row is None else part.start + row
+                    raise error
                 ready.update(zip(part, found, strict=True))
 
     def _replace(self, connection: Connection, part: range, ready: dict[int, Any]) -> list[range]:
@@ -160,19 +163,24 @@ def _serve(connection: Connection, inherited: list[Connection], fun: Callable[[A
             X = connection.recv()
         except (EOFError, OSError):
             return
+        values: list[Any] = []
+        answer: tuple[bool, Any] = (True, values)
         try:
-            answer = (True, [fun(x) for x in X])
+            for x in X:
+                values.append(fun(x))
         except Exception as error:
             error.add_note("in a worker process:\n" + traceback.format_exc())
-            answer = (False, error)  # type: ignore[assignment]
+            answer = (False, (len(values), error))
         try:
             connection.send(answer)
         except (BrokenPipeError, ConnectionResetError):
             return
         except Exception as error:  # it cannot be pickled
-            what = "what fun returned" if answer[0] else "what fun raised"
-            said = f"{what} cannot be sent from a worker process: {answer[1]!r:.200} ({error})"
-            connection.send((False, TypeError(said)))
+            what, given, row = "what fun returned", answer[1], None
+            if not answer[0]:
+                what, (row, given) = "what fun raised", answer[1]
+            said = f"{what} cannot be sent from a worker process: {given!r:.200} ({error})"
+            connection.send((False, (row, TypeError(said))))
 
 
 @contextmanager
