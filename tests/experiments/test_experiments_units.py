@@ -1,6 +1,7 @@
 """A unit depends on itself alone, and its hits are exact to the evaluation."""
 
 import zlib
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import uaos
 from uaos.experiments import ECDF_TARGETS, FINAL, TARGETS, Outcome, Trace, Unit, recorder, run_unit
 from uaos.experiments.recorder import NO_TRACE, Recorder, pack_trace, unpack_trace
 from uaos.experiments.unit import derived_seed
+from uaos.optimizers.de.settings import Settings
 from uaos.problems import BBOB, Problem, sphere
 
 
@@ -47,6 +49,22 @@ def test_hits_are_those_of_the_recorded_sequence_of_evaluations(name: str) -> No
     assert outcome.evaluations == len(seen)
     assert outcome.error == min(seen)
     assert outcome.status == "done"
+
+
+def test_what_a_custom_operator_learns_ends_with_its_run() -> None:
+    class Shrinking:
+        name = "shrinking"
+        step = 1.0
+
+        def propose(self, state: Any, parents: Any, rng: np.random.Generator) -> np.ndarray:
+            self.step *= 0.9
+            return state.best + self.step * rng.standard_normal((len(parents), len(state.best)))
+
+    settings = Settings(pool=("rand/1", Shrinking()), NP=10)
+    chosen = uaos.Configuration("shrinking", uaos.method("SaDE"), settings)
+    unit = Unit("shrinking", "f1 i1 2-D", 1, 1, 200)
+    first, second = (run_unit(unit, BBOB(1, 2, 1), chosen).outcome for _ in range(2))
+    assert first.best == second.best
 
 
 @pytest.mark.parametrize("sizes", [[1], [2, 3], [50], [7, 1, 30]])

@@ -1,5 +1,6 @@
 """One run: the unit of work, running it, and what came out of it."""
 
+import copy
 import hashlib
 import platform
 import sys
@@ -157,7 +158,9 @@ def run_unit(unit: Unit, problem: Problem, configuration: Configuration) -> Fini
 def _optimize(
     configuration: Configuration, problem: Problem, recorder: Recorder, unit: Unit
 ) -> bytes:
-    optimizer = configuration.build(problem.bounds, seed=unit.seed, budget=unit.budget)
+    # A copy: a custom operator may learn, and the next run in this process must not know.
+    chosen = copy.deepcopy(configuration)
+    optimizer = chosen.build(problem.bounds, seed=unit.seed, budget=unit.budget)
     restarts: list[int] = []
     seen = 0
     while not (recorder.solved or optimizer.done):
