@@ -2,6 +2,7 @@
 
 import hashlib
 import sys
+import traceback
 from pathlib import Path
 from types import ModuleType
 
@@ -47,6 +48,13 @@ def load_source(file: str, source: str) -> ModuleType:
         ) from error
     _loaded[name] = (file, source)
     return module
+
+
+def line_of(error: BaseException) -> str:
+    """The last line of a loaded file on the way to an error, such as "my.py, line 3", or ""."""
+    files = {file for file, _ in _loaded.values()}
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename in files]
+    return f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
 
 
 def loaded_files() -> tuple[tuple[str, str], ...]:

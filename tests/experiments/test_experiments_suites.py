@@ -140,7 +140,8 @@ def test_reasons_of_failures_are_told_once(folder: Path) -> None:
     )
     command = [*COMMAND, "--repetitions", "2"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    assert "4 runs of JADE and CMA-ES on broken: RuntimeError: no license" in done.stdout
+    assert "4 runs of JADE and CMA-ES on broken: RuntimeError: no license (six.py, " in done.stdout
+    assert "line 2)" in done.stdout
     assert done.stdout.count("no license") == 1
     shown = subprocess.run(
         [*COMMAND[:5], "--status"], cwd=folder, capture_output=True, text=True, check=True

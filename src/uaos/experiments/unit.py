@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uaos.experiments.recorder import NO_TRACE, TARGETS, Recorder, Trace, pack_course
+from uaos.loading import line_of
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Problem
 
@@ -146,7 +147,8 @@ def run_unit(unit: Unit, problem: Problem, configuration: Configuration) -> Fini
         recorder = Recorder(problem.optimum)
         packed = _optimize(configuration, problem, recorder, unit)
     except Exception as error:  # whatever it is: the rest of the experiment goes on
-        status, reason = "failed", f"{type(error).__name__}: {error}"[:1000]
+        where = f" ({line})" if (line := line_of(error)) else ""
+        status, reason = "failed", f"{type(error).__name__}: {error}"[:900] + where[:100]
     made = outcome(
         unit, problem, evaluations=recorder.evaluations, best=recorder.best, error=recorder.error,
         hits=recorder.hits, trace=recorder.trace(), seconds=time.perf_counter() - started,
