@@ -330,6 +330,16 @@ def test_the_penalty_is_in_units_of_the_interquartile_range():
     assert penalized.tolist() == [0.0, 20.0, 20.0, 80.0, 50.0, 60.0]
 
 
+def test_points_inside_have_no_penalty_where_values_overflow():
+    """In one dimension, twice a range of 2e308 is infinite, and infinity times 0 is NaN."""
+    optimizer = CMAES([(0, 1)], seed=1, popsize=4)
+    optimizer._excess = np.array([0.0, 0.5, 0.0, 0.0])
+    values = np.array([-1e308, -1e308, 1e308, 1e308])
+    penalized = optimizer._penalized(values, np.arange(4))
+    assert penalized[[0, 2, 3]].tolist() == [-1e308, 1e308, 1e308]
+    assert penalized[1] > -1e308
+
+
 def test_without_bound_handling_points_leave_the_box():
     optimizer = CMAES([(1.0, 6.0)] * 3, seed=4, boundary="none", budget=4000, target=1e-8)
     run(optimizer, lambda x: (x**2).sum(axis=1), 10**6)

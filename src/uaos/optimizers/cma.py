@@ -589,7 +589,8 @@ class CMAES(Optimizer):
             if spread == 0:
                 # Where most values are equal, any scale that keeps their order serves.
                 spread = float(ranked[-1] - ranked[0] if n else 0.0) or 1.0
-            scale = min(spread, sys.float_info.max) / self.dimension
+            # Finite when doubled: points without excess have no penalty, where inf * 0 is NaN.
+            scale = min(spread, sys.float_info.max / 2) / self.dimension
             penalized: Array = values + 2 * scale * self._excess
         return penalized
 
