@@ -202,7 +202,8 @@ def minimize(
     history : bool
         Whether the result has a history.
     on_error : {"raise", "fail"}
-        What an exception in `fun` does: end the run, or count as a failed evaluation.
+        What an exception in `fun` or a constraint does: end the run, or count as a failed
+        evaluation.
     F, CR, top_NP, boundary, operators, center, best_rule, archive, archive_size, schedule, restart
         Settings of :class:`uaos.DifferentialEvolution`.
 
@@ -253,7 +254,10 @@ def minimize(
     }
     stops = (limit is None and target is None) or any(v is not None for v in tolerances.values())
     space = FreeSpace(bounds, integrality)
-    limits = Constraints(constraints, vectorized=true_or_false(vectorized, "vectorized"))
+    limits = Constraints(
+        constraints, vectorized=true_or_false(vectorized, "vectorized"),
+        tolerate=on_error == "fail",
+    )  # fmt: skip
     settings = {
         "popsize": popsize, "F": F, "CR": CR, "top_NP": top_NP, "boundary": boundary,
         "operators": operators, "center": center, "best_rule": best_rule, "archive": archive,

@@ -208,6 +208,40 @@ def test_the_function_is_not_called_at_infeasible_points():
     assert result.fun == pytest.approx(0, abs=1e-2)
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("vectorized", [False, True])
+def test_exceptions_of_a_constraint_count_as_failed_evaluations(workers, vectorized):
+    """It fails at the first point, the center, and has two functions."""
+    if vectorized and workers == 2:
+        return
+
+    def limits(x):
+        x = np.atleast_2d(x)
+        if (abs(x) < 0.1).all(axis=1).any():
+            raise ArithmeticError("no mesh")
+        both = np.column_stack([x[:, 0], x[:, 1]])
+        return both if vectorized else both[0]
+
+    def fun(x):
+        return ((x - 1.0) ** 2).sum(axis=-1)
+
+    given = {"constraints": at_least(0.0, limits), "vectorized": vectorized, "workers": workers}
+    result = minimize(fun, BOX, x0=[0.0, 0.0], seed=1, budget=800, on_error="fail", **given)
+    assert result.fun < 1e-6
+    assert result.constr[0].tolist() == [0.0, 0.0]
+    with pytest.raises(ArithmeticError, match="no mesh"):
+        minimize(fun, BOX, x0=[0.0, 0.0], seed=1, budget=800, **given)
+
+
+def test_a_constraint_that_always_fails_is_no_error_where_failures_are_none():
+    def fails(x):
+        raise ArithmeticError
+
+    result = minimize(bowl, BOX, seed=1, budget=60, constraints=at_least(0, fails), on_error="fail")
+    assert (result.x, result.nfev, result.success) == (None, 60, False)
+    assert "none of 60 evaluations gave a finite value" in result.message
+
+
 def test_an_infeasible_end_is_no_success():
     result = minimize(bowl, BOX, seed=1, constraints=at_least(11.0, lambda x: x[0] + x[1]))
     assert not result.success

@@ -37,8 +37,11 @@ class Constraint:
 
     `given` is an object with `fun`, `lb` and `ub`; with a matrix `A`, `lb` and `ub`; with `lb` and
     `ub` alone, which are then bounds of the variables; or a dict with `type` ("eq": 0, "ineq": >=
-    0), `fun` and perhaps `args`.
+    0), `fun` and perhaps `args`. Once there is a `size`, the number of functions, an exception of
+    `fun` gives NaN.
     """
+
+    size: int | None = None
 
     def __init__(self, given: Any) -> None:
         self._args: tuple[Any, ...] = ()
@@ -81,11 +84,10 @@ class Constraint:
         elif self._fun is None:
             values = X
         elif vectorized:
-            values = np.asarray(self._fun(X, *self._args), dtype=float)
+            values = np.asarray(self._at(X, len(X)), dtype=float)
             values = values[:, None] if values.ndim == 1 else values
         else:
-            found = [np.atleast_1d(self._fun(x, *self._args)) for x in X]
-            values = np.asarray(found, dtype=float)
+            values = np.asarray([np.atleast_1d(self._at(x)) for x in X], dtype=float)
         sizes = ((1,), values.shape[1:])
         fits = self._low.shape in sizes and self._high.shape in sizes
         if values.ndim != 2 or len(values) != len(X) or not fits:
@@ -94,6 +96,15 @@ class Constraint:
                 f"({len(X)}, M) with M numbers for each point, as many as lb and ub have"
             )
         return values
+
+    def _at(self, x: Array, *n: int) -> Any:
+        """What `fun` returns at a point, or at n."""
+        try:
+            return self._fun(x, *self._args)
+        except Exception:
+            if self.size is None:
+                raise
+            return np.full((*n, self.size), np.nan)
 
     def __call__(self, X: Array, vectorized: bool) -> Array:
         """By how much each point violates each function, (n, M) for points (n, D)."""
@@ -128,12 +139,12 @@ class Constraints:
 
     Violations of different functions are divided by the largest of the first batch, so that each
     counts alike, and added. SciPy gives no scale. With `vectorized` the functions take all points
-    of a batch at once.
+    of a batch at once; with `tolerate` an exception is an infinite violation.
     """
 
-    def __init__(self, given: Any, *, vectorized: bool) -> None:
+    def __init__(self, given: Any, *, vectorized: bool, tolerate: bool = False) -> None:
         self.each = as_constraints(given)
-        self._vectorized = vectorized
+        self._vectorized, self._tolerate = vectorized, tolerate
         self._scale: Array | None = None
         self._widths: Array | None = None
 
@@ -143,16 +154,28 @@ class Constraints:
 
         A search that knows only feasible points hardly finds any then.
         """
-        assert self._widths is not None
-        assert self._scale is not None
+        if self._widths is None or self._scale is None:
+            return False
         return bool((self._widths < NARROW * self._scale).any())
 
-    def measure(self, x: Array) -> None:
-        """Learn from one point, before all others, how many functions there are."""
-        if self._widths is None:
-            sizes = [len(excess[0]) for excess in self.components(x[None])]
+    def measure(self, X: Array) -> bool:
+        """Learn from one point, before all others, how many functions there are.
+
+        False if they failed at all these points.
+        """
+        for x in X if self._widths is None else ():
+            try:
+                sizes = [len(excess[0]) for excess in self.components(x[None])]
+            except Exception as error:
+                if not self._tolerate or isinstance(error, InvalidFeedback):
+                    raise
+                continue
+            for one, M in zip(self.each, sizes, strict=True):
+                one.size = M if self._tolerate else None
             widths = [one.widths(M) for one, M in zip(self.each, sizes, strict=True)]
             self._widths = np.concatenate(widths)
+            break
+        return self._widths is not None
 
     def components(self, X: Array) -> list[Array]:
         """By how much each point violates each function, an array (n, M) for each constraint."""

@@ -390,7 +390,8 @@ class Batch:
         return values, violations
 
     def _violations(self, X: Array) -> Array:
-        self._constraints.measure(self.space.full(X)[0])
+        if not self._constraints.measure(self.space.full(X)):
+            return np.full(len(X), np.inf)
         apart = self._distributed
         beyond = self._beyond(X) if apart is None else apart(X)
         return self._constraints.violations(beyond)
