@@ -8,7 +8,7 @@ import pytest
 from outcome_results import results_of
 
 import uaos
-from uaos.analysis import Results, sections
+from uaos.analysis import Results, headline, sections
 from uaos.analysis.tables import value_table
 from uaos.errors import InvalidFile, InvalidParameter, Missing, UnknownName
 from uaos.experiments import Plan, Store, run_unit
@@ -146,6 +146,10 @@ def test_targets_are_relative_to_the_best_value_of_any_run() -> None:
     np.testing.assert_array_equal(b.evaluations_to([1e2, 1e0, 1e-1]).ravel(), [30, 30, np.nan])
     (part,) = sections(results)
     assert part.title == "4-D, relative targets"
+    assert headline(part) == (
+        "A has the best mean rank, with no significant difference from B. It reached the final "
+        "target in 1 of 1 run."
+    )
     assert part.notes[0].endswith("the distance from the median first value, for: mine.")
     shown = [[cell.text for cell in row.cells] for row in value_table(part).rows]
     assert shown == [

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from uaos.analysis.section import Group, Section
+from uaos.analysis.section import Section
 from uaos.analysis.statistics import ALPHA, MIN_PROBLEMS, Pair
 from uaos.experiments.plan import UNIFORM
 from uaos.text import count, join_names
@@ -118,7 +118,7 @@ def headline(section: Section) -> str:
     overall, methods = section.overall, section.methods
     if len(methods) == 1:
         only = overall.standings[0]
-        return f"{only.method} solved {only.solved:,} of {count(only.runs, 'run')}."
+        return f"{only.method} {_solved(section, only.method)}"
     if not overall.problems:
         return "The methods were run on different problems and cannot be ranked."
     leaders = overall.leaders
@@ -139,15 +139,17 @@ def headline(section: Section) -> str:
             text += f", with {SAME} from {names}"
         if behind:
             text += f"; {join_names(behind)} did better by Wilcoxon’s test"
-    return f"{text}. {_solved(overall, leader)}"
+    return f"{text}. It {_solved(section, leader)}"
 
 
-def _solved(overall: Group, leader: str) -> str:
-    first = overall.standing(leader)
-    most = max(overall.standings, key=lambda s: s.share)
-    text = f"It solved {first.solved:,} of {count(first.runs, 'run')}"
+def _solved(section: Section, method: str) -> str:
+    # Where the optimum is not known, a target is relative to the best run, and nothing is solved.
+    did = "reached the final target in" if section.results.relative else "solved"
+    first = section.overall.standing(method)
+    most = max(section.overall.standings, key=lambda s: s.share)
+    text = f"{did} {first.solved:,} of {count(first.runs, 'run')}"
     if most.share > first.share:
-        text += f"; {most.method} solved the most, {most.solved:,} of {most.runs:,}"
+        text += f"; {most.method} {did} the most, {most.solved:,} of {most.runs:,}"
     return text + "."
 
 

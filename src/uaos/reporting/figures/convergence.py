@@ -61,7 +61,7 @@ def median_course(runs: Runs) -> tuple[NDArray[np.float64], NDArray[np.float64]]
 def draw(of: Convergence, style: Style) -> Drawing:
     """Draw a panel for each function."""
     width = style.inches("page")
-    columns = min(len(of.curves), 3 if width > 5 else 2)
+    columns = 3 if width > 5 and len(of.curves) > 2 else 2
     styles = style.line_styles(of.methods)
     panels = list(of.curves.values())
     end = max(float(x[-1]) for panel in panels for x, _ in panel.values())
