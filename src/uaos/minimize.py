@@ -343,6 +343,11 @@ def minimize(
             result = _interrupted(run, asked, interrupt.ready)
         except KeyboardInterrupt:
             result = _interrupted(run, None, [])
+        except Exception as error:
+            if run.best_x is not None:
+                after, x = count(run.evaluations, "evaluation"), space.full(run.best_x).tolist()
+                error.add_note(f"best so far, after {after}: fun = {run.best_fitness!r}, x = {x}")
+            raise
         else:
             if polish and result.x is not None:
                 from uaos.optimizers.polish import polished, polished_by

@@ -1,6 +1,7 @@
 """`minimize` with SciPy's vocabulary: arguments, callbacks, limits, convergence, results."""
 
 import inspect
+import json
 import math
 import multiprocessing
 import re
@@ -391,6 +392,23 @@ def test_polishing_improves_the_result():
     assert fine.fun < rough.fun
     assert fine.nfev > 1500
     assert rosenbrock(fine.x) == fine.fun
+
+
+def test_an_exception_late_in_a_run_says_what_was_best():
+    calls = []
+
+    def fun(x):
+        calls.append(x)
+        if len(calls) == 100:
+            raise ArithmeticError
+        return bowl(x)
+
+    with pytest.raises(ArithmeticError) as raised:
+        minimize(fun, [*BOX, (2, 2)], seed=1, x0=[1, 1, 1, 2])
+    told = re.fullmatch(
+        r"best so far, after \d+ evaluations: fun = 1.0, x = (.*)", raised.value.__notes__[-1]
+    )
+    assert json.loads(told[1]) == [1.0, 1.0, 1.0, 2.0]  # the value of which is (2 - 1)² = 1
 
 
 @pytest.mark.parametrize("polish", [True, lambda fun, x, **_: fun(x)])
