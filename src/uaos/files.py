@@ -1,11 +1,13 @@
 """Files: written whole or not at all, never over files that uaos did not write; text and TOML."""
 
 import contextlib
+import io
 import json
 import os
 import shutil
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -176,6 +178,17 @@ PICTURES: dict[str, dict[str, str | None]] = {
     ".svg": {"Date": None, "Creator": MARK},
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": MARK},
 }
+
+
+def show_in_notebooks(figure: Any) -> None:
+    """Let notebooks show a figure that is not pyplot's, also without `%matplotlib inline`."""
+    figure._repr_png_ = partial(_png, figure)
+
+
+def _png(figure: Any) -> bytes:
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png")
+    return picture.getvalue()
 
 
 def save_figure(figure: Any, path: Any, **settings: Any) -> None:

@@ -4,6 +4,7 @@ import inspect
 import json
 import math
 import multiprocessing
+import pickle
 import re
 import time
 
@@ -508,6 +509,15 @@ def test_an_axis_is_logarithmic_where_small_values_come_before_zero(best, scale)
     for k, value in enumerate(best):
         history.record(evaluations=10 * k + 10, best=value, iteration=k)
     assert history.plot().axes[0].get_yscale() == scale
+
+
+def test_a_notebook_shows_a_plot_that_is_not_pyplot_s():
+    formatters = pytest.importorskip("IPython.core.formatters")
+    figure = minimize(bowl, BOX, seed=1, budget=200).plot()
+    shown, _ = formatters.DisplayFormatter().format(figure)
+    assert shown["image/png"].startswith(b"\x89PNG")
+    again = pickle.loads(pickle.dumps(figure))
+    assert len(again.axes) == len(figure.axes)
 
 
 def test_a_result_plots_its_history():

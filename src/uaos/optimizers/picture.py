@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uaos.extras import optional
-from uaos.files import save_figure
+from uaos.files import save_figure, show_in_notebooks
 
 Array = np.ndarray[Any, Any]
 
@@ -72,6 +72,7 @@ def panels(heights: Sequence[float]) -> tuple["Figure", list[Any]]:
     layout = optional("matplotlib.layout_engine", "a figure")
     room: Any = layout.ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.1)
     figure: Figure = made.Figure(figsize=(10, 7), dpi=100, layout=room)
+    show_in_notebooks(figure)
     grid = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False)
     for axes in grid[:, 0]:
         axes.spines[["top", "right"]].set_visible(False)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from uaos.errors import InvalidParameter, UnknownName
 from uaos.extras import optional
+from uaos.files import show_in_notebooks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -151,6 +152,7 @@ class Style:
         }  # fmt: skip
         with matplotlib.rc_context(settings, fname=_LOOK):
             made = Figure(figsize=(width, height), dpi=100)
+            show_in_notebooks(made)
             yield made
             made.draw_without_rendering()
 
