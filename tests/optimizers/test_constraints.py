@@ -1,6 +1,7 @@
 """Constraints and integer coordinates: the order of points, credit, what SciPy's objects mean."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
@@ -231,6 +232,29 @@ def test_exceptions_of_a_constraint_count_as_failed_evaluations(workers, vectori
     assert result.constr[0].tolist() == [0.0, 0.0]
     with pytest.raises(ArithmeticError, match="no mesh"):
         minimize(fun, BOX, x0=[0.0, 0.0], seed=1, budget=800, **given)
+
+
+@pytest.mark.parametrize("kind", ["map", "executor"])
+def test_ctrl_c_among_constraints_returns_a_point_with_its_own_value(kind):
+    """Violations that were ready, such as 0, are no values of the function."""
+    calls = []
+
+    def limit(x):
+        calls.append(x)
+        if len(calls) == 150:
+            raise KeyboardInterrupt
+        return x[0]
+
+    def fun(x):
+        return bowl(x) + 7.0
+
+    with ThreadPoolExecutor(1) as pool:
+        result = minimize(
+            fun, BOX, seed=1, budget=2000, constraints=at_least(1.0, limit),
+            workers=(lambda *each: map(*each)) if kind == "map" else pool,
+        )  # fmt: skip
+    assert result.message.startswith("interrupted")
+    assert result.fun == fun(result.x) >= 7.0
 
 
 def test_a_constraint_that_always_fails_is_no_error_where_failures_are_none():

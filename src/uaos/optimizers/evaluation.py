@@ -393,7 +393,10 @@ class Batch:
         if not self._constraints.measure(self.space.full(X)):
             return np.full(len(X), np.inf)
         apart = self._distributed
-        beyond = self._beyond(X) if apart is None else apart(X)
+        try:
+            beyond = self._beyond(X) if apart is None else apart(X)
+        except Interrupted:
+            raise Interrupted([]) from None  # what was ready are no values of the objective
         return self._constraints.violations(beyond)
 
     @property
