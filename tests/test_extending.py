@@ -1,7 +1,7 @@
-"""The five additions of CONTRIBUTING, each of them made: one file of code, then its use.
+"""The six additions of CONTRIBUTING, each of them made: one file of code, then its use.
 
-A reward, a suite and an optimizer are a user's file; a strategy and a figure join a copy of the
-package.
+A reward, an operator, a suite and an optimizer are a user's file; a strategy and a figure join a
+copy of the package.
 """
 
 import os
@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import uaos
+from uaos.experiments import Store
 
 SOURCES = Path(uaos.__file__).parent
 
@@ -51,6 +52,21 @@ class RandomSearch(uaos.Optimizer):
 
     def _learn(self, points, values):
         pass
+'''
+
+OPERATOR = '''
+import uaos
+
+
+@uaos.register
+class Halfway:
+    """Between the parent and the best point."""
+
+    name = "halfway"
+
+    def propose(self, state, parents, rng):
+        middle = (state.population[parents] + state.best) / 2
+        return middle + 0.01 * rng.standard_normal(middle.shape)
 '''
 
 SUITE = """
@@ -146,6 +162,23 @@ def test_an_optimizer_is_one_file(tmp_path: Path) -> None:
     before = ("--import", "my_search.py")
     assert "Uniform points." in uaos_command(tmp_path, *before, "methods")
     assert "random-search" in bench(tmp_path, "random-search", *before)
+
+
+def test_an_operator_is_one_file(tmp_path: Path) -> None:
+    """Another version of the file is refused, as its runs would be of another operator."""
+    (tmp_path / "my_operator.py").write_text(OPERATOR)
+    (tmp_path / "mine.toml").write_text('[de]\npool = ["rand/1", {own = "halfway"}]\nNP = 10\n')
+    before = ("--import", "my_operator.py")
+    assert "halfway" in uaos_command(tmp_path, *before, "methods", "mine.toml")
+    assert "mine" in bench(tmp_path, "mine.toml", *before)
+    with Store.open(tmp_path / "a.db") as store:
+        assert all(outcome.status == "done" for outcome in store.outcomes("mine"))
+        used = store.history("mine", "f1 i1 2-D", 1)
+    assert used.operators == ("rand/1", "halfway")
+    assert used.counts[:, 1].sum() > 10
+    (tmp_path / "my_operator.py").write_text(OPERATOR.replace("0.01", "0.02"))
+    with pytest.raises(AssertionError, match="the file that defines mine: it has changed"):
+        bench(tmp_path, "mine.toml", *before)
 
 
 def test_a_suite_is_one_file(tmp_path: Path) -> None:

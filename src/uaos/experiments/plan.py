@@ -133,12 +133,13 @@ class Plan:
         return found | {f"method {n}": as_json(c.to_dict()) for n, c in self.competitors.items()}
 
     def codes(self) -> dict[str, str]:
-        """Which versions of users' files define optimizers and components of the methods."""
+        """Which versions of users' files define optimizers, components and operators."""
         found = {}
         for name, chosen in self.competitors.items():
             parts: list[type | None] = [optimizers().get(chosen.optimizer)]
             if chosen.method is not None:
                 parts += [type(getattr(chosen.method, family)) for family in FAMILIES]
+            parts += [type(operator) for operator in getattr(chosen.settings, "pool", None) or ()]
             hashes = {file_hash(part) for part in parts if part is not None}
             if made := sorted(one for one in hashes if one is not None):
                 found[CODE + name] = ",".join(made)

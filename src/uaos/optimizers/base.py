@@ -41,7 +41,6 @@ from uaos.optimizers.arguments import (
 )
 from uaos.optimizers.history import History
 from uaos.optimizers.result import INFEASIBLE, Result, RunView
-from uaos.selection.components import Component
 from uaos.selection.components import register as register_component
 from uaos.text import count
 
@@ -543,23 +542,26 @@ class Optimizer(ABC):
 
 
 _optimizers: dict[str, type[Optimizer]] = {}
+_operators: dict[str, type] = {}
 
-C = TypeVar("C", bound=type[Optimizer] | type[Component])
+C = TypeVar("C", bound=type)
 
 
 def register(cls: C) -> C:
-    """Add a component or an optimizer under its `name`; usable as a decorator.
+    """Add a component, an optimizer or an operator under its `name`; usable as a decorator.
 
     From then on the name works wherever one is named: a component in :class:`uaos.Method`, an
-    optimizer in :func:`uaos.minimize` and :func:`uaos.configuration`, both in files, on the command
-    line (`uaos --import FILE.py …`) and in experiments. Registering the same definition again (a
+    optimizer in :func:`uaos.minimize` and :func:`uaos.configuration`, an operator as ``{own =
+    "name"}`` in the pool of a file, and all on the command line (`uaos --import FILE.py …`) and in
+    experiments. Registering the same definition again (a
     re-run notebook cell) replaces it; another class under a taken name is refused.
 
     Parameters
     ----------
     cls : type
         A subclass of one of the component bases (:class:`uaos.Metric`, :class:`uaos.WindowReward`,
-        …) or of :class:`uaos.Optimizer`.
+        …) or of :class:`uaos.Optimizer`; or a class with a `name` and a method `propose`, an
+        operator of differential evolution, of which each file read makes one without arguments.
 
     Returns
     -------
@@ -586,24 +588,31 @@ def register(cls: C) -> C:
     >>> uaos.method("SaDE", metric="improvements").metric
     Improvements()
     """
+    name = getattr(cls, "name", None)
     if not (inspect.isclass(cls) and issubclass(cls, Optimizer)):
-        register_component(cls)
+        if inspect.isclass(cls) and isinstance(name, str) and hasattr(cls, "propose"):
+            _add("operator", cls, name, _operators)
+        else:
+            register_component(cls)
         return cls
     title = f"{cls.__name__} (optimizer)"
-    name = getattr(cls, "name", None)
     if not isinstance(name, str) or not name:
         raise InvalidComponent(f'{title} lacks its name: set `name = "…"` in the class')
     if inspect.isabstract(cls):
         missing = ", ".join(sorted(cls.__abstractmethods__))
         raise InvalidComponent(f"{title} lacks {missing}")
-    present = _optimizers.get(name)
+    _add("optimizer", cls, name, _optimizers)
+    return cls
+
+
+def _add(kind: str, cls: type, name: str, known: dict[str, Any]) -> None:
+    present = known.get(name)
     if present is not None and _identity(present) != _identity(cls):
         raise NameClash(
-            f"the optimizer {name!r} exists already ({present.__module__}.{present.__qualname__}); "
+            f"the {kind} {name!r} exists already ({present.__module__}.{present.__qualname__}); "
             "give the class another `name`"
         )
-    _optimizers[name] = cls
-    return cls
+    known[name] = cls
 
 
 def _identity(cls: type) -> tuple[str, str]:
@@ -613,6 +622,11 @@ def _identity(cls: type) -> tuple[str, str]:
 def optimizers() -> Mapping[str, type[Optimizer]]:
     """The registered optimizers by name."""
     return MappingProxyType(_optimizers)
+
+
+def custom_operators() -> dict[str, Any]:
+    """A new operator of each registered class, by name."""
+    return {name: cls() for name, cls in _operators.items()}
 
 
 def optimizer(name: str) -> type[Optimizer]:

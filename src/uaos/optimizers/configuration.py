@@ -12,7 +12,14 @@ from rich.text import Text
 
 from uaos.errors import InvalidFile, InvalidParameter, UaosError
 from uaos.files import read_toml, write_toml
-from uaos.optimizers.base import Optimizer, optimizer, optimizers, register, settings_of
+from uaos.optimizers.base import (
+    Optimizer,
+    custom_operators,
+    optimizer,
+    optimizers,
+    register,
+    settings_of,
+)
 from uaos.optimizers.de.operators import CustomOperator, Operator
 from uaos.optimizers.de.settings import STORED_NAMES, Settings
 from uaos.params import known_only
@@ -158,7 +165,7 @@ class Configuration:
     ) -> "Configuration":
         """The configuration that :meth:`to_dict` described; what is left out takes its default.
 
-        `custom` gives the custom operators of a pool, by name.
+        `custom` gives the custom operators of a pool, by name, that are not registered.
         """
         if not isinstance(data, Mapping):
             raise InvalidParameter("configuration", data, "a mapping, as to_dict gives it")
@@ -182,7 +189,8 @@ class Configuration:
             kind = settings.pop("name", None)
             known_only(settings, settings_of(optimizer(kind)), str(kind))
         else:
-            kind, settings = DE, Settings.from_dict(values.pop("de", {}), custom)
+            own = {**custom_operators(), **(custom or {})}
+            kind, settings = DE, Settings.from_dict(values.pop("de", {}), own)
             if recipe is None and len(settings.members) > 1:
                 recipe = {}
         method = None if recipe is None else Method.from_dict(recipe)
