@@ -260,7 +260,7 @@ def _lsrtde() -> Recipe:
         "L-SRTDE",
         Settings(
             pool, NP="20D", top_NP="0.7 exp(-7 S)", schedule=Linear(4), survival="newest",
-            rank_pressure=3.0, boundary="resample",
+            offspring=0.5, rank_pressure=3.0, boundary="resample",
         ),
         bib.STANOVOV_2024,
         "A population of the newest and one of the best points; F and the share of best points "
@@ -269,7 +269,8 @@ def _lsrtde() -> Recipe:
         scope="generation",
         source="the authors' program",
         deviations=(
-            "a generation is evaluated as a whole, so that newcomers take part from the next on",
+            "newcomers take part after NP/2 offspring, where the original lets them at once; S and "
+            "the memory follow these, where the original's follow NP",
         ),
     )  # fmt: skip
 

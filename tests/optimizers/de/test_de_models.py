@@ -243,3 +243,25 @@ def test_a_tournament_takes_three_different_parents_the_better_of_two_each():
     alone, _ = proposed(made(Tournament, X[:3], 10, seed=4), n, F=1e6)
     # x_t1 + F (x_t2 - x_t3): the difference of two of three parents is ±3 or ±6, never 0.
     assert np.unique(np.abs(np.round((alone[:, 0]) / 1e6))).tolist() == [3, 6]
+
+
+# The newest
+
+
+def test_a_generation_of_the_newest_may_have_fewer_offspring_than_parents():
+    settings = uaos.configuration("L-SRTDE").settings
+    assert settings.offspring == 0.5
+    run = uaos.configuration("L-SRTDE").build([(-5, 5)] * 3, seed=1, budget=300)
+    batches = []
+    while not run.done:
+        X = run.ask()
+        batches.append((len(X), run.population.NP))
+        run.tell((X**2).sum(axis=1))
+    assert batches[0] == (60, 60)
+    assert all(n == max(1, round(NP / 2)) for n, NP in batches[1:-1])
+    assert sum(n for n, _ in batches) == 300
+
+
+def test_each_parent_has_an_offspring_unless_the_newest_survive():
+    with pytest.raises(InvalidParameter, match='survival="newest"'):
+        Settings(offspring=0.5)

@@ -228,7 +228,7 @@ class DifferentialEvolution(Optimizer):
             self.prepare()
         population = self.population
         # The budget is exact: in the last generation only the first parents have offspring.
-        n = population.NP
+        n = population.offspring if self.epoch.started else population.NP
         if self.budget is not None:
             n = min(n, self.budget - self.evaluations)
         if not self.epoch.started:

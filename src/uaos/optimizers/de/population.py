@@ -58,6 +58,12 @@ class Population:
         return round(self._settings.archive_size * NP) if self._archives else 0
 
     @property
+    def offspring(self) -> int:
+        """How many offspring a generation has."""
+        share = self._settings.offspring
+        return self.NP if share == 1.0 else max(1, round(share * self.NP))
+
+    @property
     def best_index(self) -> int:
         """Where x_best stands: the best parent, or by `best_rule="latest"`."""
         if self.by_latest and self.latest >= 0:

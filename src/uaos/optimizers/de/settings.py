@@ -250,6 +250,9 @@ class Settings:
     survival : {"parent", "newest"}
         An offspring that is not worse takes its parent's place; or that which was renewed longest
         ago, with parents drawn at random and the best points in the archive (L-SRTDE).
+    offspring : float
+        The offspring of a generation under ``survival="newest"``, in multiples of NP: the fewer,
+        the sooner newcomers take part.
     sorted_CR : bool
         Whether the best parent gets the smallest CR of a generation, and so on.
     exponential : float
@@ -312,6 +315,9 @@ class Settings:
     schedule: Linear | str | None = None
     restart: Stagnation | str | None = None
     survival: str = choice("parent", "newest", default="parent", tuned=False, doc="who is replaced")
+    offspring: float = real(
+        0.01, 1, default=1.0, tuned=False, doc="offspring of a generation, times NP"
+    )
     sorted_CR: bool = choice(False, True, default=False, tuned=False, doc="CR by rank")
     exponential: float = real(
         0, 1, default=0.0, tuned=False, doc="share of generations with exponential crossover"
@@ -363,6 +369,10 @@ class Settings:
         put(self, "schedule", from_data(self.schedule, "schedule", "constant", SCHEDULES))
         put(self, "restart", from_data(self.restart, "restart", "none", (Stagnation,)))
         unique_names(self._pool)
+        if self.offspring < 1.0 and self.survival != "newest":
+            raise InvalidParameter(
+                "offspring", self.offspring, '1, one for each parent, or survival="newest"'
+            )
         if self.eigen_CR == "kept" and not any(
             isinstance(m, Operator) and isinstance(m.CR, BimodalCauchy) for m in self.members
         ):
