@@ -422,7 +422,10 @@ class Optimizer(ABC):
 
     @property
     def done(self) -> bool:
-        """Whether the budget is spent or the target reached."""
+        """Whether the budget is spent or the target reached; with neither given, never.
+
+        A run without them ends as you like, for example once it has `converged`.
+        """
         return self.on_target or (self.budget is not None and self.evaluations >= self.budget)
 
     @property
