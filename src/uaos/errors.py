@@ -6,6 +6,7 @@ that a program can act on it; its message says what is wrong, what is expected a
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 # The most names that a message lists.
 _LISTED = 40
@@ -13,6 +14,19 @@ _LISTED = 40
 
 class UaosError(Exception):
     """Base class of all errors that uaos raises."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By default an exception is unpickled with its message as the only argument, which fails in
+        # the parent of a worker process if the class takes others.
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(
+    kind: type[UaosError], args: tuple[Any, ...], attributes: dict[str, Any]
+) -> UaosError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(attributes)
+    return error
 
 
 class InvalidParameter(UaosError, ValueError):

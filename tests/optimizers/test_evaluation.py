@@ -251,6 +251,30 @@ def test_none_now_and_then_is_a_failed_evaluation_like_others():
     assert minimize(fun, BOX, seed=1, budget=500).fun < 1e-6
 
 
+def test_workers_inside_a_worker_are_refused():
+    def nested(x):
+        return minimize(np.sum, BOX, budget=5, workers=3).fun
+
+    with pytest.raises(ValueError, match="workers is 3; allowed: 1 inside a worker process"):
+        minimize(nested, BOX, budget=5, workers=2)
+
+
+class Crash(Exception):
+    """Pickled with its message alone, where it takes two arguments."""
+
+    def __init__(self, code, where):
+        super().__init__(f"code {code} in {where}")
+
+
+def test_an_exception_that_cannot_be_read_back_is_shown():
+    def fun(x):
+        raise Crash(3, "mesh")
+
+    with pytest.raises(TypeError, match="fun raised cannot be sent .*code 3 in mesh") as raised:
+        minimize(fun, BOX, budget=5, workers=2)
+    assert "in fun" in raised.value.__notes__[0]
+
+
 def test_what_cannot_be_sent_back_is_shown():
     with evaluator(2, lambda x: lambda: x) as evaluate, pytest.raises(TypeError) as raised:
         evaluate(np.array([[0.0]]))

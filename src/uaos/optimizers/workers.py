@@ -34,6 +34,11 @@ class ProcessPool:
     """Up to `most` processes that evaluate `fun`, an objective of one point."""
 
     def __init__(self, fun: Callable[[Array], Any], most: int) -> None:
+        if multiprocessing.current_process().daemon:
+            raise InvalidParameter(
+                "workers", most, "1 inside a worker process, such as that of a "
+                "multiprocessing.Pool, which may not start processes of its own",
+            )  # fmt: skip
         self._fun = fun
         self._most = most
         self._context: Any = multiprocessing.get_context(_start_method(fun))
@@ -172,6 +177,8 @@ def _serve(connection: Connection, inherited: list[Connection], fun: Callable[[A
             error.add_note("in a worker process:\n" + traceback.format_exc())
             answer = (False, (len(values), error))
         try:
+            if not answer[0]:
+                pickle.loads(pickle.dumps(answer))  # some exceptions fail only when they are read
             connection.send(answer)
         except (BrokenPipeError, ConnectionResetError):
             return
@@ -180,7 +187,10 @@ def _serve(connection: Connection, inherited: list[Connection], fun: Callable[[A
             if not answer[0]:
                 what, (row, given) = "what fun raised", answer[1]
             said = f"{what} cannot be sent from a worker process: {given!r:.200} ({error})"
-            connection.send((False, (row, TypeError(said))))
+            refused = TypeError(said)
+            for note in getattr(given, "__notes__", ()):
+                refused.add_note(note)
+            connection.send((False, (row, refused)))
 
 
 @contextmanager
