@@ -8,7 +8,7 @@ based on mean-ranks?", Journal of Machine Learning Research 17.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from math import comb
 from statistics import median
 from typing import Any
@@ -440,42 +440,57 @@ def better_than_all(runs: Sequence[Runs], leader: str, target: float, tests: int
     for other in order.values():
         if np.array_equal(first, other):
             return 0
-        worst = max(worst, rank_sum(first, other))
+        worst = max(worst, float(rank_sum(first, other)[0][0]))
         if worst * tests >= ALPHA:
             return 0
     return stars(worst * tests)
 
 
-def rank_sum(first: NDArray[Any], second: NDArray[Any]) -> float:
-    """Return the p-value of the two-sided rank-sum test.
+def rank_sum(
+    first: ArrayLike, second: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Test by the rank-sum test whether samples, a pair of them a row, differ.
 
-    Exact if one sample has at most 8 values and there are no ties, otherwise the normal
+    Two-sided; exact if one sample has at most 8 values and there are no ties, otherwise the normal
     approximation with a continuity correction.
+
+    Returns
+    -------
+    p, lean : ndarray
+        `lean` is negative if the values of the first tend to be smaller.
 
     References
     ----------
     Mann, H. B. & Whitney, D. R. (1947), "On a test of whether one of two random variables is
     stochastically larger than the other", Annals of Mathematical Statistics 18.
     """
-    n, m = sorted((len(first), len(second)))
-    ranks, ties = _ranks(np.concatenate([first, second]))
-    u = ranks[: len(first)].sum() - len(first) * (len(first) + 1) / 2
-    least = min(u, n * m - u)
-    if n <= _EXACT_RANK_SUM and not ties:
-        # ways[u] counts the orders with the statistic u: Π (1 - q^(m + i)) / (1 - q^i).
-        ways = np.zeros(int(least) + 1)
-        ways[0] = 1
-        for i in range(1, n + 1):
-            ways[m + i :] -= ways[: -m - i]
-            for start in range(i):
-                ways[start::i] = np.cumsum(ways[start::i])
-        return min(1.0, 2 * float(ways.sum()) / comb(n + m, n))
+    a, b = np.atleast_2d(first), np.atleast_2d(second)
+    n, m = a.shape[1], b.shape[1]
+    ranks, ties = _ranks(np.concatenate([a, b], axis=1))
+    lean = ranks[:, :n].sum(axis=1) - n * (n + 1) / 2 - n * m / 2
     total = n + m
     variance = n * m / 12 * (total + 1 - ties / (total * (total - 1)))
-    if variance <= 0:
-        return 1.0
-    z = (n * m / 2 - least - 0.5) / np.sqrt(variance)
-    return min(1.0, 2 * float(_special().ndtr(-z)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = (np.abs(lean) - 0.5) / np.sqrt(variance)
+    p = np.where(variance > 0, np.minimum(1.0, 2 * _special().ndtr(-z)), 1.0)
+    if min(n, m) <= _EXACT_RANK_SUM:
+        is_exact = ties == 0
+        least = np.rint(n * m / 2 - np.abs(lean[is_exact])).astype(np.int64)
+        p[is_exact] = _rank_sum_tails(*sorted((n, m)))[least]
+    return p, lean
+
+
+@cache
+def _rank_sum_tails(n: int, m: int) -> NDArray[np.float64]:
+    """Return the two-sided p of each value up to n m / 2 of Mann and Whitney's statistic."""
+    # ways[u] counts the orders with the statistic u: Π (1 - q^(m + i)) / (1 - q^i).
+    ways = np.zeros(n * m // 2 + 1)
+    ways[0] = 1
+    for i in range(1, n + 1):
+        ways[m + i :] -= ways[: -m - i]
+        for start in range(i):
+            ways[start::i] = np.cumsum(ways[start::i])
+    return np.minimum(1.0, 2 * np.cumsum(ways) / comb(n + m, n))
 
 
 def on_each_problem(
@@ -486,15 +501,15 @@ def on_each_problem(
     The rank-sum test of the scores of the runs on a problem, corrected after Holm over the
     problems; only those problems count that have enough runs for a significant difference.
     """
-    p, leaning = [], []
+    alike: dict[tuple[int, int], list[ProblemKey]] = {}
     for problem, ours in first.items():
-        theirs = second.get(problem, ())
-        if 2 / comb(len(ours) + len(theirs), len(ours)) < ALPHA:
-            a, b = np.array(ours), np.array(theirs)
-            p.append(rank_sum(a, b))
-            leaning.append(np.sign(a[:, None] - b).sum())
-    significant, side = holm(p) < ALPHA, np.array(leaning)
-    better, worse = int((significant & (side < 0)).sum()), int((significant & (side > 0)).sum())
+        sizes = len(ours), len(second.get(problem, ()))
+        if 2 / comb(sum(sizes), sizes[0]) < ALPHA:
+            alike.setdefault(sizes, []).append(problem)
+    tests = [rank_sum([first[p] for p in of], [second[p] for p in of]) for of in alike.values()]
+    p, lean = np.concatenate([np.empty((2, 0)), *map(np.array, tests)], axis=1)
+    significant = holm(p) < ALPHA
+    better, worse = int((significant & (lean < 0)).sum()), int((significant & (lean > 0)).sum())
     return better, len(p) - better - worse, worse
 
 

@@ -46,10 +46,12 @@ def overview(
         parts.append(shown(tables["adapting"], colors, titled=False))
     for winner in winners:
         parts += [tag("h3", "Did tuning pay?"), shown(tuned_table(section, winner), colors)]
-    for name, title in (("values", "Each problem"), ("pairs", "All pairs of methods")):
+    # The second is not printed: of many methods it would take pages.
+    for name, title, look in (("values", "Each problem", None),
+                              ("pairs", "All pairs of methods", "screen")):  # fmt: skip
         if name in tables:
-            parts.append(tag("details", tag("summary", title), shown(tables[name], colors),
-                             class_="screen"))  # fmt: skip
+            summary = tag("summary", title)
+            parts.append(tag("details", summary, shown(tables[name], colors), class_=look))
     return joined(parts)
 
 
