@@ -20,6 +20,8 @@ from uaos.optimizers.arguments import (
     FreeSpace,
     evaluation_count,
     real_number,
+    real_numbers,
+    start_points,
     true_or_false,
 )
 from uaos.optimizers.base import Optimizer, optimizer, settings_of
@@ -28,6 +30,7 @@ from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.constraints import Constraints
 from uaos.optimizers.de.optimizer import DEFAULT_BUDGET, DifferentialEvolution, MethodLike
 from uaos.optimizers.evaluation import Batch, Evaluator, Interrupted, Objective, Workers, over_batch
+from uaos.optimizers.portfolio import Portfolio
 from uaos.optimizers.result import INFEASIBLE, Result
 from uaos.selection.method import Method
 from uaos.text import count
@@ -161,8 +164,9 @@ def minimize(
     seed, rng : int, numpy.random.Generator, RandomState, SeedSequence or BitGenerator, optional
         Make the run repeatable; two names for the same thing.
     x0 : array_like, optional
-        A point to start from, or several, (m, D): differential evolution has them all in its
-        first population, other methods evaluate them all and start from the best.
+        A point to start from, or several, (m, D): differential evolution has them in its first
+        population, if it is large enough; otherwise, and with other methods, all are evaluated and
+        the search starts from the best.
     popsize : int or str, optional
         Population size, or a multiple of the dimension such as "18D".
     vectorized : bool
@@ -281,7 +285,18 @@ def minimize(
             run.atol = 0.0
         return run
 
-    run = made(space.reduced(x0))
+    given = space.reduced(x0)
+    starts = _several(given)
+    run = made(given if starts is None else starts[:1])
+    if starts is not None:
+        room = _room(run, len(starts))
+        if isinstance(run, DifferentialEvolution) and len(starts) <= room:
+            run, starts = made(starts), None  # its first population
+        else:
+            start_points(starts, run.low, run.high, str(boundary))  # which checks them
+            starts = starts[: run.budget]
+            if space.integrality is not None:
+                starts[:, space.integrality] = np.rint(starts[:, space.integrality])
     batched, processes, loop = vectorized, workers, None
     # numba's functions have this attribute.
     compiled = hasattr(fun, "py_func") and not vectorized and on_error == "raise"
@@ -299,7 +314,6 @@ def minimize(
     batch = Batch(space, limits, evaluator, workers)
     progress = _ProgressLine() if true_or_false(disp, "disp") else None
     asks_to_stop = _asking_to_stop(callback) if callback is not None else None
-    starts = None if isinstance(run, DifferentialEvolution) else _several(run, space)
     started = time.monotonic()
 
     def ending() -> tuple[bool, str] | None:
@@ -324,7 +338,10 @@ def minimize(
     with evaluator, batch:
         try:
             if starts is not None:
-                run = _best_first(run, made, starts, batch)
+                values, violations = batch(starts, run.epsilon)
+                level = np.zeros(len(starts)) if violations is None else violations
+                run = made(starts[feasibility.order(values, level)][:room])
+                run.count_earlier(starts, values, violations)
                 starts = None
             verdict = None
             pace = _Pace(run, batch, loop, iterations, stops)
@@ -408,25 +425,20 @@ def _optimizer(
     )
 
 
-def _several(run: Optimizer, space: FreeSpace) -> Array | None:
-    """The points to start from, as they are evaluated, if there are several."""
-    if run.x0 is None or len(run.x0) == 1:
+def _several(x0: Any) -> Array | None:
+    """The points to start from, if there are several; what is wrong with others, the run says."""
+    try:
+        points = real_numbers(x0)
+    except (TypeError, ValueError):
         return None
-    points: Array = run.x0[: run.budget].copy()
-    if space.integrality is not None:
-        points[:, space.integrality] = np.rint(points[:, space.integrality])
-    return points
+    return points if points.ndim == 2 and len(points) > 1 else None
 
 
-def _best_first(
-    run: Optimizer, made: Callable[[Any], Optimizer], starts: Array, batch: Batch
-) -> Optimizer:
-    """The run again, with its starting points evaluated and the best of them first."""
-    values, violations = batch(starts, run.epsilon)
-    level = np.zeros(len(starts)) if violations is None else violations
-    run = made(starts[feasibility.order(values, level)])
-    run.count_earlier(starts, values, violations)
-    return run
+def _room(run: Optimizer, most: int) -> int:
+    """How many of at most so many starting points a run can take: a population holds NP."""
+    searchers = run.optimizers if isinstance(run, Portfolio) else [run]
+    sizes = [one.population.NP for one in searchers if isinstance(one, DifferentialEvolution)]
+    return min([most, *sizes])
 
 
 def _only_point(

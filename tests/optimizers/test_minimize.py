@@ -115,6 +115,32 @@ def test_every_starting_point_is_evaluated_and_the_search_starts_from_the_best(m
         assert seen[3] == [1.0, 1.0, 1.5]
 
 
+@pytest.mark.parametrize("method", [None, "mix", "CMA-ES"])
+@pytest.mark.parametrize("budget", [60, 5_000])
+def test_there_may_be_more_starting_points_than_individuals(method, budget):
+    """Of 100 points, the last is the best; a population of mix in three dimensions has 30."""
+    x0 = np.linspace(-5.0, 1.01, 100)[:, None] * np.ones(3)
+    seen = []
+
+    def fun(x):
+        seen.append(x.tolist())
+        return bowl(x)
+
+    result = minimize(fun, BOX, x0=x0, method=method, budget=budget, seed=1)
+    assert seen[:100] == x0[:budget].tolist()
+    assert result.nfev == len(seen) == budget
+    assert budget == 60 or seen[100] == x0[-1].tolist()
+
+
+@pytest.mark.parametrize("method", [None, "mix", "CMA-ES"])
+def test_every_one_of_several_starting_points_is_checked(method):
+    for wrong, name in ((9.0, "x0.1, 2. is 9"), (math.nan, "x0 is")):
+        with pytest.raises(InvalidParameter, match=name):
+            minimize(bowl, BOX, x0=[[0, 0, 0], [0, 0, wrong]], method=method, budget=50)
+    with pytest.raises(InvalidParameter, match="one point of length 3, or several"):
+        minimize(bowl, BOX, x0=[[0, 0], [0, 0]], method=method, budget=50)
+
+
 def test_starting_points_are_ordered_by_feasibility_and_rounded():
     seen = []
 
