@@ -147,6 +147,8 @@ def test_reasons_of_failures_are_told_once(folder: Path) -> None:
         [*COMMAND[:5], "--status"], cwd=folder, capture_output=True, text=True, check=True
     ).stdout
     assert shown.count("no license") == 1
+    alone = ["b.db" if word == "a.db" else word for word in command] + ["--problems", "broken"]
+    assert subprocess.run(alone, cwd=folder, capture_output=True, check=False).returncode == 1
 
 
 def test_problems_are_chosen_by_their_names(folder: Path) -> None:

@@ -146,6 +146,8 @@ def bench(
         with Store.open(path) as store:
             _show_failures(store)
         console.print("The same command with --retry-failed runs them again")
+        if not any(tally.done for tally in tallies.values()):
+            sys.exit(1)
 
 
 def _show_status(store: Store) -> None:
