@@ -349,6 +349,9 @@ def minimize(
                 pace.step()
                 verdict = ending()
             result = run.result
+            if limit is None:  # so that nobody wonders which budget is meant
+                message = result.message.replace("the budget", "the default budget", 1)
+                result = dataclasses.replace(result, message=message)
             if verdict is not None:
                 feasible = run.best_violation == 0
                 message = verdict[1] if feasible else f"{verdict[1]}; {INFEASIBLE}"

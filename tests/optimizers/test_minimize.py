@@ -315,6 +315,12 @@ def test_a_run_with_a_budget_goes_on_after_convergence():
     assert result.message == "the budget of 5,000 evaluations is spent"
 
 
+def test_a_spent_default_budget_is_called_so():
+    """10,000 evaluations in one dimension, where -1 is never reached."""
+    result = minimize(bowl, [(-5, 5)], target=-1, method="BFGS", seed=1, history=False)
+    assert result.message == "the default budget of 10,000 evaluations is spent"
+
+
 def test_tolerances_end_a_run_with_a_budget():
     loose = minimize(bowl, BOX, method="mix", seed=1, budget=30_000, atol=1e-3)
     tight = minimize(bowl, BOX, method="mix", seed=1, budget=30_000, atol=1e-9)
