@@ -7,17 +7,20 @@ import io
 import json
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from outcome_results import results_of
 from report_cases import data, experiment, report, stores, words  # noqa: F401
 
 import uaos
+from uaos.analysis import sections
 from uaos.errors import InvalidFile, InvalidParameter
 from uaos.experiments import Plan, Store, run_unit
-from uaos.experiments.unit import failed
+from uaos.experiments.unit import Outcome, failed
 from uaos.optimizers.history import History
 from uaos.problems import suite
 from uaos.reporting.figures import figures
@@ -25,6 +28,7 @@ from uaos.reporting.report import page, write_report
 from uaos.reporting.report.html import Colors
 from uaos.reporting.report.methods import recipe
 from uaos.reporting.report.operators import course_data, printed_runs
+from uaos.reporting.report.overview import report_title
 from uaos.reporting.report.reproduce import bench_commands, figure_commands, tune_command
 from uaos.reporting.sources import Course, Sources, parse_runs, representative_courses
 from uaos.text import Markup, tag
@@ -433,6 +437,11 @@ def test_a_method_has_one_color_everywhere() -> None:
     assert colors.style().count("--m1:") == 3  # light, dark chosen, dark of the system
     told = colors.in_text("mix-uniform beats mix, not remix")
     assert re.findall(r">([^<]+)</span>", told) == ["mix-uniform", "mix"]
+
+
+def test_several_dimensions_are_listed_in_the_heading(made: Callable[..., Outcome]) -> None:
+    parts = sections(results_of(made("A", dimension=d) for d in (2, 5, 10)))
+    assert report_title(parts, 0) == "A on f1, 2-D, 5-D and 10-D"
 
 
 HILLS = """

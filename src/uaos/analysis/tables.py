@@ -214,7 +214,7 @@ def value_table(section: Section) -> Table:
         "std": (NUMBER, "std", lambda std: "–" if np.isnan(std) else f"{std:.2g}"),
         "runs": (NUMBER, "runs"),
     }  # fmt: skip
-    note = f"Over the runs on a problem, at their end: the error, 0 up to {FINAL:.0e}"
+    note = "Over the runs on a problem, at their end: the error, 0 up to 1e-8"
     if unknown:
         note += f", or the best value where the optimum is not known ({ranges(unknown)})"
     return Table.from_records(

@@ -128,7 +128,7 @@ def notes(sources: Sources, sections: Sequence[Section]) -> list[str]:
     """Return what has to be known before the numbers are trusted."""
     found = [line for e in sources.experiments for line in _unfinished(e)]
     for section in sections:
-        where = f"{section.title}: " if len(sections) > 1 else ""
+        where = f"{section.dimensions}: " if len(sections) > 1 else ""
         found += [where + line for line in section.notes]
     for entry in sources.tunings:
         if entry.tuning.finished is None:
@@ -165,4 +165,4 @@ def report_title(sections: Sequence[Section], tunings: int) -> str:
     functions = dict.fromkeys(f for s in sections for f in s.functions)
     suite = {"bbob": "BBOB"}.get(sections[0].results.suite, sections[0].results.suite)
     on = f"{len(functions)} functions of {suite}" if len(functions) > 1 else next(iter(functions))
-    return f"{names} on {on}, {' and '.join(s.dimensions for s in sections)}"
+    return f"{names} on {on}, {join_names(s.dimensions for s in sections)}"
