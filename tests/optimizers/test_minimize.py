@@ -197,6 +197,14 @@ def test_values_that_make_no_sense_are_refused(given, message):
         minimize(**{"fun": bowl, "bounds": BOX, "budget": 50, "seed": 1} | given)
 
 
+@pytest.mark.parametrize(
+    "box", [zip([-5.0] * 3, [5.0] * 3, strict=True), dict(zip("abc", BOX, strict=True)).values()]
+)
+def test_bounds_may_be_any_collection_of_pairs(box):
+    expected = minimize(bowl, BOX, seed=1, budget=60).x.tolist()
+    assert minimize(bowl, box, seed=1, budget=60).x.tolist() == expected
+
+
 # Held coordinates
 
 

@@ -4,6 +4,7 @@ A coordinate whose bounds are equal is held there: a run searches the others alo
 """
 
 import numbers
+from collections.abc import Iterator, ValuesView
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -22,6 +23,8 @@ def box(bounds: Any, *, held: bool = False) -> tuple[Array, Array]:
     """
     order = "low <= high" if held else "low < high"
     allowed = f"a pair (low, high) of finite numbers, {order}, for each coordinate"
+    if isinstance(bounds, Iterator | ValuesView):  # such as zip(low, high), or values of a dict
+        bounds = list(bounds)
     try:
         if bounds is None:
             raise TypeError
