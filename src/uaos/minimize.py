@@ -14,6 +14,7 @@ from typing import Any, ParamSpec
 import numpy as np
 
 from uaos.errors import InvalidParameter
+from uaos.extras import require
 from uaos.optimizers import feasibility
 from uaos.optimizers.arguments import (
     Array,
@@ -248,6 +249,8 @@ def minimize(
         raise InvalidParameter("callback", callback, "a function of the run's state, or None")
     if not (callable(polish) or isinstance(polish, bool)):
         raise InvalidParameter("polish", polish, "True, False or a function")
+    if polish:
+        require("scipy", "polish")  # not only at the end of the run
     args = tuple(args) if isinstance(args, list) else args
     limit = _limit(budget, maxfun)
     iterations = evaluation_count(maxiter, "maxiter", "iterations")
@@ -358,17 +361,6 @@ def minimize(
                 result = dataclasses.replace(
                     result, success=verdict[0] and feasible, message=message
                 )
-        except Interrupted as interrupt:
-            asked = run.ask() if starts is None else starts
-            result = _interrupted(run, asked, interrupt.ready)
-        except KeyboardInterrupt:
-            result = _interrupted(run, None, [])
-        except Exception as error:
-            if run.best_x is not None:
-                after, x = count(run.evaluations, "evaluation"), space.full(run.best_x).tolist()
-                error.add_note(f"best so far, after {after}: fun = {run.best_fitness!r}, x = {x}")
-            raise
-        else:
             if polish and result.x is not None:
                 from uaos.optimizers.polish import polished, polished_by
 
@@ -379,6 +371,16 @@ def minimize(
                     )  # fmt: skip
                 except (Interrupted, KeyboardInterrupt):
                     result = dataclasses.replace(result, success=False, message=INTERRUPTED)
+        except Interrupted as interrupt:
+            asked = run.ask() if starts is None else starts
+            result = _interrupted(run, asked, interrupt.ready)
+        except KeyboardInterrupt:
+            result = _interrupted(run, None, [])
+        except Exception as error:
+            if run.best_x is not None:
+                after, x = count(run.evaluations, "evaluation"), space.full(run.best_x).tolist()
+                error.add_note(f"best so far, after {after}: fun = {run.best_fitness!r}, x = {x}")
+            raise
         if result.x is not None:
             result = batch.completed(dataclasses.replace(result, x=space.full(result.x)))
     if progress is not None:

@@ -6,6 +6,7 @@ import math
 import multiprocessing
 import pickle
 import re
+import sys
 import time
 
 import numpy as np
@@ -450,6 +451,23 @@ def test_an_exception_late_in_a_run_says_what_was_best():
         r"best so far, after \d+ evaluations: fun = 1.0, x = (.*)", raised.value.__notes__[-1]
     )
     assert json.loads(told[1]) == [1.0, 1.0, 1.0, 2.0]  # the value of which is (2 - 1)² = 1
+
+
+def test_an_exception_while_polishing_says_what_was_best():
+    pytest.importorskip("scipy")
+
+    def polish(fun, x, **_):
+        raise ArithmeticError
+
+    with pytest.raises(ArithmeticError) as raised:
+        minimize(bowl, BOX, seed=1, budget=30, polish=polish)
+    assert raised.value.__notes__[-1].startswith("best so far, after 30 evaluations: fun = ")
+
+
+def test_a_missing_scipy_is_named_before_the_run(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    with pytest.raises(uaos.UaosError, match="polish needs SciPy, which is not installed"):
+        minimize(lambda x: pytest.fail("evaluated"), BOX, polish=True)
 
 
 @pytest.mark.parametrize("polish", [True, lambda fun, x, **_: fun(x)])
