@@ -54,6 +54,17 @@ def run(one, fun=sphere):
     return one
 
 
+def test_points_that_were_evaluated_earlier_count():
+    one = Steps(BOX, seed=1, budget=10)
+    points = np.array([[0.5, 0.5, 0.5], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]])
+    one.count_earlier(points, [0.75, 0.0, math.nan])
+    assert (one.evaluations, one.iterations, one.best_fitness) == (3, 0, 0.0)
+    assert one.best_x.tolist() == [1.0, 1.0, 1.0]
+    assert run(one).evaluations == 10
+    with pytest.raises(InvalidFeedback, match="values has shape"):
+        one.count_earlier(np.zeros((2, 3)), [1.0])
+
+
 def test_the_last_batch_is_cut_to_the_budget():
     one = run(Steps(BOX, seed=1, budget=10))
     assert one.evaluations == 10

@@ -304,7 +304,14 @@ class Optimizer(ABC):
     def count_earlier(self, points: Array, values: Any, violations: Any = None) -> None:
         """Take in points that were evaluated before the run: they count, and one may be the best.
 
-        The search itself learns nothing from them.
+        The search itself learns nothing from them: for that, give the best ones as `x0`.
+
+        Parameters
+        ----------
+        points : ndarray, shape (n, D)
+            The points.
+        values, violations : array_like of float
+            As in :meth:`tell`.
         """
         self._counted(points, values, violations)
 
