@@ -237,12 +237,15 @@ def _ea4eig() -> Recipe:
         selects="CoBiDE, IDE, CMA-ES or jSO",
         credit="number of successes since the last reset",
         scope="generation",
-        source="two public translations of the authors' program that agree",
+        source="the authors' program",
         deviations=(
-            "points outside the box are always repaired, where a translation of the competition's "
-            "program says that it evaluates those of jSO with eigenvector crossover as they are",
+            "points outside the box are always repaired, where the program evaluates those of jSO "
+            "with eigenvector crossover as they are",
             "each algorithm has one of the first four generations",
-            "offspring as good as their parents are not counted as successes",
+            "offspring as good as their parents are not counted as successes, where the program "
+            "counts those of CoBiDE and IDE",
+            "the memory of jSO learns nothing when the turn comes to its fixed pair, where the "
+            "program passes over that",
             "the stages of IDE end with its planned generations, where the original's formula goes "
             "on",
             "IDE takes a random coordinate of the mutant only where crossover takes none",
