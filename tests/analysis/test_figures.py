@@ -138,6 +138,14 @@ def test_convergence_is_the_median_of_the_errors_reached(made: Callable[..., Out
     assert x[-1] == 1000  # the budget
 
 
+def test_the_label_below_stands_under_the_panels(made: Callable[..., Outcome]) -> None:
+    """Also where a single panel leaves the rest of the width to the legend."""
+    figure = drawn("convergence", results_of([made("A")]), 20)
+    box = figure.axes[0].get_position()
+    (label,) = [t for t in figure.texts if t.get_text().startswith("evaluations / dimension")]
+    assert label.get_position()[0] == pytest.approx((box.x0 + box.x1) / 2)
+
+
 def test_curves_of_many_steps_are_thinned_but_stay_exact() -> None:
     axes = ecdf_overall(results("A", "B"), 20).axes[0]
     curves = [ecdf(r, restarts=True) for r in results("A").of("A")]

@@ -219,7 +219,9 @@ def small_multiples(
         for axes in grid[max(0, len(titles) - columns) : len(titles)]:
             axes.tick_params(labelbottom=True)
         decades(grid[0].xaxis, min(4, max(2, int(panel / 0.19))))
-        middle = (_LEFT + (width - _LEFT - _RIGHT) / 2, bottom + (height - _TOP - bottom) / 2)
+        used = min(columns, len(titles))
+        across = used * panel + (used - 1) * _ACROSS
+        middle = (_LEFT + across / 2, bottom + (height - _TOP - bottom) / 2)
         most = 2 * min(middle[1], height - middle[1])
         beside = labels[1] if text_width(figure, [labels[1]]) <= most else labels[2]
         figure.text(0.05 / width, middle[1] / height, beside, rotation=90, va="center",
