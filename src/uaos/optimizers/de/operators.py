@@ -206,7 +206,10 @@ def member_from_data(
     if "own" in data:
         name = data["own"]
         if not isinstance(name, str) or name not in own:
-            hint = "(the pool has it, but code is not saved: pass it in operators=)"
+            hint = (
+                "(the pool has it, but code is not saved: pass it in operators=, or register it in "
+                "a file for --import)"
+            )
             raise MissingOperator("custom operator", name, own, hint=hint)
         return own[name]
     known_only(data, dict.fromkeys(("strategy", "F", "CR", "name", "top_NP")), "an operator")

@@ -189,7 +189,8 @@ def draw_functions(of: Profiles, style: Style) -> Drawing:
     """Draw a panel for each function."""
     width = style.inches("page")
     is_wide = width > 5
-    columns = int(np.clip(len(of.panels), 3 if is_wide else 2, 6 if is_wide else 4))
+    # Few panels are larger ones.
+    columns = int(np.clip(len(of.panels) // 2, 3, 6)) if is_wide else min(4, max(2, len(of.panels)))
     # A column is too narrow for more than the number.
     titles = [p.title.replace("ill-conditioned", "ill-cond.") if is_wide else p.key
               for p in of.panels]  # fmt: skip
