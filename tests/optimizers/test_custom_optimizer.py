@@ -34,7 +34,7 @@ class Walk(uaos.Optimizer):
 '''
 
 
-def command(folder: Path, *arguments: str) -> str:
+def command(folder: Path, *arguments: str, status: int = 0) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "uaos", "--import", "my_walk.py", *arguments],
         cwd=folder,
@@ -42,7 +42,7 @@ def command(folder: Path, *arguments: str) -> str:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == status, done.stderr
     return done.stdout
 
 
@@ -71,7 +71,7 @@ def test_runs_of_a_changed_file_do_not_join_those_of_the_former_one(folder):
     file = folder / "my_walk.py"
     good, bad = file.read_text(), file.read_text().replace("self.batch, ", "")
     file.write_text(bad)
-    assert "failed: 1 run of walk" in command(folder, *arguments, "1")
+    assert "failed: 1 run of walk" in command(folder, *arguments, "1", status=1)
     file.write_text(good)  # the only run failed
     command(folder, *arguments, "1", "--retry-failed")
     command(folder, "report", "a.db", "-o", "a.html")
