@@ -265,3 +265,10 @@ def test_a_generation_of_the_newest_may_have_fewer_offspring_than_parents():
 def test_each_parent_has_an_offspring_unless_the_newest_survive():
     with pytest.raises(InvalidParameter, match='survival="newest"'):
         Settings(offspring=0.5)
+
+
+def test_jso_has_a_population_in_one_dimension_too():
+    """25 √D ln D is 0 there; with ln 2 it is 17.3."""
+    settings = uaos.configuration("jSO").settings
+    assert settings.population_size(1, None) == 17
+    assert settings.population_size(2, None) == 25  # 25 · 1.414 · 0.693 = 24.5

@@ -343,7 +343,8 @@ def as_rule(value: object, role: str, owner: str) -> Rule:
         try:
             value = Constant(value)  # type: ignore[arg-type]
         except InvalidParameter:
-            raise InvalidParameter(role, value, f"{numbers}, or a rule", owner=owner) from None
+            allowed = f"{numbers}, or a rule such as uaos.optimizers.de.rules.Uniform(0.5, 1)"
+            raise InvalidParameter(role, value, allowed, owner=owner) from None
     if role not in value.serves:
         names = ", ".join(r.rule for r in RULES.values() if role in r.serves)
         raise InvalidParameter(role, str(value), f"{numbers}, or one of {names}", owner=owner)

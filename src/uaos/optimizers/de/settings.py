@@ -40,7 +40,7 @@ _IN_DIMENSION = re.compile(r"(\d+(?:\.\d+)?)\s*(D|D\^2|sqrt\(D\) ln\(D\))")
 _POWERS: dict[str, Callable[[int], float]] = {
     "D": float,
     "D^2": lambda D: float(D * D),
-    "sqrt(D) ln(D)": lambda D: math.sqrt(D) * math.log(D),
+    "sqrt(D) ln(D)": lambda D: math.sqrt(D) * math.log(max(D, 2)),  # ln 1 would leave nobody
 }
 _ENDS = 'an integer >= 2, or a multiple of the dimension such as "2D"'
 
