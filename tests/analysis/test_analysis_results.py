@@ -9,7 +9,7 @@ from outcome_results import results_of
 
 import uaos
 from uaos.analysis import Results, headline, sections
-from uaos.analysis.tables import value_table
+from uaos.analysis.tables import section_tables, value_table
 from uaos.errors import InvalidFile, InvalidParameter, Missing, UnknownName
 from uaos.experiments import Plan, Store, run_unit
 from uaos.experiments.recorder import Trace
@@ -156,6 +156,14 @@ def test_targets_are_relative_to_the_best_value_of_any_run() -> None:
         ["mine", "A", "50", "50", "50", "50", "–", "1"],
         ["mine", "B", "51", "51", "51", "51", "–", "1"],
     ]
+
+
+def test_each_problem_of_a_small_suite_is_looked_at(made: Callable[..., Outcome]) -> None:
+    for count, is_small in ((50, True), (51, False)):
+        outcomes = [made(m, 1, i, dimension=2) for m in "AB" for i in range(1, count + 1)]
+        (part,) = sections(results_of(outcomes, suite="own"))
+        assert part.looks_at_each_problem == is_small
+        assert ("values" in [table.name for table in section_tables(part)]) == is_small
 
 
 def test_only_sections_with_an_unknown_optimum_have_relative_targets(

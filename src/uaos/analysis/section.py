@@ -25,6 +25,9 @@ from uaos.errors import InvalidParameter, Missing
 from uaos.problems import Reference, reference, titles
 from uaos.text import count, ranges
 
+#: Up to so many problems, each is looked at on its own.
+_FEW_PROBLEMS = 50
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -168,13 +171,19 @@ class Section:
         return pairwise(self.scores.by_function())
 
     @cached_property
+    def looks_at_each_problem(self) -> bool:
+        """Whether there are so few problems, with runs of their own, that each is looked at."""
+        if self.reference is not None:  # very many problems, with one run each
+            return False
+        problems = {problem for runs in self.runs.values() for problem in runs.problems.tolist()}
+        return len(problems) <= _FEW_PROBLEMS
+
+    @cached_property
     def problem_tests(self) -> dict[tuple[str, str], tuple[int, int, int]]:
         """For pairs of methods, the problems on which the runs of the first are significantly
         better, not different, and worse; empty where no problem has enough runs.
-
-        Not for suites with a reference: those have one run on each of very many problems.
         """
-        if self.reference is not None:
+        if not self.looks_at_each_problem:
             return {}
         of = run_scores(list(self.runs.values()), self.methods)
         tests = {(p.first, p.second): on_each_problem(of[p.first], of[p.second])

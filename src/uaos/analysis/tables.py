@@ -21,7 +21,7 @@ _ON_PROBLEMS = ("problems_better", "problems_level", "problems_worse")
 def section_tables(section: Section) -> list[Table]:
     """Return the tables of a section in the order in which they are shown."""
     tables = [overview_table(section), art_table(section)]
-    if section.reference is None:
+    if section.looks_at_each_problem:
         tables.append(value_table(section))
     if len(section.methods) > 1 and section.scores.problems:
         if len(section.groups) > 1:
