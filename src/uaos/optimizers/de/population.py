@@ -408,9 +408,10 @@ def shrink(
         if place[i] == 0:
             place[i] = new
             stay[new] = i
-            for j in range(D):
-                rows[new, j] = rows[i, j]
-            fitness[new], excess[new] = fitness[i], excess[i]
+            if new < i:
+                for j in range(D):
+                    rows[new, j] = rows[i, j]
+                fitness[new], excess[new] = fitness[i], excess[i]
             new += 1
     for k in range(NP):
         order[k] = place[order[k]]

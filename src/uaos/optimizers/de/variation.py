@@ -282,6 +282,7 @@ class Variation:
         self.columns = self._parent_column + int(population.newest)
         self.columns += D if self._resample else 0
         self._no_points, self._no_rates = np.zeros((0, D)), np.zeros(0)
+        self._sampled = np.empty((population.NP if pool.models else 0, D))
         self._everyone = np.arange(population.NP)
         self._crosses_otherwise = settings.exponential > 0.0 or settings.eigen > 0.0
         self._further = not settings.is_classic or bool(pool.individual_rates) or bool(pool.models)
@@ -347,9 +348,11 @@ class Variation:
         boundary = self.boundary
         if boundary == layout.MIXED:
             boundary = _MIXED[int(3 * rng.random())]
-        if len(batch.uniforms) != n:
+        if len(batch.uniforms) < n:
             batch.uniforms = np.empty((n, self.columns))
             batch.F, batch.CR = np.empty(n), np.empty(n)
+        elif len(batch.uniforms) > n:  # no new memory where a population shrinks
+            batch.uniforms, batch.F, batch.CR = batch.uniforms[:n], batch.F[:n], batch.CR[:n]
         uniforms = rng.random(out=batch.uniforms)
         batch.parents = self._everyone[:n]
         if population.newest:
@@ -433,7 +436,7 @@ class Variation:
             mine = self._made_by(having)
             if len(mine):
                 if len(samples) == 0:
-                    samples = np.empty((len(self.batch.operators), len(self._low)))
+                    samples = self._sampled[: len(self.batch.operators)]
                 model.propose(self.batch, mine, rotated, samples)
         return samples
 
