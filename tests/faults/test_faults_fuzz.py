@@ -59,6 +59,7 @@ def test_odd_arguments_of_minimize(times: int, count) -> None:
     count("odd calls of minimize", times)
 
 
+@pytest.mark.filterwarnings("ignore:fun returned None")
 @short_and_long(60, 2000)
 def test_odd_values_of_an_objective(times: int, count) -> None:
     """A number is taken as one; anything else is an error that names it, not a silent value."""

@@ -259,11 +259,19 @@ def test_workers_inside_a_worker_are_refused():
         minimize(nested, BOX, budget=5, workers=2)
 
 
+class Unreadable:
+    """Pickled as int("mesh")."""
+
+    def __reduce__(self):
+        return int, ("mesh",)
+
+
 class Crash(Exception):
-    """Pickled with its message alone, where it takes two arguments."""
+    """An exception that can be pickled, and not be read back."""
 
     def __init__(self, code, where):
         super().__init__(f"code {code} in {where}")
+        self.state = Unreadable()
 
 
 def test_an_exception_that_cannot_be_read_back_is_shown():
