@@ -34,22 +34,30 @@ class InvalidParameter(UaosError, ValueError):
 
     Parameters
     ----------
+    message : str
+        What is wrong, what is expected, and what to do.
     name : str
+        The parameter.
     value : object
-        What was given.
-    allowed : str
-        What is allowed.
+        Its value.
     owner : str
-        Whose parameter it is.
+        The object that declares the parameter.
+
+    Notes
+    -----
+    ``InvalidParameter(name, value, allowed)`` makes a message from its parts.
     """
 
-    def __init__(self, name: str, value: object, allowed: str, *, owner: str = "") -> None:
-        self.name = name
-        self.value = value
-        self.allowed = allowed
-        self.owner = owner
-        of = f" of {owner}" if owner else ""
-        super().__init__(f"{name}{of} is {value!r}; allowed: {allowed}")
+    def __init__(
+        self, message: str, *parts: Any, name: str = "", value: object = None, owner: str = ""
+    ) -> None:
+        self.allowed = ""
+        if parts:
+            name, (value, self.allowed) = message, parts
+            of = f" of {owner}" if owner else ""
+            message = f"{name}{of} is {value!r}; allowed: {self.allowed}"
+        self.name, self.value, self.owner = name, value, owner
+        super().__init__(message)
 
 
 class Missing(UaosError, ValueError):
