@@ -13,7 +13,18 @@ SOURCE = Path(uaos.__file__).parent
 # The layers, lowest first: a module may import from its own layer's package and from lower layers.
 # `minimize` and `experiments` both drive optimizers and know nothing of each other.
 LAYERS = (
-    {"errors", "params", "extras", "files", "jit", "loading", "statefile", "table", "text"},
+    {
+        "arrays",
+        "errors",
+        "params",
+        "extras",
+        "files",
+        "jit",
+        "loading",
+        "statefile",
+        "table",
+        "text",
+    },
     {"selection"},
     {"optimizers"},
     {"problems"},
