@@ -1,7 +1,6 @@
 """`uaos tune`: from a terminal, all that the library does; never a traceback, nothing damaged."""
 
 import io
-import json
 import os
 import re
 import shlex
@@ -356,7 +355,6 @@ def test_a_file_of_something_else_is_replaced_only_if_told(
         ("bench.db", "bench.db: the store of a benchmark, where that of a tuning is expected"),
         ("--status no.db", "no.db: there is no such file"),
         ("--status bench.db", "bench.db: the store of a benchmark"),
-        ("--export-configspace a.txt", "allowed: a file that ends in .json"),
         ("--export-irace note.txt", "folder is 'note.txt'; allowed: a folder, which may be new"),
     ],
 )
@@ -506,16 +504,6 @@ def test_the_space_is_written_for_irace(tmp_path: Path) -> None:
     assert "written: files" in done.stdout
     assert "max_gen" in (tmp_path / "files" / "parameters.txt").read_text()
     assert "maxExperiments <- 50" in (tmp_path / "files" / "scenario.txt").read_text()
-
-
-def test_the_space_is_written_for_configspace(tmp_path: Path) -> None:
-    pytest.importorskip("ConfigSpace")
-    done = run("tune", *SMALL, "--export-configspace", "space.json", cwd=tmp_path)
-    assert "written: space.json" in done.stdout
-    names = {
-        h["name"] for h in json.loads((tmp_path / "space.json").read_text())["hyperparameters"]
-    }
-    assert "max_gen" in names
 
 
 def test_irace_is_called_if_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 OPTIONAL = (
     "scipy", "cocoex", "matplotlib", "plotly", "dask", "distributed", "cma", "pymoo", "alns",
-    "deap", "ConfigSpace", "cocopp", "pandas", "pyarrow",
+    "deap", "cocopp", "pandas", "pyarrow",
 )  # fmt: skip
 
 BLOCK = f"""

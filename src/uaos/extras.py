@@ -16,7 +16,6 @@ _EXTRAS = {
     "distributed": ("dask and distributed", "cluster"),
     "cocopp": ("cocopp", "coco"),
     "pyarrow": ("pyarrow", "parquet"),
-    "ConfigSpace": ("ConfigSpace", "configspace"),
     "cma": ("pycma", "peers"),
     "pymoo": ("pymoo", "pymoo"),
     "alns": ("alns", "alns"),

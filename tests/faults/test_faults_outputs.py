@@ -5,8 +5,6 @@ from pathlib import Path
 import pytest
 from test_cli import run as command_line
 
-SIZE = ["--dim", "2", "--functions", "1", "--instances", "16"]
-
 
 @pytest.fixture(scope="module")
 def store(whole: Path) -> bytes:
@@ -26,7 +24,6 @@ def store(whole: Path) -> bytes:
         (["plot", "ecdf-overall", "a.db", "-o", "VICTIM"], "photo.png"),
         (["report", "VICTIM", "-o", "VICTIM"], "a.html"),
         (["report", "a.db", "-o", "VICTIM"], "page.html"),
-        (["tune", *SIZE, "--export-configspace", "VICTIM"], "mine.json"),
         (["tune", "a.db", "--status", "--plot", "VICTIM"], "photo.png"),
         (["tune", "VICTIM", "--status", "--plot", "VICTIM"], "a.png"),
         (["scenario", "--plot", "VICTIM"], "photo.png"),

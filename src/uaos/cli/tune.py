@@ -12,7 +12,7 @@ from rich.text import Text
 from uaos.cli import options
 from uaos.cli.app import INTERRUPTED, app, console
 from uaos.errors import InvalidParameter, Missing, UaosError
-from uaos.files import PICTURES, check_output, whole_file
+from uaos.files import PICTURES, check_output
 from uaos.optimizers.catalogue import RECOMMENDED
 from uaos.optimizers.configuration import Configuration
 from uaos.params import Value
@@ -101,8 +101,6 @@ def tune_command(
     overwrite: options.Overwrite = False,
     irace_folder: Annotated[Path | None, typer.Option(
         "--export-irace", help="Write irace's files into this folder, and end.")] = None,
-    configspace_file: Annotated[Path | None, typer.Option(
-        "--export-configspace", help="Write the space for ConfigSpace (.json), and end.")] = None,
     show_space: Annotated[bool, typer.Option(
         "--show-space", help="Show the search space, and end.")] = False,
     status: Annotated[bool, typer.Option(
@@ -165,8 +163,8 @@ def tune_command(
     else:
         start, starts = _wanted_start(design, initial, method)
         plan = tuning.TuningPlan(design, training, budget=budget, initial=start, **settings)
-    if irace_folder is not None or configspace_file is not None:
-        _export(plan, irace_folder, configspace_file, overwrite)
+    if irace_folder is not None:
+        _export(plan, irace_folder)
         return
     place = _needed(store)
     result = place.with_suffix(".toml") if output is None else output
@@ -354,22 +352,12 @@ def _draw(store: Path, tuning: int, path: Path) -> None:
     console.print(Text(f"drawn: {path}"))
 
 
-def _export(
-    plan: "TuningPlan", irace_folder: Path | None, configspace_file: Path | None, overwrite: bool
-) -> None:
-    """Write the search space for other tuners."""
-    if irace_folder is not None:
-        from uaos.tuning.irace_files import write_files
+def _export(plan: "TuningPlan", folder: Path) -> None:
+    """Write the files of a scenario for irace."""
+    from uaos.tuning.irace_files import write_files
 
-        write_files(
-            irace_folder, plan.design.space, plan.suite, runs=plan.runs, seed=plan.seed,
-            rules=plan.rules, initial=plan.initial,
-        )  # fmt: skip
-        console.print(Text(f"written: {irace_folder}"))
-    if configspace_file is not None:
-        from uaos.tuning.configspace import to_configspace
-
-        check_output(configspace_file, suffixes=[".json"], overwrite=overwrite)
-        with whole_file(configspace_file) as part:
-            to_configspace(plan.design.space, seed=plan.seed).to_json(part)
-        console.print(Text(f"written: {configspace_file}"))
+    write_files(
+        folder, plan.design.space, plan.suite, runs=plan.runs, seed=plan.seed, rules=plan.rules,
+        initial=plan.initial,
+    )  # fmt: skip
+    console.print(Text(f"written: {folder}"))
