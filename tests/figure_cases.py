@@ -13,8 +13,8 @@ from uaos.experiments.plan import Plan
 from uaos.experiments.recorder import TARGETS
 from uaos.experiments.store import Store
 from uaos.experiments.unit import Finished, Outcome, Unit, outcome
+from uaos.history import History
 from uaos.optimizers.de.optimizer import COLUMNS
-from uaos.optimizers.history import History
 from uaos.problems import BBOB, suite
 from uaos.tuning.records import Candidate, Cost, Elite, Step
 from uaos.tuning.store import TuningStore

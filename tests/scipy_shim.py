@@ -8,8 +8,8 @@ from scipy.optimize import OptimizeResult
 
 import uaos
 from uaos.errors import InvalidFeedback
-from uaos.optimizers.constraints import Constraint, Constraints
 from uaos.optimizers.de.rules import Uniform
+from uaos.problems.constraints import Constraint, Constraints
 
 STRATEGIES = re.compile("(best1|rand1|rand2|best2|randtobest1|currenttobest1)(bin|exp)")
 INITS = ("latinhypercube", "sobol", "halton", "random")

@@ -12,6 +12,7 @@ method (`uaos.Method`); a method at work is a selector (`uaos.Selector`).
 from typing import TYPE_CHECKING, Any
 
 from uaos.errors import UaosError
+from uaos.history import History
 from uaos.minimize import minimize
 from uaos.optimizers.base import Optimizer, register
 from uaos.optimizers.catalogue import configuration, method, methods
@@ -20,13 +21,12 @@ from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.coordinate import CoordinateSearch
 from uaos.optimizers.de.operators import Operator, product
 from uaos.optimizers.de.optimizer import DifferentialEvolution
-from uaos.optimizers.history import History
 from uaos.optimizers.local import LocalSearch
 from uaos.optimizers.portfolio import Member, Portfolio
 from uaos.optimizers.pycma import PyCMA
-from uaos.optimizers.result import Result
 from uaos.params import choice, integer, real
 from uaos.problems import Problem, Suite, suite
+from uaos.result import Result
 from uaos.selection.components import (
     Component,
     Draws,

@@ -13,26 +13,20 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
+from uaos.arrays import FloatArray
+from uaos.checks import evaluation_count, real_number, real_numbers, true_or_false
 from uaos.errors import InvalidParameter
 from uaos.extras import require
 from uaos.optimizers import feasibility
-from uaos.optimizers.arguments import (
-    Array,
-    FreeSpace,
-    evaluation_count,
-    real_number,
-    real_numbers,
-    start_points,
-    true_or_false,
-)
 from uaos.optimizers.base import Optimizer, optimizer, settings_of
 from uaos.optimizers.catalogue import RECOMMENDED, configuration
 from uaos.optimizers.configuration import DE, Configuration
-from uaos.optimizers.constraints import Constraints
 from uaos.optimizers.de.optimizer import DEFAULT_BUDGET, DifferentialEvolution, MethodLike
-from uaos.optimizers.evaluation import Batch, Evaluator, Interrupted, Objective, Workers, over_batch
 from uaos.optimizers.portfolio import Portfolio
-from uaos.optimizers.result import INFEASIBLE, Result
+from uaos.problems.constraints import Constraints
+from uaos.problems.space import FreeSpace, start_points
+from uaos.result import INFEASIBLE, Result
+from uaos.runs.evaluator import Batch, Evaluator, Interrupted, Objective, Workers, over_batch
 from uaos.selection.method import Method
 from uaos.text import count
 
@@ -177,7 +171,7 @@ def minimize(
         ``concurrent.futures.Executor``, or a function like ``map``.
     callback : callable, optional
         Called after each batch as ``callback(intermediate_result)`` with the state of the run
-        (`x`, `fun`, `nfev`, `nit`, and more: :class:`uaos.optimizers.result.RunView`), or, if it
+        (`x`, `fun`, `nfev`, `nit`, and more: :class:`uaos.result.RunView`), or, if it
         takes two arguments, as ``callback(x, convergence)``, or, if its only one is called `xk`,
         as ``callback(xk)`` with the best point. The run ends if it returns a true value or raises
         StopIteration.
@@ -362,7 +356,7 @@ def minimize(
                     result, success=verdict[0] and feasible, message=message
                 )
             if polish and result.x is not None:
-                from uaos.optimizers.polish import polished, polished_by
+                from uaos.runs.polish import polished, polished_by
 
                 try:
                     result = (
@@ -430,7 +424,7 @@ def _optimizer(
     )
 
 
-def _several(x0: Any) -> Array | None:
+def _several(x0: Any) -> FloatArray | None:
     """The points to start from, if there are several; what is wrong with others, the run says."""
     try:
         points = real_numbers(x0)

@@ -27,13 +27,13 @@ from outcome_results import results_of
 from uaos.analysis import Results, combined, ecdf, section
 from uaos.errors import InvalidFile, InvalidParameter, Missing, NameClash, UnknownName
 from uaos.experiments.unit import Outcome
-from uaos.optimizers.history import History
-from uaos.optimizers.picture import PALETTE
+from uaos.history import History
 from uaos.reporting import figures
 from uaos.reporting.canvas import spread
 from uaos.reporting.figures import Figure, draw, save
 from uaos.reporting.sources import Course
 from uaos.reporting.style import FAINT, LINES, LINES_ON_DARK, OPERATOR_LINES, WIDTHS, Style
+from uaos.runs.picture import PALETTE
 from uaos.tuning.store import TuningStore
 from uaos.tuning.summaries import Importance
 

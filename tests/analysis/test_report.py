@@ -21,7 +21,7 @@ from uaos.analysis import sections
 from uaos.errors import InvalidFile, InvalidParameter
 from uaos.experiments import Plan, Store, run_unit
 from uaos.experiments.unit import Outcome, failed
-from uaos.optimizers.history import History
+from uaos.history import History
 from uaos.problems import suite
 from uaos.reporting.figures import figures
 from uaos.reporting.report import page, write_report

@@ -13,7 +13,7 @@ from uaos.experiments import Plan, recorder, run
 from uaos.experiments.plan import PlanConflict
 from uaos.experiments.recorder import TARGETS, Trace, pack_trace, unpack_trace
 from uaos.experiments.unit import Unit, outcome, run_unit
-from uaos.optimizers.history import History
+from uaos.history import History
 from uaos.optimizers.portfolio import Member, default_members, leader_method
 from uaos.problems.bbob import bbob_problem
 from uaos.tuning import HeldOutProblems, RecordedRun, Recordings, narrow, simulate, tune

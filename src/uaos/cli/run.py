@@ -22,9 +22,9 @@ from uaos.files import PICTURES, check_output
 from uaos.minimize import INTERRUPTED as INTERRUPTED_RUN
 from uaos.minimize import PORTFOLIO, minimize
 from uaos.optimizers.catalogue import RECOMMENDED
-from uaos.optimizers.result import Result, RunView
 from uaos.problems import BBOB, Problem
 from uaos.problems import suite as suite_called
+from uaos.result import Result, RunView
 from uaos.text import count
 
 

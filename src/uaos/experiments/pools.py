@@ -16,7 +16,7 @@ from uaos.errors import InvalidParameter, UaosError
 from uaos.experiments.unit import versions
 from uaos.extras import optional
 from uaos.loading import load_source, loaded_files
-from uaos.optimizers.workers import ctrl_c_held_back
+from uaos.runs.workers import ctrl_c_held_back
 from uaos.text import count
 
 

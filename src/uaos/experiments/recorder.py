@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from uaos.optimizers.history import History
+from uaos.history import History
 
 #: The target errors f - f_opt at which a run's evaluations are noted: 10^4, 10^3.8, …, 10^-8.
 TARGETS: NDArray[np.float64] = 10.0 ** np.linspace(4, -8, 61)

@@ -40,8 +40,8 @@ from uaos.experiments.storefile import (
     whole_columns,
 )
 from uaos.experiments.unit import Finished, Outcome, Unit, versions
+from uaos.history import History
 from uaos.loading import load_source, loaded_files
-from uaos.optimizers.history import History
 from uaos.problems import Suite, built_in_suite
 from uaos.problems.problem import suite_in
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from uaos import statefile
+from uaos.checks import evaluation_count, generator, real_numbers, real_target, true_or_false
 from uaos.errors import (
     InvalidComponent,
     InvalidFeedback,
@@ -25,24 +26,15 @@ from uaos.errors import (
     UaosError,
     UnknownName,
 )
+from uaos.history import History
 from uaos.jit import njit
 from uaos.optimizers import feasibility
-from uaos.optimizers.arguments import Array as Array
-from uaos.optimizers.arguments import (
-    box,
-    evaluation_count,
-    generator,
-    integer_box,
-    integer_coordinates,
-    real_numbers,
-    real_target,
-    start_points,
-    true_or_false,
-)
-from uaos.optimizers.history import History
-from uaos.optimizers.result import INFEASIBLE, Result, RunView
+from uaos.problems.space import box, integer_box, integer_coordinates, start_points
+from uaos.result import INFEASIBLE, Result, RunView
 from uaos.selection.components import register as register_component
 from uaos.text import count
+
+Array = np.ndarray[Any, Any]
 
 #: The arguments of every optimizer; all others are settings.
 OF_EVERY_OPTIMIZER = ("bounds", "seed", "budget", "target", "x0", "history", "integrality")

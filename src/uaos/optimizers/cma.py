@@ -27,12 +27,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from uaos.checks import true_or_false
 from uaos.errors import InvalidParameter
+from uaos.history import History
 from uaos.jit import njit
 from uaos.optimizers import feasibility
-from uaos.optimizers.arguments import true_or_false
 from uaos.optimizers.base import Array, Optimizer, register
-from uaos.optimizers.history import History
 
 RESTARTS = ("none", "IPOP", "BIPOP", "NBIPOP")
 BOUNDARIES = ("penalty", "none")

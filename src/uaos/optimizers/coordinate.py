@@ -4,11 +4,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from uaos.checks import true_or_false
 from uaos.errors import InvalidParameter
+from uaos.history import History
 from uaos.jit import njit
-from uaos.optimizers.arguments import true_or_false
 from uaos.optimizers.base import Array, Optimizer, RunFinished, register
-from uaos.optimizers.history import History
 
 _EPSILON = float(np.finfo(float).eps)
 # The improvement that an interval should bring, as a share of the range of values on the line.

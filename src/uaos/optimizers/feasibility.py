@@ -13,16 +13,17 @@ evolution with an archive and gradient-based mutation", CEC.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
-from uaos.optimizers.arguments import Array
+from uaos.arrays import FloatArray
 
 
-def order(values: Array, violations: Array, epsilon: float = 0.0) -> Array:
+def order(values: FloatArray, violations: FloatArray, epsilon: float = 0.0) -> NDArray[np.intp]:
     """Return the indices of the points, best first; ties in the order given."""
     return np.lexsort((values, np.where(violations <= epsilon, 0.0, violations)))
 
 
-def ranks(values: Array, violations: Array, epsilon: float = 0.0) -> Array:
+def ranks(values: FloatArray, violations: FloatArray, epsilon: float = 0.0) -> FloatArray:
     """Return the rank of each point as a float: 1 for the best, equal ones alike, NaN for failures.
 
     Ranks are exact, where adding a violation to a large value would be lost in rounding.
@@ -37,7 +38,7 @@ def ranks(values: Array, violations: Array, epsilon: float = 0.0) -> Array:
     return found
 
 
-def merits(values: Array, violations: Array, epsilon: float = 0.0) -> Array:
+def merits(values: FloatArray, violations: FloatArray, epsilon: float = 0.0) -> FloatArray:
     """Return one number for each point that has the same order, for what measures improvements.
 
     A feasible point keeps its value. The others have their violation, counted from the worst

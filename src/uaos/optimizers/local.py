@@ -4,11 +4,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from uaos.checks import true_or_false
 from uaos.errors import InvalidParameter
+from uaos.history import History
 from uaos.jit import njit
-from uaos.optimizers.arguments import start_points, true_or_false
 from uaos.optimizers.base import Array, Optimizer, RunFinished, register
-from uaos.optimizers.history import History
+from uaos.problems.space import start_points
 
 _EPSILON = float(np.finfo(float).eps)
 # The first differences are taken this far apart, as a share of the box: far enough to see the

@@ -12,14 +12,14 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from uaos.checks import real_number, true_or_false
 from uaos.errors import InvalidParameter
+from uaos.history import History
 from uaos.jit import njit
-from uaos.optimizers.arguments import Array, real_number, true_or_false
-from uaos.optimizers.base import Optimizer, register
+from uaos.optimizers.base import Array, Optimizer, register
 from uaos.optimizers.base import optimizer as registered
 from uaos.optimizers.catalogue import configuration
 from uaos.optimizers.configuration import Configuration
-from uaos.optimizers.history import History
 from uaos.params import known_only
 from uaos.selection.method import Method
 

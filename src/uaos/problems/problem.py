@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from uaos.checks import as_float
 from uaos.errors import InvalidFeedback, InvalidParameter, NameClash, UnknownName
 from uaos.loading import module_source, source_hash
-from uaos.optimizers.arguments import as_float, box
+from uaos.problems.space import box
 
 if TYPE_CHECKING:
     from uaos.problems.references import Reference

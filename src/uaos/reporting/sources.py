@@ -16,7 +16,7 @@ from uaos.analysis.results import Results
 from uaos.analysis.verdict import is_adaptive
 from uaos.errors import InvalidFile, InvalidParameter, Missing, UnknownName
 from uaos.experiments.store import TUNING, RunTable, Store, Tally, kind_of
-from uaos.optimizers.history import History
+from uaos.history import History
 from uaos.problems import titles
 from uaos.text import natural_key
 

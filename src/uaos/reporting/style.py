@@ -39,7 +39,7 @@ INK, GRAY, FAINT = "#222222", "#6b6b6b", "#dddddd"
 
 #: Colors of methods, distinguishable with any color vision: Okabe and Ito's without yellow, black
 #: last, and between them four of Tol's and violet. Operators have others
-#: (`uaos.optimizers.picture.PALETTE`).
+#: (`uaos.runs.picture.PALETTE`).
 LINES = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9",
     "#D55E00", "#882255", "#999933", "#332288", "#661100",

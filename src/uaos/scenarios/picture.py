@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uaos.files import save_figure
-from uaos.optimizers.picture import panels
 from uaos.reporting.style import DEFAULT
+from uaos.runs.picture import panels
 from uaos.scenarios.comparison import regrets
 from uaos.scenarios.kinds import Floats, Ranks, Scenario
 

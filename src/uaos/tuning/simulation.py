@@ -32,8 +32,8 @@ from uaos.experiments.plan import UNIFORM
 from uaos.experiments.recorder import NO_TRACE, TARGETS, Trace
 from uaos.experiments.store import Store
 from uaos.experiments.unit import Outcome
+from uaos.history import History
 from uaos.optimizers.configuration import Configuration
-from uaos.optimizers.history import History
 from uaos.optimizers.portfolio import Member, Turns, continuing, default_members
 from uaos.problems import Problem, Suite
 from uaos.selection.method import Method

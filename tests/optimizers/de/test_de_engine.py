@@ -7,11 +7,11 @@ import pytest
 from de_stubs import engine, run, sphere
 
 from uaos.errors import InvalidFeedback, InvalidParameter, UnknownName
+from uaos.history import History
 from uaos.optimizers.base import RunFinished
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import Cauchy, Jade
 from uaos.optimizers.de.settings import Linear, Settings, Stagnation
-from uaos.optimizers.history import History
 
 
 @pytest.mark.parametrize("budget", [1, 5, 19, 20, 21, 40, 59, 200])

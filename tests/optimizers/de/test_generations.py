@@ -10,7 +10,7 @@ import uaos
 from uaos import jit
 from uaos.optimizers.de import generations
 from uaos.optimizers.de.settings import Stagnation
-from uaos.optimizers.evaluation import CompiledObjective
+from uaos.runs.evaluator import CompiledObjective
 from uaos.selection.components import FAMILIES, components
 from uaos.selection.fused import codes_of
 

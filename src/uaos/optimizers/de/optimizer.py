@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from uaos.errors import InvalidFeedback, InvalidParameter
-from uaos.optimizers.arguments import start_points
+from uaos.history import History
 from uaos.optimizers.base import Array, Optimizer, register
 from uaos.optimizers.catalogue import RECOMMENDED, configuration
 from uaos.optimizers.configuration import DE, Configuration
@@ -30,8 +30,8 @@ from uaos.optimizers.de.population import Epoch, Population, Relaxation
 from uaos.optimizers.de.settings import MOST_PARENTS, Linear, Settings, Stagnation
 from uaos.optimizers.de.variation import Pool, SingleOperator, Variation
 from uaos.optimizers.de.view import PopulationView
-from uaos.optimizers.history import History
 from uaos.optimizers.local import LocalSearch
+from uaos.problems.space import start_points
 from uaos.selection.method import Method
 from uaos.text import count
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from uaos.checks import real_numbers
 from uaos.errors import InvalidFeedback
-from uaos.optimizers.arguments import real_numbers
 from uaos.optimizers.base import Array
 from uaos.optimizers.de import layout, mutation
 from uaos.optimizers.de.models import MODELS, Model, eigenvectors

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from uaos.optimizers.base import Array
 from uaos.optimizers.de import layout
-from uaos.optimizers.result import RunView, read_only, seen
+from uaos.result import RunView, read_only, seen
 
 if TYPE_CHECKING:
     from uaos.optimizers.de.optimizer import DifferentialEvolution

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uaos.errors import Missing
-from uaos.optimizers.picture import PALETTE, shares, stack
 from uaos.reporting.canvas import LineEnd, decades, legend, legend_size, name_ends, names_width
 from uaos.reporting.figures import RUN, Figure
 from uaos.reporting.sources import Course
 from uaos.reporting.style import INK, OPERATOR_LINES, TICK, Drawing, LineStyle, Style
+from uaos.runs.picture import PALETTE, shares, stack
 
 # Names stand beside the bands if they take at most this share of the width.
 _NAMES = 0.4

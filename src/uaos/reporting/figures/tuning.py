@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uaos.errors import Missing, UnknownName
-from uaos.optimizers.picture import HATCHES, PALETTE
 from uaos.reporting.canvas import LineEnd, axes_with_margins, name_ends, names_width
 from uaos.reporting.figures import TUNING, Figure
 from uaos.reporting.style import (
@@ -21,6 +20,7 @@ from uaos.reporting.style import (
     Style,
     text_width,
 )
+from uaos.runs.picture import HATCHES, PALETTE
 from uaos.selection.components import FAMILIES
 
 if TYPE_CHECKING:  # a report without tunings does not load them

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from uaos.analysis.section import Section
-from uaos.optimizers.picture import PALETTE
 from uaos.reporting.figures import figures
 from uaos.reporting.style import DEFAULT, LINES, LINES_ON_DARK, OPERATOR_LINES, Drawing, Style
+from uaos.runs.picture import PALETTE
 from uaos.table import Table
 from uaos.text import Markup, joined, tag
 

@@ -7,9 +7,9 @@ from typing import Any
 from uaos.analysis.section import Section
 from uaos.analysis.tables import against_table
 from uaos.analysis.verdict import headline, verdict
-from uaos.optimizers.picture import PALETTE
 from uaos.reporting.report.html import Colors, other_figures, plot, shown
 from uaos.reporting.sources import Course, Experiment, Sources
+from uaos.runs.picture import PALETTE
 from uaos.table import Table
 from uaos.text import Markup, count, duration, join_names, joined, large, tag, typeset
 

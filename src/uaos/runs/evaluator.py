@@ -18,14 +18,16 @@ from numba import njit
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 
+from uaos.arrays import FloatArray
+from uaos.checks import real_numbers, true_or_false
 from uaos.errors import InvalidFeedback, InvalidParameter
-from uaos.optimizers.arguments import Array, FreeSpace, real_numbers, true_or_false
-from uaos.optimizers.constraints import Constraints
-from uaos.optimizers.result import INFEASIBLE, Result
-from uaos.optimizers.workers import ProcessPool
+from uaos.problems.constraints import Constraints
+from uaos.problems.space import FreeSpace
+from uaos.result import INFEASIBLE, Result
+from uaos.runs.workers import ProcessPool
 from uaos.text import count
 
-Objective = Callable[[Array], Any]
+Objective = Callable[[FloatArray], Any]
 #: `workers`: a number of processes (-1: one for each processor), an Executor, or a map.
 Workers = Any
 
@@ -60,7 +62,7 @@ class Evaluator:
         workers: Workers,
         tolerate: bool,
         vector: bool = False,
-        full: Callable[[Array], Array] | None = None,
+        full: Callable[[FloatArray], FloatArray] | None = None,
     ) -> None:
         if not callable(fun):
             raise InvalidParameter("fun", fun, "a function of a point (or of many: vectorized)")
@@ -103,21 +105,21 @@ class Evaluator:
         if self._pool is not None:
             self._pool.close()
 
-    def __call__(self, X: Array) -> Array:
+    def __call__(self, X: FloatArray) -> FloatArray:
         """The objective at each row of X."""
         try:
             return self._evaluated(X)
         except StopIteration as error:
             raise RuntimeError("fun raised StopIteration, which is for iterators") from error
 
-    def _evaluated(self, X: Array) -> Array:
+    def _evaluated(self, X: FloatArray) -> FloatArray:
         if self._vectorized:
             return self._whole(X)
         if self._pool is not None:
             return self._distributed(X)
         return self._mapped(X) if self._executor is None else self._gather(X)
 
-    def _whole(self, X: Array) -> Array:
+    def _whole(self, X: FloatArray) -> FloatArray:
         try:
             return self._values(self._fun(X), len(X))
         except InvalidFeedback:
@@ -127,7 +129,7 @@ class Evaluator:
                 return np.full(len(X), np.nan)
             raise
 
-    def _mapped(self, X: Array) -> Array:
+    def _mapped(self, X: FloatArray) -> FloatArray:
         """One point after another by `map`, or by the function that was given in its place."""
         values: list[Any] = []
         wanted = (
@@ -156,7 +158,7 @@ class Evaluator:
             )
         return self._values(values, len(X))
 
-    def _distributed(self, X: Array) -> Array:
+    def _distributed(self, X: FloatArray) -> FloatArray:
         """On processes of our own."""
         started = time.perf_counter()
         ready: dict[int, Any] = {}
@@ -173,7 +175,7 @@ class Evaluator:
         self._seconds = (time.perf_counter() - started) * min(self._workers, len(X)) / len(X)
         return self._values([ready[row] for row in range(len(X))], len(X))
 
-    def _gather(self, X: Array) -> Array:
+    def _gather(self, X: FloatArray) -> FloatArray:
         """On an executor: chunks of rows out, their values in, in order."""
         parts = self._parts(len(X))
         futures: list[Any] = []
@@ -193,7 +195,7 @@ class Evaluator:
         self._seconds = (time.perf_counter() - started) * min(self._workers, len(X)) / len(X)
         return self._values(values, len(X))
 
-    def _note_point(self, error: BaseException, x: Array) -> None:
+    def _note_point(self, error: BaseException, x: FloatArray) -> None:
         """Say at which point the objective raised an exception."""
         if self._full is not None:
             point = np.array2string(self._full(x), threshold=20)
@@ -202,7 +204,7 @@ class Evaluator:
                 "evaluation"
             )
 
-    def _values(self, returned: Any, n: int) -> Array:
+    def _values(self, returned: Any, n: int) -> FloatArray:
         """What was returned for n points, as numbers."""
         if self._vector:
             return np.array(returned, dtype=float)
@@ -236,7 +238,7 @@ def _ready(parts: Sequence[range], futures: Sequence[Any]) -> list[tuple[int, fl
 # With `partial` these can be sent to workers.
 
 
-def _tolerant(fun: Objective, x: Array) -> Any:
+def _tolerant(fun: Objective, x: FloatArray) -> Any:
     """The objective with NaN for an exception."""
     try:
         return fun(x)
@@ -244,17 +246,17 @@ def _tolerant(fun: Objective, x: Array) -> Any:
         return np.nan
 
 
-def _chunk(fun: Objective, X: Array) -> list[Any]:
+def _chunk(fun: Objective, X: FloatArray) -> list[Any]:
     """The objective for several rows."""
     return [fun(x) for x in X]
 
 
-def _at_point(fun: Any, x: Array) -> Any:
+def _at_point(fun: Any, x: FloatArray) -> Any:
     """A function of many points at one."""
     return fun(x[None])[0]
 
 
-def _as_values(values: Any, n: int, vectorized: bool = False) -> Array:
+def _as_values(values: Any, n: int, vectorized: bool = False) -> FloatArray:
     """What the objective returned, as n floats; anything else is an error that shows it."""
     try:
         array = real_numbers(values)
@@ -302,7 +304,7 @@ class CompiledObjective:
         self._threads = threads
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
-    def __call__(self, X: Array, *args: Any) -> Array:
+    def __call__(self, X: FloatArray, *args: Any) -> FloatArray:
         """The values of points."""
         values = np.empty(len(X))
         if self._pool is None:
@@ -328,14 +330,14 @@ def _loop(fun: Any, further: bool) -> Any:
     if further:
 
         @njit(nogil=True)
-        def evaluate(X: Array, values: Array, *args: Any) -> None:
+        def evaluate(X: FloatArray, values: FloatArray, *args: Any) -> None:
             for i in range(len(X)):
                 values[i] = fun(X[i], *args)
 
     else:  # a function of fixed arguments, which a compiled loop can be given
 
         @njit(nogil=True)
-        def evaluate(X: Array, values: Array) -> None:
+        def evaluate(X: FloatArray, values: FloatArray) -> None:
             for i in range(len(X)):
                 values[i] = fun(X[i])
 
@@ -370,7 +372,7 @@ class Batch:
         if self._distributed is not None:
             self._distributed.__exit__(*ending)
 
-    def __call__(self, X: Array, epsilon: float) -> tuple[Array, Array | None]:
+    def __call__(self, X: FloatArray, epsilon: float) -> tuple[FloatArray, FloatArray | None]:
         """The values, and without constraints None, otherwise the violations.
 
         `epsilon`: how large a violation may be for the run to want the value.
@@ -389,7 +391,7 @@ class Batch:
                 raise Interrupted([(i, v) for i, v in ready if violations[i] == 0]) from None
         return values, violations
 
-    def _violations(self, X: Array) -> Array:
+    def _violations(self, X: FloatArray) -> FloatArray:
         if not self._constraints.measure(self.space.full(X)):
             return np.full(len(X), np.inf)
         apart = self._distributed
@@ -404,15 +406,15 @@ class Batch:
         """Whether there are constraints."""
         return bool(self._constraints.each)
 
-    def objective(self, x: Array) -> float:
+    def objective(self, x: FloatArray) -> float:
         """The objective at one point."""
         return float(self._evaluate(x[None])[0])
 
-    def violation(self, x: Array) -> float:
+    def violation(self, x: FloatArray) -> float:
         """By how much one point violates the constraints."""
         return float(self._violations(x[None])[0]) if self.constrained else 0.0
 
-    def margins(self, x: Array) -> Array:
+    def margins(self, x: FloatArray) -> FloatArray:
         """How far inside the constraints one point is."""
         return self._constraints.margins(self.space.full(x))
 

@@ -20,8 +20,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from uaos.arrays import FloatArray
 from uaos.errors import InvalidParameter, UaosError
-from uaos.optimizers.arguments import Array
 
 # Workers that die one after the other before they evaluate anything.
 _MOST_FALSE_STARTS = 3
@@ -33,7 +33,7 @@ _open_ends: set[Connection] = set()
 class ProcessPool:
     """Up to `most` processes that evaluate `fun`, an objective of one point."""
 
-    def __init__(self, fun: Callable[[Array], Any], most: int) -> None:
+    def __init__(self, fun: Callable[[FloatArray], Any], most: int) -> None:
         if multiprocessing.current_process().daemon:
             raise InvalidParameter(
                 "workers", most, "1 inside a worker process, such as that of a "
@@ -63,7 +63,7 @@ class ProcessPool:
         theirs.close()
         self._workers[ours] = process
 
-    def evaluate(self, X: Array, parts: Sequence[range], ready: dict[int, Any]) -> None:
+    def evaluate(self, X: FloatArray, parts: Sequence[range], ready: dict[int, Any]) -> None:
         """Evaluate the rows of X, in the given parts, and put their values into `ready`."""
         while len(self._workers) < min(self._most, len(parts)):
             self._start()
@@ -136,7 +136,7 @@ def _close(ours: Connection) -> None:
     ours.close()
 
 
-def _start_method(fun: Callable[[Array], Any]) -> str:
+def _start_method(fun: Callable[[FloatArray], Any]) -> str:
     """How to start processes that can evaluate `fun`."""
     can_fork = sys.platform == "linux"
     if can_fork and threading.active_count() == 1:

@@ -11,7 +11,7 @@ import uaos
 from uaos import minimize
 from uaos.errors import InvalidFeedback, InvalidParameter
 from uaos.optimizers import feasibility
-from uaos.optimizers.constraints import Constraint, Constraints
+from uaos.problems.constraints import Constraint, Constraints
 
 BOX = [(-5.0, 5.0)] * 2
 INF, NAN = math.inf, math.nan

@@ -5,15 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from uaos.arrays import FloatArray
 from uaos.extras import optional
 from uaos.files import save_figure, show_in_notebooks
-
-Array = np.ndarray[Any, Any]
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from uaos.optimizers.history import History
+    from uaos.history import History
 
 #: Colors of operators, lighter than those of methods and distinguishable with any color vision:
 #: Tol's light scheme with another blue, tan for olive, and a violet.
@@ -89,7 +88,7 @@ def _further(history: "History") -> list[str]:
     return changing
 
 
-def _line(axes: Any, at: Array, value: Array) -> None:
+def _line(axes: Any, at: FloatArray, value: FloatArray) -> None:
     """Draw a column, on a logarithmic axis if it is positive and spans more than a decade."""
     axes.plot(at, value, color="#222222", linewidth=1.8)
     shown = value[np.isfinite(value)]
@@ -97,7 +96,7 @@ def _line(axes: Any, at: Array, value: Array) -> None:
         axes.set_yscale("log")
 
 
-def shares(history: "History", along: str) -> tuple[Array, Array]:
+def shares(history: "History", along: str) -> tuple[FloatArray, FloatArray]:
     """Ends of at most `_COLUMNS` blocks of iterations, and each operator's share of a block.
 
     The ends are values of the history's column `along`.
@@ -111,7 +110,7 @@ def shares(history: "History", along: str) -> tuple[Array, Array]:
     return getattr(history, along)[ends], counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
 
 
-def stack(axes: Any, ends: Array, shares: Array, names: tuple[str, ...]) -> None:
+def stack(axes: Any, ends: FloatArray, shares: FloatArray, names: tuple[str, ...]) -> None:
     """Draw the shares of blocks that end at `ends`, one operator upon the other."""
     edges = np.concatenate([[0], ends])
     # A block's share stands at its middle; the first and last reach out to the ends.

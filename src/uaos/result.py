@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from uaos.arrays import FloatArray
 from uaos.errors import Missing
-from uaos.optimizers.arguments import Array
-from uaos.optimizers.history import History
+from uaos.history import History
 from uaos.text import count
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Result(Mapping[str, Any]):
     (200, False, 'the budget of 200 evaluations is spent')
     """
 
-    x: Array | None
+    x: FloatArray | None
     fun: float
     nfev: int
     nit: int
@@ -70,9 +70,9 @@ class Result(Mapping[str, Any]):
     message: str
     seed: int | None
     history: History | None
-    constr: list[Array] | None = None
+    constr: list[FloatArray] | None = None
     constr_violation: float | None = None
-    jac: Array | None = None
+    jac: FloatArray | None = None
 
     @property
     def maxcv(self) -> float | None:
@@ -149,7 +149,7 @@ class Result(Mapping[str, Any]):
         )
 
 
-def read_only(array: Array) -> Array:
+def read_only(array: FloatArray) -> FloatArray:
     """A view of `array` that cannot be written to."""
     view = array.view()
     view.flags.writeable = False
@@ -183,7 +183,7 @@ class RunView:
     def __repr__(self) -> str:
         return f"<{count(self.nfev, 'evaluation')}, best {self.fun:g}>"
 
-    x: Array | None = seen("best_x")
+    x: FloatArray | None = seen("best_x")
     """The best point so far, None before any evaluation succeeded."""
     fun: float = seen("best_fitness")
     """The best fitness so far, +inf before any evaluation succeeded."""
@@ -199,12 +199,12 @@ class RunView:
     """The names of the operators, or of the members of a portfolio."""
     convergence: float = seen("convergence")
     """How close the run is to convergence: above 1 once it has converged."""
-    low: Array = seen("low")
+    low: FloatArray = seen("low")
     """Lower bounds."""
-    high: Array = seen("high")
+    high: FloatArray = seen("high")
     """Upper bounds."""
 
     @property
-    def probabilities(self) -> Array:
+    def probabilities(self) -> FloatArray:
         """The current probabilities of the operators."""
         return read_only(np.asarray(self._run.probabilities))

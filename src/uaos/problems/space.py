@@ -1,22 +1,20 @@
-"""What the arguments of a run mean, checked: bounds, starting points, budget, target, seed, …
+"""The space that a run searches: bounds, integer coordinates, starting points.
 
 A coordinate whose bounds are equal is held there: a run searches the others alone.
 """
 
-import numbers
 from collections.abc import Iterator, ValuesView
-from decimal import Decimal
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from uaos.arrays import BoolArray, FloatArray
+from uaos.checks import real_numbers
 from uaos.errors import InvalidParameter
 
-Array = np.ndarray[Any, Any]
 
-
-def box(bounds: Any, *, held: bool = False) -> tuple[Array, Array]:
+def box(bounds: Any, *, held: bool = False) -> tuple[FloatArray, FloatArray]:
     """Lower and upper bounds from pairs, an array (D, 2), or an object with `lb` and `ub`.
 
     `held` allows low = high.
@@ -52,7 +50,7 @@ def box(bounds: Any, *, held: bool = False) -> tuple[Array, Array]:
     return pairs[:, 0].copy(), pairs[:, 1].copy()
 
 
-def integer_coordinates(integrality: Any, dimension: int) -> Array:
+def integer_coordinates(integrality: Any, dimension: int) -> BoolArray:
     """Which coordinates are integers, as an array of bool; one value stands for all of them."""
     try:
         chosen = np.broadcast_to(np.asarray(integrality), (dimension,))
@@ -65,7 +63,7 @@ def integer_coordinates(integrality: Any, dimension: int) -> Array:
     return chosen.astype(bool)
 
 
-def integer_box(low: Array, high: Array) -> tuple[Array, Array]:
+def integer_box(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The least and the largest integer of each coordinate."""
     least, most = np.ceil(low), np.floor(high)
     for j in np.flatnonzero(least > most).tolist():
@@ -76,7 +74,7 @@ def integer_box(low: Array, high: Array) -> tuple[Array, Array]:
     return least, most
 
 
-def start_points(x0: Any, low: Array, high: Array, boundary: str) -> Array | None:
+def start_points(x0: Any, low: FloatArray, high: FloatArray, boundary: str) -> FloatArray | None:
     """The points that a run is to start with, (m, D), inside the box if it is enforced."""
     if x0 is None:
         return None
@@ -98,94 +96,6 @@ def start_points(x0: Any, low: Array, high: Array, boundary: str) -> Array | Non
     return points
 
 
-def as_float(value: Any) -> float:
-    """The nearest float, an infinity for an integer beyond their range, NaN for no real number."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        return np.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return np.inf if value > 0 else -np.inf  # type: ignore[operator]
-
-
-def evaluation_count(value: Any, name: str = "budget", unit: str = "evaluations") -> int | None:
-    """A limit as an integer; 1e5 will do."""
-    if value is None:
-        return None
-    number = as_float(value)
-    if number.is_integer() and number >= 1:
-        return int(number)
-    raise InvalidParameter(name, value, f"an integer of {unit} >= 1, or None")
-
-
-def real_number(value: Any, name: str, low: float) -> float:
-    """A finite number of at least `low`."""
-    number = as_float(value)
-    if low <= number < np.inf:
-        return number
-    raise InvalidParameter(name, value, f"a finite number >= {low:g}")
-
-
-def real_target(target: Any) -> float | None:
-    """A fitness at which a run may end."""
-    if target is None:
-        return None
-    number = as_float(target)
-    if np.isfinite(number) or number == target:  # an infinity only if it was given as one
-        return number
-    raise InvalidParameter("target", target, "a number, or None")
-
-
-def true_or_false(value: Any, name: str) -> bool:
-    """A switch; strings such as "no" would otherwise count as True."""
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    raise InvalidParameter(name, value, "True or False")
-
-
-#: What NumPy would turn into numbers, or cut to them, without a word.
-_NO_NUMBERS = {"c": "complex", "U": "strings", "S": "strings", "M": "dates", "m": "times"}
-
-
-_FLOAT = np.dtype(np.float64)
-
-
-def real_numbers(values: Any) -> Array:
-    """Any kind of array as a new, plain one of floats; TypeError or ValueError if it is none.
-
-    None counts as NaN.
-    """
-    if type(values) is np.ndarray and values.dtype is _FLOAT:
-        return values.copy()
-    try:
-        raw = np.asarray(values)
-    except ValueError:
-        raise ValueError("they are sequences of different lengths") from None
-    if raw.dtype.kind in _NO_NUMBERS:
-        raise TypeError(f"they are {_NO_NUMBERS[raw.dtype.kind]}")
-    if raw.dtype.kind == "O":
-        for value in raw.ravel().tolist():
-            if not (value is None or isinstance(value, numbers.Real | Decimal)):
-                raise TypeError(f"{value!r:.80} is a {type(value).__name__}")
-    try:
-        return np.array(raw, np.float64, order="C")
-    except OverflowError:
-        raise ValueError("an integer is too large for a float") from None
-
-
-def generator(seed: Any) -> tuple[int | None, np.random.Generator]:
-    """The seed (None if a generator was given) and the generator of a run."""
-    if isinstance(seed, np.random.Generator):
-        return None, seed
-    if seed is None:
-        # Drawn here, so that the result can say which seed repeats the run.
-        seed = int(np.random.SeedSequence().generate_state(1)[0])
-    if isinstance(seed, numbers.Integral) and not isinstance(seed, bool) and int(seed) >= 0:
-        # NumPy's fastest: drawing numbers is a good part of what a generation costs.
-        return int(seed), np.random.Generator(np.random.SFC64(int(seed)))
-    raise InvalidParameter("seed", seed, "an integer >= 0, a numpy Generator, or None")
-
-
 # Coordinates that are held
 
 
@@ -194,7 +104,7 @@ class FreeSpace:
 
     def __init__(self, bounds: Any, integrality: Any) -> None:
         self.low, self.high = box(bounds, held=True)
-        self.integrality: Array | None = None  # of the free coordinates
+        self.integrality: BoolArray | None = None  # of the free coordinates
         if integrality is not None:
             chosen = integer_coordinates(integrality, len(self.low))
             self.low[chosen], self.high[chosen] = integer_box(self.low[chosen], self.high[chosen])
@@ -204,7 +114,7 @@ class FreeSpace:
         self.whole = bool(self.free.all())
 
     @property
-    def bounds(self) -> Array:
+    def bounds(self) -> FloatArray:
         """The bounds of the free coordinates."""
         return np.column_stack([self.low[self.free], self.high[self.free]])
 
@@ -217,7 +127,7 @@ class FreeSpace:
         # With `partial` it can be sent to workers.
         return partial(_applied, fun, args, None if self.whole else (self.low, self.free))
 
-    def full(self, x: Array) -> Array:
+    def full(self, x: FloatArray) -> FloatArray:
         """A point, or several, with the held coordinates."""
         return x if self.whole else _filled(x, self.low, self.free)
 
@@ -240,13 +150,15 @@ class FreeSpace:
         return view if self.whole else _FullView(view, self)
 
 
-def _filled(x: Array, low: Array, free: Array) -> Array:
+def _filled(x: FloatArray, low: FloatArray, free: BoolArray) -> FloatArray:
     full = np.broadcast_to(low, (*x.shape[:-1], len(low))).copy()
     full[..., free] = x
     return full
 
 
-def _applied(fun: Any, args: tuple[Any, ...], held: tuple[Array, Array] | None, x: Array) -> Any:
+def _applied(
+    fun: Any, args: tuple[Any, ...], held: tuple[FloatArray, BoolArray] | None, x: FloatArray
+) -> Any:
     """An objective with its further arguments and held coordinates."""
     return fun(x if held is None else _filled(x, *held), *args)
 

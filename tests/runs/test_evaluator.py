@@ -20,7 +20,7 @@ import pytest
 
 from uaos.errors import InvalidFeedback
 from uaos.minimize import minimize
-from uaos.optimizers.evaluation import Evaluator, Interrupted
+from uaos.runs.evaluator import Evaluator, Interrupted
 
 BOX = [(-5.0, 5.0)] * 3
 
@@ -136,7 +136,7 @@ def test_chunks_are_single_points_until_an_objective_proves_quick(monkeypatch):
         assert (evaluate(X) == X[:, 0]).all()
         evaluate._seconds = 0.0015  # three points to five milliseconds
         assert [len(part) for part in evaluate._parts(40)] == [3] * 13 + [1]
-        monkeypatch.setattr("uaos.optimizers.evaluation.time", ticks)
+        monkeypatch.setattr("uaos.runs.evaluator.time", ticks)
         assert (evaluate(X) == X[:, 0]).all()
         assert evaluate._seconds == 0.05  # 40 points in a second on two workers
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from uaos.arrays import FloatArray
 from uaos.errors import InvalidFeedback
 from uaos.extras import optional
-from uaos.optimizers.arguments import Array
 from uaos.optimizers.base import Optimizer
-from uaos.optimizers.evaluation import Batch
-from uaos.optimizers.result import Result
+from uaos.result import Result
+from uaos.runs.evaluator import Batch
 
 # Polishing stays this far inside the constraints, relative to the range of their values, as it
 # meets them only up to rounding.
@@ -37,7 +37,7 @@ def polished(result: Result, batch: Batch, run: Optimizer) -> Result:
         }  # fmt: skip
     counted = 0
 
-    def fun(u: Array) -> float:
+    def fun(u: FloatArray) -> float:
         nonlocal counted
         counted += 1
         return batch.objective(np.clip(u * width, low, high)) / unit
@@ -65,7 +65,7 @@ def polished_by(
     scipy = optional("scipy.optimize", "a polishing function")
     space, counted = batch.space, 1
 
-    def fun(x: Array) -> float:
+    def fun(x: FloatArray) -> float:
         nonlocal counted
         counted += 1
         return batch.objective(np.asarray(x, dtype=float)[space.free])
@@ -89,7 +89,7 @@ def polished_by(
     return dataclasses.replace(result, nfev=result.nfev + counted)
 
 
-def _walls(x: Array, run: Optimizer) -> tuple[Array, Array]:
+def _walls(x: FloatArray, run: Optimizer) -> tuple[FloatArray, FloatArray]:
     """The bounds within which to polish; integers stay what they are."""
     low, high = run.low.copy(), run.high.copy()
     if run.integers is not None:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from uaos.arrays import FloatArray
 from uaos.text import count
-
-Array = np.ndarray[Any, Any]
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -83,23 +83,23 @@ class History:
         self._rows = 0
         self._stride = 1  # iterations per row
         self._filled = 0  # iterations in the row being filled
-        self._data: dict[str, Array] = {}
+        self._data: dict[str, FloatArray] = {}
         for name, kind in _ALWAYS.items():
             shape = (0, len(self.operators)) if name in ("counts", "probabilities") else (0,)
             self._data[name] = np.zeros(shape, kind)
         for name in self.columns:
             self._data[name] = np.zeros(0, np.int64 if name in _INTEGERS else np.float64)
 
-    def __getattr__(self, name: str) -> Array:
+    def __getattr__(self, name: str) -> FloatArray:
         data = self.__dict__.get("_data", {})
         if name in data:
             self._enter()
-            column: Array = data[name][: self._rows]
+            column: FloatArray = data[name][: self._rows]
             return column
         raise AttributeError(f"this history has no column {name!r}; it has: {', '.join(data)}")
 
     @property
-    def generation(self) -> Array:
+    def generation(self) -> FloatArray:
         """The iterations, as evolutionary algorithms call them."""
         return self.iteration
 
@@ -164,7 +164,7 @@ class History:
                 columns["probabilities"] = np.concatenate(probabilities).reshape(len(rows), -1)
             self.extend(**columns)
 
-    def extend(self, **columns: Array) -> None:
+    def extend(self, **columns: NDArray[np.generic]) -> None:
         """Add several iterations, with an array for each column: the same as to record each."""
         self._enter()
         done, count = 0, len(columns["best"])
@@ -227,7 +227,7 @@ class History:
     def to_frame(self) -> Any:
         """The history as a pandas DataFrame; without pandas, as a dict of NumPy columns."""
         names = ("iteration", "evaluations", "best", *self.columns)
-        columns: dict[str, Array] = {name: getattr(self, name).copy() for name in names}
+        columns: dict[str, FloatArray] = {name: getattr(self, name).copy() for name in names}
         for k, name in enumerate(self.operators):
             columns[f"count {name}"] = self.counts[:, k].copy()
         for k, name in enumerate(self.operators):
@@ -248,7 +248,7 @@ class History:
         f_opt : float, optional
             The optimum, if it is known: the distance to it is shown then.
         """
-        from uaos.optimizers.picture import draw
+        from uaos.runs.picture import draw
 
         return draw(self, path, f_opt)
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from uaos.arrays import FloatArray
 from uaos.errors import InvalidFeedback, InvalidParameter
-from uaos.optimizers.arguments import Array
 
 #: How far a constraint with lb = ub may be off, relative to 1 or to |lb|: floating-point numbers
 #: rarely meet it exactly.
@@ -46,7 +46,7 @@ class Constraint:
     def __init__(self, given: Any) -> None:
         self._args: tuple[Any, ...] = ()
         self._fun: Any = None
-        self._matrix: Array | None = None
+        self._matrix: FloatArray | None = None
         lb: Any = 0.0
         ub: Any = np.inf
         if isinstance(given, Mapping):
@@ -73,7 +73,7 @@ class Constraint:
         if wrong:
             raise InvalidParameter("(lb, ub) of constraints", (lb, ub), "numbers lb <= ub")
 
-    def _values(self, X: Array, vectorized: bool) -> Array:
+    def _values(self, X: FloatArray, vectorized: bool) -> FloatArray:
         if self._matrix is not None:
             if self._matrix.shape[1] != X.shape[1]:
                 raise InvalidFeedback(
@@ -97,7 +97,7 @@ class Constraint:
             )
         return values
 
-    def _at(self, x: Array, *n: int) -> Any:
+    def _at(self, x: FloatArray, *n: int) -> Any:
         """What `fun` returns at a point, or at n."""
         try:
             return self._fun(x, *self._args)
@@ -106,27 +106,27 @@ class Constraint:
                 raise
             return np.full((*n, self.size), np.nan)
 
-    def __call__(self, X: Array, vectorized: bool) -> Array:
+    def __call__(self, X: FloatArray, vectorized: bool) -> FloatArray:
         """By how much each point violates each function, (n, M) for points (n, D)."""
         values = self._values(X, vectorized)
         excess = np.maximum(self._low - values, 0.0) + np.maximum(values - self._high, 0.0)
         return np.where(np.isnan(values), np.inf, excess)
 
-    def margins(self, x: Array, vectorized: bool) -> Array:
+    def margins(self, x: FloatArray, vectorized: bool) -> FloatArray:
         """How far inside its finite bounds each function is at a point; negative if outside."""
         values = self._values(x[None], vectorized)[0]
         M = len(values)
         allowed = self.tolerance(M)
         inside = np.concatenate([values - self._low + allowed, self._high + allowed - values])
         finite = np.isfinite([np.broadcast_to(wall, (M,)) for wall in (self._low, self._high)])
-        kept: Array = inside[finite.ravel()]
+        kept: FloatArray = inside[finite.ravel()]
         return kept
 
-    def widths(self, M: int) -> Array:
+    def widths(self, M: int) -> FloatArray:
         """How wide the allowed range of each of M functions is."""
         return np.broadcast_to(self._high - self._low, (M,))
 
-    def tolerance(self, M: int) -> Array:
+    def tolerance(self, M: int) -> FloatArray:
         """How far each of M functions may be off."""
         allowed = np.where(
             self._low == self._high, EQUALITY * np.maximum(1.0, np.abs(self._low)), 0.0
@@ -145,8 +145,8 @@ class Constraints:
     def __init__(self, given: Any, *, vectorized: bool, tolerate: bool = False) -> None:
         self.each = as_constraints(given)
         self._vectorized, self._tolerate = vectorized, tolerate
-        self._scale: Array | None = None
-        self._widths: Array | None = None
+        self._scale: FloatArray | None = None
+        self._widths: FloatArray | None = None
 
     @property
     def narrow(self) -> bool:
@@ -158,7 +158,7 @@ class Constraints:
             return False
         return bool((self._widths < NARROW * self._scale).any())
 
-    def measure(self, X: Array) -> bool:
+    def measure(self, X: FloatArray) -> bool:
         """Learn from one point, before all others, how many functions there are.
 
         False if they failed at all these points.
@@ -177,25 +177,25 @@ class Constraints:
             break
         return self._widths is not None
 
-    def components(self, X: Array) -> list[Array]:
+    def components(self, X: FloatArray) -> list[FloatArray]:
         """By how much each point violates each function, an array (n, M) for each constraint."""
         return [one(X, self._vectorized) for one in self.each]
 
-    def margins(self, x: Array) -> Array:
+    def margins(self, x: FloatArray) -> FloatArray:
         """How far inside the constraints a point is; negative where it is outside."""
         return np.concatenate([one.margins(x, self._vectorized) for one in self.each])
 
-    def beyond(self, X: Array) -> Array:
+    def beyond(self, X: FloatArray) -> FloatArray:
         """By how much more than is tolerated, all constraints side by side."""
         return np.column_stack([
             np.maximum(excess - one.tolerance(excess.shape[1]), 0.0)
             for one, excess in zip(self.each, self.components(X), strict=True)
         ])  # fmt: skip
 
-    def violations(self, beyond: Array) -> Array:
+    def violations(self, beyond: FloatArray) -> FloatArray:
         """One number for each point, from what :meth:`beyond` gave; 0 where it is feasible."""
         if self._scale is None:
             largest = np.max(beyond, axis=0, where=np.isfinite(beyond), initial=0.0)
             self._scale = np.where(largest > 0, largest, 1.0)
-        total: Array = (beyond / self._scale).sum(axis=1)
+        total: FloatArray = (beyond / self._scale).sum(axis=1)
         return total

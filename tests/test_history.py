@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from uaos.experiments import recorder
-from uaos.optimizers.history import History
+from uaos.history import History
 
 
 def recorded(rows: int = 20, **options) -> History:

@@ -1,0 +1,98 @@
+"""Checks of plain arguments: numbers, counts, switches, arrays, seeds."""
+
+import numbers
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from uaos.arrays import FloatArray
+from uaos.errors import InvalidParameter
+
+
+def as_float(value: Any) -> float:
+    """The nearest float, an infinity for an integer beyond their range, NaN for no real number."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return np.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf  # type: ignore[operator]
+
+
+def evaluation_count(value: Any, name: str = "budget", unit: str = "evaluations") -> int | None:
+    """A limit as an integer; 1e5 will do."""
+    if value is None:
+        return None
+    number = as_float(value)
+    if number.is_integer() and number >= 1:
+        return int(number)
+    raise InvalidParameter(name, value, f"an integer of {unit} >= 1, or None")
+
+
+def real_number(value: Any, name: str, low: float) -> float:
+    """A finite number of at least `low`."""
+    number = as_float(value)
+    if low <= number < np.inf:
+        return number
+    raise InvalidParameter(name, value, f"a finite number >= {low:g}")
+
+
+def real_target(target: Any) -> float | None:
+    """A fitness at which a run may end."""
+    if target is None:
+        return None
+    number = as_float(target)
+    if np.isfinite(number) or number == target:  # an infinity only if it was given as one
+        return number
+    raise InvalidParameter("target", target, "a number, or None")
+
+
+def true_or_false(value: Any, name: str) -> bool:
+    """A switch; strings such as "no" would otherwise count as True."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise InvalidParameter(name, value, "True or False")
+
+
+#: What NumPy would turn into numbers, or cut to them, without a word.
+_NO_NUMBERS = {"c": "complex", "U": "strings", "S": "strings", "M": "dates", "m": "times"}
+
+
+_FLOAT = np.dtype(np.float64)
+
+
+def real_numbers(values: Any) -> FloatArray:
+    """Any kind of array as a new, plain one of floats; TypeError or ValueError if it is none.
+
+    None counts as NaN.
+    """
+    if type(values) is np.ndarray and values.dtype is _FLOAT:
+        return values.copy()
+    try:
+        raw = np.asarray(values)
+    except ValueError:
+        raise ValueError("they are sequences of different lengths") from None
+    if raw.dtype.kind in _NO_NUMBERS:
+        raise TypeError(f"they are {_NO_NUMBERS[raw.dtype.kind]}")
+    if raw.dtype.kind == "O":
+        for value in raw.ravel().tolist():
+            if not (value is None or isinstance(value, numbers.Real | Decimal)):
+                raise TypeError(f"{value!r:.80} is a {type(value).__name__}")
+    try:
+        return np.array(raw, np.float64, order="C")
+    except OverflowError:
+        raise ValueError("an integer is too large for a float") from None
+
+
+def generator(seed: Any) -> tuple[int | None, np.random.Generator]:
+    """The seed (None if a generator was given) and the generator of a run."""
+    if isinstance(seed, np.random.Generator):
+        return None, seed
+    if seed is None:
+        # Drawn here, so that the result can say which seed repeats the run.
+        seed = int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(seed, numbers.Integral) and not isinstance(seed, bool) and int(seed) >= 0:
+        # NumPy's fastest: drawing numbers is a good part of what a generation costs.
+        return int(seed), np.random.Generator(np.random.SFC64(int(seed)))
+    raise InvalidParameter("seed", seed, "an integer >= 0, a numpy Generator, or None")

@@ -1,0 +1,1 @@
+"""Running an optimizer on a problem: evaluation, workers, polishing, pictures."""
