@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 import typer
 from browser import headless, needs_browser
-from test_register import _families_as_before  # noqa: F401 (documentation registers components)
+from registries import _families_as_before  # noqa: F401 (documentation registers components)
 
 import uaos
 from uaos.cli import load_commands

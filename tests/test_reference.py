@@ -15,8 +15,8 @@ from typing import Any
 
 import matplotlib
 import pytest
+from registries import _families_as_before  # noqa: F401 (examples register components)
 from report_cases import experiment
-from test_register import _families_as_before  # noqa: F401 (examples register components)
 from tuning_cases import AtOnce
 
 from uaos.problems import suite

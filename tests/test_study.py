@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from browser import check_layout, check_quiet, drawn_plots, headless, needs_browser, open_report
-from test_cli import run
+from command_line import run
 
 from uaos.errors import InvalidFile, InvalidParameter, UnknownName
 from uaos.experiments import Plan, Store

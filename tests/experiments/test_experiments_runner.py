@@ -211,7 +211,7 @@ def session(folder: Path, work: str = "slowly", jobs: int = 2) -> subprocess.Pop
     """A coordinator of its own, in a process."""
     script = folder / "session.py"
     script.write_text(SESSION)
-    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
         [sys.executable, str(script), str(folder / "a.db"), work, str(jobs)],
         env=os.environ | {"PYTHONPATH": path}, stderr=subprocess.PIPE, text=True,

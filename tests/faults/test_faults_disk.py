@@ -5,8 +5,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+from command_line import run as command_line
 from fault_tools import BENCH, finish, runs, short_and_long
-from test_cli import run as command_line
 
 from uaos.experiments import Store
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import run as command_line
 from fault_tools import attempt, short_and_long
-from test_cli import run as command_line
 
 import uaos
 from uaos.errors import UaosError

@@ -8,8 +8,8 @@ import zlib
 from pathlib import Path
 
 import pytest
+from command_line import run as command_line
 from fault_tools import attempt
-from test_cli import run as command_line
 
 import uaos
 from uaos import loading, statefile

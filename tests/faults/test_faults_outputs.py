@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from test_cli import run as command_line
+from command_line import run as command_line
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import OWN_REWARD, Done, run
+from registries import _families_as_before  # noqa: F401 (tests register components)
 from rich.console import Console
 from terminal import interrupted, screen
-from test_cli import OWN, Done, run
-from test_register import _families_as_before  # noqa: F401 (tests register components)
 
 import uaos
 from uaos.cli.tune_view import View
@@ -468,7 +468,7 @@ def test_if_every_candidate_fails_the_reason_is_said(tmp_path: Path) -> None:
 
 
 def test_a_component_of_ones_own_is_in_the_space_and_runs_on_workers(tmp_path: Path) -> None:
-    (tmp_path / "my_reward.py").write_text(OWN)
+    (tmp_path / "my_reward.py").write_text(OWN_REWARD)
     program = [Path(sys.executable).parent / "uaos", "--import", "my_reward.py", "tune"]
     both = "--range=reward=success_sum|share_of_best"
     mine = [both if option == "--fix=reward=fragile" else option for option in FRAGILE]

@@ -1,30 +1,16 @@
 """A user's component joins its family by name, or is told what it lacks."""
 
 import runpy
-from collections.abc import Iterator
 from dataclasses import FrozenInstanceError, dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
+from registries import _families_as_before  # noqa: F401 (a fixture)
 
 import uaos
 from uaos import Method, Selector
 from uaos.errors import InvalidComponent, NameClash
-from uaos.optimizers import base as optimizer_registry
-from uaos.selection.components import base
-
-
-@pytest.fixture(autouse=True)
-def _families_as_before() -> Iterator[None]:
-    before = {family: dict(members) for family, members in base._members.items()}
-    optimizers = dict(optimizer_registry._optimizers)
-    yield
-    optimizer_registry._optimizers.clear()
-    optimizer_registry._optimizers.update(optimizers)
-    for family, members in before.items():
-        base._members[family].clear()
-        base._members[family].update(members)
 
 
 def best_ratio() -> type[uaos.GenerationReward]:
@@ -52,7 +38,7 @@ def test_a_registered_reward_works_by_name_everywhere(tmp_path: Path) -> None:
     assert selector.rewards.tolist() == [1, 0]  # 4/4 and 2/4, scaled to [0, 1]
     selector.save(tmp_path / "s")
     assert Selector.load(tmp_path / "s").method == method
-    page = runpy.run_path(str(Path(__file__).parents[1] / "docs" / "make_components.py"))
+    page = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "make_components.py"))
     assert "### `best_ratio`" in page["components_page"]()
 
 

@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+from command_line import run
 from report_cases import stores  # noqa: F401
-from test_cli import run
 
 
 def test_a_report_is_written_and_its_size_said(stores: list[Path], tmp_path: Path) -> None:

@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
+from command_line import run
 from figure_cases import ONE_FILE, experiment, tuning
 from figure_cases import run as outcome
-from test_cli import run
 
 from uaos import loading
 from uaos.experiments import Plan, Store

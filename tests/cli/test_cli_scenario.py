@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
+from command_line import run
 from terminal import interrupted
-from test_cli import run
 
 SMALL = ("--repetitions", "3", "--steps", "30", "--every", "12", "--operators", "3")
 

@@ -13,7 +13,7 @@ from uaos.optimizers.catalogue import expanded
 from uaos.optimizers.de.settings import Settings
 from uaos.optimizers.de.strategies import STRATEGIES, Strategy
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 
 # The published tables number the components; these are our names.
 CODES = {

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_cli import run
+from command_line import run
 
 # Six problems of three dimensions; the optimum of the first two is not known.
 PROBLEMS = """

@@ -1,38 +1,15 @@
 """The command line shows what the library knows, and never a traceback."""
 
-import io
 import re
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from command_line import OWN_REWARD, run
 from terminal import interrupted
 
 import uaos
-from uaos.cli import main
-
-
-class Done(NamedTuple):
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def run(*arguments: str, cwd: Path | None = None) -> Done:
-    """The command in this process, which saves starting another one."""
-    out, err = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["uaos", *arguments])
-        patch.chdir(cwd or Path.cwd())
-        with redirect_stdout(out), redirect_stderr(err):
-            try:
-                main()
-            except SystemExit as end:
-                code = end.code or 0
-    return Done(int(code), out.getvalue(), err.getvalue())
 
 
 def test_the_catalogue_is_a_table_of_methods_components_and_references() -> None:
@@ -117,20 +94,8 @@ def test_bad_input_ends_with_exit_code_2_and_a_clear_line(
     assert re.search(message, done.stderr)
 
 
-OWN = """
-from dataclasses import dataclass
-import uaos
-
-@uaos.register
-@dataclass(frozen=True)
-class ShareOfBest(uaos.GenerationReward):
-    def compute(self, memory):
-        return memory.bests[0]
-"""
-
-
 def test_components_of_ones_own_work_on_the_command_line(tmp_path: Path) -> None:
-    (tmp_path / "my_reward.py").write_text(OWN)
+    (tmp_path / "my_reward.py").write_text(OWN_REWARD)
     (tmp_path / "mine.toml").write_text('[method]\nreward = "share_of_best"\n')
     program = Path(sys.executable).parent / "uaos"
     common = [program, "--import", "my_reward.py"]
