@@ -108,6 +108,8 @@ class Optimizer(ABC):
     state_names: ClassVar[tuple[str, ...]] = ()
     #: What it can handle beside bounds: "constraints" (`violations` in `_learn`), "integrality".
     handles: ClassVar[tuple[str, ...]] = ()
+    #: Settings with which a run ends where it would start afresh.
+    single_run: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     # Whether `ask` checks that points are inside the box. The optimizers of this package keep to it
     # by construction, or leave it where they are told to (boundary="none").
@@ -221,6 +223,11 @@ class Optimizer(ABC):
     def probabilities(self) -> Array:
         """Their current probabilities."""
         return np.zeros(0)
+
+    @property
+    def capacity(self) -> int | None:
+        """The most starting points that the first batch can hold; None if there is no limit."""
+        return None
 
     @property
     def view(self) -> RunView:

@@ -528,6 +528,12 @@ class Portfolio(Optimizer):
         return tuple(member.name for member in self.members)
 
     @property
+    def capacity(self) -> int | None:
+        """The smallest capacity of a member."""
+        limits = [m.capacity for m in self.optimizers if m.capacity is not None]
+        return min(limits, default=None)
+
+    @property
     def probabilities(self) -> Array:
         """The share of the evaluations that each member is meant to get now."""
         if self._finishing:

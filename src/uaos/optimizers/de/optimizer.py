@@ -9,6 +9,7 @@ import math
 import os
 import weakref
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -105,6 +106,7 @@ class DifferentialEvolution(Optimizer):
 
     name: ClassVar[str] = "DE"
     handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality")
+    single_run: ClassVar[Mapping[str, str]] = MappingProxyType({"restart": "none"})
 
     def __init__(
         self,
@@ -209,6 +211,11 @@ class DifferentialEvolution(Optimizer):
         """The operators' current probabilities."""
         probabilities: Array = self.selector.probabilities
         return probabilities
+
+    @property
+    def capacity(self) -> int:
+        """The population size NP."""
+        return self.population.NP
 
     @property
     def epsilon(self) -> float:  # noqa: D102 (see Optimizer)
