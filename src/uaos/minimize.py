@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import inspect
-import math
 import os
 import sys
 import time
@@ -41,9 +40,6 @@ PORTFOLIO = "portfolio"
 
 # A run without a budget ends when this many evaluations per dimension have all failed.
 _FAILURES = 100
-
-# Generations are made in a compiled loop for about so many seconds at a time.
-_MOMENT = 0.02
 
 #: The message of a result after Ctrl-C.
 INTERRUPTED = "interrupted; this is the best so far"
@@ -294,16 +290,13 @@ def minimize(
             starts = starts[: run.budget]
             if space.integrality is not None:
                 starts[:, space.integrality] = np.rint(starts[:, space.integrality])
-    batched, processes, loop = vectorized, workers, None
+    batched, processes = vectorized, workers
     # numba's functions have this attribute.
     compiled = hasattr(fun, "py_func") and not vectorized and on_error == "raise"
     if compiled and type(workers) is int and workers >= 1:
         batchwise = over_batch(fun, len(space.low), args, workers)
         if batchwise is not None:
             fun, batched, processes = batchwise, True, 1
-            # Without further work for Python, whole generations are made in a compiled loop.
-            alone = callback is None and not disp and not args and not limits.each and space.whole
-            loop = batchwise.loop if alone and workers == 1 else None
     evaluator = Evaluator(
         space.function(fun, args), vectorized=batched, workers=processes,
         tolerate=on_error == "fail", full=space.full,
@@ -341,9 +334,8 @@ def minimize(
                 run.count_earlier(starts, values, violations)
                 starts = None
             verdict = None
-            pace = _Pace(run, batch, loop, iterations, stops)
             while verdict is None and not run.done:
-                pace.step()
+                run.tell(*batch(run.ask(), run.epsilon))
                 verdict = ending()
             result = run.result
             if limit is None:  # so that nobody wonders which budget is meant
@@ -461,35 +453,6 @@ def _limit(budget: Any, maxfun: Any) -> int | None:
     ]
     given = [limit for limit in limits if limit is not None]
     return min(given) if given else None
-
-
-class _Pace:
-    """Makes the batches of a run: several in a compiled loop where that can be done.
-
-    So many at a time that Ctrl-C and a limit of time need not wait long. `loop` is the objective
-    for the compiled loop, see `advance` of differential evolution; `iterations` limits the run, and
-    with `stops` it ends when it has converged.
-    """
-
-    def __init__(
-        self, run: Optimizer, batch: Batch, loop: Any, iterations: int | None, stops: bool
-    ) -> None:
-        self._run, self._batch, self._loop, self._stops = run, batch, loop, stops
-        self._last = 2**62 if iterations is None else iterations
-        self._seconds = math.inf  # that an iteration took lately
-
-    def step(self) -> None:
-        """Make one batch, or several."""
-        run = self._run
-        if self._loop is None or not isinstance(run, DifferentialEvolution):
-            run.tell(*self._batch(run.ask(), run.epsilon))
-            return
-        started = time.perf_counter()
-        most = min(int(_MOMENT / self._seconds), self._last - run.iterations)
-        made = run.advance(self._loop, most, stops=self._stops)
-        if made == 0:
-            run.tell(*self._batch(run.ask(), run.epsilon))
-        self._seconds = (time.perf_counter() - started) / max(1, made)
 
 
 class _ProgressLine:

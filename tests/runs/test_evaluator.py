@@ -370,3 +370,14 @@ def test_no_more_processes_start_than_there_are_points():
         used = set(evaluate(np.zeros((3, 2))))
         assert len(evaluate._pool._workers) == 3
     assert float(os.getpid()) not in used
+
+
+def test_an_exception_of_a_compiled_function_is_raised():
+    @numba.njit
+    def falls(x):
+        if abs(x[0]) < 0.5:
+            raise ValueError("too small")
+        return x[0] * x[0]
+
+    with pytest.raises(ValueError, match="too small"):
+        minimize(falls, [(-5.0, 5.0)] * 4, method="rand/1", budget=20_000, seed=1)

@@ -19,7 +19,7 @@ from uaos.history import History
 from uaos.optimizers.base import Array, Optimizer, register
 from uaos.optimizers.catalogue import RECOMMENDED, configuration
 from uaos.optimizers.configuration import DE, Configuration
-from uaos.optimizers.de import generations, saved
+from uaos.optimizers.de import saved
 from uaos.optimizers.de.operators import (
     CustomOperator,
     Operator,
@@ -232,7 +232,7 @@ class DifferentialEvolution(Optimizer):
         if self.local.search is not None:
             return self.local.search.ask()
         if self.epoch.started:
-            self.prepare()
+            self._prepare()
         population = self.population
         # The budget is exact: in the last generation only the first parents have offspring.
         n = population.offspring if self.epoch.started else population.NP
@@ -323,11 +323,13 @@ class DifferentialEvolution(Optimizer):
 
     # Between generations: population schedule, restart, convergence
 
-    def prepare(self) -> None:
+    def _prepare(self) -> None:
         """Resize the population by its schedule, or start afresh."""
         population, epoch, rule = self.population, self.epoch, self.settings.restart
-        if self.shrinks:
-            NP = self.size_after(self.evaluations - epoch.start)
+        schedule, end = self.settings.schedule, self._NP_end
+        if isinstance(schedule, Linear) and end is not None and end < population.NP:
+            spent = self.evaluations - epoch.start
+            NP = schedule.size(population.NP_start, end, spent, epoch.length)
             if NP < population.NP:
                 self.variation.keep(population.resize(NP, self.rng))
         if isinstance(rule, Stagnation) and epoch.is_stagnating(rule, population):
@@ -335,18 +337,6 @@ class DifferentialEvolution(Optimizer):
             least = max(4, least_population(self.pool.members)[0])
             NP = min(MOST_PARENTS, max(least, round(population.NP_start * rule.growth)))
             self._begin(NP, self.evaluations)
-
-    @property
-    def shrinks(self) -> bool:
-        """Whether the population is above the size that its schedule ends with."""
-        return self._NP_end is not None and self._NP_end < self.population.NP
-
-    def size_after(self, spent: int) -> int:
-        """NP after so many evaluations of the epoch, where the population shrinks."""
-        schedule, end = self.settings.schedule, self._NP_end
-        assert isinstance(schedule, Linear)
-        assert end is not None
-        return schedule.size(self.population.NP_start, end, spent, self.epoch.length)
 
     @property
     def patience(self) -> Stagnation:
@@ -372,30 +362,6 @@ class DifferentialEvolution(Optimizer):
     def convergence(self) -> float:
         """(atol + tol·|mean f|) / std f of the population: above 1 once it has converged."""
         return self.population.convergence(self.atol, self.tol) if self.epoch.started else 0.0
-
-    # Several generations at once
-
-    def advance(self, evaluate: Any, most: int, *, stops: bool = False) -> int:
-        """Make whole generations in a compiled loop, the same as `ask` and `tell` would.
-
-        Parameters
-        ----------
-        evaluate : compiled function
-            Writes the values of points, (n, D), to an array of length n.
-        most : int
-            The largest number of generations.
-        stops : bool
-            Whether to pause where the run may have converged.
-
-        Returns
-        -------
-        int
-            How many it made, possibly fewer; 0 if `ask` and `tell` are to make the next one.
-        """
-        ready = self.epoch.started and self._asked is None
-        if not ready or self._constrained or self.integers is not None:
-            return 0
-        return generations.advance(self, evaluate, most, stops)
 
     # Exact resume
 

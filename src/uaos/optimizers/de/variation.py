@@ -28,7 +28,6 @@ from uaos.optimizers.de.rules import (
 from uaos.optimizers.de.settings import BOUNDARIES, Settings
 from uaos.optimizers.de.strategies import role_table, strategy
 from uaos.optimizers.de.view import PopulationView
-from uaos.selection.fused import Fused, learn_nothing
 
 # A pool made ready to run: operators as tables for the kernels, rules with their memory
 
@@ -198,12 +197,6 @@ class SingleOperator:
     """The selector of a pool of one operator: there is nothing to choose, and nothing to learn."""
 
     probabilities: Array = np.ones(1)
-    #: No component, and one operator.
-    fused = Fused(
-        np.zeros((0, 0)), False, np.zeros((0, 0, 0)), np.zeros(()),
-        *(np.zeros(0), np.zeros(0), np.ones(1), np.zeros(0)),
-    )  # fmt: skip
-    learner = staticmethod(learn_nothing)
 
     def select(self, n: int, /) -> Array:
         """Operator 0, n times."""
@@ -286,10 +279,6 @@ class Variation:
         self._everyone = np.arange(population.NP)
         self._crosses_otherwise = settings.exponential > 0.0 or settings.eigen > 0.0
         self._further = not settings.is_classic or bool(pool.individual_rates) or bool(pool.models)
-        #: Whether a generation needs nothing but kernels, whatever the stage of the run.
-        self.kernels_suffice = self.steady and not (
-            self._further or pool.custom or pool.uses_ranks or self.boundary == layout.MIXED
-        )
         self.batch = Batch(self.columns)
         self.rules = RuleMemory(pool.rules, D)
         NP = population.NP_start
