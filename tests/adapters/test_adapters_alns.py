@@ -270,5 +270,6 @@ def test_what_does_not_fit_is_refused() -> None:
     select(np.random.default_rng(1), Fixed(1.0), Fixed(1.0))
     with pytest.raises(InvalidFeedback, match=r"forbids the pair \(0, 1\)"):
         select.update(Fixed(1.0), 0, 1, Outcome.BEST)
-    with pytest.raises(InvalidParameter, match="segment is 0"):
+    with pytest.raises(InvalidParameter, match="a positive number of iterations") as error:
         AdaptiveSelect(2, 2, segment=0)
+    assert (error.value.name, error.value.value) == ("segment", 0)

@@ -122,8 +122,9 @@ def test_a_method_that_cannot_serve_is_refused_at_once(
 
 
 def test_a_slot_without_operators_is_refused() -> None:
-    with pytest.raises(InvalidParameter, match="one or more"):
+    with pytest.raises(InvalidParameter) as error:
         credit(mutation=[])
+    assert (error.value.name, error.value.value) == ("operators", [])
 
 
 def test_a_budget_serves_methods_that_change_toward_the_end() -> None:

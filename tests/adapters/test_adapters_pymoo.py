@@ -372,22 +372,23 @@ class OwnMating(Mating):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "says"),
+    ("call", "name", "says"),
     [
-        (lambda: adaptive(PSO(), crossover=[SBX(), UX()]), "algorithm is 'PSO'"),
-        (lambda: adaptive(GA(mating=OwnMating(None, SBX(), PM()))), "algorithm is 'GA'"),
-        (lambda: adaptive(GA(), variant=VARIANTS), "use crossover= and mutation="),
-        (lambda: adaptive(DE(), mutation=[PM()]), "use variant="),
-        (lambda: adaptive(DE(), variant=["rand/1/bin"]), 'a string such as "DE/rand/1/bin"'),
-        (lambda: adaptive(DE(), variant=["DE/rnd/1/bin"]), "selection of variant .* is 'rnd'"),
-        (lambda: ga(crossover=[]), "one or more"),
-        (lambda: de(variant=[]), "one or more"),
-        (lambda: de(segment=0), "segment is 0"),
+        (lambda: adaptive(PSO(), crossover=[SBX(), UX()]), "algorithm", "PSO has neither"),
+        (lambda: adaptive(GA(mating=OwnMating(None, SBX(), PM()))), "algorithm", "GA has neither"),
+        (lambda: adaptive(GA(), variant=VARIANTS), "variant", "use crossover= and mutation="),
+        (lambda: adaptive(DE(), mutation=[PM()]), "mutation", "use variant="),
+        (lambda: adaptive(DE(), variant=["rand/1/bin"]), "variant", 'such as "DE/rand/1/bin"'),
+        (lambda: adaptive(DE(), variant=["DE/rnd/1/bin"]), "selection", "expected one of"),
+        (lambda: ga(crossover=[]), "operators", "one or more"),
+        (lambda: de(variant=[]), "operators", "one or more"),
+        (lambda: de(segment=0), "segment", "positive"),
     ],
 )
-def test_what_does_not_fit_is_refused_at_once(wrong: Any, says: str) -> None:
-    with pytest.raises(InvalidParameter, match=says):
-        wrong()
+def test_what_does_not_fit_is_refused_at_once(call: Any, name: str, says: str) -> None:
+    with pytest.raises(InvalidParameter, match=says) as error:
+        call()
+    assert error.value.name == name
 
 
 class TwoSpheres(Problem):

@@ -11,17 +11,18 @@ and works with every acceptance and stopping criterion of ALNS.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from uaos.adapters.credit import DEFAULT, Credit, MethodLike
+from uaos.arrays import BoolArray
 from uaos.errors import InvalidFeedback, InvalidParameter
 from uaos.extras import MissingExtra
 from uaos.params import known_only
 
 try:
+    from alns import Outcome, State
     from alns.select import OperatorSelectionScheme
 except ImportError as error:
     raise MissingExtra("uaos.adapters.alns", "alns", "alns") from error
@@ -55,7 +56,7 @@ class AdaptiveSelect(OperatorSelectionScheme):
     Notes
     -----
     The parent is the current solution when the pair is chosen, the offspring is the candidate. The
-    outcome (best, better, accepted, rejected) is not used, as the two objectives say more. The
+    outcome (best, better, accepted, rejected) is ignored: the two objectives say more. The
     candidate's objective is read after the callbacks of ALNS, so the pair is also credited with the
     effect of a local search in `on_best`. All random numbers come from the generator of the call.
     Further calls of `iterate` with the same scheme continue learning, as with the schemes of ALNS.
@@ -81,11 +82,12 @@ class AdaptiveSelect(OperatorSelectionScheme):
     ) -> None:
         super().__init__(num_destroy, num_repair, op_coupling)
         if not isinstance(segment, int) or segment < 1:
-            raise InvalidParameter("segment", segment, "a number of iterations, 1 or more")
+            message = f"segment must be a positive number of iterations, not {segment!r}"
+            raise InvalidParameter(message, name="segment", value=segment)
         self.segment = segment
-        self._current: float | None = None
+        self._current_objective: float | None = None
         self._pairs = [(int(d), int(r)) for d, r in np.argwhere(self.op_coupling)]
-        # For each destroy operator the slot of the repair operators that it allows.
+        # For each destroy operator: the slot and the numbers of the repair operators it allows.
         self._repairs: list[tuple[str, list[int]]] = []
         if not independent:
             slots = {"pair": [f"destroy {d}, repair {r}" for d, r in self._pairs]}
@@ -93,26 +95,26 @@ class AdaptiveSelect(OperatorSelectionScheme):
             self._repairs = _repair_slots(self.op_coupling)
             slots = {"destroy": [f"destroy {d}" for d in range(num_destroy)]}
             slots |= {slot: [f"repair {r}" for r in rs] for slot, rs in self._repairs}
-            if isinstance(method, Mapping):  # all slots of repair operators take that of "repair"
+            if isinstance(method, Mapping):  # all repair slots use the method of "repair"
                 known_only(method, dict.fromkeys(("destroy", "repair")), "method")
                 kinds = {slot: slot.split()[0] for slot in slots}
                 method = {slot: method[kind] for slot, kind in kinds.items() if kind in method}
-        self.credit = Credit(slots, method, float, budget)
+        self.credit: Credit[float] = Credit(slots, method, float, budget)
 
-    def __call__(self, rng: np.random.Generator, best: Any, curr: Any) -> tuple[int, int]:
+    def __call__(self, rng: np.random.Generator, best: State, curr: State) -> tuple[int, int]:
         """Return the pair to apply to the current solution."""
         self.credit.follow(rng)
-        self._current = float(curr.objective())
+        self._current_objective = float(curr.objective())
         if not self._repairs:
             return self._pairs[int(self.credit.choose("pair")[0])]
         destroy = int(self.credit.choose("destroy")[0])
         slot, allowed = self._repairs[destroy]
         return destroy, allowed[int(self.credit.choose(slot)[0])]
 
-    def update(self, candidate: Any, d_idx: int, r_idx: int, outcome: Any) -> None:
+    def update(self, candidate: State, d_idx: int, r_idx: int, outcome: Outcome) -> None:
         """Learn from the outcome of a pair."""
-        if self._current is None:
-            raise InvalidFeedback("update came before a pair was chosen; call the scheme first")
+        if self._current_objective is None:
+            raise InvalidFeedback("no pair has been chosen yet; call the scheme first, then update")
         if not self.op_coupling[d_idx, r_idx]:
             raise InvalidFeedback(f"the coupling matrix forbids the pair ({d_idx}, {r_idx})")
         if self._repairs:
@@ -120,18 +122,18 @@ class AdaptiveSelect(OperatorSelectionScheme):
             applied = [("destroy", int(d_idx)), (slot, allowed.index(r_idx))]
         else:
             applied = [("pair", self._pairs.index((d_idx, r_idx)))]
-        self.credit.note(candidate.objective(), self._current, *applied)
+        self.credit.note(candidate.objective(), self._current_objective, *applied)
         if len(self.credit.pending) >= self.segment:
             self.credit.settle()
 
 
-def _repair_slots(coupling: NDArray[np.bool_]) -> list[tuple[str, list[int]]]:
-    """Return, for each destroy operator, the slot of its allowed repair operators, and these.
+def _repair_slots(coupling: BoolArray) -> list[tuple[str, list[int]]]:
+    """Return the slot and the numbers of the repair operators that each destroy operator allows.
 
-    Destroy operators that allow the same ones share a slot: without coupling there is one slot.
+    Destroy operators that allow the same repair operators share a slot; without coupling there is
+    a single slot.
     """
     allowed = [tuple(np.flatnonzero(row).tolist()) for row in coupling]
-    distinct = list(dict.fromkeys(allowed))
-    if len(distinct) == 1:
-        return [("repair", list(distinct[0]))] * len(allowed)
-    return [(f"repair ({', '.join(map(str, a))})", list(a)) for a in allowed]
+    if len(set(allowed)) == 1:
+        return [("repair", list(allowed[0]))] * len(allowed)
+    return [(f"repair ({', '.join(map(str, numbers))})", list(numbers)) for numbers in allowed]

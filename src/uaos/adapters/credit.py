@@ -1,38 +1,50 @@
 """Credit assignment: which operators were applied to which parents, with which outcome.
 
-The bookkeeping that all hosts share. An adapter asks which operator to apply, notes the
-application, and settles it when the host has evaluated the offspring.
+All adapters share this bookkeeping. An adapter asks which operator to apply, notes the application,
+and settles it once the host has evaluated the offspring.
 """
 
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Generic, TypeAlias, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from uaos.arrays import IntArray
 from uaos.errors import InvalidParameter
 from uaos.optimizers import catalogue
 from uaos.params import known_only
 from uaos.selection.method import Method
 from uaos.selection.selector import Selector
 
-#: The default method; docs/adapters.md says why.
+#: The default method; docs/adapters.md gives the reasons.
 DEFAULT = "PDP"
 
 #: A method, its name in the catalogue, or a TOML file.
-MethodLike = Method | str | os.PathLike[str]
+MethodLike: TypeAlias = Method | str | os.PathLike[str]
+
+
+#: What the host calls an individual or a solution.
+Offspring = TypeVar("Offspring")
 
 
 @dataclass
-class Application:
-    """The operators that led from one parent to one offspring: pairs of slot and number.
+class Application(Generic[Offspring]):
+    """The operators that led from one parent to one offspring.
 
-    `offspring` is the host's object; its fitness is read once it is known.
+    Attributes
+    ----------
+    offspring
+        The host's object, whose fitness is read once it has been evaluated.
+    parent : float
+        The fitness of the parent.
+    operators : list of (str, int)
+        The slots involved, each with the number of the operator applied there.
     """
 
-    offspring: Any
+    offspring: Offspring
     parent: float
     operators: list[tuple[str, int]]
 
@@ -50,7 +62,7 @@ class Slot:
         self.start(np.random.default_rng())
 
     def start(self, rng: np.random.Generator) -> None:
-        """Reset what was learned, and draw from `rng`."""
+        """Forget what was learned, and draw from `rng`."""
         self.counts = np.zeros(len(self.names), dtype=np.int64)
         self.selector = self._selector(rng)
 
@@ -59,7 +71,7 @@ class Slot:
             return None
         return self.method.selector(len(self.names), seed=rng, budget=self.budget)
 
-    def choose(self, n: int) -> NDArray[np.int64]:
+    def choose(self, n: int) -> IntArray:
         """Return the operators of the next `n` applications."""
         if self.selector is None:
             return np.zeros(n, dtype=np.int64)
@@ -73,28 +85,30 @@ class Slot:
         if self.selector is not None:
             self.selector.update(operators, parents, offspring)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Replace the selector, which holds compiled functions, by its state.
 
-        The generator is kept as an object, so that it stays shared in a copied algorithm.
+        The generator remains an object, so that a copied algorithm still shares it.
         """
         state = self.__dict__.copy()
-        selector = state.pop("selector")
-        state["selector_state"] = None if selector is None else (selector.rng, selector.state())
+        del state["selector"]
+        if self.selector is not None:
+            state["selector_state"] = (self.selector.rng, self.selector.state())
         return state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        selector_state = state.pop("selector_state")
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Build the selector again, and restore its state."""
+        selector_state = state.pop("selector_state", None)
         self.__dict__.update(state)
         self.selector = None
         if selector_state is not None:
-            rng, learned = selector_state
+            rng, learned = cast("tuple[np.random.Generator, dict[str, object]]", selector_state)
             self.selector = self.method.selector(len(self.names), seed=rng, budget=self.budget)
             self.selector.restore(learned)
 
 
-class Credit:
-    """The slots of an algorithm, and the applications whose outcome is not known yet.
+class Credit(Generic[Offspring]):
+    """Assign credit to the operators of all slots of an algorithm.
 
     Parameters
     ----------
@@ -122,21 +136,21 @@ class Credit:
         self,
         slots: Mapping[str, Sequence[str]],
         method: MethodLike | Mapping[str, MethodLike],
-        fitness: Callable[[Any], float | None],
+        fitness: Callable[[Offspring], float | None],
         budget: int | None = None,
     ) -> None:
-        chosen = method if isinstance(method, Mapping) else dict.fromkeys(slots, method)
-        known_only(chosen, slots, "method")
+        methods = method if isinstance(method, Mapping) else dict.fromkeys(slots, method)
+        known_only(methods, slots, "method")
         self.slots = {
-            slot: Slot(names, resolved(chosen.get(slot, DEFAULT)), budget)
+            slot: Slot(names, resolve_method(methods.get(slot, DEFAULT)), budget)
             for slot, names in slots.items()
         }
-        self.pending: list[Application] = []
+        self.pending: list[Application[Offspring]] = []
         self._fitness = fitness
         self.rng: np.random.Generator | None = None
 
     def start(self, rng: np.random.Generator) -> None:
-        """Start a run: reset what was learned and what is pending, and draw from `rng`."""
+        """Start a run: forget what was learned and what is pending, and draw from `rng`."""
         self.pending = []
         self.rng = rng
         for slot in self.slots.values():
@@ -152,11 +166,13 @@ class Credit:
                 if slot.selector is not None:
                     slot.selector.rng = rng
 
-    def choose(self, slot: str, n: int = 1) -> NDArray[np.int64]:
+    def choose(self, slot: str, n: int = 1) -> IntArray:
         """Return the operators of the next `n` applications in a slot."""
         return self.slots[slot].choose(n)
 
-    def note(self, offspring: Any, parent: float, *operators: tuple[str, int]) -> Application:
+    def note(
+        self, offspring: Offspring, parent: float, *operators: tuple[str, int]
+    ) -> Application[Offspring]:
         """Remember how an offspring was made until its fitness is known."""
         application = Application(offspring, parent, list(operators))
         self.pending.append(application)
@@ -175,29 +191,29 @@ class Credit:
             if rows:
                 self.slots[slot].learn(*zip(*rows, strict=True))
 
-    def known(self, application: Application) -> bool:
+    def is_evaluated(self, application: Application[Offspring]) -> bool:
         """Return whether the offspring of an application has been evaluated."""
         return self._fitness(application.offspring) is not None
 
     @property
     def selectors(self) -> dict[str, Selector]:
-        """The selectors by slot; slots with a single operator have none."""
+        """Return the selectors by slot; slots with a single operator have none."""
         return {s: slot.selector for s, slot in self.slots.items() if slot.selector is not None}
 
     @property
     def probabilities(self) -> dict[str, dict[str, float]]:
-        """The probability of each operator of each slot, by name."""
-        shown = {}
+        """Return the probability of each operator of each slot, by name."""
+        by_slot = {}
         for name, slot in self.slots.items():
             chances = [1.0] if slot.selector is None else slot.selector.probabilities.tolist()
-            shown[name] = dict(zip(slot.names, chances, strict=True))
-        return shown
+            by_slot[name] = dict(zip(slot.names, chances, strict=True))
+        return by_slot
 
     @property
     def counts(self) -> dict[str, dict[str, int]]:
-        """The number of evaluated applications of each operator of each slot, by name."""
+        """Return the number of evaluated applications of each operator, by slot and name."""
         counts = {name: slot.counts.copy() for name, slot in self.slots.items()}
-        for application in filter(self.known, self.pending):
+        for application in filter(self.is_evaluated, self.pending):
             for slot, operator in application.operators:
                 counts[slot][operator] += 1
         return {
@@ -206,14 +222,17 @@ class Credit:
         }
 
 
-def resolved(method: MethodLike) -> Method:
+def resolve_method(method: MethodLike) -> Method:
     """Return the method that a name, a file or a method stands for."""
     if isinstance(method, Method):
         return method
     if isinstance(method, str | os.PathLike):
         return catalogue.method(os.fspath(method))
-    allowed = "a uaos.Method, a name of the catalogue, a TOML file, or a mapping of slots to these"
-    raise InvalidParameter("method", method, allowed)
+    raise InvalidParameter(
+        "method must be a uaos.Method, a name of the catalogue, a TOML file, or a mapping of slots "
+        f"to these, not {method!r}",
+        name="method", value=method,
+    )  # fmt: skip
 
 
 def best(fitness: Sequence[float | None]) -> float:
@@ -224,10 +243,11 @@ def best(fitness: Sequence[float | None]) -> float:
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:
     """Make the names of operators unique: the second SBX becomes "SBX 2"."""
     if not names:
-        raise InvalidParameter("operators", list(names), "one or more; two or more to select from")
-    seen: dict[str, int] = {}
+        message = "the list of operators is empty; pass one or more, or two or more to select from"
+        raise InvalidParameter(message, name="operators", value=list(names))
+    seen: Counter[str] = Counter()
     distinct = []
     for name in names:
-        seen[name] = seen.get(name, 0) + 1
+        seen[name] += 1
         distinct.append(name if seen[name] == 1 else f"{name} {seen[name]}")
     return tuple(distinct)

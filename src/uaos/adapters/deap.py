@@ -16,7 +16,7 @@ import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
-from typing import Any
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -29,8 +29,27 @@ try:
 except ImportError as error:
     raise MissingExtra("uaos.adapters.deap", "deap", "deap") from error
 
-#: An operator: a function as DEAP's, or the name it is registered by in the toolbox.
-OperatorLike = str | Callable[..., Any]
+
+class Fitness(Protocol):
+    """The part of DEAP's fitness that is used here."""
+
+    weights: Sequence[float]
+    wvalues: Sequence[float]
+    values: Sequence[float]
+    valid: bool
+
+
+class Individual(Protocol):
+    """An individual of DEAP: any object with a fitness."""
+
+    fitness: Fitness
+
+
+#: An operator of DEAP: it takes individuals, and returns as many or fewer.
+Operator: TypeAlias = Callable[..., Sequence[Individual]]
+
+#: An operator, or the name under which the toolbox knows it.
+OperatorLike: TypeAlias = str | Operator
 
 
 def adaptive(
@@ -40,7 +59,7 @@ def adaptive(
     mutate: Sequence[OperatorLike] | None = None,
     method: MethodLike | Mapping[str, MethodLike] = DEFAULT,
     budget: int | None = None,
-) -> "Variation":
+) -> "AdaptiveVariation":
     """Register adaptive `mate` and `mutate` operators in a toolbox.
 
     Parameters
@@ -57,8 +76,8 @@ def adaptive(
 
     Returns
     -------
-    Variation
-        What is learned, in its attribute `credit`.
+    AdaptiveVariation
+        Its attribute `credit` holds what is learned.
 
     Examples
     --------
@@ -68,22 +87,22 @@ def adaptive(
     >>> variation.credit.probabilities
     {'mate': {'cxOnePoint': 0.5, 'cxTwoPoint': 0.5}}
     """
-    slots: dict[str, list[Callable[..., Any]]] = {}
+    slots: dict[str, list[Operator]] = {}
     names: dict[str, list[str]] = {}
-    for slot, given in (("mate", mate), ("mutate", mutate)):
-        if given is None and not hasattr(toolbox, slot):
+    for slot, candidates in (("mate", mate), ("mutate", mutate)):
+        if candidates is None and not hasattr(toolbox, slot):
             continue
-        operators = [getattr(toolbox, slot)] if given is None else list(given)
+        operators = [getattr(toolbox, slot)] if candidates is None else list(candidates)
         slots[slot] = [_operator(toolbox, o, slot) for o in operators]
         names[slot] = [_name(o) for o in operators]
-    variation = Variation(slots, Credit(names, method, fitness_of, budget))
+    variation = AdaptiveVariation(slots, Credit(names, method, fitness_of, budget))
     for slot in slots:
         toolbox.register(slot, getattr(variation, slot))
     return variation
 
 
-class Variation:
-    """Adaptive operators of a toolbox. Made by :func:`adaptive`.
+class AdaptiveVariation:
+    """The adaptive operators of a toolbox, as :func:`adaptive` returns them.
 
     The selectors are seeded from Python's `random`, like everything in DEAP: after `random.seed` a
     run is repeatable if it starts with a new :func:`adaptive` or with :meth:`restart`. In a
@@ -97,100 +116,110 @@ class Variation:
         What is learned about them.
     """
 
-    def __init__(self, operators: Mapping[str, list[Callable[..., Any]]], credit: Credit) -> None:
+    def __init__(self, operators: Mapping[str, list[Operator]], credit: Credit[Individual]) -> None:
         self._operators = dict(operators)
         self._credit = credit
-        # The pending applications by the identity of their offspring, which they keep alive.
-        self._of: dict[int, Application] = {}
+        # The pending applications by the id of their offspring, which they keep alive.
+        self._pending_by_id: dict[int, Application[Individual]] = {}
 
     @property
-    def credit(self) -> Credit:
-        """What was learned; up to date once the offspring are evaluated."""
+    def credit(self) -> Credit[Individual]:
+        """Return what was learned; it is up to date once the offspring are evaluated."""
         self._catch_up()
         return self._credit
 
     @credit.setter
-    def credit(self, credit: Credit) -> None:
-        self._credit, self._of = credit, {}
+    def credit(self, credit: Credit[Individual]) -> None:
+        self._credit, self._pending_by_id = credit, {}
 
     def restart(self) -> None:
-        """Reset what was learned, to start a new run."""
-        self._of = {}
-        # Where there is nothing to select, DEAP's own sequence of random numbers is left alone.
+        """Forget what was learned, to start a new run."""
+        self._pending_by_id = {}
+        # Without a choice to make, leave the sequence of Python's random numbers unchanged.
         seed = random.getrandbits(64) if self._credit.selectors else 0
         self._credit.start(np.random.default_rng(seed))
 
-    def mate(self, *parents: Any) -> tuple[Any, ...]:
+    def mate(self, *parents: Individual) -> tuple[Individual, ...]:
         """Return offspring of the parents by the selected operator, without fitness."""
         return self._vary("mate", parents)
 
-    def mutate(self, parent: Any) -> tuple[Any, ...]:
+    def mutate(self, parent: Individual) -> tuple[Individual, ...]:
         """Return the individual changed by the selected operator, without fitness."""
         return self._vary("mutate", (parent,))
 
-    def _vary(self, slot: str, parents: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _vary(self, slot: str, parents: tuple[Individual, ...]) -> tuple[Individual, ...]:
+        """Apply a selected operator, and note which parents its offspring are compared with."""
         self._catch_up()
         if self._credit.rng is None:
             self.restart()
         applied = (slot, int(self._credit.choose(slot)[0]))
-        # What was varied before in this generation has no fitness, but its parents had.
-        earlier = [self._of.pop(id(p), None) for p in parents]
-        known = [
-            fitness_of(p) if a is None else a.parent for p, a in zip(parents, earlier, strict=True)
+        # An individual already varied in this generation has no fitness, but its parents had.
+        earlier = [self._pending_by_id.pop(id(parent), None) for parent in parents]
+        fitness = [
+            fitness_of(parent) if application is None else application.parent
+            for parent, application in zip(parents, earlier, strict=True)
         ]
         offspring = tuple(self._operators[slot][applied[1]](*parents))
-        for child, before in zip_longest(offspring, earlier[: len(offspring)]):
+        for child, application in zip_longest(offspring, earlier[: len(offspring)]):
             del child.fitness.values
-            if before is not None:
-                before.offspring, before.parent = child, best(known)
-                before.operators.append(applied)
-            elif any(fitness is not None for fitness in known):
-                before = self._credit.note(child, best(known), applied)
-            if before is not None:
-                self._of[id(child)] = before
+            if application is not None:
+                application.offspring, application.parent = child, best(fitness)
+                application.operators.append(applied)
+            elif any(value is not None for value in fitness):
+                application = self._credit.note(child, best(fitness), applied)
+            if application is not None:
+                self._pending_by_id[id(child)] = application
         return offspring
 
     def _catch_up(self) -> None:
-        """Settle once the host has evaluated: the oldest or the newest of what is pending says so.
+        """Learn from the pending applications if DEAP has evaluated their offspring.
 
-        In DEAP's loops all variation of a generation comes before all evaluation.
+        DEAP's loops vary a whole generation before they evaluate it, so it suffices to look at the
+        oldest and the newest offspring.
         """
         pending = self._credit.pending
-        if pending and (self._credit.known(pending[0]) or self._credit.known(pending[-1])):
+        evaluated = self._credit.is_evaluated
+        if pending and (evaluated(pending[0]) or evaluated(pending[-1])):
             self._credit.settle()
-            self._of = {}
+            self._pending_by_id = {}
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Identities do not survive pickling."""
-        return self.__dict__ | {"_of": {}}
+    def __getstate__(self) -> dict[str, object]:
+        """Omit ids, which do not survive pickling."""
+        return self.__dict__ | {"_pending_by_id": {}}
 
 
-def fitness_of(individual: Any) -> float | None:
-    """The fitness as DEAP compares it, negated: smaller is better, whatever the weight's sign.
+def fitness_of(individual: Individual) -> float | None:
+    """Return the fitness as DEAP compares it, negated: smaller is better for any weight.
 
-    Inf for one that violates constraints (of DEAP's `ConstrainedFitness`), None before evaluation.
+    It is infinite if constraints of DEAP's `ConstrainedFitness` are violated, and None before the
+    evaluation.
     """
     fitness = individual.fitness
     if len(fitness.weights) != 1:
         raise InvalidFeedback(
             f"the fitness has {len(fitness.weights)} weights; operators are credited with a single "
-            "objective, so it must have one"
+            "objective, so create the fitness with one weight"
         )
     if fitness.valid:
         return -float(fitness.wvalues[0])
     return math.inf if getattr(fitness, "constraint_violation", None) is not None else None
 
 
-def _operator(toolbox: Toolbox, given: OperatorLike, slot: str) -> Callable[..., Any]:
-    operator = getattr(toolbox, given, None) if isinstance(given, str) else given
-    if not callable(operator):
-        allowed = "functions, or names of operators that the toolbox has"
-        raise InvalidParameter(slot, given, allowed)
+def _operator(toolbox: Toolbox, name: OperatorLike, slot: str) -> Operator:
+    """Return an operator, which may be named as in the toolbox."""
+    operator: Operator | None = getattr(toolbox, name, None) if isinstance(name, str) else name
+    if operator is None or not callable(operator):
+        message = (
+            f"{slot} contains {name!r}, which is neither a function nor the name of an operator in "
+            "the toolbox; register it first"
+        )
+        raise InvalidParameter(message, name=slot, value=name)
     return operator
 
 
 def _name(operator: OperatorLike) -> str:
+    """Return the name of an operator."""
     if isinstance(operator, str):
         return operator
-    plain = getattr(operator, "func", operator)
-    return str(getattr(plain, "__name__", type(plain).__name__))
+    function = getattr(operator, "func", operator)  # of a functools.partial
+    return str(getattr(function, "__name__", type(function).__name__))

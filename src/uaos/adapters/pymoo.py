@@ -16,26 +16,33 @@ it takes over a subproblem, and its credit is the sum of their relative improvem
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from uaos.adapters.credit import DEFAULT, Credit, MethodLike, best
+from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidParameter
 from uaos.extras import MissingExtra
 from uaos.optimizers import catalogue
 from uaos.selection.method import Method
 
 try:
+    from pymoo.algorithms.base.genetic import GeneticAlgorithm
     from pymoo.algorithms.moo.moead import MOEAD, ParallelMOEAD
     from pymoo.algorithms.soo.nonconvex.de import Variant
+    from pymoo.core.crossover import Crossover
     from pymoo.core.duplicate import DuplicateElimination
+    from pymoo.core.individual import Individual
     from pymoo.core.infill import InfillCriterion
     from pymoo.core.mating import Mating
+    from pymoo.core.mutation import Mutation
     from pymoo.core.population import Population
+    from pymoo.core.problem import Problem
+    from pymoo.core.selection import Selection
     from pymoo.operators.crossover.dex import DEM
     from pymoo.operators.crossover.nox import NoCrossover
     from pymoo.operators.crossover.sbx import SBX
@@ -44,16 +51,18 @@ try:
 except ImportError as error:
     raise MissingExtra("uaos.adapters.pymoo", "pymoo", "pymoo") from error
 
-Methods = MethodLike | Mapping[str, MethodLike]
+Methods: TypeAlias = MethodLike | Mapping[str, MethodLike]
+Operators: TypeAlias = Sequence[Crossover] | Sequence[Mutation] | Crossover | Mutation
 Algorithm = TypeVar("Algorithm")
+T = TypeVar("T")
 
 
 def adaptive(
     algorithm: Algorithm,
     *,
-    crossover: Any = None,
-    mutation: Any = None,
-    variant: Any = None,
+    crossover: Operators | None = None,
+    mutation: Operators | None = None,
+    variant: Sequence[Variant | str] | Variant | str | None = None,
     method: Methods | None = None,
     segment: int | None = None,
     budget: int | None = None,
@@ -66,32 +75,32 @@ def adaptive(
         An algorithm with pymoo's Mating (such as GA, NSGA2, NSGA3 or MOEAD) or Variant (such as
         DE).
     crossover, mutation : list of operators, optional
-        For genetic algorithms: operators to choose from. What is not given stays as it is.
+        For genetic algorithms: operators to choose from; by default those of the algorithm.
         :func:`real_operators` suggests some for real variables.
     variant : list of Variant or str, optional
         For differential evolution: variants to choose from. Strings such as "DE/rand/1/bin" take F,
-        CR and the other settings from the algorithm's variant. By default the algorithm's variant,
-        and the same with CR = 0.9.
+        CR and the other settings from the algorithm's variant. By default: the algorithm's variant,
+        and a copy of it with CR = 0.9.
     method : Method, str, path, or mapping, optional
         One method for all slots, or a mapping such as
-        ``{"crossover": "SaDE", "mutation": "RecPM"}``. By default PDP; for variants with p_min =
-        0.02; in MOEA/D :func:`frrmab`, which was made for it and ranks before PDP there, on ZDT1
-        as on eight problems with other seeds.
+        ``{"crossover": "SaDE", "mutation": "RecPM"}``. The default is PDP, with p_min = 0.02 for
+        variants. In MOEA/D it is :func:`frrmab`, which was designed for it and ranks before PDP
+        there, both on ZDT1 and on eight problems with other seeds.
     segment : int, optional
-        Offspring that make one generation of the method; by default as many as the population has
-        members, in MOEA/D half as many, with its default method one.
+        Number of offspring that make one generation of the method; by default the size of the
+        population. In MOEA/D it is half of that, or one with the default method.
     budget : int, optional
         Number of offspring, for methods that change toward the end of a run.
 
     Returns
     -------
     algorithm
-        The same algorithm; what it learns is in ``algorithm.mating.credit``.
+        The same algorithm; ``algorithm.mating.credit`` holds what it learns.
 
     Raises
     ------
     InvalidParameter
-        If the algorithm has another kind of mating, or none for these operators.
+        If the algorithm has neither kind of mating, or not the one for these operators.
 
     Examples
     --------
@@ -105,40 +114,56 @@ def adaptive(
     ['PM', 'coarse PM', 'fine PM']
     """
     if segment is not None and (not isinstance(segment, int) or segment < 1):
-        raise InvalidParameter("segment", segment, "a number of offspring, 1 or more")
+        message = f"segment must be a positive number of offspring, not {segment!r}"
+        raise InvalidParameter(message, name="segment", value=segment)
     mating = getattr(algorithm, "mating", None)
-    made: Any
     if isinstance(mating, Variant | AdaptiveVariant):
-        _refuse(crossover=crossover, mutation=mutation, instead="variant=")
-        own = mating.variants if isinstance(mating, AdaptiveVariant) else _two_rates(mating)
-        variants = [_variant(v, own[0]) for v in _listed(own if variant is None else variant)]
-        made = AdaptiveVariant(variants, method=method, segment=segment, budget=budget)
+        _reject(crossover=crossover, mutation=mutation, instead="variant=")
+        variants = _variants(mating, variant)
+        adaptive_mating = AdaptiveVariant(variants, method=method, segment=segment, budget=budget)
     elif isinstance(mating, Mating) and type(mating)._do in (Mating._do, AdaptiveMating._do):
-        _refuse(variant=variant, instead="crossover= and mutation=")
-        of_moead = isinstance(algorithm, MOEAD)
-        if method is None and of_moead and not isinstance(algorithm, ParallelMOEAD):
-            method = frrmab(algorithm.pop_size)  # type: ignore[attr-defined]
-            segment = segment or 1
-        made = (partial(_SubproblemMating, algorithm) if of_moead else AdaptiveMating)(
-            mating.selection,
+        _reject(variant=variant, instead="crossover= and mutation=")
+        operators = (
             mating.crossover if crossover is None else crossover,
             mating.mutation if mutation is None else mutation,
-            method=DEFAULT if method is None else method,
-            segment=segment,
-            budget=budget,
-            repair=mating.repair,
-            eliminate_duplicates=mating.eliminate_duplicates,
-            n_max_iterations=mating.n_max_iterations,
         )
+        adaptive_mating = _adaptive_mating(algorithm, operators, method, segment, budget)
     else:
-        allowed = "an algorithm with pymoo's Mating (such as GA) or Variant (such as DE)"
-        raise InvalidParameter("algorithm", type(algorithm).__name__, allowed)
-    algorithm.mating = made  # type: ignore[attr-defined]
+        kind = type(algorithm).__name__
+        message = f"{kind} has neither pymoo's Mating (as GA has) nor its Variant (as DE has)"
+        raise InvalidParameter(message, name="algorithm", value=kind)
+    algorithm.mating = adaptive_mating  # type: ignore[attr-defined]
     return algorithm
 
 
+def _adaptive_mating(
+    algorithm: GeneticAlgorithm,
+    operators: tuple[Operators, Operators],
+    method: Methods | None,
+    segment: int | None,
+    budget: int | None,
+) -> "AdaptiveMating":
+    """Return a mating that chooses among crossovers and mutations, for a genetic algorithm."""
+    mating = algorithm.mating
+    by_subproblem = isinstance(algorithm, MOEAD)
+    if method is None and by_subproblem and not isinstance(algorithm, ParallelMOEAD):
+        method = frrmab(algorithm.pop_size)
+        segment = segment or 1
+    build = partial(_SubproblemMating, algorithm) if by_subproblem else AdaptiveMating
+    return build(
+        mating.selection,
+        *operators,
+        method=DEFAULT if method is None else method,
+        segment=segment,
+        budget=budget,
+        repair=mating.repair,
+        eliminate_duplicates=mating.eliminate_duplicates,
+        n_max_iterations=mating.n_max_iterations,
+    )
+
+
 def frrmab(pop_size: int) -> Method:
-    """Return FRRMAB, the bandit that was made for MOEA/D, with the settings of its publication.
+    """Return FRRMAB, the bandit that was designed for MOEA/D, with its published settings.
 
     It learns from one offspring at a time (``segment=1``). Its sliding window is half a population;
     its C of 5 stands outside a root with a factor of 2, which is part of C here.
@@ -174,13 +199,14 @@ def frrmab(pop_size: int) -> Method:
     )
 
 
-def real_operators(n_obj: int = 1) -> dict[str, list[Any]]:
-    """Return crossovers and mutations for real variables that differ in what they are good for.
+def real_operators(n_obj: int = 1) -> dict[str, list[Crossover] | list[Mutation]]:
+    """Return crossovers and mutations for real variables that complement each other.
 
-    Simulated binary crossover with children near their parents (pymoo's default) and far from them,
-    uniform crossover, a scaled difference of parents; polynomial mutation with steps of pymoo's
-    default size, larger ones, and a third size: smaller for one objective, the largest for several.
-    Small steps improve on their parents more often than they keep a set of solutions diverse.
+    The crossovers are simulated binary crossover with children near their parents (pymoo's default)
+    and far from them, uniform crossover, and a scaled difference of parents. The mutations are
+    polynomial mutation with pymoo's default step size, with larger steps, and with a third size:
+    smaller than the default for one objective, the largest of the three for several, because small
+    steps improve on their parents but do not keep a set of solutions diverse.
 
     Parameters
     ----------
@@ -206,24 +232,26 @@ def real_operators(n_obj: int = 1) -> dict[str, list[Any]]:
 
 
 class _Learning:
-    """What the two kinds of adaptive mating share: when they learn."""
+    """Base class of the adaptive matings: decides when they learn."""
 
     segment: int | None
-    #: The segment as a share of the population, unless one is given.
+    #: The default segment as a share of the population.
     share: ClassVar[float] = 1.0
-    _credit: Credit
+    _credit: Credit[Individual]
     _due: int = 0
 
     @property
-    def credit(self) -> Credit:
-        """What was learned; up to date once a segment of offspring is evaluated."""
+    def credit(self) -> Credit[Individual]:
+        """Return what was learned; it is up to date once a segment of offspring is evaluated."""
         pending = self._credit.pending
-        if len(pending) >= self._due and all(map(self._credit.known, pending)):
+        if len(pending) >= self._due and all(map(self._credit.is_evaluated, pending)):
             self._credit.settle()
         return self._credit
 
-    def _begin(self, pop: Any, random_state: Any) -> np.random.Generator:
-        """Learn from a segment of offspring, or start anew: a new run has a new random state."""
+    def _begin(
+        self, pop: Population, random_state: np.random.Generator | None
+    ) -> np.random.Generator:
+        """Learn from a complete segment, or start anew if the random state is that of a new run."""
         credit = self._credit
         rng = random_state if random_state is not None else credit.rng or np.random.default_rng()
         self._due = self.segment or math.ceil(self.share * len(pop))
@@ -233,165 +261,212 @@ class _Learning:
             credit.settle()
         return rng
 
-    def _note(self, individual: Any, parents: Any, *operators: tuple[str, int]) -> None:
-        """Remember how an individual was made, and what it is to be compared with."""
-        known = [_objectives(parent) for parent in parents]
-        if len(known[0]) > 1:
-            individual.set("parents", np.array(known))
-        reference = best([float(values[0]) for values in known]) if len(known[0]) == 1 else 0.0
+    def _note(
+        self, individual: Individual, parents: Iterable[Individual], *operators: tuple[str, int]
+    ) -> None:
+        """Remember which operators produced an individual, and what it is compared with."""
+        objectives = np.array([_objectives(parent) for parent in parents])
+        reference = 0.0
+        if objectives.shape[1] > 1:
+            individual.set("parents", objectives)
+        else:
+            reference = best(objectives[:, 0].tolist())
         self._credit.note(individual, reference, *operators)
 
 
 class AdaptiveMating(_Learning, Mating):
-    """pymoo's mating with a crossover chosen for each mating and a mutation for each offspring.
+    """pymoo's mating, choosing a crossover for each mating and a mutation for each offspring.
 
     Parents are selected as usual; a crossover that needs fewer of them than another takes the
-    first ones. With one crossover and one mutation it equals pymoo's mating bit for bit.
+    first ones. With one crossover and one mutation the results equal pymoo's bit for bit.
     """
 
+    eliminate_duplicates: DuplicateElimination
+
     @staticmethod
-    def outcome(individual: Any) -> float | None:
-        """Return what is learned from an offspring, smaller is better; None: not known yet."""
+    def outcome(individual: Individual) -> float | None:
+        """Return the fitness that an offspring is credited with, or None if it is not known yet."""
         return _fitness(individual)
 
     def __init__(
         self,
-        selection: Any,
-        crossover: Any,
-        mutation: Any,
+        selection: Selection,
+        crossover: Operators,
+        mutation: Operators,
         *,
         method: Methods = DEFAULT,
         segment: int | None = None,
         budget: int | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
-        super().__init__(selection, _Crossovers(_listed(crossover)), _listed(mutation), **kwargs)
-        self.eliminate_duplicates: Any = _Failing.of(self.eliminate_duplicates)
+        super().__init__(selection, _Crossovers(_as_list(crossover)), _as_list(mutation), **kwargs)
+        if not isinstance(self.eliminate_duplicates, _FailedDuplicates):
+            self.eliminate_duplicates = _FailedDuplicates(self.eliminate_duplicates)
         self.segment = segment
         slots = {"crossover": self.crossover, "mutation": self.mutation}
         names = {slot: [o.name for o in operators] for slot, operators in slots.items()}
         self._credit = Credit(names, method, self.outcome, budget)
 
     def do(
-        self, problem: Any, pop: Any, n_offsprings: int, random_state: Any = None, **kwargs: Any
-    ) -> Any:
+        self,
+        problem: Problem,
+        pop: Population,
+        n_offsprings: int,
+        random_state: np.random.Generator | None = None,
+        **kwargs: object,
+    ) -> Population:
         """Learn from earlier offspring, and make the next ones."""
         rng = self._begin(pop, random_state)
         credit, earlier = self._credit, len(self._credit.pending)
         off = super().do(problem, pop, n_offsprings, random_state=rng, **kwargs)
-        kept = {id(individual) for individual in off}
-        # What is in excess of a full generation was made, but will never be evaluated.
+        full_generation = {id(individual) for individual in off}
+        # Offspring in excess of a full generation are never evaluated; failed duplicates stay.
         credit.pending[earlier:] = [
-            a for a in credit.pending[earlier:] if id(a.offspring) in kept or credit.known(a)
+            application
+            for application in credit.pending[earlier:]
+            if id(application.offspring) in full_generation or credit.is_evaluated(application)
         ]
         return off
 
     def _do(
         self,
-        problem: Any,
-        pop: Any,
+        problem: Problem,
+        pop: Population,
         n_offsprings: int,
-        parents: Any = None,
-        random_state: Any = None,
-        **kwargs: Any,
-    ) -> Any:
-        given = parents is not None
-        if not given:
-            sizes = np.array([c.n_offsprings for c in self.crossover])
-            chosen = self._credit.choose("crossover", math.ceil(n_offsprings / sizes.min()))
-            chosen = chosen[: np.searchsorted(np.cumsum(sizes[chosen]), n_offsprings) + 1]
-            parents = self.selection(
-                problem, pop, len(chosen), n_parents=self.crossover.n_parents,
+        parents: Population | None = None,
+        random_state: np.random.Generator | None = None,
+        **kwargs: object,
+    ) -> Population:
+        if parents is None:
+            crossed_by = self._choose_crossovers(n_offsprings)
+            mates = self.selection(
+                problem, pop, len(crossed_by), n_parents=self.crossover.n_parents,
                 random_state=random_state, **kwargs,
             )  # fmt: skip
         else:
-            chosen = self._credit.choose("crossover", len(parents))
-        families, made, copies = [], [], []
-        for operator in np.unique(chosen):
-            crossover = self.crossover[operator]
-            rows = np.flatnonzero(chosen == operator)
-            mates = parents[rows, : crossover.n_parents]
-            off = crossover(problem, mates, random_state=random_state, **kwargs)
-            if isinstance(crossover, NoCrossover):
-                off = _as_others(off, len(rows))
-            made.append(off)
-            families.append(np.tile(rows, len(off) // len(rows)))
-            copies.append(np.repeat(np.arange(len(off) // len(rows)), len(rows)))
-        # In pymoo's order: the first offspring of every mating, then the second.
-        family = np.concatenate(families)
-        order = np.lexsort((family, np.concatenate(copies)))
-        if given:  # ParallelMOEAD takes as many from each mating
-            order = order[: len(order) // len(chosen) * len(chosen)]
-        off, family = np.concatenate(made).view(Population)[order], family[order]
+            crossed_by, mates = self._credit.choose("crossover", len(parents)), parents
+        off, mating = self._cross(problem, mates, crossed_by, random_state, **kwargs)
+        if parents is not None:  # ParallelMOEAD expects the same number from each mating
+            equal = len(off) // len(crossed_by) * len(crossed_by)
+            off, mating = off[:equal], mating[:equal]
         mutated_by = self._credit.choose("mutation", len(off))
         for operator in np.unique(mutated_by):
             rows = np.flatnonzero(mutated_by == operator)
             mutation = self.mutation[operator]
             off[rows] = mutation(problem, off[rows], random_state=random_state, **kwargs)
-        for individual, mating, mutator in zip(off, family, mutated_by, strict=True):
-            crossed_by = int(chosen[mating])
-            mates = parents[mating, : self.crossover[crossed_by].n_parents]
-            self._note(individual, mates, ("crossover", crossed_by), ("mutation", int(mutator)))
+        for individual, row, mutator in zip(off, mating, mutated_by, strict=True):
+            crossover = int(crossed_by[row])
+            family = mates[row, : self.crossover[crossover].n_parents]
+            self._note(individual, family, ("crossover", crossover), ("mutation", int(mutator)))
         return off
+
+    def _choose_crossovers(self, n_offsprings: int) -> IntArray:
+        """Return a crossover for each of as many matings as make the offspring."""
+        sizes = np.array([crossover.n_offsprings for crossover in self.crossover])
+        chosen = self._credit.choose("crossover", math.ceil(n_offsprings / sizes.min()))
+        return chosen[: np.searchsorted(np.cumsum(sizes[chosen]), n_offsprings) + 1]
+
+    def _cross(
+        self,
+        problem: Problem,
+        mates: Population,
+        crossed_by: IntArray,
+        random_state: np.random.Generator | None,
+        **kwargs: object,
+    ) -> tuple[Population, IntArray]:
+        """Return the offspring of all matings, and the mating that each comes from.
+
+        They are in pymoo's order: the first offspring of every mating, then the second.
+        """
+        groups, matings, places = [], [], []
+        for operator in np.unique(crossed_by):
+            crossover = self.crossover[operator]
+            rows = np.flatnonzero(crossed_by == operator)
+            parents = mates[rows, : crossover.n_parents]
+            off = crossover(problem, parents, random_state=random_state, **kwargs)
+            if isinstance(crossover, NoCrossover):
+                off = _copy_in_order(off, len(rows))
+            per_mating = len(off) // len(rows)
+            groups.append(off)
+            matings.append(np.tile(rows, per_mating))
+            places.append(np.repeat(np.arange(per_mating), len(rows)))
+        mating = np.concatenate(matings)
+        order = np.lexsort((mating, np.concatenate(places)))
+        return np.concatenate(groups).view(Population)[order], mating[order]
 
 
 class _SubproblemMating(AdaptiveMating):
     """MOEA/D's mating: the credit of an offspring is its fitness improvement rate.
 
     That is the sum of the relative improvements of the subproblems that it takes over (Li et al.,
-    2014). It is known when the next offspring is made, from the population then and before.
+    2014). It is computed before the next offspring is made, from the populations before and after.
     """
 
     share = 0.5
 
-    def __init__(self, algorithm: Any, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self,
+        algorithm: MOEAD,
+        selection: Selection,
+        crossover: Operators,
+        mutation: Operators,
+        **kwargs: object,
+    ) -> None:
+        super().__init__(selection, crossover, mutation, **kwargs)  # type: ignore[arg-type]
         self.algorithm = algorithm
         self._before = np.empty((0, 0))
 
     @staticmethod
-    def outcome(individual: Any) -> float | None:
+    def outcome(individual: Individual) -> float | None:
+        """Return minus the fitness improvement rate, or None if it is not known yet."""
         gain = individual.get("gain")
         return None if gain is None else -gain
 
     def do(
-        self, problem: Any, pop: Any, n_offsprings: int, random_state: Any = None, **kwargs: Any
-    ) -> Any:
-        """Credit the offspring made last, and make the next ones."""
+        self,
+        problem: Problem,
+        pop: Population,
+        n_offsprings: int,
+        random_state: np.random.Generator | None = None,
+        **kwargs: object,
+    ) -> Population:
+        """Credit the previous offspring, and make the next ones."""
         for application in reversed(self._credit.pending):
             offspring = application.offspring
-            if self._credit.known(application):
+            if self._credit.is_evaluated(application):
                 break
             if len(offspring.F):
                 offspring.set("gain", self._gain(offspring, pop))
         self._before = pop.get("F")
         return super().do(problem, pop, n_offsprings, random_state=random_state, **kwargs)
 
-    def _gain(self, offspring: Any, pop: Any) -> float:
-        taken = np.flatnonzero([individual is offspring for individual in pop])
-        if len(taken) == 0:
+    def _gain(self, offspring: Individual, pop: Population) -> float:
+        """Return the relative improvements of the subproblems that an offspring took over."""
+        subproblems = np.flatnonzero([individual is offspring for individual in pop])
+        if len(subproblems) == 0:
             return 0.0
         values = partial(
-            self.algorithm.decomposition.do, weights=self.algorithm.ref_dirs[taken],
+            self.algorithm.decomposition.do, weights=self.algorithm.ref_dirs[subproblems],
             ideal_point=self.algorithm.ideal, _type="one_to_one",
         )  # fmt: skip
-        before = values(self._before[taken])
-        return float(((before - values(np.tile(offspring.F, (len(taken), 1)))) / before).sum())
+        before = values(self._before[subproblems])
+        after = values(np.tile(offspring.F, (len(subproblems), 1)))
+        return float(((before - after) / before).sum())
 
 
 class AdaptiveVariant(_Learning, InfillCriterion):
-    """Differential evolution's mating with a variant chosen for each target vector."""
+    """pymoo's differential evolution, choosing a variant for each target vector."""
 
     def __init__(
         self,
-        variants: Sequence[Any],
+        variants: Sequence[Variant],
         *,
         method: Methods | None = None,
         segment: int | None = None,
         budget: int | None = None,
     ) -> None:
         super().__init__()
-        # A choice between two costs least if the worse one is nearly given up.
+        # With two variants, a small p_min wastes the fewest offspring on the worse one.
         method = catalogue.method(DEFAULT, p_min=0.02) if method is None else method
         self.variants = list(variants)
         self.segment = segment
@@ -399,15 +474,20 @@ class AdaptiveVariant(_Learning, InfillCriterion):
         self._credit = Credit({"variant": names}, method, _fitness, budget)
 
     def do(
-        self, problem: Any, pop: Any, n_offsprings: int, random_state: Any = None, **kwargs: Any
-    ) -> Any:
+        self,
+        problem: Problem,
+        pop: Population,
+        n_offsprings: int,
+        random_state: np.random.Generator | None = None,
+        **kwargs: object,
+    ) -> Population:
         """Learn from earlier offspring, and make the next ones."""
         rng = self._begin(pop, random_state)
         chosen = self._credit.choose("variant", n_offsprings)
         off = Population.empty(n_offsprings)
         for operator in np.unique(chosen):
             rows = np.flatnonzero(chosen == operator)
-            # A variant makes offspring for the first members: those that chose it.
+            # A variant makes offspring of the first members: put those that chose it there.
             others = np.setdiff1d(np.arange(len(pop)), rows)
             reordered = pop[np.concatenate([rows, others])]
             off[rows] = self.variants[operator].do(
@@ -418,41 +498,39 @@ class AdaptiveVariant(_Learning, InfillCriterion):
         return off
 
 
-class _Crossovers(list[Any]):
-    """The crossovers to choose from; MOEA/D asks its crossover how many parents it needs."""
+class _Crossovers(list[Crossover]):
+    """The crossovers to choose from."""
 
     @property
     def n_parents(self) -> int:
+        """Return the largest number of parents, which MOEA/D asks for."""
         return max(int(crossover.n_parents) for crossover in self)
 
 
-class _Failing(DuplicateElimination):
-    """Duplicate elimination that marks what it drops as failed."""
+class _FailedDuplicates(DuplicateElimination):
+    """Duplicate elimination that marks the duplicates as failed."""
 
-    def __init__(self, eliminate: Any) -> None:
+    def __init__(self, eliminate: DuplicateElimination) -> None:
         super().__init__()
         self.eliminate = eliminate
 
-    @classmethod
-    def of(cls, eliminate: Any) -> "_Failing":
-        return eliminate if isinstance(eliminate, cls) else cls(eliminate)
-
-    def do(self, pop: Any, *args: Any, **kwargs: Any) -> Any:
-        kept = self.eliminate.do(pop, *args, **kwargs)
-        ids = {id(individual) for individual in kept}
+    def do(self, pop: Population, *args: Population, **kwargs: bool) -> Population:
+        unique = self.eliminate.do(pop, *args, **kwargs)
+        ids = {id(individual) for individual in unique}
         for individual in pop:
             if id(individual) not in ids:
                 individual.set("parents", None)
                 individual.F = np.array([np.inf])
-        return kept
+        return unique
 
 
-def _objectives(individual: Any) -> Any:
-    """Return the objectives; inf where the individual is infeasible."""
-    return individual.F if individual.feas else np.full(len(individual.F), np.inf)
+def _objectives(individual: Individual) -> FloatArray:
+    """Return the objectives, which are infinite if the individual is infeasible."""
+    objectives: FloatArray = individual.F
+    return objectives if individual.feas else np.full(len(objectives), np.inf)
 
 
-def _fitness(individual: Any) -> float | None:
+def _fitness(individual: Individual) -> float | None:
     """Return the objective, inf if infeasible, None before evaluation.
 
     With several objectives: minus the share of the parents that it dominates.
@@ -469,49 +547,63 @@ def _fitness(individual: Any) -> float | None:
     return -float(dominated.mean())
 
 
-def _as_others(parents: Any, matings: int) -> Any:
-    """Copy what NoCrossover returns, in the order of other crossovers.
+def _copy_in_order(parents: Population, matings: int) -> Population:
+    """Copy the parents that NoCrossover returns, and order them as other crossovers do.
 
-    It returns the parents themselves, mating by mating, which a mutation would change in place.
+    NoCrossover returns the parents themselves, mating by mating; a mutation would change them in
+    place.
     """
     copies = Population.new("X", parents.get("X"))
     return copies.reshape(matings, -1).T.ravel()
 
 
-def _listed(operators: Any) -> list[Any]:
-    return list(operators) if isinstance(operators, list | tuple) else [operators]
+def _as_list(operators: Sequence[T] | T) -> list[T]:
+    return list(operators) if isinstance(operators, list | tuple) else [cast("T", operators)]
 
 
-def _refuse(*, instead: str, **given: Any) -> None:
-    for name, value in given.items():
+def _reject(*, instead: str, **operators: object) -> None:
+    """Raise an error for operators that this kind of algorithm does not have."""
+    for name, value in operators.items():
         if value is not None:
-            raise InvalidParameter(name, value, f"no value for this algorithm; use {instead}")
+            message = f"this algorithm has no {name} to choose; use {instead}"
+            raise InvalidParameter(message, name=name, value=value)
 
 
-def _two_rates(variant: Any) -> list[Any]:
-    """Return the variant, and a copy that takes nearly all coordinates from the mutant."""
-    copy = deepcopy(variant)
-    copy.CR.set(0.9)
-    return [variant, copy]
+def _variants(
+    mating: "Variant | AdaptiveVariant", variant: Sequence[Variant | str] | Variant | str | None
+) -> list[Variant]:
+    """Return the variants to choose from; by default the present one and a copy with CR = 0.9.
+
+    The copy takes nearly all coordinates from the mutant.
+    """
+    if isinstance(mating, AdaptiveVariant):
+        present = mating.variants
+    else:
+        present = [mating, deepcopy(mating)]
+        present[1].CR.set(0.9)
+    if variant is None:
+        return present
+    return [_parse_variant(v, present[0]) if isinstance(v, str) else v for v in _as_list(variant)]
 
 
-def _variant(given: Any, own: Any) -> Any:
-    if not isinstance(given, str):
-        return given
-    parts = given.split("/")
+def _parse_variant(text: str, template: Variant) -> Variant:
+    """Return a copy of `template` changed to a name such as "DE/rand/1/bin"."""
+    parts = text.split("/")
     if len(parts) != 4 or parts[0] != "DE" or not parts[2].isdigit():
-        raise InvalidParameter("variant", given, 'a string such as "DE/rand/1/bin", or a Variant')
-    variant = deepcopy(own)
+        message = f'variant must be a Variant or a string such as "DE/rand/1/bin", not {text!r}'
+        raise InvalidParameter(message, name="variant", value=text)
+    variant = deepcopy(template)
     values = (parts[1], int(parts[2]), parts[3])
     for name, value in zip(("selection", "n_diffs", "crossover"), values, strict=True):
         choice = getattr(variant, name)
         if value not in choice.all:
-            raise InvalidParameter(name, value, f"one of {choice.all}", owner=f"variant {given!r}")
+            message = f"variant {text!r} has the {name} {value!r}; expected one of {choice.all}"
+            raise InvalidParameter(message, name=name, value=value)
         choice.set(value)
     return variant
 
 
-def _variant_name(variant: Any) -> str:
+def _variant_name(variant: Variant) -> str:
     """Return a name such as "DE/rand/1/bin CR 0.9", or the class name of a custom variant."""
     if not isinstance(variant, Variant):
         return type(variant).__name__
