@@ -1,13 +1,12 @@
 """Damaged, hostile and old stores: nothing that is not what was written is believed."""
 
-import gzip
 import random
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
-import numpy as np
 import pytest
 from experiment_stubs import content, essence, small_plan
 
@@ -15,13 +14,12 @@ import uaos
 from uaos.errors import InvalidFile, UaosError
 from uaos.experiments import Progress, Store, run, run_unit
 from uaos.experiments.merge import merge
-from uaos.experiments.store import kind_of
+from uaos.experiments.store import open_store
 from uaos.experiments.storefile import create
 from uaos.experiments.unit import Unit, outcome
 from uaos.problems import suite
 from uaos.tuning.store import Candidate, Cost, Elite, Iteration, Step, TuningStore
 
-DATA = Path(__file__).parents[1] / "data"
 PLAN = small_plan("mix", functions="1,2", instances="1")
 
 
@@ -201,7 +199,7 @@ def test_a_store_with_another_schema_is_refused(
     path = tmp_path / "store.db"
     path.write_bytes(whole[kind])
     changed(path, statement)
-    for use in (Store.open, TuningStore.open, kind_of):
+    for use in (Store.open, TuningStore.open, lambda p: open_store(p, Store, TuningStore)):
         with pytest.raises(InvalidFile, match="has other tables, views or triggers than a store"):
             use(path)
     with pytest.raises(InvalidFile, match="other tables, views or triggers"):
@@ -217,55 +215,21 @@ def test_a_store_whose_experiment_never_began_says_so(tmp_path: Path) -> None:
         _ = store.seed
 
 
-# Stores of format 1
+# Stores of version 0.1
 
 
-def unpacked(name: str, folder: Path) -> Path:
-    path = folder / name
-    path.write_bytes(gzip.decompress((DATA / f"{name}.gz").read_bytes()))
-    return path
-
-
-def test_an_experiment_of_format_1_is_read_and_its_runs_are_still_the_same(tmp_path: Path) -> None:
-    path = unpacked("experiment-1.db", tmp_path)
-    plan = small_plan("JADE", functions="1,8", instances="1-2", budget="100D")
-    with Store.open(path) as store:
-        assert store.methods() == ["mix", "JADE", "uniform"]
-        assert (store.suite, store.seed) == ("bbob", 1)
-        assert {budget for of in store.planned().values() for _, budget in of.values()} == {200}
-        assert [p.name for p in store.problems()] == list(plan.suite.names)
-        assert [t.done for t in store.tallies().values()] == [4, 4, 4]
-        old = {o.unit: o for o in store.outcomes("JADE")}
-        history = store.history("JADE", "f1 i1 2-D")
-        assert history is not None
-        assert history.evaluations[-1] == 200
-        assert len(store.table()) == 12
-    assert set(old) == set(plan.units())
-    for unit, before in old.items():
-        now = run_unit(unit, plan.suite[unit.problem], plan.competitors["JADE"]).outcome
-        assert (now.evaluations, now.error) == (before.evaluations, before.error)
-        assert (now.hits == before.hits).all()
-        assert now.best == pytest.approx(before.best)
-
-
-def test_a_tuning_of_format_1_is_read(tmp_path: Path) -> None:
-    path = unpacked("tuning-1.db", tmp_path)
-    assert kind_of(path) == "tuning"
-    with TuningStore.open(path) as store:
-        (tuning,) = store.tunings()
-        assert tuning.setup["problems"] == ["f1 i16 2-D", "f2 i16 2-D", "f8 i16 2-D"]
-        assert store.elites(1)
-        assert len(store.cached()) == len(set(store.cached())) > 80
-        assert {s.instance for s in store.steps(1)} <= set(tuning.setup["problems"])
-        assert np.isfinite([c.cost for c in store.results(1)]).all()
-        best = store.candidates(1)[0].configuration
-        assert store.configuration(best).settings.members
-
-
-def test_a_store_of_format_1_is_not_continued(tmp_path: Path) -> None:
-    path = unpacked("experiment-1.db", tmp_path)
+@pytest.mark.parametrize("application", [b"uaos", b"uaot"])
+def test_a_store_of_version_0_1_is_refused_in_one_line(tmp_path: Path, application: bytes) -> None:
+    """Stores of format 1, of experiments and of tunings, give one clear error and stay as is."""
+    path = tmp_path / "old.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            f"PRAGMA application_id = {int.from_bytes(application, 'big')};"
+            "PRAGMA user_version = 1; CREATE TABLE experiment (key TEXT, value TEXT);"
+        )
     before = path.read_bytes()
-    with pytest.raises(InvalidFile, match="format 1 .* can be read, but not continued: use anothe"):
-        Store.create_or_resume(path, PLAN)
+    for use in (Store.open, TuningStore.open, lambda p: Store.create_or_resume(p, PLAN)):
+        with pytest.raises(InvalidFile, match=r"old.db: written by uaos 0.1, whose stores .* not"):
+            use(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]

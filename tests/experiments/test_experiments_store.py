@@ -201,7 +201,7 @@ def in_format(number: int, path: Path, whole: bytes) -> None:
         ("text", "not a store of uaos"),
         ("short", "not a store of uaos"),
         ("foreign", "an SQLite file, but not a store of uaos"),
-        ("newer", "written in format 3 by a newer uaos; this one reads up to 2"),
+        ("newer", "written in format 3 by a newer version of uaos"),
         ("half", "damaged"),
         ("page less", "damaged"),
         ("scrambled", "damaged"),

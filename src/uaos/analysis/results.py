@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidParameter, UnknownName
 from uaos.experiments.plan import UNIFORM, differing
 from uaos.experiments.recorder import FINAL, TARGETS, Trace
@@ -20,6 +21,9 @@ from uaos.text import natural_key
 
 #: Method, function and dimension of runs that are pooled.
 Key = tuple[str, str, int]
+
+#: Returns the improvements of the runs in given rows of a table, None where they are lost.
+Traces = Callable[[IntArray], list[Trace | None]]
 
 
 @dataclass(frozen=True)
@@ -53,18 +57,18 @@ class Runs:
     dimension: int
     group: str
     problems: NDArray[np.object_]
-    evaluations: NDArray[np.int64]
-    errors: NDArray[np.float64]
-    best: NDArray[np.float64]
-    hits: NDArray[np.int32] | NDArray[np.int64]
-    budgets: NDArray[np.int64]
+    evaluations: IntArray
+    errors: FloatArray
+    best: FloatArray
+    hits: NDArray[np.int32] | IntArray
+    budgets: IntArray
     #: What was computed from the runs, for those who ask again.
     cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.evaluations)
 
-    def evaluations_to(self, targets: ArrayLike) -> NDArray[np.float64]:
+    def evaluations_to(self, targets: ArrayLike) -> FloatArray:
         """Return the evaluations to each target (rows) in each run (columns); NaN if missed."""
         hits = self.hits[:, [target_index(float(t)) for t in np.atleast_1d(targets)]].T
         return np.where(hits > 0, hits, np.nan)
@@ -225,32 +229,57 @@ class Results:
             If a name means different things in the stores: a method with two configurations, a
             problem with two definitions, or stores of different suites.
         """
-        configurations: dict[str, Mapping[str, Any]] = {}
         with ExitStack() as opened:
-            stores = [opened.enter_context(Store.open(path)) for path in paths]
-            if not stores:
-                return cls({})
-            suite = stores[0].suite
-            for store in stores:
-                if store.suite != suite:
-                    raise InvalidParameter("suite", store.suite, f"{suite}, as in the other stores",
-                                           owner=str(store.path))  # fmt: skip
-                for name, made in store.configurations().items():
-                    if found := differing(name, configurations.setdefault(name, made), made):
-                        allowed = "the same configuration in all stores"
-                        raise InvalidParameter("; ".join(found[:4]), name, allowed,
-                                               owner=str(store.path))  # fmt: skip
-            tables = [store.table() for store in stores]
-            ends = np.cumsum([len(table) for table in tables])
-            table = tables[0] if len(tables) == 1 else _joined(tables)
-            del tables
+            return cls.of_stores([opened.enter_context(Store.open(path)) for path in paths])
 
-            def traces(rows: NDArray[np.int64]) -> list[Trace | None]:
-                owner, ids = np.searchsorted(ends, rows, side="right"), table.id[rows]
-                found = [s.traces(ids[owner == i].tolist()) for i, s in enumerate(stores)]
-                return [found[o].get(int(i)) for o, i in zip(owner, ids, strict=True)]
+    @classmethod
+    def of_stores(
+        cls, stores: Sequence[Store], tables: Sequence[RunTable] | None = None
+    ) -> "Results":
+        """Arrange the runs of open stores, as :meth:`read` does.
 
-            return arranged(table, traces, configurations, suite)
+        Parameters
+        ----------
+        stores
+        tables
+            The runs of each store, if they were read before.
+        """
+        if not stores:
+            return cls({})
+        configurations = _configurations(stores)
+        tables = [store.table() for store in stores] if tables is None else tables
+        ends = np.cumsum([len(table) for table in tables])
+        table = tables[0] if len(tables) == 1 else _joined(tables)
+        del tables
+
+        def traces(rows: IntArray) -> list[Trace | None]:
+            owner, ids = np.searchsorted(ends, rows, side="right"), table.id[rows]
+            each = [s.traces(ids[owner == i].tolist()) for i, s in enumerate(stores)]
+            return [each[o].get(int(i)) for o, i in zip(owner, ids, strict=True)]
+
+        return arranged(table, traces, configurations, stores[0].suite)
+
+
+def _configurations(stores: Sequence[Store]) -> dict[str, Mapping[str, Any]]:
+    """Return the configuration of each method; refuse stores that contradict each other."""
+    configurations: dict[str, Mapping[str, Any]] = {}
+    suite = stores[0].suite
+    for store in stores:
+        if store.suite != suite:
+            raise InvalidParameter(
+                f"{store.path} is of the suite {store.suite}, and {stores[0].path} of {suite}; "
+                "compare stores of one suite", name="suite", value=store.suite,
+                owner=str(store.path),
+            )  # fmt: skip
+        for name, configuration in store.configurations().items():
+            before = configurations.setdefault(name, configuration)
+            if different := differing(name, before, configuration):
+                raise InvalidParameter(
+                    f"{name} has another configuration in {store.path} than in the other stores: "
+                    f"{'; '.join(different[:4])}; give one of them another name",
+                    name="methods", value=name, owner=str(store.path),
+                )  # fmt: skip
+    return configurations
 
 
 def _joined(tables: Sequence[RunTable]) -> RunTable:
@@ -276,19 +305,30 @@ def _positions(
     names: Sequence[str], parts: Iterable[tuple[Sequence[str], NDArray[np.int32]]]
 ) -> NDArray[np.int32]:
     """Return positions in lists of names as positions in the list of all names."""
-    at = {name: i for i, name in enumerate(names)}
-    return np.concatenate([np.array([at[n] for n in of], np.int32)[where] for of, where in parts])
+    position = {name: i for i, name in enumerate(names)}
+    return np.concatenate(
+        [np.array([position[n] for n in part], np.int32)[column] for part, column in parts]
+    )
 
 
 def arranged(
     table: RunTable,
-    traces: Callable[[NDArray[np.int64]], list[Trace | None]],
+    traces: Traces,
     configurations: Mapping[str, Mapping[str, Any]],
     suite: str,
 ) -> Results:
-    """Arrange runs; `traces` returns the improvements of given rows, None where they are lost."""
+    """Arrange runs by method, function and dimension.
+
+    Parameters
+    ----------
+    table
+    traces
+        Returns the improvements of the runs in given rows, None where they are lost.
+    configurations, suite
+        As in :class:`Results`.
+    """
     rows, failed = _finished(table)
-    rows, relative = _with_relative_errors(table, rows, traces)
+    table, rows, relative = _with_relative_errors(table, rows, traces)
     kinds: dict[tuple[str, int], int] = {}
     each = [kinds.setdefault((p.function, p.dimension), len(kinds)) for p in table.problems]
     kind = np.array(each, np.int64)
@@ -296,19 +336,19 @@ def arranged(
     rows = rows[np.lexsort((table.problem[rows], kind[table.problem[rows]], table.method[rows]))]
     code = table.method[rows].astype(np.int64) * len(kind) + kind[table.problem[rows]]
     runs = {}
-    for of in np.split(rows, np.flatnonzero(np.diff(code)) + 1) if len(rows) else ():
-        record = table.problems[table.problem[of[0]]]
-        key = (table.methods[table.method[of[0]]], record.function, record.dimension)
+    for pooled in np.split(rows, np.flatnonzero(np.diff(code)) + 1) if len(rows) else ():
+        record = table.problems[table.problem[pooled[0]]]
+        key = (table.methods[table.method[pooled[0]]], record.function, record.dimension)
         runs[key] = Runs(
-            *key, record.group, problems=names[table.problem[of]],
-            evaluations=table.evaluations[of], errors=table.error[of], best=table.best[of],
-            hits=table.hits[of], budgets=table.budget[of],
+            *key, record.group, problems=names[table.problem[pooled]],
+            evaluations=table.evaluations[pooled], errors=table.error[pooled],
+            best=table.best[pooled], hits=table.hits[pooled], budgets=table.budget[pooled],
         )  # fmt: skip
     seconds = float(table.seconds[rows].sum())
     return Results(runs, failed, configurations, suite, relative, seconds)
 
 
-def _finished(table: RunTable) -> tuple[NDArray[np.int64], dict[str, int]]:
+def _finished(table: RunTable) -> tuple[IntArray, dict[str, int]]:
     """Return the rows of finished runs, each run once, and how many of each method only failed."""
     identity = (table.seed, table.repetition, table.problem, table.method)
     order = np.lexsort((table.failed, *identity))
@@ -316,25 +356,23 @@ def _finished(table: RunTable) -> tuple[NDArray[np.int64], dict[str, int]]:
     is_new[1:] = np.any([np.diff(column[order]) != 0 for column in identity], axis=0)
     first = order[is_new]
     budgets = table.budget[first][np.cumsum(is_new) - 1]
-    off = np.flatnonzero((table.budget[order] != budgets) & ~table.failed[order])
-    if len(off):
-        row = order[off[0]]
-        name = table.problems[table.problem[row]].name
+    different = np.flatnonzero((table.budget[order] != budgets) & ~table.failed[order])
+    if len(different):
+        row = order[different[0]]
+        problem, method = table.problems[table.problem[row]].name, table.methods[table.method[row]]
+        both = f"{budgets[different[0]]:,} and {table.budget[row]:,}"
         raise InvalidParameter(
-            "budget", f"{budgets[off[0]]:,} and {table.budget[row]:,}",
-            "one for the same run in all stores",
-            owner=f"{table.methods[table.method[row]]} on {name}",
+            f"{method} on {problem} has the budgets {both} in different stores; compare stores "
+            "with one budget", name="budget", value=both, owner=f"{method} on {problem}",
         )  # fmt: skip
     failed = Counter(table.methods[m] for m in table.method[first[table.failed[first]]])
     return np.sort(first[~table.failed[first]]), dict(sorted(failed.items()))
 
 
 def _with_relative_errors(
-    table: RunTable,
-    rows: NDArray[np.int64],
-    traces: Callable[[NDArray[np.int64]], list[Trace | None]],
-) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Fill in the hits and errors of problems whose optimum is not known.
+    table: RunTable, rows: IntArray, traces: Traces
+) -> tuple[RunTable, IntArray, tuple[str, ...]]:
+    """Return the table with the hits and errors of problems whose optimum is not known.
 
     With f* the best value of any run on the problem, and f₁ the median of the runs' first values,
     the error of a value f is
@@ -342,30 +380,39 @@ def _with_relative_errors(
         100 (f - f*) / (f₁ - f*)
 
     so that 1e2 is where runs begin. It does not change if the objective is shifted or scaled.
-    Returns the rows without those whose trace is lost, and the names of the problems.
+    Also returns the rows without those whose trace is lost, and the names of the problems.
     """
+    unknown = np.flatnonzero(np.isnan([p.optimum for p in table.problems]))
+    if not len(unknown):
+        return table, rows, ()
+    table = replace(table, error=table.error.copy(), hits=table.hits.copy())
     lost: list[int] = []
     relative = []
-    for place in np.flatnonzero(np.isnan([p.optimum for p in table.problems])):
-        of = rows[table.problem[rows] == place]
-        found = {int(row): t for row, t in zip(of, traces(of), strict=True) if t is not None}
-        lost += [int(row) for row in of if int(row) not in found]
-        if not found:
-            continue
-        relative.append(table.problems[place].name)
-        of = np.array(list(found))
-        best = table.best[of]
-        reference = float(np.min(best, where=np.isfinite(best), initial=np.inf))
-        reference = reference if np.isfinite(reference) else 0.0
-        firsts = [trace.values[0] for trace in found.values() if len(trace.values)]
-        distance = float(np.median(firsts)) - reference if firsts else 0.0
-        unit = distance / 100 if distance > 0 else 1.0
-        table.error[of] = (best - reference) / unit
-        levels = reference + TARGETS * unit
-        for row, (at, values) in found.items():
-            index = np.searchsorted(-values, -levels, side="left")
-            reached = index < len(values)
-            table.hits[row] = -1
-            table.hits[row, reached] = at[index[reached]]
+    for problem in unknown:
+        on_problem = rows[table.problem[rows] == problem]
+        read = zip(on_problem.tolist(), traces(on_problem), strict=True)
+        trace_of = {row: trace for row, trace in read if trace is not None}
+        lost += [row for row in on_problem.tolist() if row not in trace_of]
+        if trace_of:
+            relative.append(table.problems[problem].name)
+            _fill_relative(table, trace_of)
     names = tuple(sorted(relative, key=natural_key))
-    return (rows[~np.isin(rows, lost)] if lost else rows), names
+    return table, (rows[~np.isin(rows, lost)] if lost else rows), names
+
+
+def _fill_relative(table: RunTable, trace_of: Mapping[int, Trace]) -> None:
+    """Write the hits and errors of the runs of one problem into the table."""
+    rows = np.array(list(trace_of))
+    best = table.best[rows]
+    reference = float(np.min(best, where=np.isfinite(best), initial=np.inf))
+    reference = reference if np.isfinite(reference) else 0.0
+    firsts = [trace.values[0] for trace in trace_of.values() if len(trace.values)]
+    distance = float(np.median(firsts)) - reference if firsts else 0.0
+    unit = distance / 100 if distance > 0 else 1.0
+    table.error[rows] = (best - reference) / unit
+    levels = reference + TARGETS * unit
+    for row, (evaluations, values) in trace_of.items():
+        index = np.searchsorted(-values, -levels, side="left")
+        reached = index < len(values)
+        table.hits[row] = -1
+        table.hits[row, reached] = evaluations[index[reached]]

@@ -166,11 +166,12 @@ def _check_stores(kind: "Figure", stores: list[Path]) -> None:
 
 def _fitting(path: Path) -> list["Figure"]:
     """Return the figures that can be drawn from a file; one that is no store is refused."""
-    from uaos.experiments.store import TUNING as TUNING_STORE
-    from uaos.experiments.store import kind_of
+    from uaos.experiments.store import Store, open_store
     from uaos.reporting.figures import CATALOGUE, TUNING, figures
+    from uaos.tuning.store import TuningStore
 
-    is_tuning = kind_of(path) == TUNING_STORE
+    with open_store(path, Store, TuningStore) as store:
+        is_tuning = isinstance(store, TuningStore)
     found = [one for one in figures().values() if one.source != CATALOGUE]
     return [one for one in found if (one.source == TUNING) == is_tuning]
 

@@ -13,13 +13,13 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uaos.errors import InvalidFile, UaosError, UnknownName
-from uaos.experiments import legacy, storefile
+from uaos.experiments import storefile
 from uaos.experiments.plan import CODE, CONTENT, Plan, PlanConflict, differences
 from uaos.experiments.recorder import (
     NO_TRACE,
@@ -178,24 +178,12 @@ class Store:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
-        """Open a store, of this version of uaos or an earlier one, for reading.
+        """Open a store for reading.
 
-        Never writes, and works while a coordinator does. Raises InvalidFile if the file is no
-        store, damaged, or a store of something else.
+        Never writes, and works while a coordinator does. Raises InvalidFile if the file is not a
+        store, is damaged, or is a store of something else.
         """
-        place = Path(path)
-        if storefile.format_of(place) == (storefile.APPLICATION, storefile.FORMAT):
-            storefile.check(place)
-            connection = storefile.connect(place)
-        else:
-            connection = legacy.converted(place)
-        made = cls(place, connection, None)
-        try:
-            made._check_kind()
-        except BaseException:
-            made.close()
-            raise
-        return made
+        return open_store(path, cls)
 
     @classmethod
     def create_or_resume(cls, path: str | os.PathLike[str], plan: Plan) -> Self:
@@ -223,9 +211,7 @@ class Store:
             if fresh:
                 storefile.create(place)
             else:
-                storefile.check(place)
-                with cls(place, storefile.connect(place), None) as before:
-                    before._check_kind()
+                with cls.open(place) as before:
                     check_before(before)
             made = cls(place, storefile.connect(place, write=True), lock)
         except BaseException:
@@ -273,13 +259,7 @@ class Store:
             Path(f"{self.path}{suffix}").unlink(missing_ok=True)
         self._lock.release()
 
-    def _check_kind(self) -> None:
-        for (found,) in self._rows("SELECT value FROM about WHERE key = 'kind'"):
-            if found != self.kind:
-                raise InvalidFile(
-                    f"{self.path}: the store of a {found}, where that of a {self.kind} is "
-                    f"expected; `{_COMMANDS.get(found, 'uaos')}` reads it"
-                )
+    def _check_names(self) -> None:
         names = [self.suite, *self.methods()]
         names += [name for problem in self.problems() for name in problem[:3]]
         if not all(isinstance(name, str) and name.isprintable() for name in names):
@@ -665,16 +645,41 @@ class Store:
             insert(self._connection, table, [(found[0], *values)], "INSERT OR REPLACE")
 
 
-def kind_of(path: str | os.PathLike[str]) -> str:
-    """What a store is of: "benchmark" or "tuning"."""
+S = TypeVar("S", bound=Store)
+
+
+def open_store(path: str | os.PathLike[str], *kinds: type[S]) -> S:
+    """Open a file, checked once, as a store of one of the given classes, for reading.
+
+    Parameters
+    ----------
+    path : str or path
+    *kinds : type
+        Classes of stores; which of them the file holds is written in it.
+
+    Raises
+    ------
+    InvalidFile
+        If the file is not a store, is damaged, or holds a store of another kind.
+    """
     place = Path(path)
-    application, version = storefile.format_of(place)
-    if version < storefile.FORMAT:
-        return TUNING if application == storefile.OLD_TUNING else BENCHMARK
-    storefile.check(place)
-    with reading(place), contextlib.closing(storefile.connect(place)) as connection:
-        row = connection.execute("SELECT value FROM about WHERE key = 'kind'").fetchone()
-        return str(row[0]) if row else BENCHMARK
+    connection = storefile.open_checked(place)
+    try:
+        with reading(place):
+            row = connection.execute("SELECT value FROM about WHERE key = 'kind'").fetchone()
+        matching = [kind for kind in kinds if row is None or row[0] == kind.kind]
+        if not matching:
+            expected = " or ".join(kind.kind for kind in kinds)
+            raise InvalidFile(
+                f"{place}: the store of a {row[0]}, where that of a {expected} is expected; "
+                f"`{_COMMANDS.get(row[0], 'uaos')}` reads it"
+            )
+        store = matching[0](place, connection, None)
+        store._check_names()
+    except BaseException:
+        connection.close()
+        raise
+    return store
 
 
 def _outcome(*row: Any) -> Outcome:

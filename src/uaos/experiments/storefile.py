@@ -31,8 +31,8 @@ APPLICATION = b"uaos"
 #: Raised by one with every change of the schema.
 FORMAT = 2
 
-#: The application of tunings in format 1, when they had files of their own kind.
-OLD_TUNING = b"uaot"
+# The application of tunings in format 1.
+_OLD_TUNING = b"uaot"
 
 SCHEMA = """
 CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER NOT NULL)
@@ -276,8 +276,8 @@ def check_place(path: Path) -> None:
         raise InvalidFile(f"{path}: there is no folder {path.absolute().parent}")
 
 
-def format_of(path: Path) -> tuple[bytes, int]:
-    """The application and the format of a store; an error if the file is none."""
+def _check_format(path: Path) -> None:
+    """Refuse a file whose first bytes are not those of a store of the present format."""
     try:
         with open(path, "rb") as file:
             head = file.read(100)
@@ -288,45 +288,56 @@ def format_of(path: Path) -> tuple[bytes, int]:
     if len(head) < 100 or not head.startswith(_MAGIC):
         raise InvalidFile(f"{path}: not a store of uaos, or a damaged one")
     application, version = head[68:72], int.from_bytes(head[60:64], "big")
-    if application not in (APPLICATION, OLD_TUNING):
+    if application not in (APPLICATION, _OLD_TUNING):
         raise InvalidFile(f"{path}: an SQLite file, but not a store of uaos")
     if version > FORMAT:
         raise InvalidFile(
-            f"{path}: written in format {version} by a newer uaos; this one reads up to {FORMAT}. "
-            "Update uaos"
+            f"{path}: written in format {version} by a newer version of uaos; this one reads "
+            f"format {FORMAT}. Update uaos"
         )
-    return application, version
-
-
-def check(path: Path) -> None:
-    """Refuse, without touching it, a file that is not a store of the present format.
-
-    Runs, traces and courses are not checked row by row: damaged ones are left out when read.
-    """
-    if format_of(path) != (APPLICATION, FORMAT):
+    if version < FORMAT or application == _OLD_TUNING:
         raise InvalidFile(
-            f"{path}: written in format 1 by an older version of uaos. It can be read, but not "
-            "continued: use another file"
+            f"{path}: written by uaos 0.1, whose stores this version does not read; run the "
+            "experiment again with another file"
         )
-    with reading(path), contextlib.closing(connect(path)) as connection:
-        schema, types = _layout()
-        if _schema_of(connection) != schema:
-            raise InvalidFile(
-                f"{path}: has other tables, views or triggers than a store of uaos; not opened"
-            )
-        for table in types:
-            if table in ("traces", "courses"):
-                continue
-            verdict = connection.execute(f"PRAGMA integrity_check({table})").fetchone()[0]
-            if verdict != "ok":
-                raise damaged(path, verdict)
-            if table in REPEATABLE:
-                continue
-            wrong = f"SELECT 1 FROM {table} WHERE NOT ({is_whole(table)}) LIMIT 1"
-            if connection.execute(wrong).fetchone():
-                raise damaged(path, f"a row of {table} is not what was written")
-            if lost := connection.execute(f"PRAGMA foreign_key_check({table})").fetchone():
-                raise damaged(path, f"{lost[0]} refer to {lost[2]} that are not there")
+
+
+def open_checked(path: Path) -> sqlite3.Connection:
+    """Return a connection for reading; refuse a file that is not a whole store."""
+    _check_format(path)
+    with reading(path):
+        connection = connect(path)
+        try:
+            _check_contents(path, connection)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _check_contents(path: Path, connection: sqlite3.Connection) -> None:
+    """Refuse a file with other tables than a store, or with damaged rows.
+
+    Runs, traces and courses are not checked row by row: damaged ones are omitted when read.
+    """
+    schema, types = _layout()
+    if _schema_of(connection) != schema:
+        raise InvalidFile(
+            f"{path}: has other tables, views or triggers than a store of uaos; not opened"
+        )
+    for table in types:
+        if table in ("traces", "courses"):
+            continue
+        verdict = connection.execute(f"PRAGMA integrity_check({table})").fetchone()[0]
+        if verdict != "ok":
+            raise damaged(path, verdict)
+        if table in REPEATABLE:
+            continue
+        wrong = f"SELECT 1 FROM {table} WHERE NOT ({is_whole(table)}) LIMIT 1"
+        if connection.execute(wrong).fetchone():
+            raise damaged(path, f"a row of {table} is not what was written")
+        if lost := connection.execute(f"PRAGMA foreign_key_check({table})").fetchone():
+            raise damaged(path, f"{lost[0]} refer to {lost[2]} that are not there")
 
 
 def damaged(path: Path, why: object) -> InvalidFile:

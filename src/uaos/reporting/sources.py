@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from uaos.analysis.results import Results
 from uaos.analysis.verdict import is_adaptive
 from uaos.errors import InvalidFile, InvalidParameter, Missing, UnknownName
-from uaos.experiments.store import TUNING, RunTable, Store, Tally, kind_of
+from uaos.experiments.store import RunTable, Store, Tally, open_store
 from uaos.history import History
 from uaos.problems import titles
 from uaos.text import natural_key
@@ -87,20 +87,28 @@ class TuningEntry:
 
 
 class Sources:
-    """The open stores of a report; use it in a `with` statement."""
+    """The open stores of a report, each read once; use it in a `with` statement."""
 
     def __init__(self, paths: Sequence[str | os.PathLike[str]]) -> None:
+        from uaos.tuning.store import TuningStore
+
         if not paths:
-            raise InvalidParameter("stores", [], "at least one store of a benchmark or a tuning")
-        places = list(dict.fromkeys(Path(p) for p in paths))
-        self._open = ExitStack()
-        try:
-            tunings = [place for place in places if kind_of(place) == TUNING]
-            self.experiments = tuple(
-                Experiment(self._enter(Store.open(p))) for p in places if p not in tunings
+            raise InvalidParameter(
+                "No store to report on: pass at least one store of a benchmark or a tuning",
+                name="stores", value=[],
+            )  # fmt: skip
+        places = list(dict.fromkeys(Path(path) for path in paths))
+        with ExitStack() as opened:
+            stores = [opened.enter_context(open_store(p, Store, TuningStore)) for p in places]
+            tunings = [store for store in stores if isinstance(store, TuningStore)]
+            self.experiments = tuple(Experiment(s) for s in stores if s not in tunings)
+            self.results = results_of(self.experiments)
+            self.tunings = tuple(
+                TuningEntry(store, tuning)
+                for store in tunings
+                for tuning in store.tunings()
+                if store.steps(tuning.id)
             )
-            self.results = Results.read(*(e.store.path for e in self.experiments))
-            self.tunings = tuple(entry for place in tunings for entry in self._entries(place))
             if not self.results.runs and not self.tunings:
                 failed = sum(self.results.failed.values())
                 more = f" ({failed} failed; uaos bench {places[0]} --status says why)"
@@ -108,24 +116,18 @@ class Sources:
                     f"{', '.join(map(str, places))}: nothing is finished yet"
                     f"{more if failed else ''}; a report needs finished runs"
                 )
-        except BaseException:
-            self._open.close()
-            raise
-
-    def _enter(self, store: Any) -> Any:
-        return self._open.enter_context(store)
-
-    def _entries(self, place: Path) -> list[TuningEntry]:
-        from uaos.tuning.store import TuningStore
-
-        store = self._enter(TuningStore.open(place))
-        return [TuningEntry(store, one) for one in store.tunings() if store.steps(one.id)]
+            self._opened = opened.pop_all()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._open.close()
+        self._opened.close()
+
+
+def results_of(experiments: Sequence[Experiment]) -> Results:
+    """Return the results of experiments, whose runs are read once."""
+    return Results.of_stores([e.store for e in experiments], [e.table for e in experiments])
 
 
 # Single runs
