@@ -43,9 +43,12 @@ def real_target(target: Any) -> float | None:
     if target is None:
         return None
     number = as_float(target)
-    if np.isfinite(number) or number == target:  # an infinity only if it was given as one
+    is_number = np.ndim(target) == 0 and (np.isfinite(number) or number == target)
+    if is_number:  # an infinity only if it was given as one
         return number
-    raise InvalidParameter("target", target, "a number, or None")
+    raise InvalidParameter(
+        f"target is {target!r}; expected a number, or None", name="target", value=target
+    )
 
 
 def true_or_false(value: Any, name: str) -> bool:
