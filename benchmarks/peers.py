@@ -11,7 +11,7 @@ from table import Row, Section
 from timing import Sample, interleaved
 
 from uaos import minimize
-from uaos.minimize import INTERRUPTED
+from uaos.minimization import INTERRUPTED
 
 try:
     import pygmo

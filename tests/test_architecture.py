@@ -11,7 +11,7 @@ import uaos
 SOURCE = Path(uaos.__file__).parent
 
 # The layers, lowest first: a module may import from its own layer's package and from lower layers.
-# `minimize` and `experiments` both drive optimizers and know nothing of each other.
+# `minimization` and `experiments` both drive optimizers and know nothing of each other.
 LAYERS = (
     {
         "arrays",
@@ -36,7 +36,7 @@ LAYERS = (
     {"tuning"},
     {"analysis"},
     {"reporting"},
-    {"adapters", "scenarios", "study", "minimize"},
+    {"adapters", "scenarios", "study", "minimization"},
 )
 # What draws itself imports the drawing when it does.
 LAZY = {"history": {"runs"}}

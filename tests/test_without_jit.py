@@ -13,7 +13,7 @@ SCRIPT = """
 import json, sys
 import numba, numpy as np
 from uaos import jit
-from uaos.minimize import minimize
+from uaos.minimization import minimize
 from uaos.optimizers.winners import recipes
 
 jit.PATIENCE = 0.0  # compiled at once

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from uaos.errors import UaosError
 from uaos.history import History
-from uaos.minimize import minimize
+from uaos.minimization import minimize
 from uaos.optimizers.base import Optimizer, register
 from uaos.optimizers.catalogue import configuration, method, methods
 from uaos.optimizers.cma import CMAES

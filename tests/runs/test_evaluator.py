@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from uaos.errors import InvalidFeedback
-from uaos.minimize import minimize
+from uaos.minimization import minimize
 from uaos.runs.evaluator import Evaluator, Interrupted
 
 BOX = [(-5.0, 5.0)] * 3
@@ -39,7 +39,7 @@ def fails_or_sleeps(x):
 
 _INTERRUPTED = """
     import os, sys, time
-    from uaos.minimize import minimize
+    from uaos.minimization import minimize
 
     calls = []
 

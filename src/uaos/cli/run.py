@@ -19,8 +19,8 @@ from uaos.errors import Missing
 from uaos.experiments import FINAL
 from uaos.experiments.plan import evaluations
 from uaos.files import PICTURES, check_output
-from uaos.minimize import INTERRUPTED as INTERRUPTED_RUN
-from uaos.minimize import PORTFOLIO, minimize
+from uaos.minimization import INTERRUPTED as INTERRUPTED_RUN
+from uaos.minimization import PORTFOLIO, minimize
 from uaos.optimizers.catalogue import RECOMMENDED
 from uaos.problems import BBOB, Problem
 from uaos.problems import suite as suite_called

@@ -7,7 +7,7 @@ import pytest
 from de_stubs import engine
 
 from uaos.errors import InvalidFeedback, InvalidFile, InvalidParameter, UnknownName
-from uaos.minimize import minimize
+from uaos.minimization import minimize
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.optimizer import DifferentialEvolution

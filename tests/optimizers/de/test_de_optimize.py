@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from uaos.errors import InvalidFeedback, InvalidFile, InvalidParameter, UnknownName
-from uaos.minimize import minimize
+from uaos.minimization import minimize
 from uaos.optimizers.catalogue import configuration, methods
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.optimizer import DifferentialEvolution
@@ -399,7 +399,7 @@ def _output(program, *arguments, **environment):
 
 _RUNS = """
     from uaos import jit
-    from uaos.minimize import minimize
+    from uaos.minimization import minimize
     jit.PATIENCE = 0.0  # compiled at once
     for method in ("mix", "U-AOS-FW", "SHADE"):
         result = minimize(
