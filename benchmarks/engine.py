@@ -99,9 +99,7 @@ def run(quick: bool) -> Section:
         "evaluation, as mix itself does: beside them, it runs with a constant population of their "
         "mean batch size, and the aim is for the ratio to that where their batches are smaller "
         "than those of mix. "
-        "What then remains beyond mix: in NL-SHADE-RSP sorting CR, and a population that shrinks; "
-        "in LSHADE-SPACMA a normal number for each coordinate of a sample, and a population that "
-        "shrinks in most generations; in EA4eig a further random number for each coordinate of a "
+        "What then remains beyond mix: in EA4eig a further random number for each coordinate of a "
         "mutant of IDE, values of F and CR that are drawn again, and caches that four algorithms "
         "share; in MOS the portfolio's own ask and tell around those of its members."
     )

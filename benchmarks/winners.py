@@ -29,8 +29,7 @@ from outside_problems import _cec
 from uaos import minimize
 
 #: Recipes and their names in minionpy. Its jSO draws coordinates outside the box anew.
-PEERS = {"L-SHADE": "LSHADE", "jSO": "jSO", "jSO, resample": "jSO", "NL-SHADE-RSP": "NLSHADE_RSP",
-         "IMODE": "IMODE", "L-SRTDE": "LSRTDE"}  # fmt: skip
+PEERS = {"L-SHADE": "LSHADE", "jSO": "jSO", "jSO, resample": "jSO", "L-SRTDE": "LSRTDE"}
 SUITES = {"cec2017": (2017, [f for f in range(1, 31) if f != 2]), "cec2022": (2022, range(1, 13))}
 SOLVED, LEVEL, FEW = 1e-8, 0.05, 5
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "winners.md"

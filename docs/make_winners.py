@@ -15,7 +15,7 @@ PICTURE = PAGE.parent / "images" / "timeline.png"
 _ADAPTIVE = ("JADE", "SHADE", "L-SHADE")
 OPERATORS, PARAMETERS, ALGORITHMS = "operators", "F and CR", "algorithms"
 #: What selects algorithms rather than operators of one.
-_OF_ALGORITHMS = ("MOS", "LSHADE-SPACMA", "EA4eig")
+_OF_ALGORITHMS = ("MOS", "EA4eig")
 
 
 class Row(NamedTuple):

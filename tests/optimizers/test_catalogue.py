@@ -295,7 +295,7 @@ def test_an_original_has_its_own_pool_and_settings(name: str) -> None:
     assert result.success
 
 
-@pytest.mark.parametrize(("group", "number"), [("literature", 27), ("tuned", 6), ("winners", 7)])
+@pytest.mark.parametrize(("group", "number"), [("literature", 27), ("tuned", 6), ("winners", 4)])
 def test_a_group_stands_for_the_entries_of_a_kind(group: str, number: int) -> None:
     names = expanded(["JADE", group])
     assert (names[0], len(names)) == ("JADE", 1 + number)

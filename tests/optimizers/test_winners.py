@@ -9,7 +9,6 @@ import pytest
 import uaos
 from uaos.optimizers.base import Optimizer
 from uaos.optimizers.configuration import Configuration
-from uaos.optimizers.de.settings import Settings
 from uaos.optimizers.winners import recipes
 
 NAMES = tuple(recipes())
@@ -86,37 +85,3 @@ def test_the_page_of_winners_has_the_tables_of_the_catalogue():
     page = made.PAGE.read_text("utf-8")
     assert made.filled(page) == page
     assert {row.name for row in made.rows()} >= {"SaDE", "F-AUC-MAB", "L-SHADE", *NAMES}
-
-
-def test_imode_saved_within_its_local_search_continues_exactly(tmp_path):
-    def start():
-        return uaos.configuration("IMODE").build([(-5, 5)] * 4, seed=5, budget=4000)
-
-    def run(optimizer):
-        while not optimizer.done:
-            optimizer.tell(bowl(optimizer.ask()))
-        return optimizer
-
-    part = start()
-    while not (
-        part.evaluations > 3400 and len(part.ask()) == 8 != part.population.NP
-    ):  # a gradient in 4-D
-        part.tell(bowl(part.ask()))
-    part.save(tmp_path / "run.npz")
-    again, whole = run(Optimizer.load(tmp_path / "run.npz")), run(start())
-    assert again.best_x.tolist() == whole.best_x.tolist()
-    assert again.history.best.tolist() == whole.history.best.tolist()
-    assert again.evaluations == 4000
-
-
-def test_a_local_search_improves_the_best_point_late_in_the_run():
-    """A bowl of 600 evaluations: DE alone is at 1e-3 or so, BFGS is exact on quadratics."""
-    settings = {"NP": 20, "F": 0.5, "CR": 0.9, "pool": ["rand/1"]}
-    found = {}
-    for share in (0.0, 0.5):
-        method = Configuration("x", settings=Settings(**settings, local_search=share))
-        found[share] = uaos.minimize(
-            lambda X: ((X - 0.3) ** 2).sum(axis=1), [(-5, 5)] * 5, method=method, budget=600,
-            seed=1, vectorized=True,
-        ).fun  # fmt: skip
-    assert found[0.5] < 1e-12 < 1e-4 < found[0.0]

@@ -14,7 +14,7 @@ from typing import Any
 from uaos.optimizers.configuration import DE, Configuration
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import BimodalCauchy, SuccessHistory, SuccessRate
-from uaos.optimizers.de.settings import Linear, NonLinear, Settings, Stagnation
+from uaos.optimizers.de.settings import Linear, Settings, Stagnation
 from uaos.selection import bibliography as bib
 from uaos.selection.method import Method
 
@@ -75,104 +75,6 @@ def _jso() -> Recipe:
         source="the authors' program, bounds (halfway to the parent) included",
         deviations=("x_arch may be x_r1",),
     )
-
-
-def _shares(p_min: str) -> Method:
-    """Shares of the mean relative improvement, cut to [p_min, 0.9]."""
-    return Method(
-        "parent_relative_improvement", {"name": "success_sum", "max_gen": 1}, "identity",
-        {"name": "clipped_shares", "p_min": p_min, "p_max": 0.9}, "proportional",
-        scale_rewards=False,
-    )  # fmt: skip
-
-
-def _spacma() -> Recipe:
-    memory = SuccessHistory(5, CR_mean="Lehmer", phases="SPA")
-    pool = (
-        Operator("curr-to-pbest/1 (archived)", memory, memory, "LSHADE-SPA"),
-        Operator("CMA-ES sample", memory, memory, "CMA-ES"),
-    )
-    method = Method(
-        "parent_improvement", {"name": "improvement_sum", "max_gen": 1},
-        {"name": "weighted_normalised_sum", "delta": 0.04, "q_min": 0.0},
-        {"name": "clipped_shares", "p_min": "0.4/K", "p_max": 0.8, "even": 0}, "proportional",
-        scale_rewards=False,
-    )  # fmt: skip
-    return _recipe(
-        "LSHADE-SPACMA",
-        Settings(pool, NP="18D", top_NP=0.11, archive_size=1.4, schedule=Linear(4)),
-        bib.MOHAMED_2017,
-        "Differential evolution and a CMA-ES that follows the same population.",
-        method=method,
-        selects="L-SHADE or CMA-ES",
-        credit="sum of improvements, smoothed",
-        source="the program of its successor mLSHADE-SPACMA, without what that adds",
-        deviations=(
-            "one share, smoothed with 0.04, where the original has five in turn with 0.2",
-            "the limits 0.2 and 0.8 cut what is used, where the original cuts what is smoothed",
-            "a generation without improvement moves the shares toward 1/2",
-            "a distribution that degenerates starts again, where the original goes on without it",
-        ),
-    )
-
-
-def _imode() -> Recipe:
-    memory = SuccessHistory("20D", F=0.2, CR=0.2, CR_mean="Lehmer", idle=0.5)
-    pool = (
-        Operator("curr-to-pbest/1 (archived)", memory, memory, "current-to-φbest, archive"),
-        Operator("curr-to-pbest/1", memory, memory, "current-to-φbest"),
-        Operator("rand-to-pbest/1 (scaled)", memory, memory, "weighted rand-to-φbest", top_NP=0.5),
-    )
-    return _recipe(
-        "IMODE",
-        Settings(
-            pool, NP="6D^2", top_NP=0.25, archive_size=2.6, schedule=Linear(4), sorted_CR=True,
-            exponential=0.6, exponential_wraps=False, boundary="mixed", local_search=0.85,
-        ),
-        bib.SALLAM_2020,
-        "Three strategies whose shares follow their mean relative improvement.",
-        method=_shares("0.3/K"),  # 0.1 for its three
-        selects="mutation strategies",
-        credit="mean relative improvement of a generation",
-        source="the authors' program; its local search is that of 2020, switched off in 2021",
-        deviations=(
-            "the local search is BFGS, where the original has MATLAB's SQP",
-            "credit follows the program: improvement alone, without diversity",
-            "a coordinate above the box is clipped to its upper bound, where the program takes the "
-            "lower one",
-            "shares above or below the limits are normalized, where the original cuts off the "
-            "third",
-        ),
-    )  # fmt: skip
-
-
-def _nlshadersp() -> Recipe:
-    memory = SuccessHistory("20D", F=0.2, CR=0.2, CR_mean="Lehmer", CR_zero=0.5, idle=0.5)
-    pool = (
-        Operator("curr-to-pbest/1 (ranked)", memory, memory, "x_r2 from the population, by rank"),
-        Operator("curr-to-pbest/1 (stored)", memory, memory, "x_r2 from the archive"),
-    )
-    return _recipe(
-        "NL-SHADE-RSP",
-        Settings(
-            pool, NP="30D", top_NP="0.2 to 0.4", archive_size=2.1, schedule=NonLinear(4),
-            sorted_CR=True, exponential=0.5, exponential_wraps=False, binomial_CR="rising",
-            boundary="resample",
-        ),
-        bib.STANOVOV_2021,
-        "Whether a difference uses the archive is an operator, whose share follows its success.",
-        method=_shares("0.2/K"),  # 0.1 for its two
-        selects="archive or population for x_r2",
-        credit="mean relative improvement of a generation",
-        source="the program of its successor NL-SHADE-RSP-MID, without what that adds",
-        deviations=(
-            "improvements through the archive are averaged over all uses of it, where the original "
-            "averages over those that succeeded",
-            "where one of the two had no improvement, both have the same share",
-            "the memory learns each offspring's own F, as the successor corrected it; the original "
-            "program takes the last F drawn for all",
-        ),
-    )  # fmt: skip
 
 
 def _mos() -> Recipe:
@@ -281,5 +183,5 @@ def _lsrtde() -> Recipe:
 @cache
 def recipes() -> Mapping[str, Recipe]:
     """The recipes by name, in the order of their years."""
-    made = (_mos(), _jso(), _spacma(), _imode(), _nlshadersp(), _ea4eig(), _lsrtde())
+    made = (_mos(), _jso(), _ea4eig(), _lsrtde())
     return MappingProxyType({one.configuration.name: one for one in made})
