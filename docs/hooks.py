@@ -23,6 +23,7 @@ from uaos.optimizers.de.strategies import STRATEGIES
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
 import notebooks  # noqa: E402
+import sources  # noqa: E402
 
 #: Pages of the site that are files of the repository outside docs/.
 ELSEWHERE = {
@@ -71,7 +72,7 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
         pieces += [_LINK.sub(relinked, markdown[end : code.start()]), shown]
         end = code.end()
     linked = "".join([*pieces, _LINK.sub(relinked, markdown[end:])])
-    return linked.replace("<!-- strategies -->", strategies_table())
+    return sources.included(linked.replace("<!-- strategies -->", strategies_table()))
 
 
 def place(path: str) -> tuple[str, str] | None:
