@@ -5,7 +5,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from uaos.scenarios import Uniform, compare
+from uaos.scenarios import UniformScenario, compare_methods
 
 FOLDER = Path(__file__).parent / "images"
 EXAMPLES = Path(__file__).parents[1] / "examples" / "discrete"
@@ -13,7 +13,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples" / "discrete"
 
 def scenario() -> None:
     """The command of scenarios.md."""
-    outcome = compare(["AP", "PM", "MAB"], Uniform(), repetitions=100, seed=1)
+    outcome = compare_methods(["AP", "PM", "MAB"], UniformScenario(), repetitions=100, seed=1)
     outcome.plot(FOLDER / "scenario.png")
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from uaos.scenarios import Estimate, Uniform
-from uaos.scenarios.comparison import estimate, reaction_times, regrets, summary
+from uaos.scenarios import Estimate, UniformScenario
+from uaos.scenarios.comparison import estimate, reaction_times, regrets, summarize
 
 
 def ranks(*rows: str) -> np.ndarray:
@@ -14,7 +14,7 @@ def ranks(*rows: str) -> np.ndarray:
 
 def test_the_regret_is_what_the_best_operator_would_have_brought_more() -> None:
     # means 3, 2, 1: the ranks 0, 1, 2 lose 0, 1, 2
-    assert regrets(ranks("0210"), Uniform(operators=3).means).tolist() == [[0, 2, 1, 0]]
+    assert regrets(ranks("0210"), UniformScenario(operators=3).means).tolist() == [[0, 2, 1, 0]]
 
 
 def test_a_change_is_answered_where_most_of_a_window_went_to_the_new_best() -> None:
@@ -60,8 +60,8 @@ def test_an_estimate_is_shown_with_the_decimals_that_it_is_worth(
 
 
 def test_a_summary_sums_up() -> None:
-    made = Uniform(operators=3, every=4, steps=8)
-    row = summary("mine", ranks("1111 0000", "2222 1111"), made)
+    made = UniformScenario(operators=3, every=4, steps=8)
+    row = summarize("mine", ranks("1111 0000", "2222 1111"), made)
     assert row.name == "mine"
     assert row.share == (0.25, 0.25)  # 4/8 and 0/8
     assert row.regret == (1.0, 0.5)  # 4/8 and 12/8
@@ -70,12 +70,12 @@ def test_a_summary_sums_up() -> None:
 
 
 def test_without_a_change_there_is_no_reaction() -> None:
-    row = summary("mine", ranks("0011"), Uniform(operators=3, every=9, steps=4))
+    row = summarize("mine", ranks("0011"), UniformScenario(operators=3, every=9, steps=4))
     assert row.share.mean == 0.5
     assert np.isnan(row.reaction.mean)
     assert np.isnan(row.missed)
 
 
 def test_a_window_is_no_longer_than_the_time_between_changes() -> None:
-    made = Uniform(operators=3, every=2, steps=4)
-    assert summary("mine", ranks("1100"), made).reaction.mean == 0
+    made = UniformScenario(operators=3, every=2, steps=4)
+    assert summarize("mine", ranks("1100"), made).reaction.mean == 0

@@ -1,4 +1,4 @@
-"""`uaos scenario`: methods on simulated operators whose rewards change."""
+"""`uaos scenario`: compare methods on simulated operators whose rewards change."""
 
 import math
 import sys
@@ -13,10 +13,10 @@ from rich.text import Text
 from uaos.cli.app import INTERRUPTED, app, console
 from uaos.cli.options import Overwrite, Seed, split_names
 from uaos.files import PICTURES, check_output
-from uaos.scenarios import KINDS, ScenarioResult, compare, scenario
+from uaos.scenarios import KINDS, Scenario, ScenarioResult, compare_methods, make_scenario
 from uaos.text import count
 
-# Applications worth the start of more processes: some ten seconds of work.
+# Applications that take about ten seconds, from which on more processes pay off.
 _MANY = 500_000
 
 
@@ -45,27 +45,19 @@ def show_scenario(
     overwrite: Overwrite = False,
 ) -> None:
     # fmt: on
-    """Test how methods select, in isolation: operators are simulated, the best one is known.
+    """Test how methods select, in isolation: on simulated operators whose best one is known.
 
-    The table shows how often the best operator was chosen, the regret, and the reaction time.
+    The table shows how often each method chose the best operator, its regret, and its reaction time
+    to changes.
     """
     if plot is not None:
         check_output(plot, suffixes=PICTURES, overwrite=overwrite)
-    wanted = split_names(methods)
-    setting = scenario(kind, operators=operators, every=every, steps=steps)
-    if jobs is None and len(wanted) * repetitions * steps <= _MANY:
+    names = split_names(methods)
+    scenario = make_scenario(kind, operators=operators, every=every, steps=steps)
+    if jobs is None and len(names) * repetitions * steps <= _MANY:
         jobs = 1
-    bar = Progress(
-        TextColumn("repetitions"), BarColumn(), MofNCompleteColumn(), TextColumn("left"),
-        TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal,
-    )  # fmt: skip
-    task = bar.add_task("", total=repetitions)
     try:
-        with bar:
-            outcome = compare(
-                wanted, setting, repetitions=repetitions, seed=seed, jobs=jobs,
-                on_progress=lambda finished: bar.update(task, completed=finished),
-            )  # fmt: skip
+        outcome = _compare(names, scenario, repetitions=repetitions, seed=seed, jobs=jobs)
     except KeyboardInterrupt:
         console.print("interrupted; nothing is drawn")
         sys.exit(INTERRUPTED)
@@ -79,7 +71,24 @@ def show_scenario(
         console.print(Text(f"drawn: {plot}"))
 
 
+def _compare(
+    names: list[str], scenario: Scenario, *, repetitions: int, seed: int, jobs: int | None
+) -> ScenarioResult:
+    """Compare methods, and show the progress."""
+    bar = Progress(
+        TextColumn("repetitions"), BarColumn(), MofNCompleteColumn(), TextColumn("left"),
+        TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal,
+    )  # fmt: skip
+    task = bar.add_task("", total=repetitions)
+    with bar:
+        return compare_methods(
+            names, scenario, repetitions=repetitions, seed=seed, jobs=jobs,
+            on_progress=lambda finished: bar.update(task, completed=finished),
+        )  # fmt: skip
+
+
 def _table(outcome: ScenarioResult) -> Table:
+    """Return a row for each method, and dimmed rows for the baselines."""
     table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False)
     for column in ("method", "best chosen", "regret", "reaction", "unanswered"):
         table.add_column(column, justify="left" if column == "method" else "right")

@@ -1,8 +1,8 @@
-"""Compare methods in a scenario: all are given the same ranks and rewards.
+"""Compare methods in a scenario, all with the same ranks and rewards.
 
-Their performance is computed from one array, (repetitions, steps): the rank of the operator chosen
-at each step, 0 being the best at that moment. Estimates are means over the repetitions, with the
-standard error of that mean.
+Their performance is computed from one array (repetitions, steps): the rank of the operator chosen
+at each step, 0 for the best operator at that moment. Estimates are means over the repetitions with
+their standard errors.
 """
 
 import math
@@ -10,43 +10,43 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidParameter
 from uaos.experiments.pools import LocalPool, check_pool
 from uaos.optimizers.catalogue import expanded
-from uaos.scenarios.kinds import Floats, Ranks, Scenario
-from uaos.scenarios.recipes import named
+from uaos.scenarios.kinds import Ranks, Scenario
+from uaos.scenarios.recipes import find_method
 from uaos.selection.method import Method
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: References shown beside the methods: uniform choice, and always the best operator.
-REFERENCES = ("uniform", "oracle")
+#: Baselines shown beside the methods: uniform choice, and always the best operator.
+BASELINES = ("uniform", "oracle")
 
-# Repetitions drawn and run at a time. Their random numbers depend on it, but not on the process
-# that runs them.
+# The number of repetitions in a block. The random numbers depend on it, but not on the process
+# that runs the block.
 _BLOCK = 10
 
 
 @dataclass(frozen=True)
 class ScenarioResult:
-    """What the methods chose. Made by :func:`compare`.
+    """The choices of the methods, as :func:`compare_methods` returns them.
 
-    Uniform choice and the oracle, which always takes the best operator, are included.
+    Uniform choice, and the oracle that always takes the best operator, are included.
 
     Attributes
     ----------
     scenario : Scenario
-        What was played.
+        The scenario of the comparison.
     ranks : mapping of str to ndarray
-        The ranks of the operators that a method chose, (repetitions, steps); 0 is the best.
+        The ranks of the operators that each method chose, (repetitions, steps); 0 is the best.
     methods : tuple of str
-        The methods that were asked for.
+        The names of the compared methods, without uniform choice and the oracle.
     """
 
     scenario: Scenario
@@ -54,17 +54,17 @@ class ScenarioResult:
     methods: tuple[str, ...]
 
     def summaries(self) -> "list[Summary]":
-        """Share of best choices, regret and reaction time of each, as measured over repetitions."""
-        return [summary(name, ranks, self.scenario) for name, ranks in self.ranks.items()]
+        """Return the share of best choices, regret and reaction time of each method."""
+        return [summarize(name, ranks, self.scenario) for name, ranks in self.ranks.items()]
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> "Figure":
-        """Draw the share of best choices and the regret over time, into a file if one is named."""
+        """Draw the share of best choices and the regret over time, and save it if `path` is set."""
         from uaos.scenarios.picture import draw
 
         return draw(self, path)
 
 
-def compare(
+def compare_methods(
     methods: Sequence[str] | Mapping[str, Method],
     scenario: Scenario,
     *,
@@ -73,7 +73,7 @@ def compare(
     jobs: int | None = 1,
     on_progress: Callable[[int], None] | None = None,
 ) -> ScenarioResult:
-    """Run each method in a scenario.
+    """Run methods in a scenario, and record which operators they choose.
 
     Parameters
     ----------
@@ -81,141 +81,159 @@ def compare(
         Names (AP, PM, MAB, those of the catalogue and its groups literature, tuned, winners and
         all), TOML files, or methods by name.
     scenario : Scenario
+        The simulated operators.
     repetitions : int
+        The number of repetitions of each method.
     seed : int
         The same seed gives the same result on any number of processes.
     jobs : int or None
-        Processes; None: one for each processor.
+        The number of processes; None: one per processor.
     on_progress : callable, optional
         Called with the number of finished repetitions.
 
     Returns
     -------
     ScenarioResult
-        What each method chose.
+        The choices of each method.
 
     Raises
     ------
     InvalidParameter
-        If a name or a number is not what it should be.
+        If an argument is invalid.
 
     Examples
     --------
-    >>> from uaos.scenarios import Uniform, compare
-    >>> result = compare(["AP", "PM"], Uniform(operators=3, steps=100), repetitions=2, seed=1)
+    >>> from uaos.scenarios import UniformScenario, compare_methods
+    >>> scenario = UniformScenario(operators=3, steps=100)
+    >>> result = compare_methods(["AP", "PM"], scenario, repetitions=2, seed=1)
     >>> result.methods
     ('AP', 'PM')
     """
     for name, value, least in (("repetitions", repetitions, 1), ("seed", seed, 0)):
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-            raise InvalidParameter(name, value, f"an integer, {least} or more")
+            message = f"{name} must be an integer of at least {least}, not {value!r}"
+            raise InvalidParameter(message, name=name, value=value)
     check_pool(None, jobs)
     processes = (os.cpu_count() or 1) if jobs is None else jobs
-    chosen = _methods(methods, scenario)
-    starts = range(0, int(repetitions), _BLOCK)
-    played: list[Ranks] = [np.zeros(0, np.int16)] * len(starts)
+    by_name = _methods_by_name(methods, scenario)
+    blocks = [
+        (tuple(by_name.values()), scenario, int(seed), start)
+        for start in range(0, int(repetitions), _BLOCK)
+    ]
+    ranks: list[Ranks] = [np.zeros(0, np.int16)] * len(blocks)
     finished = 0
-    units = [(tuple(chosen.values()), scenario, int(seed), start) for start in starts]
-    for number, ranks in _play_all(units, processes):
-        played[number] = ranks
+    for number, block_ranks in _run_blocks(blocks, processes):
+        ranks[number] = block_ranks
         finished = min(finished + _BLOCK, int(repetitions))
         if on_progress is not None:
             on_progress(finished)
-    together = np.concatenate(played, axis=1)[:, :repetitions]
-    table = dict(zip(chosen, together, strict=True))
-    return ScenarioResult(
-        scenario, table | _references(chosen, scenario, seed, repetitions), (*chosen,)
-    )
+    all_ranks = np.concatenate(ranks, axis=1)[:, :repetitions]
+    ranks_by_name = dict(zip(by_name, all_ranks, strict=True))
+    # A method called "uniform" or "oracle" takes the place of the baseline.
+    baselines = _baselines(scenario, seed, repetitions)
+    baselines = {name: rows for name, rows in baselines.items() if name not in by_name}
+    return ScenarioResult(scenario, ranks_by_name | baselines, tuple(by_name))
 
 
-def _methods(
+def _methods_by_name(
     methods: Sequence[str] | Mapping[str, Method], scenario: Scenario
 ) -> dict[str, Method]:
     """Return the methods by name, each checked for this number of operators."""
     if not isinstance(scenario, Scenario):
-        raise InvalidParameter("scenario", scenario, "a scenario, such as uaos.scenarios.Uniform()")
-    if isinstance(methods, Mapping):
-        chosen = dict(methods)
-    elif isinstance(methods, str):
-        raise InvalidParameter("methods", methods, 'a list of names, such as ["AP", "PM"]')
-    else:
-        chosen = {}
-        for name in expanded(methods, selecting=True):
-            shown, method = named(name, scenario.operators)
-            if shown in chosen:
-                raise InvalidParameter("methods", shown, "each method once (two have this name)")
-            chosen[shown] = method
-    if not chosen:
-        raise InvalidParameter("methods", [], "at least one method")
-    for name, method in chosen.items():
+        message = (
+            f"scenario must be a Scenario, such as uaos.scenarios.UniformScenario(), not "
+            f"{scenario!r}"
+        )
+        raise InvalidParameter(message, name="scenario", value=scenario)
+    by_name = dict(methods) if isinstance(methods, Mapping) else _find_methods(methods, scenario)
+    if not by_name:
+        raise InvalidParameter("pass at least one method", name="methods", value=[])
+    for name, method in by_name.items():
         if not isinstance(method, Method):
-            raise InvalidParameter("methods", method, f"a uaos.Method for {name!r}")
+            message = f"method {name!r} must be a uaos.Method, not {method!r}"
+            raise InvalidParameter(message, name="methods", value=method)
+        # Building a selector checks the settings of the method.
         method.selector(scenario.operators, seed=0, budget=scenario.steps)
-    return chosen
+    return by_name
 
 
-_Unit = tuple[tuple[Method, ...], Scenario, int, int]
+def _find_methods(names: Sequence[str], scenario: Scenario) -> dict[str, Method]:
+    """Return the methods that names, groups and files stand for."""
+    if isinstance(names, str):
+        message = f'methods must be a list of names, such as ["AP", "PM"], not {names!r}'
+        raise InvalidParameter(message, name="methods", value=names)
+    by_name: dict[str, Method] = {}
+    for name in expanded(names, selecting=True):
+        title, method = find_method(name, scenario.operators)
+        if title in by_name:
+            message = f"two methods are called {title!r}; pass each method once"
+            raise InvalidParameter(message, name="methods", value=title)
+        by_name[title] = method
+    return by_name
 
 
-def _play_all(units: list[_Unit], jobs: int) -> Iterator[tuple[int, Ranks]]:
-    """Yield the numbers of the units and their results, as they finish."""
-    if jobs == 1 or len(units) == 1:
-        yield from ((number, play(*unit)) for number, unit in enumerate(units))
+_Block: TypeAlias = tuple[tuple[Method, ...], Scenario, int, int]
+
+
+def _run_blocks(blocks: list[_Block], jobs: int) -> Iterator[tuple[int, Ranks]]:
+    """Yield the number and the result of each block as it finishes."""
+    if jobs == 1 or len(blocks) == 1:
+        yield from ((number, run_block(*block)) for number, block in enumerate(blocks))
         return
-    pool = LocalPool(min(jobs, len(units)))
-    running: dict[Future[Any], int] = {}
-    waiting = list(enumerate(units))[::-1]
+    pool = LocalPool(min(jobs, len(blocks)))
+    running: dict[Future[Ranks], int] = {}
+    waiting = list(enumerate(blocks))[::-1]
     try:
         while waiting or running:
             while waiting and len(running) < pool.window:
-                number, unit = waiting.pop()
-                running[pool.submit(play, *unit)] = number
+                number, block = waiting.pop()
+                running[pool.submit(run_block, *block)] = number
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 yield running.pop(future), future.result()
     finally:
         pool.close(finished=not running)
 
 
-def play(methods: Sequence[Method], scenario: Scenario, seed: int, start: int) -> Ranks:
-    """Run a block of repetitions from number `start` on: (methods, repetitions, steps)."""
+def run_block(methods: Sequence[Method], scenario: Scenario, seed: int, start: int) -> Ranks:
+    """Run a block of repetitions from number `start` on.
+
+    Returns the ranks of the chosen operators, (methods, repetitions, steps).
+    """
     world = scenario.draw(_BLOCK, np.random.default_rng([seed, 0, start]))
     # An application is a generation of one, an improvement by the reward.
     parent, offspring = np.zeros(1), -world.rewards
-    chosen = np.empty((len(methods), _BLOCK, scenario.steps), np.int16)
+    chosen = np.empty((len(methods), _BLOCK, scenario.steps), np.int64)
     for m, method in enumerate(methods):
         for repetition in range(_BLOCK):
             rng = np.random.default_rng([seed, 1, start + repetition])
             selector = method.selector(scenario.operators, seed=rng, budget=scenario.steps)
             for step, outcome in enumerate(offspring[repetition]):
                 operators = selector.select(1)
-                op = int(operators[0])
-                chosen[m, repetition, step] = op
-                selector.update(operators, parent, outcome[op : op + 1])
-    index = chosen[..., None].astype(np.int64)
-    ranks: Ranks = np.take_along_axis(world.ranks[None], index, axis=3)[..., 0]
+                operator = int(operators[0])
+                chosen[m, repetition, step] = operator
+                selector.update(operators, parent, outcome[operator : operator + 1])
+    ranks: Ranks = np.take_along_axis(world.ranks[None], chosen[..., None], axis=3)[..., 0]
     return ranks
 
 
-def _references(
-    chosen: Mapping[str, Method], scenario: Scenario, seed: int, repetitions: int
-) -> dict[str, Ranks]:
+def _baselines(scenario: Scenario, seed: int, repetitions: int) -> dict[str, Ranks]:
+    """Return the ranks under uniform choice and under always choosing the best operator."""
     shape = (repetitions, scenario.steps)
     rng = np.random.default_rng([seed, 2])
     # Under uniform choice the rank of the chosen operator is uniform, too.
-    anyone = rng.integers(scenario.operators, size=shape, dtype=np.int16)
-    made = dict(zip(REFERENCES, (anyone, np.zeros(shape, np.int16)), strict=True))
-    return {name: ranks for name, ranks in made.items() if name not in chosen}
+    uniform = rng.integers(scenario.operators, size=shape, dtype=np.int16)
+    return dict(zip(BASELINES, (uniform, np.zeros(shape, np.int16)), strict=True))
 
 
 # The performance of a method
 
-#: A change is answered when, of so many applications in a row, more than half went to the new best
+#: A change is answered when more than half of this many consecutive applications go to the new best
 #: operator.
 WINDOW = 10
 
 
 class Estimate(NamedTuple):
-    """A mean over repetitions. Made by :meth:`ScenarioResult.summaries`.
+    """A mean over repetitions, as :meth:`ScenarioResult.summaries` computes it.
 
     Attributes
     ----------
@@ -227,67 +245,68 @@ class Estimate(NamedTuple):
     error: float
 
     def __str__(self) -> str:
+        """Return the mean and its error, rounded to the first digit of the error."""
         if math.isnan(self.mean):
             return "–"
         if math.isnan(self.error) or self.error == 0:
             return f"{self.mean:.3g}"
-        # As many decimals as the error has, to one digit.
         digits = max(0, -math.floor(math.log10(self.error)))
         return f"{self.mean:.{digits}f} ± {self.error:.{digits}f}"
 
 
 class Summary(NamedTuple):
-    """A method's row of the table. Made by :meth:`ScenarioResult.summaries`.
+    """The performance of a method, as :meth:`ScenarioResult.summaries` computes it.
 
     Attributes
     ----------
     name : str
+        The method.
     """
 
     name: str
     share: Estimate
-    """Of the applications, how many went to the operator that was then the best."""
+    """The share of applications that went to the best operator at the time."""
     regret: Estimate
-    """Mean reward of the best operator less that of the chosen one, per application."""
+    """Mean reward of the best operator minus that of the chosen one, per application."""
     reaction: Estimate
     """Applications from a change until it is answered (:func:`reaction_times`)."""
     missed: float
     """The share of changes that were not answered before the next one."""
 
 
-def estimate(values: Floats) -> Estimate:
-    """Return the mean of one value per repetition, and its standard error."""
+def estimate(values: FloatArray) -> Estimate:
+    """Return the mean of values, one per repetition, with its standard error."""
     if values.size == 0:
         return Estimate(np.nan, np.nan)
     spread = values.std(ddof=1) if len(values) > 1 else np.nan
     return Estimate(float(values.mean()), float(spread / np.sqrt(len(values))))
 
 
-def regrets(ranks: Ranks, means: Floats) -> Floats:
+def regrets(ranks: Ranks, means: FloatArray) -> FloatArray:
     """Return the mean loss of each choice against the best operator: (repetitions, steps)."""
-    lost: Floats = means[0] - means[ranks]
-    return lost
+    losses: FloatArray = means[0] - means[ranks]
+    return losses
 
 
-def reaction_times(ranks: Ranks, every: int, window: int = WINDOW) -> Floats:
-    """Count the applications after each change until it was answered.
+def reaction_times(ranks: Ranks, every: int, window: int = WINDOW) -> FloatArray:
+    """Count the applications from each change until it was answered, (repetitions, changes).
 
-    A change is answered at the first application from which on, over `window` applications, the new
-    best operator was chosen more than half of the time; 0 is the best possible. A change that is
-    not answered before the next one counts as `every` applications, a lower bound. Returns
-    (repetitions, changes); changes with fewer than `every` steps after them are left out.
+    A change is answered at the first application that starts a window of `window` applications of
+    which more than half went to the new best operator; 0 is the best possible. A change that is not
+    answered before the next one counts as `every` applications, a lower bound. Changes with fewer
+    than `every` steps after them are left out.
     """
     changes = max(0, ranks.shape[1] // every - 1)
     hits = ranks[:, every : (changes + 1) * every] == 0
     hits = hits.reshape(len(ranks), changes, every)
     counts = np.lib.stride_tricks.sliding_window_view(hits, window, axis=2).sum(axis=3)
     answered = counts > window / 2
-    times: NDArray[np.int64] = np.where(answered.any(axis=2), answered.argmax(axis=2), every)
+    times: IntArray = np.where(answered.any(axis=2), answered.argmax(axis=2), every)
     return times.astype(np.float64)
 
 
-def summary(name: str, ranks: Ranks, scenario: Scenario) -> Summary:
-    """Return the measures of one method."""
+def summarize(name: str, ranks: Ranks, scenario: Scenario) -> Summary:
+    """Compute the performance of a method from its ranks."""
     times = reaction_times(ranks, scenario.every, min(WINDOW, scenario.every))
     reaction = times.mean(axis=1) if times.size else np.zeros(0)
     return Summary(

@@ -11,31 +11,31 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from uaos.arrays import FloatArray
 from uaos.errors import InvalidParameter, UnknownName
 from uaos.params import check_fields, integer
 
-Floats = NDArray[np.float64]
 Ranks = NDArray[np.int16]
 
-# Rewards drawn for a repetition at most: steps times operators.
+# The largest number of rewards in a repetition: steps times operators.
 _LARGEST = 2_000_000
 
 
 class World(NamedTuple):
-    """The ranks and rewards that every method of a comparison is given."""
+    """The ranks and rewards that all methods of a comparison share."""
 
     ranks: Ranks
     """(repetitions, steps, K): the rank of each operator, 0 for the best."""
-    rewards: Floats
-    """(repetitions, steps, K): the reward of each operator, if it were applied."""
+    rewards: FloatArray
+    """(repetitions, steps, K): the reward that each operator would earn if applied."""
 
 
 @dataclass(frozen=True)
 class Scenario(ABC):
-    """K operators over a number of steps; every ΔT steps the ranks are permuted at random.
+    """Simulate K operators whose ranks are permuted at random every ΔT steps.
 
-    The best operator always changes, as in Thierens (2005). A custom scenario derives from this
-    class and defines `rewards`, and `means` if they are not K, K − 1, …, 1.
+    Each permutation changes the best operator, as in Thierens (2005). A custom scenario derives
+    from this class and defines `rewards`, and `means` if they are not K, K − 1, …, 1.
 
     Raises
     ------
@@ -62,65 +62,68 @@ class Scenario(ABC):
         owner = f"the {self.name} scenario"
         check_fields(self, owner)
         if self.steps * self.operators > _LARGEST:
-            most = f"at most {_LARGEST // self.operators:,} with {self.operators} operators"
-            raise InvalidParameter("steps", self.steps, most, owner=owner)
+            raise InvalidParameter(
+                f"{owner} has {self.steps:,} steps; with {self.operators} operators at most "
+                f"{_LARGEST // self.operators:,} are possible",
+                name="steps", value=self.steps, owner=owner,
+            )  # fmt: skip
 
     @property
-    def means(self) -> Floats:
-        """The mean reward of each rank, best first."""
+    def means(self) -> FloatArray:
+        """Return the mean reward of each rank, best first."""
         return np.arange(self.operators, 0, -1, dtype=np.float64)
 
     @property
     def changes(self) -> range:
-        """The steps at which the ranks change."""
+        """Return the steps at which the ranks change."""
         return range(self.every, self.steps, self.every)
 
     @abstractmethod
-    def rewards(self, ranks: Ranks, rng: np.random.Generator) -> Floats:
-        """One reward for each entry of an array of ranks."""
+    def rewards(self, ranks: Ranks, rng: np.random.Generator) -> FloatArray:
+        """Draw a reward for each entry of an array of ranks."""
 
     def draw(self, repetitions: int, rng: np.random.Generator) -> World:
         """Draw the ranks and rewards of a number of repetitions."""
-        k, deals = self.operators, 1 + len(self.changes)
-        # From one best operator to the next: any number of places further, but not full circle.
-        moves = rng.integers(1, k, size=(repetitions, deals))
+        k, phases = self.operators, 1 + len(self.changes)
+        # The next best operator is 1 to K − 1 places further (modulo K), so never the same one.
+        moves = rng.integers(1, k, size=(repetitions, phases))
         moves[:, 0] = rng.integers(k, size=repetitions)
         best = moves.cumsum(axis=1) % k
         # The others follow in random order.
-        keys = rng.random((repetitions, deals, k))
+        keys = rng.random((repetitions, phases, k))
         np.put_along_axis(keys, best[..., None], -1.0, axis=2)
-        dealt = keys.argsort(axis=2).argsort(axis=2).astype(np.int16)
-        ranks = dealt.repeat(self.every, axis=1)[:, : self.steps]
+        phase_ranks = keys.argsort(axis=2).argsort(axis=2).astype(np.int16)
+        ranks = phase_ranks.repeat(self.every, axis=1)[:, : self.steps]
         return World(ranks, self.rewards(ranks, rng))
 
 
-class Uniform(Scenario):
-    """Rewards uniform in intervals that overlap: [K−1, K+1], [K−2, K], …, [0, 2].
+class UniformScenario(Scenario):
+    """Draw rewards uniformly from overlapping intervals: [K−1, K+1], [K−2, K], …, [0, 2].
 
-    With five operators: [4, 6], [3, 5], [2, 4], [1, 3], [0, 2]. Nearly every reward
-    distinguishes neighboring ranks, and none is a failure.
+    With five operators: [4, 6], [3, 5], [2, 4], [1, 3], [0, 2]. Nearly every reward helps to
+    distinguish neighboring ranks, and none is a failure.
 
     Reference: Thierens, D. (2005), "An adaptive pursuit strategy for allocating operator
     probabilities", GECCO.
 
     Examples
     --------
-    >>> from uaos.scenarios import Uniform
-    >>> Uniform(operators=3).means
+    >>> from uaos.scenarios import UniformScenario
+    >>> UniformScenario(operators=3).means
     array([3., 2., 1.])
     """
 
     name: ClassVar[str] = "uniform"
 
-    def rewards(self, ranks: Ranks, rng: np.random.Generator) -> Floats:  # noqa: D102 (see base)
+    def rewards(self, ranks: Ranks, rng: np.random.Generator) -> FloatArray:  # noqa: D102 (see base)
         return self.means[ranks] - 1.0 + 2.0 * rng.random(ranks.shape)
 
 
-class Boolean(Scenario):
-    """A reward of 2K with probability 1/2, (K−1)/2K, …, 1/2K, otherwise a failure.
+class BooleanScenario(Scenario):
+    """Draw a reward of 2K with probability 1/2, (K−1)/2K, …, 1/2K, otherwise a failure.
 
     With five operators: 10 with probability 0.5, 0.4, 0.3, 0.2, 0.1. The means are those of the
-    uniform scenario; all successes are alike, only their frequency distinguishes operators.
+    uniform scenario; all successes are equal, so only their frequency distinguishes operators.
 
     Reference: Da Costa, L., Fialho, Á., Schoenauer, M. & Sebag, M. (2008), "Adaptive operator
     selection with dynamic multi-armed bandits", GECCO; Fialho, Á., Da Costa, L., Schoenauer, M. &
@@ -130,47 +133,50 @@ class Boolean(Scenario):
     Examples
     --------
     >>> import numpy as np
-    >>> from uaos.scenarios import Boolean
-    >>> Boolean(operators=5).rewards(np.array([0, 0, 0, 4]), np.random.default_rng(1))
+    >>> from uaos.scenarios import BooleanScenario
+    >>> BooleanScenario(operators=5).rewards(np.array([0, 0, 0, 4]), np.random.default_rng(1))
     array([ 0.,  0., 10.,  0.])
     """
 
     name: ClassVar[str] = "boolean"
 
-    def rewards(self, ranks: Ranks, rng: np.random.Generator) -> Floats:  # noqa: D102
+    def rewards(self, ranks: Ranks, rng: np.random.Generator) -> FloatArray:  # noqa: D102
         size = 2.0 * self.operators
         return np.where(rng.random(ranks.shape) < self.means[ranks] / size, size, 0.0)
 
 
-class Outlier(Scenario):
-    """A large reward with probability 0.1, otherwise a failure: 10K, 10(K−1), …, 10.
+class OutlierScenario(Scenario):
+    """Draw 10K, 10(K−1), …, 10 with probability 0.1, otherwise a failure.
 
     With five operators: 50, 40, 30, 20, 10. The means are those of the uniform scenario; most
-    applications say nothing, and only the size of the rare successes distinguishes operators. (The
-    numbers are our choice, such that the means agree.) Reference: as for :class:`Boolean`.
+    applications reveal nothing; only the size of the rare successes distinguishes operators. (The
+    numbers are our choice, so that the means agree.) Reference: as for :class:`BooleanScenario`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from uaos.scenarios import Outlier
-    >>> float(Outlier(operators=5).rewards(np.zeros(20, int), np.random.default_rng(1)).max())
+    >>> from uaos.scenarios import OutlierScenario
+    >>> scenario = OutlierScenario(operators=5)
+    >>> float(scenario.rewards(np.zeros(20, int), np.random.default_rng(1)).max())
     50.0
     """
 
     name: ClassVar[str] = "outlier"
     chance: ClassVar[float] = 0.1
 
-    def rewards(self, ranks: Ranks, rng: np.random.Generator) -> Floats:  # noqa: D102
+    def rewards(self, ranks: Ranks, rng: np.random.Generator) -> FloatArray:  # noqa: D102
         rare = rng.random(ranks.shape) < self.chance
         return np.where(rare, self.means[ranks] / self.chance, 0.0)
 
 
 #: The scenarios by name.
-KINDS: dict[str, type[Scenario]] = {kind.name: kind for kind in (Uniform, Boolean, Outlier)}
+KINDS: dict[str, type[Scenario]] = {
+    kind.name: kind for kind in (UniformScenario, BooleanScenario, OutlierScenario)
+}
 
 
-def scenario(kind: str, *, operators: int = 5, every: int = 50, steps: int = 500) -> Scenario:
-    """Return the scenario called `kind`.
+def make_scenario(kind: str, *, operators: int = 5, every: int = 50, steps: int = 500) -> Scenario:
+    """Return a scenario of a kind given by its name.
 
     Parameters
     ----------
@@ -189,8 +195,8 @@ def scenario(kind: str, *, operators: int = 5, every: int = 50, steps: int = 500
 
     Examples
     --------
-    >>> from uaos.scenarios import scenario
-    >>> scenario("uniform", operators=3).means
+    >>> from uaos.scenarios import make_scenario
+    >>> make_scenario("uniform", operators=3).means
     array([3., 2., 1.])
     """
     if kind not in KINDS:

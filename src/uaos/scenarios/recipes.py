@@ -1,10 +1,10 @@
-"""The rules that the scenarios were made for, as recipes of the framework.
+"""The rules that the scenarios were designed for, as recipes of the framework.
 
-All three estimate an operator's worth by its mean reward over the last applications, failures
-included (`success_sum`), so that they differ only in how they choose. In the papers the
-estimate is an exponential average over the operator's own applications; a sliding window is the
-framework's nearest. The smallest and largest probabilities are those of Thierens (2005): with five
-operators 0.1 and 0.6.
+All three estimate the worth of an operator by its mean reward over the last applications, failures
+included (`success_sum`), so that they differ only in how they choose. In the papers the estimate is
+an exponential average over the applications of the operator; a sliding window is its closest
+equivalent in the framework. The smallest and largest probabilities are those of Thierens (2005):
+0.1 and 0.6 with five operators.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from uaos.selection.method import Method
 
 
 def pursuit(n_operators: int) -> Method:
-    """Adaptive pursuit: the operator of the largest mean is pushed toward p_max.
+    """Return adaptive pursuit: the operator with the largest mean is pushed toward p_max.
 
     Reference: Thierens, D. (2005), "An adaptive pursuit strategy for allocating operator
     probabilities", GECCO.
@@ -29,7 +29,7 @@ def pursuit(n_operators: int) -> Method:
 
 
 def matching(n_operators: int) -> Method:
-    """Probability matching: in proportion to the means.
+    """Return probability matching: probabilities in proportion to the means.
 
     Reference: Goldberg, D. E. (1990), "Probability matching, the magnitude of reinforcement, and
     classifier system bidding", Machine Learning 5.
@@ -40,7 +40,7 @@ def matching(n_operators: int) -> Method:
 
 
 def bandit(n_operators: int) -> Method:
-    """A bandit with a sliding window: the largest mean plus a bonus for what was seen little.
+    """Return a bandit with a sliding window: largest mean plus a bonus for rare operators.
 
     Reference: Fialho, Á., Da Costa, L., Schoenauer, M. & Sebag, M. (2010), "Analyzing bandit-based
     adaptive operator selection mechanisms", Annals of Mathematics and Artificial Intelligence 60.
@@ -54,6 +54,7 @@ def bandit(n_operators: int) -> Method:
 
 
 def _mean(applications: int) -> dict[str, object]:
+    """Return the reward that averages over the last applications."""
     return {"name": "success_sum", "max_gen": applications}
 
 
@@ -61,20 +62,20 @@ def _mean(applications: int) -> dict[str, object]:
 RECIPES: dict[str, Callable[[int], Method]] = {"AP": pursuit, "PM": matching, "MAB": bandit}
 
 
-def named(name: str, n_operators: int) -> tuple[str, Method]:
-    """Return a method by its name.
+def find_method(name: str, n_operators: int) -> tuple[str, Method]:
+    """Return a method by its name, for a number of operators.
 
     Parameters
     ----------
     name : str
         A recipe ("AP", "PM", "MAB"), a name of the catalogue, or a TOML file.
     n_operators : int
-        How many operators the method selects among.
+        The number of operators to select from.
 
     Returns
     -------
     name : str
-        What tables call it.
+        Its name in tables.
     method : Method
 
     Raises
@@ -86,23 +87,26 @@ def named(name: str, n_operators: int) -> tuple[str, Method]:
 
     Examples
     --------
-    >>> from uaos.scenarios import named
-    >>> name, method = named("AP", 5)
+    >>> from uaos.scenarios import find_method
+    >>> name, method = find_method("AP", 5)
     >>> method.probability
     adaptive_pursuit(p_min=0.1, p_max=0.6, mu=0.8)
     """
     if not isinstance(name, str):
-        raise InvalidParameter("methods", name, "names, or a mapping of names to methods")
+        message = f"methods contains {name!r}; expected names, or a mapping of names to methods"
+        raise InvalidParameter(message, name="methods", value=name)
     if name in RECIPES:
         return name, RECIPES[name](n_operators)
     selecting = [n for n, entry in methods().items() if entry.method is not None]
     if not name.endswith(".toml") and name not in methods():
-        hint = "(AP, PM and MAB are plain rules, `uaos methods` lists the others; or a .toml file)"
+        hint = "(besides AP, PM and MAB, `uaos methods` lists them; or pass a .toml file)"
         raise UnknownName("method", name, [*RECIPES, *selecting], hint=hint)
-    found = configuration(name)
-    if found.method is None:
-        raise InvalidParameter(
-            "method", name, "a method that selects among operators; this one has a single operator"
+    config = configuration(name)
+    if config.method is None:
+        message = (
+            f"{name} has a single operator, so it does not select; choose a method that selects "
+            "among operators"
         )
+        raise InvalidParameter(message, name="method", value=name)
     # A file need not contain a name.
-    return Path(name).stem if found.name == "unnamed" else found.name, found.method
+    return Path(name).stem if config.name == "unnamed" else config.name, config.method
