@@ -332,7 +332,7 @@ def _errors(
 def _ranks(names: list[str], errors: Array, title: str, of: str) -> Table:
     from scipy import stats
 
-    from uaos.analysis.statistics import holm, wilcoxon
+    from uaos.statistics import holm, wilcoxon_test
 
     ranks = stats.rankdata(errors, axis=1)
     friedman = stats.friedmanchisquare(*errors.T).pvalue if len(names) > 2 else np.nan
@@ -344,7 +344,7 @@ def _ranks(names: list[str], errors: Array, title: str, of: str) -> Table:
     p_values = {}
     if of in names:
         own = names.index(of)
-        raw, _ = wilcoxon((scores[:, [own]] - scores[:, rivals]).T)
+        raw, _ = wilcoxon_test((scores[:, [own]] - scores[:, rivals]).T)
         p_values = dict(zip(rivals, holm(raw), strict=True))
     for j in np.argsort(ranks.mean(axis=0), kind="stable"):
         best, solved = errors[:, j] == errors.min(axis=1), errors[:, j] == 0

@@ -25,6 +25,7 @@ LAYERS = (
         "loading",
         "result",
         "statefile",
+        "statistics",
         "table",
         "text",
     },

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.stats import mannwhitneyu
 
 import uaos
-from uaos.analysis.statistics import holm
+from uaos.statistics import holm
 
 #: One for each way to reward: success rates, extremes, ranks, expected returns. They are the same
 #: for all problems and have the catalogue's settings, tuned for none.

@@ -1,4 +1,4 @@
-"""Scores of runs, pairwise Wilcoxon tests with Holm's correction, and Friedman's ranking.
+"""Scores of runs, and the comparison of methods by them: pair by pair, and by mean ranks.
 
 The procedure is that of Demšar, J. (2006), "Statistical comparisons of classifiers over multiple
 data sets", Journal of Machine Learning Research 7, with Wilcoxon's test in place of Nemenyi's as
@@ -8,17 +8,16 @@ based on mean-ranks?", Journal of Machine Learning Research 17.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from math import comb
 from statistics import median
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from uaos.analysis.results import Runs, target_index
+from uaos.arrays import FloatArray, IntArray
 from uaos.experiments.recorder import FINAL
-from uaos.extras import optional
+from uaos.statistics import friedman_test, holm, rank_sum_test, wilcoxon_test
 from uaos.text import natural_key
 
 #: Below this a difference is called significant.
@@ -27,15 +26,11 @@ ALPHA = 0.05
 #: With fewer problems Wilcoxon's test cannot find a significant difference: 2 / 2^5 > 0.05.
 MIN_PROBLEMS = 6
 
-# Samples up to these sizes are tested exactly: by Wilcoxon's test with ties and without, and by the
-# rank-sum test.
-_EXACT_WITH_TIES, _EXACT, _EXACT_RANK_SUM = 13, 50, 8
-
 #: Function, dimension and name of a problem.
 ProblemKey = tuple[str, int, str]
 
 
-def score_runs(runs: Runs, limit: float) -> NDArray[np.float64]:
+def score_runs(runs: Runs, limit: float) -> FloatArray:
     """Score each run in powers of ten; smaller is better.
 
         s = log10(evaluations to 1e-8 / D)         if the final target was reached
@@ -69,7 +64,7 @@ class Scores:
 
     methods: tuple[str, ...]
     problems: tuple[ProblemKey, ...]
-    values: NDArray[np.float64]
+    values: FloatArray
     omitted: int = 0
 
     def by_function(self) -> "Scores":
@@ -211,7 +206,8 @@ class Pairs(tuple[Pair, ...]):
 def pairwise(scores: Scores) -> Pairs:
     """Test every pair of methods by Wilcoxon's signed-rank test, corrected after Holm.
 
-    Two-sided; the ranks of equal scores are split evenly between the two sides.
+    Two-sided; the ranks of equal scores are split evenly between the two sides, as
+    :mod:`uaos.statistics` explains.
 
     Parameters
     ----------
@@ -239,7 +235,7 @@ def pairwise(scores: Scores) -> Pairs:
         return Pairs()
     first, second = np.triu_indices(len(methods), 1)
     differences = (scores.values[:, first] - scores.values[:, second]).T
-    p, signed_ranks = wilcoxon(differences)
+    p, signed_ranks = wilcoxon_test(differences)
     medians = np.median(differences, axis=1)
     counts = [part.sum(axis=1) for part in (differences < 0, differences == 0, differences > 0)]
     columns = (*counts, medians, p, holm(p), signed_ranks)
@@ -247,88 +243,6 @@ def pairwise(scores: Scores) -> Pairs:
         Pair(methods[a], methods[b], *values)
         for a, b, *values in zip(first, second, *(c.tolist() for c in columns), strict=True)
     )
-
-
-def wilcoxon(differences: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Test by Wilcoxon's signed-rank test whether differences, one sample a row, lean to a side.
-
-    The test is two-sided and exact for at most 13 differences, or 50 without ties and zeros;
-    otherwise the normal approximation. The ranks of zeros are split between the sides.
-
-    Returns
-    -------
-    p, signed_ranks : ndarray
-        The sum of signed ranks is negative if most differences are below zero.
-    """
-    d = np.atleast_2d(np.asarray(differences, dtype=np.float64))
-    n = d.shape[1]
-    ranks, ties = _ranks(np.abs(d))
-    signed = np.sum(np.sign(d) * ranks, axis=1)
-    # The variance is 0 where all differences are.
-    deviation = np.sqrt(np.maximum((n * (n + 1) * (2 * n + 1) - ties / 2) / 6, 1e-9))
-    p: NDArray[np.float64] = 2 * _special().ndtr(-np.abs(signed) / deviation)
-    is_exact = (n <= _EXACT_WITH_TIES) | ((ties == 0) & (d != 0).all(axis=1) & (n <= _EXACT))
-    for row in np.flatnonzero(is_exact):
-        unequal = d[row] != 0
-        # Twice the ranks are integers; ways[s] counts the choices of signs with the sum s.
-        doubled = np.rint(2 * ranks[row, unequal]).astype(np.int64)
-        ways = np.zeros(doubled.sum() + 1)
-        ways[0] = 1
-        for rank in doubled:
-            ways[rank:] += ways[:-rank]
-        at = doubled[d[row, unequal] > 0].sum()
-        tail = min(ways[: at + 1].sum(), ways[at:].sum())
-        p[row] = min(1.0, 2 * tail / ways.sum())
-    p[~d.any(axis=1)] = 1.0
-    return p, signed
-
-
-def _ranks(values: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return ranks in each row, equal values sharing their mean, and Σ t³ - t over ties of t."""
-    n = values.shape[-1]
-    order = np.argsort(values, axis=-1)
-    ordered = np.take_along_axis(values, order, -1)
-    is_first, is_last = np.ones((2, *values.shape), bool)
-    is_first[..., 1:] = is_last[..., :-1] = ordered[..., 1:] != ordered[..., :-1]
-    start = np.maximum.accumulate(np.where(is_first, np.arange(n), 0), axis=-1)
-    end = np.minimum.accumulate(np.where(is_last, np.arange(n), n)[..., ::-1], axis=-1)[..., ::-1]
-    ranks = np.empty(values.shape)
-    np.put_along_axis(ranks, order, (start + end) / 2 + 1, -1)
-    return ranks, np.sum((end - start + 1) ** 2 - 1, axis=-1)
-
-
-def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Return Holm's step-down correction of m p-values.
-
-        p̃₍ᵢ₎ = min(1, max_{j ≤ i} (m − j + 1) p₍ⱼ₎),  p₍₁₎ ≤ … ≤ p₍ₘ₎
-
-    Parameters
-    ----------
-    p_values : array_like
-        The p-values of m tests.
-
-    Returns
-    -------
-    ndarray
-        The corrected p-values, in the same order.
-
-    References
-    ----------
-    Holm, S. (1979), "A simple sequentially rejective multiple test procedure", Scandinavian
-    Journal of Statistics 6.
-
-    Examples
-    --------
-    >>> from uaos.analysis import holm
-    >>> holm([0.01, 0.04, 0.03])
-    array([0.03, 0.06, 0.06])
-    """
-    p = np.asarray(p_values, dtype=np.float64)
-    order = np.argsort(p, kind="stable")
-    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(stepped, 1.0)
-    return adjusted
 
 
 @dataclass(frozen=True)
@@ -348,7 +262,7 @@ class Ranking:
     """
 
     methods: tuple[str, ...]
-    mean_ranks: NDArray[np.float64]
+    mean_ranks: FloatArray
     problems: int
     statistic: float
     p: float
@@ -392,15 +306,9 @@ def friedman(scores: Scores) -> Ranking:
     n, k = scores.values.shape
     if not n or not k:
         return Ranking(scores.methods, np.full(k, np.nan), n, np.nan, np.nan)
-    ranks, ties = _ranks(scores.values)
-    statistic, p = np.nan, np.nan
-    if k > 2 and n > 1:
-        spread = 12 / (k * n * (k + 1)) * np.sum(ranks.sum(axis=0) ** 2) - 3 * n * (k + 1)
-        # If all methods are equal everywhere there is nothing to divide by.
-        correction = 1 - ties.sum() / (k * (k * k - 1) * n)
-        statistic = spread / correction if correction > 1e-12 else 0.0
-        p = _special().chdtrc(k - 1, statistic)
-    return Ranking(scores.methods, ranks.mean(axis=0), n, float(statistic), float(p))
+    test = friedman_test(scores.values)
+    statistic, p = (test.statistic, test.p_value) if k > 2 and n > 1 else (np.nan, np.nan)
+    return Ranking(scores.methods, test.ranks.mean(axis=0), n, statistic, p)
 
 
 def indistinct_groups(ranking: Ranking, pairs: Pairs) -> list[tuple[str, ...]]:
@@ -440,57 +348,10 @@ def better_than_all(runs: Sequence[Runs], leader: str, target: float, tests: int
     for other in order.values():
         if np.array_equal(first, other):
             return 0
-        worst = max(worst, float(rank_sum(first, other)[0][0]))
+        worst = max(worst, float(rank_sum_test(first, other)[0][0]))
         if worst * tests >= ALPHA:
             return 0
     return stars(worst * tests)
-
-
-def rank_sum(
-    first: ArrayLike, second: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Test by the rank-sum test whether samples, a pair of them a row, differ.
-
-    Two-sided; exact if one sample has at most 8 values and there are no ties, otherwise the normal
-    approximation with a continuity correction.
-
-    Returns
-    -------
-    p, lean : ndarray
-        `lean` is negative if the values of the first tend to be smaller.
-
-    References
-    ----------
-    Mann, H. B. & Whitney, D. R. (1947), "On a test of whether one of two random variables is
-    stochastically larger than the other", Annals of Mathematical Statistics 18.
-    """
-    a, b = np.atleast_2d(first), np.atleast_2d(second)
-    n, m = a.shape[1], b.shape[1]
-    ranks, ties = _ranks(np.concatenate([a, b], axis=1))
-    lean = ranks[:, :n].sum(axis=1) - n * (n + 1) / 2 - n * m / 2
-    total = n + m
-    variance = n * m / 12 * (total + 1 - ties / (total * (total - 1)))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = (np.abs(lean) - 0.5) / np.sqrt(variance)
-    p = np.where(variance > 0, np.minimum(1.0, 2 * _special().ndtr(-z)), 1.0)
-    if min(n, m) <= _EXACT_RANK_SUM:
-        is_exact = ties == 0
-        least = np.rint(n * m / 2 - np.abs(lean[is_exact])).astype(np.int64)
-        p[is_exact] = _rank_sum_tails(*sorted((n, m)))[least]
-    return p, lean
-
-
-@cache
-def _rank_sum_tails(n: int, m: int) -> NDArray[np.float64]:
-    """Return the two-sided p of each value up to n m / 2 of Mann and Whitney's statistic."""
-    # ways[u] counts the orders with the statistic u: Π (1 - q^(m + i)) / (1 - q^i).
-    ways = np.zeros(n * m // 2 + 1)
-    ways[0] = 1
-    for i in range(1, n + 1):
-        ways[m + i :] -= ways[: -m - i]
-        for start in range(i):
-            ways[start::i] = np.cumsum(ways[start::i])
-    return np.minimum(1.0, 2 * np.cumsum(ways) / comb(n + m, n))
 
 
 def on_each_problem(
@@ -506,7 +367,10 @@ def on_each_problem(
         sizes = len(ours), len(second.get(problem, ()))
         if 2 / comb(sum(sizes), sizes[0]) < ALPHA:
             alike.setdefault(sizes, []).append(problem)
-    tests = [rank_sum([first[p] for p in of], [second[p] for p in of]) for of in alike.values()]
+    tests = [
+        rank_sum_test([first[p] for p in problems], [second[p] for p in problems])
+        for problems in alike.values()
+    ]
     p, lean = np.concatenate([np.empty((2, 0)), *map(np.array, tests)], axis=1)
     significant = holm(p) < ALPHA
     better, worse = int((significant & (lean < 0)).sum()), int((significant & (lean > 0)).sum())
@@ -524,7 +388,7 @@ def better_than_reference(runs: Runs, target: float, reference: float, tests: in
     if not np.isfinite(reference):
         return 0
     difference = np.log(np.where(np.isnan(times), 1e300, times) / reference)
-    (p,), (signed_ranks,) = wilcoxon(difference)
+    (p,), (signed_ranks,) = wilcoxon_test(difference)
     return stars(p * tests) if signed_ranks < 0 else 0
 
 
@@ -533,7 +397,7 @@ def stars(p: float) -> int:
     return 0 if not p < ALPHA else max(1, int(np.floor(-np.log10(max(p, 1e-99)))))
 
 
-def _run_order(runs: Sequence[Runs], target: float) -> dict[str, NDArray[np.int64]]:
+def _run_order(runs: Sequence[Runs], target: float) -> dict[str, IntArray]:
     """Return each method's runs in an order: evaluations to the target, then errors of the rest."""
     hits = np.concatenate([r.hits[:, target_index(target)] for r in runs])
     errors = np.concatenate([np.nan_to_num(r.errors, nan=np.inf) for r in runs])
@@ -541,7 +405,3 @@ def _run_order(runs: Sequence[Runs], target: float) -> dict[str, NDArray[np.int6
     order = np.where(hits > 0, hits, int(hits.max(initial=0)) + 1 + by_error.ravel())
     ends = np.cumsum([len(r) for r in runs])[:-1]
     return {r.method: part for r, part in zip(runs, np.split(order, ends), strict=True)}
-
-
-def _special() -> Any:
-    return optional("scipy.special", "a statistical test")

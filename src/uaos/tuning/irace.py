@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from uaos.errors import InvalidParameter, UaosError
+from uaos.statistics import rank_rows
 from uaos.tuning.irace_files import LOG, RUNNER, Dialect, write_files
-from uaos.tuning.race import Evaluate, Results, Rules, Standings, Task, ranks, shared_costs
+from uaos.tuning.race import Evaluate, Results, Rules, Standings, Task, shared_costs
 from uaos.tuning.racer import Winners, check_search, checked_initial
 from uaos.tuning.records import NAN, Candidate, Elite, Event, Iteration, IterationStarted, Step
 from uaos.tuning.space import Space, Values
@@ -335,5 +336,5 @@ class Session:
 
     def _rank_sums(self, candidates: Sequence[int]) -> dict[int, float]:
         table = shared_costs(self.results, candidates, self._race.covered)
-        sums = ranks(table).sum(axis=0) if len(table) else [NAN] * len(candidates)
+        sums = rank_rows(table).sum(axis=0) if len(table) else [NAN] * len(candidates)
         return dict(zip(candidates, map(float, sums), strict=True))

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from uaos.errors import UnknownName
 from uaos.params import Value
 from uaos.selection.components import FAMILIES
+from uaos.statistics import rank_rows
 from uaos.table import NUMBER, TEXT, Table
-from uaos.tuning.race import ranks, shared_costs
+from uaos.tuning.race import shared_costs
 from uaos.tuning.records import Tuning
 from uaos.tuning.store import TuningStore
 
@@ -239,7 +240,7 @@ def _mean_ranks(store: TuningStore, tuning: int) -> list[dict[int, float]]:
         known = [c for c in members if c in costs]
         table = shared_costs(costs, known, sorted(costs[known[0]])) if known else np.empty(0)
         if len(known) > 1 and len(table):
-            mean = ((ranks(table) - 1) / (len(known) - 1)).mean(axis=0)
+            mean = ((rank_rows(table) - 1) / (len(known) - 1)).mean(axis=0)
             found.append(dict(zip(known, map(float, mean), strict=True)))
     return found
 
