@@ -51,7 +51,7 @@ def report(stores: list[Path]) -> Path:
     """Their report."""
     from uaos.reporting.report import write_report
 
-    return write_report(stores, stores[0].parent / "report.html", commands=["uaos study --small"])
+    return write_report(stores, stores[0].parent / "report.html")
 
 
 def packed(path: Path, name: str) -> str:

@@ -7,7 +7,6 @@ and is skipped when it is done.
 
 import dataclasses
 import os
-import shlex
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -181,8 +180,8 @@ class Study:
         self.tuning_budget = size.tuning_budget if tuning_budget is None else tuning_budget
         self.test_budget = size.test_budget if test_budget is None else test_budget
         numbered = any(problem.instance is not None for problem in self.test)
-        self._usual_repetitions = 1 if numbered else _REPETITIONS
-        self.repetitions = self._usual_repetitions if repetitions is None else repetitions
+        usual = 1 if numbered else _REPETITIONS
+        self.repetitions = usual if repetitions is None else repetitions
         largest = self.training.dimensions[-1]
         self.design = space if isinstance(space, Design) else design(space, dimension=largest)
         self._overview = self.tables / "overview.csv"  # the table that is written last
@@ -297,29 +296,7 @@ class Study:
 
         stores = [s for s in (self.test_store, self.tuning_store) if s.exists()]
         title = f"A {self.preset} study of adaptive operator selection"
-        return write_report(
-            stores, self.report, title=title, commands=[self.command], progress=progress
-        )
-
-    @property
-    def command(self) -> str:
-        """The command that runs the study again."""
-        words = ["uaos", "study", "--preset", self.preset, "--folder", str(self.folder)]
-        words += ["--seed", str(self.seed)]
-        if self.training.file:
-            words += ["--suite", self.training.file, "--train", ",".join(self.training.names)]
-        size = PRESETS[self.preset]
-        usual = {
-            "space": DEFAULT_PRESET, "tuning_runs": size.tuning_runs,
-            "tuning_budget": size.tuning_budget, "test_budget": size.test_budget,
-            "repetitions": self._usual_repetitions,
-        }  # fmt: skip
-        space = self.design.options.get("space", DEFAULT_PRESET)
-        for option, value in usual.items():
-            here = space if option == "space" else getattr(self, option)
-            if here != value:
-                words += [f"--{option.replace('_', '-')}", str(here)]
-        return shlex.join(words)
+        return write_report(stores, self.report, title=title, progress=progress)
 
     # What the stages run
 

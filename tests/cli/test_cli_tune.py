@@ -25,8 +25,6 @@ from uaos.cli.tune_view import View
 from uaos.experiments import Plan, Store
 from uaos.experiments.pools import SharedPool
 from uaos.problems import BBOB, suite
-from uaos.reporting.report.reproduce import tune_command
-from uaos.reporting.sources import Sources
 from uaos.tuning import TuningPlan, TuningStore, design_for, evaluator, narrow
 from uaos.tuning.records import Candidate, IterationStarted, Step
 
@@ -246,21 +244,20 @@ def test_what_plot_suggests_for_a_store_of_tunings_works(
             assert few or drawn.returncode == 0, drawn.stderr
 
 
-def test_the_command_that_a_report_prints_is_the_same_tuning(tmp_path: Path) -> None:
-    """Limits, pool and test included: nothing is left to run."""
+def test_the_command_that_a_store_records_is_the_same_tuning(tmp_path: Path) -> None:
+    """Limits, pool, test and initial candidates included: nothing is left to run."""
     given = [*FRAGILE, *PROBLEMS, "--fix=max_gen=5", "--range=F=0.4..0.6", "--runs=60"]
     given = [o.replace("fragile", "success_sum") for o in given if not o.startswith("--fix=F=")]
     given += ["--pool=rand/1,best/1,rand/2", "--test=t-test"]
-    given.remove("--initial=none")  # what a search starts from is no option of the report's
     done = run("tune", "a.db", *given, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     told = uaos.configuration(tmp_path / "a.toml").tuning
     assert told["pool"] == "rand/1,best/1,rand/2"
     assert told["range"] == {"F": "0.4..0.6"}
     assert told["fix"]["max_gen"] == "5"
-    with Sources([tmp_path / "a.db"]) as sources:
-        command, rest = tune_command(sources.tunings[0])
-    assert rest == ""
+    with TuningStore.open(tmp_path / "a.db") as store:
+        (command,) = store.commands
+    assert shlex.split(command) == ["uaos", "tune", "a.db", *given]
     again = run(*shlex.split(command)[1:], cwd=tmp_path)
     assert "This tuning is finished" in again.stdout
 

@@ -12,6 +12,7 @@ import uaos
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
 from uaos.experiments import Plan, PlanConflict, Store, StoreInUse, run_unit
 from uaos.experiments.merge import MergeConflict, merge
+from uaos.experiments.provenance import command_line
 from uaos.experiments.storefile import FORMAT
 from uaos.experiments.unit import Finished, Unit, failed
 
@@ -255,6 +256,23 @@ def test_stores_of_several_machines_become_one(finished: Path, tmp_path: Path) -
     with Store.create_or_resume(tmp_path / "all.db", plan) as store:
         assert store.missing(plan) == []
         assert len(store.sessions) == 3
+
+
+def test_commands_are_recorded_once_and_merged_in_their_order(tmp_path: Path) -> None:
+    """A command that is repeated counts once; what is written from Python has none."""
+    plan = small_plan("mix", functions="1", instances="1")
+    for name, command in (("a", "bench a.db"), ("b", "bench b.db"), ("a", "bench a.db")):
+        with command_line(command.split()):
+            Store.create_or_resume(tmp_path / f"{name}.db", plan).close()
+    Store.create_or_resume(tmp_path / "a.db", plan).close()
+    with command_line(["bench", "c d.db", "--merge"]):
+        merge(tmp_path / "c d.db", [tmp_path / "a.db", tmp_path / "b.db"])
+    with Store.open(tmp_path / "c d.db") as store:
+        assert store.commands == [
+            "uaos bench a.db",
+            "uaos bench b.db",
+            "uaos bench 'c d.db' --merge",
+        ]
 
 
 def test_a_run_that_is_done_goes_before_one_that_failed(tmp_path: Path) -> None:

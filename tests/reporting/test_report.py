@@ -3,16 +3,22 @@
 # ruff: noqa: F811 (fixtures are imported)
 
 import csv
+import html
 import io
 import json
 import re
+import shlex
 import shutil
+import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from command_line import OWN_REWARD, run
 from outcome_results import results_of
 from report_cases import data, experiment, report, stores, words  # noqa: F401
 
@@ -26,10 +32,10 @@ from uaos.problems import suite
 from uaos.reporting.figures import figures
 from uaos.reporting.report import page, write_report
 from uaos.reporting.report.html import Colors
-from uaos.reporting.report.methods import recipe
+from uaos.reporting.report.methods import method_recipe
 from uaos.reporting.report.operators import course_data, printed_runs
 from uaos.reporting.report.overview import report_title
-from uaos.reporting.report.reproduce import bench_commands, figure_commands, tune_command
+from uaos.reporting.report.reproduce import figure_commands
 from uaos.reporting.sources import Course, Sources, parse_runs, representative_courses
 from uaos.text import Markup, tag
 
@@ -95,9 +101,9 @@ def test_the_runs_shown_are_of_methods_that_select(report: Path) -> None:
     assert {(run["method"], run["function"]) for run in shown} == {
         (m, f) for m in ("mix", "uniform") for f in ("f1", "f5", "f8")
     }
-    for run in shown:
-        shares = [sum(at) for at in zip(*run["shares"], strict=True)]
-        assert all(abs(share - 1000) <= len(run["operators"]) for share in shares)
+    for course in shown:
+        shares = [sum(at) for at in zip(*course["shares"], strict=True)]
+        assert all(abs(share - 1000) <= len(course["operators"]) for share in shares)
         assert len(run["best"]) == len(run["evaluations"]) <= 128
 
 
@@ -130,14 +136,14 @@ def test_recipes_show_equations_values_and_references(report: Path) -> None:
 
 def test_a_recipe_of_unknown_parts_is_shown_as_stored() -> None:
     stored = {"version": 1, "name": "mine", "method": {"reward": {"name": "my_reward"}}, "de": {}}
-    said = words(recipe("mine", stored, Colors(["mine"])))
+    said = words(method_recipe("mine", stored, Colors(["mine"])))
     assert "parts that are not known here (unknown reward 'my_reward'" in said
     assert 'reward = {name = "my_reward"}' in said
 
 
 def test_another_librarys_algorithm_has_no_recipe() -> None:
     stored = {"version": 1, "library": "cma", "name": "BIPOP-CMA-ES", "sigma0": 2.0}
-    assert "library cma, sigma0 2.0" in words(recipe("BIPOP-CMA-ES", stored, Colors(["x"])))
+    assert "library cma, sigma0 2.0" in words(method_recipe("BIPOP-CMA-ES", stored, Colors(["x"])))
 
 
 def test_the_same_stores_give_the_same_bytes(
@@ -167,7 +173,7 @@ def test_chosen_runs_are_the_ones_shown(stores: list[Path], tmp_path: Path) -> N
     assert shown == [("uniform", "f8 i2 2-D")]
     made = write_report(stores[:1], tmp_path / "r.html", runs=[("mix", "f1 i3 2-D")])
     assert [r["problem"] for r in data(made)["courses"]] == ["f1 i3 2-D"]
-    with pytest.raises(InvalidParameter, match="instance is 99; allowed: one of 1, 2, 3 .finished"):
+    with pytest.raises(InvalidParameter, match="choose one of 1, 2, 3"):
         write_report(stores[:1], tmp_path / "r.html", runs="mix:8:99")
 
 
@@ -198,38 +204,67 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
     assert "JADE was run on 1 of 3 problems." in said
 
 
-def test_commands_make_the_stores_again(stores: list[Path]) -> None:
+def test_the_commands_of_the_figures_are_shown(stores: list[Path]) -> None:
+    """Every figure of a section and of a tuning has a command."""
     with Sources(stores) as sources:
-        assert bench_commands(sources.experiments[0]) == [
-            "uaos bench bench.db --methods mix,JADE,uniform --dim 2 --functions 1,5,8 "
-            "--instances 1-3 --budget 400D"
-        ]
-        command, more = tune_command(sources.tunings[0])
-        assert command == (
-            "uaos tune tuning.db --dim 2 --functions 1-2,8 --instances 16 --runs 96 --budget 40D "
-            "--objective error --seed 3 --method SaDE --free F"
-        )
-        assert more == "and the options that shaped its search space"
         drawn = figure_commands(sources, ())
     kinds = [line.split()[2] for line in drawn]
     assert set(kinds) == set(figures()) - {"operators", "literature"}
 
 
-def test_some_problems_of_each_function_are_named_by_their_number(tmp_path: Path) -> None:
-    path = experiment(tmp_path / "x.db", "JADE", functions="1-3", instances="test:2", budget=20)
-    with Sources([path]) as sources:
-        (command,) = bench_commands(sources.experiments[0])
-    assert "--functions 1-3 --instances test:2" in command
+def shown_commands(report: Path) -> list[str]:
+    """The commands in a report, as its copy buttons have them."""
+    blocks = re.findall(r'<div class="code"><pre[^>]*>(.*?)</pre>', text(report), re.DOTALL)
+    lines = [line for block in blocks for line in html.unescape(block).splitlines()]
+    return [line for line in lines if line.startswith("uaos ")]
 
 
-def test_commands_of_an_unfinished_experiment_are_those_of_its_plan(tmp_path: Path) -> None:
-    path = experiment(tmp_path / "x.db", "JADE", functions="1", uniform=False, budget=20)
-    two = suite("bbob", dimension=2, functions="1-2", instances="1")
-    Store.create_or_resume(path, Plan.of(["SaDE"], two, budget=20, uniform=False)).close()
-    with Sources([path]) as sources:
-        first, second = bench_commands(sources.experiments[0])
-    assert "--methods JADE --dim 2 --functions 1 --instances" in first
-    assert "--methods SaDE --dim 2 --functions 1-2 --instances 1 --budget 10D" in second
+def test_a_command_from_the_report_can_be_pasted(tmp_path: Path) -> None:
+    """The command is shown as it was given, with the file that it imports, quotes included."""
+    (tmp_path / "my reward.py").write_text(OWN_REWARD)
+    (tmp_path / "own.toml").write_text('[method]\nreward = "share_of_best"\n')
+    given = shlex.join([
+        "uaos", "--import", "my reward.py", "bench", "a.db", "--methods", "own.toml", "--dim", "2",
+        "--functions", "1", "--instances", "1", "--budget", "20", "--jobs", "1",
+    ])  # fmt: skip
+    program = shlex.quote(str(Path(sys.executable).parent))
+    shell = f"PATH={program}:$PATH {{}}"
+    subprocess.run(shell.format(given), shell=True, check=True, cwd=tmp_path)
+    done = run("report", "a.db", "-o", "r.html", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    first, *_, last = shown_commands(tmp_path / "r.html")
+    assert first == given
+    assert last == "uaos report a.db -o r.html"
+    (tmp_path / "a.db").unlink()
+    subprocess.run(shell.format(first), shell=True, check=True, cwd=tmp_path)
+    with Store.open(tmp_path / "a.db") as store:
+        assert len(store.table()) == 2
+        assert store.commands == [given]
+
+
+def test_runs_started_in_python_have_no_command(report: Path) -> None:
+    assert "No command is recorded in bench.db and tuning.db" in words(text(report))
+    assert {line.split()[1] for line in shown_commands(report)} == {"plot"}
+
+
+def test_a_report_connects_to_each_store_once(
+    stores: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One connection, one integrity check and one load of the runs for each store."""
+    write_report(stores, tmp_path / "warm.html")  # the schema is looked up once in a process
+    connect, opened, statements = sqlite3.connect, [], []
+
+    def count(place: str, *rest: Any, **more: Any) -> sqlite3.Connection:
+        connection = connect(place, *rest, **more)
+        connection.set_trace_callback(statements.append)
+        opened.append(place)
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", count)
+    write_report(stores, tmp_path / "r.html")
+    assert len(opened) == len(stores) == 2
+    assert sum("integrity_check(runs)" in s for s in statements) == 2
+    assert sum("checksum FROM runs" in s for s in statements) == 1  # a tuning needs no table
 
 
 def test_the_runs_of_the_best_method_come_first(stores: list[Path]) -> None:
@@ -268,24 +303,6 @@ def test_the_report_and_compare_have_the_same_tables(report: Path, stores: list[
     saved = data(report)["csv"]
     for table in compare(Results.read(stores[0])).tables:
         assert saved[f"{table.name}-2"] == table.to_csv()
-
-
-def test_a_changed_method_is_named_by_its_file(tmp_path: Path) -> None:
-    own = uaos.configuration("JADE").to_dict() | {"name": "mine"}
-    uaos.Configuration.from_dict(own).to_toml(tmp_path / "mine.toml")
-    path = experiment(tmp_path / "x.db", str(tmp_path / "mine.toml"), uniform=False,
-                      functions="1-24", instances="train", budget=20)  # fmt: skip
-    with Sources([path]) as sources:
-        assert bench_commands(sources.experiments[0]) == [
-            "uaos bench x.db --methods mine.toml --dim 2 --instances train --budget 10D "
-            "--without-uniform"
-        ]
-
-
-def test_commands_of_the_caller_come_first(report: Path) -> None:
-    said = words(text(report))
-    section = said[said.index("Reproduce Everything") :]
-    assert section.index("uaos study --small") < section.index("uaos bench")
 
 
 # What cannot be written
@@ -465,8 +482,6 @@ def test_a_suite_of_ones_own_is_reported_without_a_word_of_others(tmp_path: Path
     said = words(text(made))
     assert "mix, JADE and uniform on 3 functions of hills, 2-D to 5-D" in said
     assert "relative to the best value of any run in these stores" in said
-    command = "uaos bench x.db --methods mix,JADE,uniform --suite own.py --problems "
-    assert re.search(command + "(valley|bowl|dish|,)+ --budget 60D", said)
     assert set(data(made)["sections"]["all"]["panels"]) == {
         "all", "smooth", "hills", "valley", "bowl", "dish",
     }  # fmt: skip

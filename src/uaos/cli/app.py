@@ -13,6 +13,7 @@ from rich.segment import Segment
 
 from uaos import __version__
 from uaos.errors import UaosError
+from uaos.experiments.provenance import command_line
 from uaos.extras import missing_extra
 from uaos.loading import load_file
 
@@ -69,7 +70,8 @@ def main() -> None:
     """Run the command line: bad input ends with exit code 2 and one clear line."""
     try:
         # What typer returns after Ctrl-C; a command that ends so itself, having said more, exits.
-        code = app(standalone_mode=False)
+        with command_line(sys.argv[1:]):
+            code = app(standalone_mode=False)
         if code == INTERRUPTED:
             _failed("interrupted", INTERRUPTED)
     except (KeyboardInterrupt, typer.Abort):

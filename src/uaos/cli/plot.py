@@ -115,16 +115,18 @@ def _section(_: ExitStack, stores: list[Path], options: dict[str, Any], order: A
 def _run(opened: ExitStack, stores: list[Path], options: dict[str, Any], _: Any) -> Any:
     """Return the run that was asked for, or the first that matches."""
     from uaos.experiments import Store
-    from uaos.reporting.sources import Experiment, courses_of, numbered
+    from uaos.reporting.sources import Experiment, RunFilter, courses_of, numbered
 
     if "method" not in options:
         raise Missing("Missing option --method NAME: whose run to draw")
     if "function" not in options and "problem" not in options:
         raise Missing("Missing option --function NAME: which run to draw")
-    if "function" in options:
-        options["function"] = numbered(options["function"])
+    wanted: RunFilter = {}
+    for key in ("dim", "function", "problem", "instance", "repetition"):
+        if key in options:
+            wanted[key] = numbered(options[key]) if key == "function" else options[key]
     experiments = [Experiment(opened.enter_context(Store.open(path))) for path in stores]
-    return courses_of(experiments, options["method"], options)[0]
+    return courses_of(experiments, options["method"], wanted)[0]
 
 
 def _tuning(opened: ExitStack, stores: list[Path], options: dict[str, Any], _: Any) -> Any:

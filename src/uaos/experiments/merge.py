@@ -7,7 +7,8 @@ from typing import Any
 
 from uaos.errors import InvalidParameter, UaosError
 from uaos.experiments.plan import differences
-from uaos.experiments.store import Store
+from uaos.experiments.provenance import current_command
+from uaos.experiments.store import COMMAND_KEY, Store
 from uaos.experiments.storefile import Lock, connect, create, insert, is_whole
 from uaos.experiments.unit import Unit
 from uaos.files import whole_file
@@ -50,15 +51,20 @@ def merge(out: str | os.PathLike[str], sources: Sequence[str | os.PathLike[str]]
                         )
                     _copy(merged, store)
                     first = first or store.path
+            with merged._transaction():
+                merged.add_command(current_command())
             return sum(tally.done + tally.failed for tally in merged.tallies().values())
 
 
 def _copy(merged: Store, store: Store) -> None:
     into = merged._connection
     with merged._transaction():
-        for table in ("about", "suite"):
-            columns = "key, value" if table == "about" else "id, name, file, source, hash"
-            insert(into, table, store._rows(f"SELECT {columns} FROM {table}"), "INSERT OR IGNORE")
+        about = store._rows(f"SELECT key, value FROM about WHERE key NOT GLOB '{COMMAND_KEY}*'")
+        insert(into, "about", about, "INSERT OR IGNORE")
+        suite = store._rows("SELECT id, name, file, source, hash FROM suite")
+        insert(into, "suite", suite, "INSERT OR IGNORE")
+        for command in store.commands:
+            merged.add_command(command)
         numbers: dict[str, dict[Any, int]] = {}
         for table in ("methods", "problems"):
             columns = "name, configuration" if table == "methods" else _PROBLEM

@@ -13,7 +13,7 @@ from multiprocessing import connection, get_context, parent_process
 from typing import Any, Protocol
 
 from uaos.errors import InvalidParameter, UaosError
-from uaos.experiments.unit import versions
+from uaos.experiments.provenance import versions
 from uaos.extras import optional
 from uaos.loading import load_source, loaded_files
 from uaos.runs.workers import ctrl_c_held_back

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from uaos.errors import InvalidFile, UaosError, UnknownName
 from uaos.experiments import storefile
 from uaos.experiments.plan import CODE, CONTENT, Plan, PlanConflict, differences
+from uaos.experiments.provenance import current_command, versions
 from uaos.experiments.recorder import (
     NO_TRACE,
     TARGETS,
@@ -39,7 +40,7 @@ from uaos.experiments.storefile import (
     reading,
     whole_columns,
 )
-from uaos.experiments.unit import Finished, Outcome, Unit, versions
+from uaos.experiments.unit import Finished, Outcome, Unit
 from uaos.history import History
 from uaos.loading import load_source, loaded_files
 from uaos.problems import Suite, built_in_suite
@@ -59,6 +60,8 @@ _JOINED = (
 _ORDER = "runs.method, runs.problem, repetition, runs.id"
 _INTEGERS = ("id", "method", "problem", "repetition", "seed", "budget", "evaluations")
 _REALS = ("best", "error", "seconds")
+#: What the keys of recorded command lines begin with.
+COMMAND_KEY = "command "
 _NEVER = (-1).to_bytes(8, "little", signed=True)
 
 
@@ -397,6 +400,12 @@ class Store:
         query = "SELECT started, versions FROM sessions ORDER BY id"
         return self._rows(query, make=lambda started, text: (started, as_mapping(text)))
 
+    @property
+    def commands(self) -> list[str]:
+        """The command lines that wrote the store, each once; work from Python has none."""
+        query = f"SELECT value FROM about WHERE key GLOB '{COMMAND_KEY}*' ORDER BY key"
+        return [command for (command,) in self._rows(query)]
+
     def tallies(self) -> dict[str, Tally]:
         """How far each method is."""
         totals = {name: sum(n for n, _ in of.values()) for name, of in self.planned().items()}
@@ -615,11 +624,19 @@ class Store:
             self._ids[table] = dict(self._rows(f"SELECT name, id FROM {table}"))
         return self._ids[table]
 
+    def add_command(self, command: str) -> None:
+        """Write a command line, unless it is empty or there already, within a transaction."""
+        recorded = self.commands
+        if command and command not in recorded:
+            key = f"{COMMAND_KEY}{len(recorded) + 1:06}"
+            insert(self._connection, "about", [(key, command)])
+
     def _begin_session(self) -> None:
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         number = self._rows("SELECT COALESCE(MAX(id), 0) + 1 FROM sessions")[0][0]
         insert(self._connection, "sessions", [(number, now, json.dumps(versions()))])
         self._session = number
+        self.add_command(current_command())
 
     def _put(self, outcome: Outcome, packed: bytes | None) -> None:
         """Write a run in place of what there is of it, within a transaction."""

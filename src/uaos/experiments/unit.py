@@ -2,10 +2,7 @@
 
 import copy
 import hashlib
-import platform
-import sys
 import time
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -203,16 +200,3 @@ def outcome(unit: Unit, problem: Problem, **measured: Any) -> Outcome:
 def failed(unit: Unit, problem: Problem, reason: str) -> Finished:
     """The record of a unit of which nothing came back."""
     return Finished(outcome(unit, problem, status="failed", reason=reason[:1000]), None)
-
-
-def versions() -> dict[str, str]:
-    """Python and the packages that compute, as installed here."""
-    # Our own as imported: what an editable installation says may be old.
-    ours: str = sys.modules["uaos"].__version__
-    found = {"python": platform.python_version(), "uaos": ours}
-    for package in ("numpy", "numba", "coco-experiment", "cma"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found

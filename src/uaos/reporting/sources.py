@@ -1,13 +1,13 @@
 """What a report is made from: stores of benchmarks and of tunings, and single runs of them."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, NamedTuple, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # loaded when there is a tuning
 _PARTS = 6
 
 #: What `--runs` expects.
-FORM = "method:function:instance, such as mix:8:3, or method:problem, separated by commas"
+RUN_FORM = "method:function:instance, such as mix:8:3, or method:problem, separated by commas"
 
 
 @dataclass(frozen=True)
@@ -195,35 +195,53 @@ def alternate(courses: Iterable[Course], order: Sequence[str]) -> list[Course]:
     return [course for turn in zip_longest(*of.values()) for course in turn if course]
 
 
+class RunFilter(TypedDict, total=False):
+    """What a run is on, as far as it is chosen."""
+
+    dim: int
+    function: str
+    problem: str
+    instance: int
+    repetition: int
+
+
 #: A method, and what its run is on: a problem, or a function and an instance.
-ChosenRun = tuple[str, dict[str, Any]]
+ChosenRun = tuple[str, RunFilter]
+
+#: A run as users choose it: a string, or method and problem, or method, function and instance.
+RunChoice = str | tuple[str, str] | tuple[str, str | int, int]
 
 
-def parse_runs(given: str | Iterable[str | Sequence[Any]] | None) -> list[ChosenRun] | None:
+def parse_runs(runs: str | Iterable[RunChoice] | None) -> list[ChosenRun] | None:
     """Return chosen runs from a string such as "mix:8:3,JADE:valley 2-D", or from tuples."""
-    if given is None:
+    if runs is None:
         return None
-    each: Iterable[Any] = given.split(",") if isinstance(given, str) else given
-    found = [_parsed(one) for one in each]
-    if not found:
-        raise InvalidParameter("runs", given, FORM)
-    return found
+    chosen = [_parse_run(run) for run in (runs.split(",") if isinstance(runs, str) else runs)]
+    if not chosen:
+        raise _invalid_run(runs)
+    return chosen
 
 
-def _parsed(one: Any) -> ChosenRun:
-    parts = one.strip().rsplit(":", 2) if isinstance(one, str) else one
-    if isinstance(one, str) and len(parts) == 3 and not parts[2].strip().isdigit():
-        parts = one.strip().split(":", 1)
+def _parse_run(run: RunChoice) -> ChosenRun:
+    parts: Sequence[str | int] = run.strip().rsplit(":", 2) if isinstance(run, str) else run
+    if isinstance(run, str) and len(parts) == 3 and not str(parts[2]).strip().isdigit():
+        parts = run.strip().split(":", 1)
     try:
         if len(parts) == 2:
             method, problem = map(str, parts)
             if not problem.strip() or problem.strip().isdigit():
                 raise ValueError
             return method, {"problem": problem.strip()}
-        method, function, instance = parts
-        return str(method), {"function": numbered(str(function)), "instance": int(instance)}
+        method, function, instance = map(str, parts)
+        return method, {"function": numbered(function), "instance": int(instance)}
     except (TypeError, ValueError):
-        raise InvalidParameter("runs", one, FORM) from None
+        raise _invalid_run(run) from None
+
+
+def _invalid_run(runs: object) -> InvalidParameter:
+    return InvalidParameter(
+        f"{runs!r} does not name a run; use {RUN_FORM}", name="runs", value=runs
+    )
 
 
 def numbered(function: str) -> str:
@@ -231,41 +249,56 @@ def numbered(function: str) -> str:
     return f"f{function}" if function.isdigit() else function
 
 
-def courses_of(
-    experiments: Sequence[Experiment], method: str, wanted: Mapping[str, Any]
-) -> list[Course]:
+class _Row(NamedTuple):
+    """A finished run: what it is on, its experiment, and its row in the experiment's table."""
+
+    on: RunFilter
+    experiment: Experiment
+    row: int
+
+
+def courses_of(experiments: Sequence[Experiment], method: str, wanted: RunFilter) -> list[Course]:
     """Return the runs of a method that have a history.
 
-    `wanted` says what they are on: "dim", "function", "problem", "instance", "repetition". The
-    error names the first of these that leaves no run, and the values there are.
+    The error names the first part of `wanted` that no run matches, and the values there are.
     """
-    known = dict.fromkeys(m for e in experiments for m in e.table.methods)
-    if method not in known:
-        raise UnknownName("method", method, known, hint="(in the files)")
-    left = [one for e in experiments for one in _finished(e, method)]
-    of = f"finished runs of {method}"
+    methods = dict.fromkeys(m for e in experiments for m in e.table.methods)
+    if method not in methods:
+        raise UnknownName("method", method, methods, hint="(in the files)")
+    rows = [row for e in experiments for row in _finished(e, method)]
+    described = f"finished runs of {method}"
     for key in ("dim", "function", "problem", "instance", "repetition"):
-        if key in wanted and left:
-            there = sorted({str(run[key]) for run in left}, key=natural_key)
-            left = [run for run in left if run[key] == wanted[key]]
-            if not left:
-                allowed = f"one of {', '.join(there)} ({of})"
-                raise InvalidParameter(key, wanted[key], allowed)
-            of += f", {key} {wanted[key]}"
-    found = [c for run in left if (c := run["experiment"].course(run["row"])) is not None]
-    if not found:
-        raise Missing(f"none of the {of} kept its history" if left else f"there are no {of}")
-    return found
+        if key in wanted and rows:
+            value = wanted[key]
+            present = sorted({str(row.on.get(key)) for row in rows}, key=natural_key)
+            rows = [row for row in rows if row.on.get(key) == value]
+            if not rows:
+                raise InvalidParameter(
+                    f"{key} {value} is in none of the {described}; choose one of "
+                    f"{', '.join(present)}", name=key, value=value,
+                )  # fmt: skip
+            described += f", {key} {value}"
+    courses = [c for row in rows if (c := row.experiment.course(row.row)) is not None]
+    if not courses:
+        none = f"none of the {described} kept its history" if rows else f"there are no {described}"
+        raise Missing(none)
+    return courses
 
 
-def _finished(e: Experiment, method: str) -> Iterable[dict[str, Any]]:
-    if method in e.table.methods:
-        of = (e.table.method == e.table.methods.index(method)) & ~e.table.failed
-        for row in of.nonzero()[0].tolist():
-            p = e.table.problems[e.table.problem[row]]
-            yield {"dim": p.dimension, "function": p.function, "problem": p.name,
-                   "instance": p.instance, "repetition": int(e.table.repetition[row]),
-                   "experiment": e, "row": row}  # fmt: skip
+def _finished(experiment: Experiment, method: str) -> Iterable[_Row]:
+    table = experiment.table
+    if method not in table.methods:
+        return
+    of_method = (table.method == table.methods.index(method)) & ~table.failed
+    for row in of_method.nonzero()[0].tolist():
+        problem = table.problems[table.problem[row]]
+        on: RunFilter = {
+            "dim": problem.dimension, "function": problem.function, "problem": problem.name,
+            "repetition": int(table.repetition[row]),
+        }  # fmt: skip
+        if problem.instance is not None:
+            on["instance"] = problem.instance
+        yield _Row(on, experiment, row)
 
 
 def representative_courses(experiments: Sequence[Experiment], order: Sequence[str]) -> list[Course]:

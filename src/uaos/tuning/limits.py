@@ -16,7 +16,7 @@ import numpy as np
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
 from uaos.files import read_toml
 from uaos.params import Choice, Integer, Real, Value, known_only
-from uaos.tuning.design import DEFAULT_PRESET, Design, design, design_for
+from uaos.tuning.design import Design, design
 from uaos.tuning.space import Space, Variable, uniform_candidates
 
 # How many candidates are drawn, each from a hundred attempts, to see whether any can run.
@@ -78,32 +78,6 @@ def narrow(
         if kept:
             options[kind] = {**options.get(kind, {}), **kept}
     return dataclasses.replace(made, options=options)
-
-
-def design_of(options: Mapping[str, Any], *, dimension: int = 20) -> Design:
-    """The design that options such as :attr:`Design.options` shape; not that of a portfolio."""
-    if "method" in options:
-        made = design_for(options["method"], options.get("free", ()), dimension=dimension)
-    else:
-        made = design(options["space"], dimension=dimension, pool=options.get("pool"))
-    fix, ranges = (
-        [f"{name}={value}" for name, value in options.get(kind, {}).items()]
-        for kind in ("fix", "range")
-    )
-    return narrow(made, fix, ranges)
-
-
-def option_words(options: Mapping[str, Any]) -> list[str]:
-    """The options of `uaos tune` that shaped a space, from :attr:`Design.options`."""
-    words = []
-    for name in ("space", "method", "free", "pool", "members"):
-        value = options.get(name, DEFAULT_PRESET if name == "space" else "")
-        if value and value != DEFAULT_PRESET:
-            words += [f"--{name}", value if isinstance(value, str) else ",".join(value)]
-    for kind in ("fix", "range"):
-        for name, value in options.get(kind, {}).items():
-            words += [f"--{kind}", f"{name}={value}"]
-    return words
 
 
 def _texts(data: Mapping[str, Any]) -> list[list[str]]:

@@ -17,9 +17,10 @@ import numpy as np
 
 from uaos.errors import UnknownName
 from uaos.experiments.plan import PlanConflict, differences, suite_identity
+from uaos.experiments.provenance import versions
 from uaos.experiments.store import TUNING, Store
 from uaos.experiments.storefile import Lock, as_mapping, insert
-from uaos.experiments.unit import Outcome, Unit, versions
+from uaos.experiments.unit import Outcome, Unit
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Suite
 from uaos.tuning.records import NAN, Candidate, Cost, Elite, Iteration, Step, Tuning

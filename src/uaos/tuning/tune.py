@@ -14,7 +14,7 @@ from typing import Any
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.experiments.plan import PlanConflict, evaluations
 from uaos.experiments.pools import check_pool
-from uaos.experiments.unit import versions
+from uaos.experiments.provenance import versions
 from uaos.optimizers.catalogue import configuration as catalogue_entry
 from uaos.optimizers.configuration import Configuration
 from uaos.params import Choice, Value

@@ -9,13 +9,11 @@ where they do not and in print.
 """
 
 import os
-import shlex
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from uaos.files import check_output, whole_file
-from uaos.reporting.sources import ChosenRun, Sources, parse_runs
+from uaos.reporting.sources import RunChoice, Sources, parse_runs
 
 __all__ = ["write_report"]
 
@@ -25,8 +23,7 @@ def write_report(
     output: str | os.PathLike[str],
     *,
     title: str | None = None,
-    runs: str | Iterable[str | Sequence[Any]] | None = None,
-    commands: Sequence[str] = (),
+    runs: str | Iterable[RunChoice] | None = None,
     overwrite: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Path:
@@ -36,12 +33,10 @@ def write_report(
     ----------
     stores, output
     title
-        The heading; what was compared on what if None.
+        The heading; by default, what was compared on what.
     runs
         Those whose operator use is shown, as "mix:8:3" (method, function, instance), "mix:valley"
         (method, problem) or tuples; a representative choice if None.
-    commands
-        Shown first among the commands that reproduce everything.
     overwrite
         Whether a file that uaos did not write may be replaced.
     progress
@@ -57,29 +52,13 @@ def write_report(
     >>> write_report(["mine.db"], "report.html", title="JADE and uniform choice").name
     'report.html'
     """
-    from uaos.reporting.report.page import page
+    from uaos.reporting.report.page import ReportPage
 
     place = check_output(output, inputs=stores, suffixes=(".html", ".htm"), overwrite=overwrite)
     chosen = parse_runs(runs)
     with Sources(stores) as sources:
-        made = page(
-            sources, title=title, chosen=chosen, commands=commands,
-            made=_command(sources, place, title, chosen), progress=progress or (lambda _: None),
-        )  # fmt: skip
+        page = ReportPage(sources, chosen=chosen, progress=progress or (lambda _: None))
+        html = page.to_html(title)
     with whole_file(place) as part:
-        part.write_text(made, encoding="utf-8")
+        part.write_text(html, encoding="utf-8")
     return place
-
-
-def _command(
-    sources: Sources, place: Path, title: str | None, chosen: Sequence[ChosenRun] | None
-) -> str:
-    """Return the command that writes the report."""
-    names = [e.name for e in sources.experiments]
-    names += dict.fromkeys(t.name for t in sources.tunings)
-    words = ["uaos", "report", *names, "-o", place.name]
-    words += [] if title is None else ["--title", title]
-    if chosen is not None:
-        text = [":".join(map(str, (method, *on.values()))) for method, on in chosen]
-        words += ["--runs", ",".join(text)]
-    return shlex.join(words)

@@ -15,7 +15,9 @@ from uaos.table import TEXT, Table
 from uaos.text import Markup, joined, tag
 
 
-def recipe(name: str, stored: Mapping[str, Any], colors: Colors, *, opened: bool = False) -> Markup:
+def method_recipe(
+    name: str, stored: Mapping[str, Any], colors: Colors, *, opened: bool = False
+) -> Markup:
     """Return a method as its store has it, folded."""
     if "library" in stored:
         rest = {k: v for k, v in stored.items() if k not in ("version", "name")}

@@ -20,7 +20,7 @@ _ABOUT = (
 )
 
 
-def overview(
+def overview_section(
     section: Section, tables: Mapping[str, Table], colors: Colors, courses: Sequence[Course],
     winners: Sequence[str], remarks: Markup | None,
 ) -> Markup:  # fmt: skip

@@ -8,24 +8,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from uaos.analysis.comparison import compare
 from uaos.analysis.published import against_paper, paper_summary, paper_table
 from uaos.analysis.results import Results
 from uaos.analysis.section import Section
-from uaos.experiments.unit import versions
+from uaos.experiments.provenance import versions
 from uaos.extras import optional
 from uaos.files import MARK
 from uaos.reporting.report.html import Colors, shown
-from uaos.reporting.report.methods import recipe, symbols
+from uaos.reporting.report.methods import method_recipe, symbols
 from uaos.reporting.report.operators import (
     changing_runs,
     course_data,
     operator_section,
     use_table,
 )
-from uaos.reporting.report.overview import data_summary, notes, overview, report_title
+from uaos.reporting.report.overview import data_summary, notes, overview_section, report_title
 from uaos.reporting.report.profiles import profile_data, profile_section, running_time_section
 from uaos.reporting.report.reproduce import reproduce_section, version_table
 from uaos.reporting.sources import (
@@ -38,6 +38,9 @@ from uaos.reporting.sources import (
 from uaos.table import Table
 from uaos.text import Markup, joined, markup, tag
 
+if TYPE_CHECKING:  # loaded when there is a tuning
+    from uaos.reporting.report.tuning import TuningView
+
 #: Characters of histories in a report at most.
 MAX_HISTORY_SIZE = 1_500_000
 
@@ -45,133 +48,200 @@ _FOLDER = files("uaos") / "data" / "report"
 _SCRIPTS = ("unpack.js", "theme.js", "plots.js", "tuning.js", "tables.js", "start.js")
 
 
-def page(
-    sources: Sources,
-    *,
-    title: str | None,
-    chosen: Sequence[ChosenRun] | None,
-    commands: Sequence[str],
-    made: str,
-    progress: Callable[[str], None],
-) -> str:
-    """Return the HTML of a report."""
-    results = sources.results
-    colors = Colors(results.methods)
-    progress("tests")
-    compared = compare(results).sections if results.runs else ()
-    # By name; the names in the page have the section's key, too.
-    parts = [
-        (of.section, {t.name: replace(t, name=f"{t.name}-{of.section.key}") for t in of.tables})
-        for of in compared
-    ]
-    tunings = []
-    if sources.tunings:
-        from uaos.reporting.report.tuning import TuningView
+class Part(NamedTuple):
+    """A section of the results, and its tables by name."""
 
-        tunings = [TuningView(entry, i) for i, entry in enumerate(sources.tunings, 1)]
-    lines = notes(sources, [part for part, _ in parts])
-    items = tag("ul", *(tag("li", colors.in_text(line)) for line in lines))
-    remarks = tag("div", tag("b", "Notes"), items, class_="missing") if lines else Markup("")
-    progress("operator use")
-    order = [s.method for s in parts[0][0].overall.standings] if parts else []
-    if chosen is None:
-        courses = representative_courses(sources.experiments, order)
-    else:
-        courses = [c for m, on in chosen for c in courses_of(sources.experiments, m, on)]
-    drawn = _limited(courses)
-    omitted = len(courses) - len(drawn)
-    courses = courses[: len(drawn)]
-    tables: list[Table] = [version_table(sources)]
-    sections: list[tuple[str, str, Markup]] = []
-    if parts:
-        progress("overview")
-        winners = {
-            part.key: list(dict.fromkeys(m for t in tunings if (m := t.tested_in(part))))
-            for part, _ in parts
-        }
-        first = _each(parts, lambda part, of: overview(
-            part, of, colors, courses, winners[part.key],
-            remarks if part is parts[0][0] else None,
-        ))  # fmt: skip
-        progress("runtime profiles")
-        profiles = _each(parts, lambda part, _: profile_section(part, colors))
-        progress("running times")
-        times = _each(parts, lambda part, of: running_time_section(part, of["art"], colors))
-        beside, published = _published(results, colors)
-        tables += [table for _, of in parts for table in of.values()] + published
-        sections += [
-            ("overview", "Overview", first),
-            ("profiles", "Runtime profiles", profiles),
-            ("running-times", "Running times", joined([times, beside])),
-            ("operators", "Operators", operator_section(
-                courses, colors, chosen=chosen is not None, omitted=omitted
-            )),
+    section: Section
+    tables: dict[str, Table]
+
+
+class Chapter(NamedTuple):
+    """A section of the page."""
+
+    key: str
+    heading: str
+    content: Markup
+
+
+class ReportPage:
+    """The HTML page of a report.
+
+    Parameters
+    ----------
+    sources
+        The open stores.
+    chosen
+        The runs whose operator use is shown; a representative choice if None.
+    progress
+        Called with what is being done.
+    """
+
+    def __init__(
+        self,
+        sources: Sources,
+        *,
+        chosen: Sequence[ChosenRun] | None = None,
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.sources, self.results, self._progress = sources, sources.results, progress
+        self._colors = Colors(self.results.methods)
+        progress("tests")
+        self._parts = _compared_parts(self.results)
+        self._tunings = _tuning_views(sources)
+        progress("operator use")
+        self._chosen = chosen is not None
+        courses = self._representative() if chosen is None else self._wanted(chosen)
+        self._course_data = _limited(courses)
+        self._courses = courses[: len(self._course_data)]
+        self._omitted = len(courses) - len(self._courses)
+        self._tables: list[Table] = [version_table(sources)]
+
+    def to_html(self, title: str | None = None) -> str:
+        """Return the page; its heading is what was compared on what if there is no title."""
+        chapters = self._chapters()
+        self._progress("writing")
+        sections = [part.section for part in self._parts]
+        heading = title or report_title(sections, len(self._tunings))
+        summary = data_summary(self.sources, sections)
+        return _filled(heading, summary, chapters, self._colors, self._data())
+
+    def _representative(self) -> list[Course]:
+        order = [s.method for s in self._parts[0].section.overall.standings] if self._parts else []
+        return representative_courses(self.sources.experiments, order)
+
+    def _wanted(self, chosen: Sequence[ChosenRun]) -> list[Course]:
+        experiments = self.sources.experiments
+        return [
+            course for method, on in chosen for course in courses_of(experiments, method, on)
         ]  # fmt: skip
-        tables += [use_table(courses)] if courses else []
-    if tunings:
-        progress("tuning")
-        several = len(tunings) > 1
-        sections.append(("tuning", "Tuning", joined(t.section(colors, several) for t in tunings)))
-        tables += [table for t in tunings for table in t.tables()]
-    if parts:
-        recipes = [
-            recipe(m, results.configurations.get(m, {}), colors, opened=len(results.methods) == 1)
-            for m in results.methods
+
+    def _chapters(self) -> list[Chapter]:
+        chapters = self._result_chapters() if self._parts else []
+        if self._tunings:
+            chapters.append(self._tuning_chapter())
+        if self._parts:
+            chapters.append(self._method_chapter())
+        runs = changing_runs(self._courses) if self._courses else ()
+        chapters.append(Chapter("reproduce", "Reproduce", reproduce_section(self.sources, runs)))
+        if not self._parts:
+            first = chapters[0]
+            chapters[0] = first._replace(content=joined([self._remarks(), first.content]))
+        return chapters
+
+    def _result_chapters(self) -> list[Chapter]:
+        self._progress("overview")
+        overview = self._each(self._overview)
+        self._progress("runtime profiles")
+        profiles = self._each(lambda part: profile_section(part.section, self._colors))
+        self._progress("running times")
+        times = self._each(
+            lambda part: running_time_section(part.section, part.tables["art"], self._colors)
+        )
+        published, tables = _published(self.results, self._colors)
+        self._tables += [table for part in self._parts for table in part.tables.values()] + tables
+        operators = operator_section(
+            self._courses, self._colors, chosen=self._chosen, omitted=self._omitted
+        )
+        self._tables += [use_table(self._courses)] if self._courses else []
+        return [
+            Chapter("overview", "Overview", overview),
+            Chapter("profiles", "Runtime profiles", profiles),
+            Chapter("running-times", "Running times", joined([times, published])),
+            Chapter("operators", "Operators", operators),
         ]
-        sections.append(("methods", "Methods", joined([symbols(), *recipes])))
-    sections.append(("reproduce", "Reproduce", reproduce_section(
-        sources, commands, changing_runs(courses) if courses else (), made
-    )))  # fmt: skip
-    data = {
-        "methods": colors.data(),
-        "sections": {part.key: profile_data(part) for part, _ in parts},
-        "courses": drawn,
-        "tunings": {str(t.number): t.data() for t in tunings},
-        "csv": {table.name: table.to_csv() for table in tables},
-    }
-    progress("writing")
-    only = [part for part, _ in parts]
-    name = title or report_title(only, len(tunings))
-    if not parts:
-        key, heading, content = sections[0]
-        sections[0] = (key, heading, joined([remarks, content]))
-    return _filled(name, data_summary(sources, only), sections, colors, data)
+
+    def _overview(self, part: Part) -> Markup:
+        winners = dict.fromkeys(m for t in self._tunings if (m := t.tested_in(part.section)))
+        remarks = self._remarks() if part is self._parts[0] else None
+        return overview_section(
+            part.section, part.tables, self._colors, self._courses, list(winners), remarks
+        )
+
+    def _tuning_chapter(self) -> Chapter:
+        self._progress("tuning")
+        several = len(self._tunings) > 1
+        self._tables += [table for tuning in self._tunings for table in tuning.tables()]
+        content = joined(tuning.section(self._colors, several) for tuning in self._tunings)
+        return Chapter("tuning", "Tuning", content)
+
+    def _method_chapter(self) -> Chapter:
+        methods, stored = self.results.methods, self.results.configurations
+        recipes = [
+            method_recipe(method, stored.get(method, {}), self._colors, opened=len(methods) == 1)
+            for method in methods
+        ]
+        return Chapter("methods", "Methods", joined([symbols(), *recipes]))
+
+    def _remarks(self) -> Markup:
+        """Return what has to be known before the numbers are trusted."""
+        lines = notes(self.sources, [part.section for part in self._parts])
+        if not lines:
+            return Markup("")
+        items = tag("ul", *(tag("li", self._colors.in_text(line)) for line in lines))
+        return tag("div", tag("b", "Notes"), items, class_="missing")
+
+    def _each(self, content: Callable[[Part], Markup]) -> Markup:
+        """Return the content of every part, with a heading for each if there are several."""
+        if len(self._parts) == 1:
+            return content(self._parts[0])
+        return joined(
+            joined([tag("h3", part.section.title, class_="dimension"), content(part)])
+            for part in self._parts
+        )
+
+    def _data(self) -> dict[str, object]:
+        """Return what the script draws."""
+        return {
+            "methods": self._colors.data(),
+            "sections": {part.section.key: profile_data(part.section) for part in self._parts},
+            "courses": self._course_data,
+            "tunings": {str(tuning.number): tuning.data() for tuning in self._tunings},
+            "csv": {table.name: table.to_csv() for table in self._tables},
+        }
 
 
-def _limited(courses: Sequence[Course]) -> list[dict[str, Any]]:
+def _compared_parts(results: Results) -> list[Part]:
+    if not results.runs:
+        return []
+    parts = []
+    for compared in compare(results).sections:
+        key = compared.section.key
+        # By name; the names in the page have the section's key, too.
+        tables = {t.name: replace(t, name=f"{t.name}-{key}") for t in compared.tables}
+        parts.append(Part(compared.section, tables))
+    return parts
+
+
+def _tuning_views(sources: Sources) -> "list[TuningView]":
+    if not sources.tunings:
+        return []
+    from uaos.reporting.report.tuning import TuningView
+
+    return [TuningView(entry, number) for number, entry in enumerate(sources.tunings, 1)]
+
+
+def _limited(courses: Sequence[Course]) -> list[dict[str, object]]:
     """Return the data of as many runs as the size allows; at least one."""
-    found: list[dict[str, Any]] = []
+    fitting: list[dict[str, object]] = []
     size = 0
     for data in map(course_data, courses):
         size += len(json.dumps(data, separators=(",", ":")))
-        if size > MAX_HISTORY_SIZE and found:
+        if size > MAX_HISTORY_SIZE and fitting:
             break
-        found.append(data)
-    return found
-
-
-def _each(
-    parts: Sequence[tuple[Section, dict[str, Table]]],
-    content: Callable[[Section, dict[str, Table]], Markup],
-) -> Markup:
-    """Return the content of every section, with a heading for each if there are several."""
-    if len(parts) == 1:
-        return content(*parts[0])
-    return joined(
-        joined([tag("h3", part.title, class_="dimension"), content(part, of)]) for part, of in parts
-    )
+        fitting.append(data)
+    return fitting
 
 
 def _published(results: Results, colors: Colors) -> tuple[Markup, list[Table]]:
     """Return our numbers beside the paper's, the cells folded; nothing if there are none."""
-    found = against_paper(results)
-    if not found:
+    comparisons = against_paper(results)
+    if not comparisons:
         return Markup(""), []
-    summary, each = paper_summary(found), [paper_table(one) for one in found]
+    summary, each = paper_summary(comparisons), [paper_table(c) for c in comparisons]
     folded = [
-        tag("details", tag("summary", colors.name(one.method), tag("span", "cell by cell",
+        tag("details", tag("summary", colors.name(comparison.method), tag("span", "cell by cell",
             class_="said")), shown(table, colors), class_="screen")
-        for one, table in zip(found, each, strict=True)
+        for comparison, table in zip(comparisons, each, strict=True)
     ]  # fmt: skip
     head = tag("h3", "Against the published table")
     return joined([head, shown(summary, colors, titled=False), *folded]), [summary, *each]
@@ -180,14 +250,13 @@ def _published(results: Results, colors: Colors) -> tuple[Markup, list[Table]]:
 def _filled(
     title: str,
     summary: str,
-    sections: Sequence[tuple[str, str, Markup]],
+    chapters: Sequence[Chapter],
     colors: Colors,
-    data: dict[str, Any],
+    data: dict[str, object],
 ) -> str:
-    body = joined(
-        tag("section", tag("h2", name), content, id=key) for key, name, content in sections
-    )
-    menu = joined(tag("a", name, href=f"#{key}") for key, name, _ in sections)
+    """Return the template with its places filled."""
+    body = joined(tag("section", tag("h2", c.heading), c.content, id=c.key) for c in chapters)
+    menu = joined(tag("a", c.heading, href=f"#{c.key}") for c in chapters)
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     heading = [tag("h1", title), tag("p", summary, class_="subtitle") if summary else ""]
     parts = {

@@ -11,7 +11,7 @@ from uaos.experiments.storefile import reading
 from uaos.reporting.figures import figure
 from uaos.reporting.figures.tuning import in_order
 from uaos.reporting.report.html import Colors, image, plot, shown
-from uaos.reporting.report.methods import recipe
+from uaos.reporting.report.methods import method_recipe
 from uaos.reporting.sources import TuningEntry
 from uaos.reporting.style import DEFAULT
 from uaos.selection.components import FAMILIES
@@ -113,7 +113,7 @@ class TuningView:
             parts.append(shown(tables["survivors"], colors))
         if self.best is not None:
             name = "the winner" if self.entry.tuning.finished else "the leader"
-            parts.append(recipe(name, self.best, colors))
+            parts.append(method_recipe(name, self.best, colors))
         if "importance" in tables:
             parts += [tag("h4", "Which parameters mattered"), shown(tables["importance"], colors)]
         title = "Candidates left in each race"
