@@ -104,7 +104,7 @@ def test_the_runs_shown_are_of_methods_that_select(report: Path) -> None:
     for course in shown:
         shares = [sum(at) for at in zip(*course["shares"], strict=True)]
         assert all(abs(share - 1000) <= len(course["operators"]) for share in shares)
-        assert len(run["best"]) == len(run["evaluations"]) <= 128
+        assert len(course["best"]) == len(course["evaluations"]) <= 128
 
 
 def test_every_table_can_be_saved(report: Path) -> None:
