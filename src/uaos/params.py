@@ -31,7 +31,7 @@ Value = float | int | str
 class Parameter:
     """Base class of parameters: default, symbol in equations, description."""
 
-    default: Value
+    default: Value | None
     symbol: str = ""
     doc: str = ""
     tuned: bool = True
@@ -46,7 +46,7 @@ class Parameter:
         """The values that are accepted, as a string."""
         return self.range
 
-    def check(self, value: object, name: str, owner: str = "") -> Value:
+    def check(self, value: object, name: str, owner: str = "") -> Value | None:
         """Return `value` as the declared type, or raise :class:`InvalidParameter`."""
         raise NotImplementedError
 
@@ -60,6 +60,7 @@ class Real(Parameter):
     high: float
     hard_low: float
     hard_high: float
+    open_low: bool = False
     open_high: bool = False
     log: bool = False
     digits: int = 2
@@ -72,11 +73,12 @@ class Real(Parameter):
 
     @property
     def allowed(self) -> str:  # noqa: D102
-        below = (
-            "a real number >= {:g} and < {:g}" if self.open_high else "a real number {:g} to {:g}"
-        )
+        interval = f"{self.hard_low:g} to {self.hard_high:g}"
+        if self.open_low or self.open_high:
+            signs = ">" if self.open_low else ">=", "<" if self.open_high else "<="
+            interval = f"{signs[0]} {self.hard_low:g} and {signs[1]} {self.hard_high:g}"
         extra = f' (and below {self.bound}), or a share such as "0.2/K"' if self.bound else ""
-        return below.format(self.hard_low, self.hard_high) + extra
+        return f"a real number {interval}{extra}"
 
     def check(self, value: object, name: str, owner: str = "") -> float | str:  # noqa: D102
         if self.bound and isinstance(value, str):
@@ -89,16 +91,17 @@ class Real(Parameter):
             except OverflowError:
                 number = math.inf
             over = number >= self.hard_high if self.open_high else number > self.hard_high
-            if math.isfinite(number) and number >= self.hard_low and not over:
+            under = number <= self.hard_low if self.open_low else number < self.hard_low
+            if math.isfinite(number) and not under and not over:
                 return number
         raise InvalidParameter(name, value, self.allowed, owner=owner)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Integer(Parameter):
-    """An integer in [low, high]."""
+    """An integer in [low, high], or None if that is the default."""
 
-    default: int
+    default: int | None
     low: int
     high: int
     hard_low: int
@@ -111,9 +114,12 @@ class Integer(Parameter):
 
     @property
     def allowed(self) -> str:  # noqa: D102
-        return f"an integer {self.hard_low} to {self.hard_high}"
+        optional = ", or None" if self.default is None else ""
+        return f"an integer {self.hard_low} to {self.hard_high}{optional}"
 
-    def check(self, value: object, name: str, owner: str = "") -> int:  # noqa: D102
+    def check(self, value: object, name: str, owner: str = "") -> int | None:  # noqa: D102
+        if value is None and self.default is None:
+            return None
         if (
             isinstance(value, numbers.Integral)
             and not isinstance(value, bool)
@@ -157,6 +163,7 @@ def real(
     *,
     default: float,
     allowed: tuple[float, float] | None = None,
+    open_low: bool = False,
     open_high: bool = False,
     log: bool = False,
     bound: str = "",
@@ -174,8 +181,8 @@ def real(
         The value if none is given.
     allowed : pair of float, optional
         The range that is accepted; by default that of the tuner.
-    open_high : bool
-        Whether the upper end itself is excluded.
+    open_low, open_high : bool
+        Whether the lower or the upper end itself is excluded.
     log : bool
         Whether a tuner searches on a logarithmic scale.
     bound : str
@@ -204,7 +211,7 @@ def real(
     return _field(
         Real(
             default=default, low=low, high=high, hard_low=hard_low, hard_high=hard_high,
-            open_high=open_high, log=log, bound=bound, tuned=tuned, symbol=symbol, doc=doc,
+            open_low=open_low, open_high=open_high, log=log, bound=bound, tuned=tuned, symbol=symbol, doc=doc,
         )
     )  # fmt: skip
 
@@ -213,9 +220,10 @@ def integer(
     low: int,
     high: int,
     *,
-    default: int,
+    default: int | None,
     allowed: tuple[int, int] | None = None,
     log: bool = False,
+    tuned: bool = True,
     symbol: str = "",
     doc: str = "",
 ) -> Any:
@@ -223,8 +231,10 @@ def integer(
 
     Parameters
     ----------
-    low, high, default, allowed, log, symbol, doc
+    low, high, allowed, log, tuned, symbol, doc
         As for :func:`real`.
+    default : int or None
+        The value if none is given. With None the parameter is optional.
 
     Returns
     -------
@@ -244,7 +254,7 @@ def integer(
     return _field(
         Integer(
             default=default, low=low, high=high, hard_low=hard_low, hard_high=hard_high,
-            log=log, symbol=symbol, doc=doc,
+            log=log, tuned=tuned, symbol=symbol, doc=doc,
         )
     )  # fmt: skip
 

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from uaos import statefile
 from uaos.checks import evaluation_count, generator, real_numbers, real_target, true_or_false
@@ -29,18 +30,17 @@ from uaos.errors import (
 from uaos.history import History
 from uaos.jit import njit
 from uaos.optimizers import feasibility
+from uaos.optimizers.settings import OptimizerSettings
 from uaos.problems.space import box, integer_box, integer_coordinates, start_points
 from uaos.result import INFEASIBLE, Result, RunView
 from uaos.selection.components import register as register_component
+from uaos.selection.method import Method
 from uaos.text import count
 
 Array = np.ndarray[Any, Any]
 
-#: The arguments of every optimizer; all others are settings.
-OF_EVERY_OPTIMIZER = ("bounds", "seed", "budget", "target", "x0", "history", "integrality")
-
 #: Version of the file that :meth:`Optimizer.save` writes.
-FORMAT = 3
+FORMAT = 4
 
 
 class RunFinished(UaosError):
@@ -50,12 +50,14 @@ class RunFinished(UaosError):
 class Optimizer(ABC):
     """A minimizer of a black box that proposes batches of points and is told their values.
 
-    A subclass takes its settings as further keyword arguments and passes those below on.
-
     Parameters
     ----------
     bounds : array_like, shape (D, 2)
         The box to search, as pairs (low, high).
+    settings : OptimizerSettings or mapping, optional
+        The settings of the optimizer, an instance of its `settings_class`.
+    method : Method, optional
+        What selects, in an optimizer that selects among operators or members.
     seed : int or numpy.random.Generator, optional
         Makes the run repeatable.
     budget : int, optional
@@ -69,9 +71,15 @@ class Optimizer(ABC):
     integrality : array_like of bool, optional
         Which coordinates are integers. The points of `ask` are rounded, the optimizer works with
         what it proposed.
+    **changes
+        Settings by name, which replace those of `settings`.
 
     Attributes
     ----------
+    settings : OptimizerSettings
+        The settings of the run.
+    method : Method or None
+        The method of the run, if it selects.
     evaluations : int
         Values told so far.
     iterations : int
@@ -85,7 +93,7 @@ class Optimizer(ABC):
         Fresh starts so far.
     history : History or None
         One row per batch with the columns of every history. A subclass that wants others puts its
-        own :class:`History` here in its constructor and records to it in `_learn`.
+        own :class:`History` here in `_start` and records to it in `_learn`.
     tol, atol : float
         Tolerances that `converged` may use; they can be set at any time.
 
@@ -108,6 +116,12 @@ class Optimizer(ABC):
     state_names: ClassVar[tuple[str, ...]] = ()
     #: What it can handle beside bounds: "constraints" (`violations` in `_learn`), "integrality".
     handles: ClassVar[tuple[str, ...]] = ()
+    #: The class of its settings.
+    settings_class: ClassVar[type[OptimizerSettings]] = OptimizerSettings
+    #: Whether it takes a method, which selects among its operators or members.
+    selects: ClassVar[bool] = False
+    #: The section of a configuration file that has the settings; "optimizer" has the name, too.
+    section: ClassVar[str] = "optimizer"
     #: Settings with which a run ends where it would start afresh.
     single_run: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
@@ -120,22 +134,19 @@ class Optimizer(ABC):
         if Optimizer in cls.__bases__:
             cls._keeps_inside = cls.__module__.startswith("uaos.optimizers.")
 
-    def __new__(cls, *_: Any, **arguments: Any) -> Self:
-        """Remember the settings, which are saved with a run."""
-        made = super().__new__(cls)
-        made._settings = {k: v for k, v in arguments.items() if k not in OF_EVERY_OPTIMIZER}
-        return made
-
     def __init__(
         self,
-        bounds: Any,
+        bounds: ArrayLike,
+        settings: OptimizerSettings | Mapping[str, object] | None = None,
         *,
+        method: object = None,
         seed: int | np.random.Generator | None = None,
         budget: int | None = None,
         target: float | None = None,
-        x0: Any = None,
+        x0: ArrayLike | None = None,
         history: bool = True,
-        integrality: Any = None,
+        integrality: ArrayLike | None = None,
+        **changes: object,
     ) -> None:
         self.low, self.high = box(bounds)
         self.dimension = len(self.low)
@@ -145,7 +156,8 @@ class Optimizer(ABC):
         self.seed, self.rng = generator(seed)
         self.budget = evaluation_count(budget)
         self.target = real_target(target)
-        self.x0 = start_points(x0, self.low, self.high, "enforced")
+        self.settings, self.method = self._choose_settings(settings, method, changes)
+        self.x0 = self._start_points(x0)
         self.history = History() if true_or_false(history, "history") else None
         self._plain_history = self.history  # recorded here unless a subclass has its own
         self.tol, self.atol = 1e-15, 1e-16
@@ -161,8 +173,24 @@ class Optimizer(ABC):
         self._single_told: Array | None = None
         #: Of the batch that `_learn` hears of: 0 where a point is feasible, inf where it failed.
         self.violations: Array | None = None
+        self._start()
 
-    _settings: dict[str, Any]
+    settings: OptimizerSettings
+
+    def _choose_settings(
+        self, settings: object, method: object, changes: Mapping[str, object]
+    ) -> tuple[OptimizerSettings, Method | None]:
+        """Return the settings and the method of the run; box, budget and generator are known."""
+        if method is not None:
+            raise InvalidParameter(
+                f"{self.name} takes no method: it does not select among operators",
+                name="method", value=method,
+            )  # fmt: skip
+        return self.settings_class.of(settings).changed(changes), None
+
+    def _start_points(self, x0: ArrayLike | None) -> Array | None:
+        """Return the points to start from, (m, D)."""
+        return start_points(x0, self.low, self.high, "enforced")
 
     def _make_integer(self, integrality: Any) -> None:
         """Widen the box of integer coordinates by half a unit, so that each integer has as much."""
@@ -187,6 +215,9 @@ class Optimizer(ABC):
 
     # What a subclass provides
 
+    def _start(self) -> None:
+        """Prepare the run: set what `_propose` and `_learn` need."""
+
     @abstractmethod
     def _propose(self) -> Array:
         """The points to evaluate next, (n, D) with n >= 1, inside the bounds."""
@@ -198,6 +229,11 @@ class Optimizer(ABC):
         The last batch of a run may have been cut to the budget, so `points` can be shorter than
         what was proposed.
         """
+
+    @classmethod
+    def needs_method(cls, settings: OptimizerSettings) -> bool:
+        """Return whether a run with these settings has to be given a method."""
+        return False
 
     @property
     def converged(self) -> bool:
@@ -490,20 +526,12 @@ class Optimizer(ABC):
         self._plain_history = self.history if plain else None
         self.rng.bit_generator.state = state["rng"]
 
-    def settings_data(self) -> dict[str, Any]:
-        """The settings as plain data: what the constructor was given, unless a subclass differs."""
-        return dict(self._settings)
-
-    @classmethod
-    def settings_from_data(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        """The keyword arguments of the constructor that :meth:`settings_data` describes."""
-        return dict(data)
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run to a file, from which :meth:`load` continues it bit for bit."""
         content = {
             "optimizer": self.name,
-            "settings": self.settings_data(),
+            "settings": self.settings.to_dict(),
+            "method": None if self.method is None else self.method.to_dict(),
             "bounds": np.column_stack([self.low, self.high]),
             "budget": self.budget,
             "target": self.target,
@@ -521,16 +549,16 @@ class Optimizer(ABC):
 
         `Optimizer.load` reads a run of any registered optimizer, `load` of a subclass its own.
         """
-        return cls._load(path, lambda optimizer, data: optimizer.settings_from_data(data))
+        return cls._load(path, {})
 
     @classmethod
-    def _load(cls, path: str | os.PathLike[str], settings: Any) -> Self:
+    def _load(cls, path: str | os.PathLike[str], custom: Mapping[str, object]) -> Self:
         content = statefile.read(path, "run", FORMAT)
         with statefile.rebuilding(path, except_for=(MissingOperator,)):
             wanted = content["optimizer"]
             kind: Any = cls
             if getattr(cls, "name", None) != wanted:
-                kind = optimizer(wanted)
+                kind = optimizer_class(wanted)
                 if not issubclass(kind, cls):
                     raise InvalidFile(f"holds a run of {wanted}, where {cls.name} is expected")
             common: dict[str, Any] = {}
@@ -538,11 +566,13 @@ class Optimizer(ABC):
                 common["integrality"] = np.isin(
                     np.arange(len(content["bounds"])), content["integers"]
                 )
+            method = content["method"]
             made = kind(
-                content["bounds"], **common, budget=content["budget"], target=content["target"],
-                x0=content["x0"], seed=statefile.generator(content["generator"]),
+                content["bounds"], kind.settings_class.from_dict(content["settings"], custom),
+                method=None if method is None else Method.from_dict(method), **common,
+                budget=content["budget"], target=content["target"], x0=content["x0"],
+                seed=statefile.generator(content["generator"]),
                 history=content["state"]["history"] is not None,
-                **settings(kind, content["settings"]),
             )  # fmt: skip
             made.seed = None if content["seed"] is None else generator(content["seed"])[0]
             made.restore(content["state"])
@@ -610,6 +640,14 @@ def register(cls: C) -> C:
     if inspect.isabstract(cls):
         missing = ", ".join(sorted(cls.__abstractmethods__))
         raise InvalidComponent(f"{title} lacks {missing}")
+    own = inspect.signature(cls.__init__).parameters.values()
+    common = inspect.signature(Optimizer.__init__).parameters
+    undeclared = [p.name for p in own if p.kind is p.KEYWORD_ONLY and p.name not in common]
+    if undeclared:
+        raise InvalidComponent(
+            f"{title}: its constructor takes {', '.join(undeclared)}; declare settings as fields "
+            "of a uaos.OptimizerSettings, and name that class by `settings_class = …`"
+        )
     _add("optimizer", cls, name, _optimizers)
     return cls
 
@@ -628,32 +666,22 @@ def _identity(cls: type) -> tuple[str, str]:
     return cls.__module__, cls.__qualname__
 
 
-def optimizers() -> Mapping[str, type[Optimizer]]:
-    """The registered optimizers by name."""
+def optimizer_classes() -> Mapping[str, type[Optimizer]]:
+    """Return the registered optimizers by name."""
     return MappingProxyType(_optimizers)
 
 
 def custom_operators() -> dict[str, Any]:
-    """A new operator of each registered class, by name."""
+    """Return a new operator of each registered class, by name."""
     return {name: cls() for name, cls in _operators.items()}
 
 
-def optimizer(name: str) -> type[Optimizer]:
-    """The optimizer called `name`."""
+def optimizer_class(name: object) -> type[Optimizer]:
+    """Return the optimizer called `name`."""
     if not isinstance(name, str) or name not in _optimizers:
         hint = "(a custom one: uaos.register it first)"
         raise UnknownName("optimizer", name, _optimizers, hint=hint)
     return _optimizers[name]
-
-
-def settings_of(cls: type[Optimizer]) -> dict[str, Any]:
-    """The settings of an optimizer with their defaults: the keywords that not every one has."""
-    given = inspect.signature(cls.__init__).parameters.values()
-    return {
-        p.name: p.default
-        for p in given
-        if p.kind is p.KEYWORD_ONLY and p.name not in OF_EVERY_OPTIMIZER
-    }
 
 
 class MissingOperator(UnknownName):

@@ -1,11 +1,7 @@
-"""The catalogue: methods of the literature, tuned configurations and baselines, as data.
+"""The catalogue: configurations by name.
 
-Five groups, in the order of :func:`methods`: the 27 methods that the framework's paper found in
-the literature (`method`), the five configurations tuned there and one inferred from its results
-(`tuned`), the configurations to compare with (`baseline`: uniform choice, JADE, SHADE, R-SHADE,
-L-SHADE, each strategy alone, and `mix`, the recommended differential evolution, also with uniform
-choice from its pool), algorithms of the literature with their own pool, F and CR (`original`), and
-those that won competitions (`winner`, from `winners`).
+Which entries there are is said elsewhere: a group of them is added by :func:`add_group`, and every
+registered optimizer is an entry with its default settings.
 """
 
 import inspect
@@ -16,227 +12,51 @@ from types import MappingProxyType
 from typing import Any
 
 from uaos.errors import InvalidParameter, UnknownName
-from uaos.optimizers.base import optimizers
-from uaos.optimizers.configuration import DE, Configuration
-from uaos.optimizers.de.operators import Operator
-from uaos.optimizers.de.rules import Cauchy, Jade, Normal, SuccessHistory
-from uaos.optimizers.de.settings import Linear, Settings, Stagnation
-from uaos.optimizers.de.strategies import POOLS
-from uaos.selection import bibliography as bib
-from uaos.selection.catalogue import literature
+from uaos.optimizers.base import optimizer_classes
+from uaos.optimizers.configuration import DEFAULT_OPTIMIZER, FOR_ANY_RUN, Configuration
 from uaos.selection.method import Method
 
 #: The recommended differential evolution.
 RECOMMENDED = "mix"
 
-_PM, _UCB, _WS = "probability_matching", "upper_confidence_bound", "weighted_sum"
-_BETTER, _SR, _AUC = "parent_improvement", "success_rate", "area_under_curve"
-_DRAW, _GREEDY = "proportional", "greedy"
+#: What `method` may be: a name of the catalogue, the path of a TOML file, a method (which runs with
+#: default settings) or a whole configuration.
+MethodLike = str | os.PathLike[str] | Method | Configuration
 
-# The configurations of the framework's paper, tuned there for nine operators on BBOB in 20-D: name,
-# reward, quality, selection, the tuned hyper-parameters, then F, CR, NP, top_NP. A share of the
-# operators such as 0.36/K is the printed p_min, 0.04, for nine, and serves any other number.
-_TunedRow = tuple[str, str, str, str, dict[str, Any], float, float, int, float]
-_TUNED: tuple[_TunedRow, ...] = (
-    # The paper prints its discount γ = 0.54 in the row of the bandit's C.
-    ("U-AOS-FW", "immediate_success", "bellman", _DRAW,
-     {"c1": 0.66, "c2": 0.45, "gamma": 0.54, "p_min": "0.36/K", "error": 0.22},
-     0.41, 0.91, 262, 0.02),
-    ("RecPM-tuned", "immediate_success", "bellman", _DRAW,
-     {"c1": 0.57, "c2": 0.96, "gamma": 0.43, "p_min": "0.72/K", "error": 0.26},
-     0.57, 0.93, 154, 0.05),
-    ("PM-AdapSS-tuned", "window_success_sum", _WS, _DRAW,
-     {"W": 73, "normalise": 1, "delta": 0.07, "p_min": "0.54/K", "error": 0.53},
-     0.47, 0.96, 329, 0.07),
-    ("F-AUC-MAB-tuned", _AUC, _UCB, _GREEDY,
-     {"W": 138, "D": 0.47, "C": 0.04, "p_min": "0.18/K", "error": 0.72, "ties": "first"},
-     0.45, 0.21, 57, 0.73),
-    ("Compass-tuned", "compass_projection", "identity", _DRAW,
-     {"fix_appl": 66, "theta": 90, "p_min": "0.72/K", "error": 0.55}, 0.51, 0.95, 163, 0.64),
-    # Found by fitting the published running times; everything but F, CR and NP is as printed.
-    ("U-AOS-FW-inferred", "immediate_success", "bellman", _DRAW,
-     {"c1": 0.66, "c2": 0.45, "gamma": 0.54, "p_min": "0.36/K", "error": 0.22},
-     0.51, 0.95, 226, 0.02),
-)  # fmt: skip
-_TUNED_NOTES = {
-    "U-AOS-FW": "The printed configuration does not reproduce the published results on "
-    "ill-conditioned functions (f10 is not solved, where the paper reports 13 of 13); its F, CR "
-    "and NP are very probably misprints. See U-AOS-FW-inferred.",
-    "U-AOS-FW-inferred": "Not published: F = 0.51, CR = 0.95 and NP = 226 are inferred by this "
-    "package from the published running times (printed: 0.41, 0.91, 262); the rest is as printed. "
-    "It takes 0.81 to 1.07 times the published evaluations on eleven functions and solves 166 of "
-    "312 problems within 200,000 evaluations (as printed: 76).",
-}
+Group = Callable[[], list[Configuration]]
+
+# In the order in which they are listed; the entries of each are made when they are first needed.
+_groups: list[Group] = []
 
 
-def _literature() -> list[Configuration]:
-    plain = Settings(NP=None)
-    return [
-        Configuration(p.name, p.method, plain, p.reference, p.note, "method") for p in literature()
-    ]
-
-
-def _tuned() -> list[Configuration]:
-    made = []
-    for name, reward, quality, selection, fixed, F, CR, NP, top in _TUNED:
-        recipe = Method(_BETTER, reward, quality, _PM, selection).replace(**fixed)
-        # How the authors ran them, read off their public script.
-        settings = Settings(
-            F=F, CR=CR, NP=NP, top_NP=top, boundary="none", center=True, best_rule="latest",
-            archive="history",
-        )  # fmt: skip
-        note = _TUNED_NOTES.get(name, "")
-        made.append(Configuration(name, recipe, settings, bib.FRAMEWORK, note, "tuned"))
-    return made
-
-
-def _uniform() -> Method:
-    """Uniform choice: with δ = 0 the qualities stay at 1/K for ever."""
-    return Method(_BETTER, "immediate_success", {"name": _WS, "delta": 0.0}, "identity", _DRAW)
-
-
-def _shade(H: int, **settings: Any) -> Settings:
-    memory = SuccessHistory(H)
-    return Settings(pool=(Operator("curr-to-pbest/1 (archived)", memory, memory),), **settings)
-
-
-def _baselines() -> list[Configuration]:
-    jade = Jade()
-    drawn = "U(2/NP,0.2)"
-    single = (
-        ("JADE", Settings(pool=(Operator("curr-to-pbest/1 (archived)", jade, jade),), NP=100),
-         bib.ZHANG_2009, ""),
-        ("SHADE", _shade(100, NP=100, top_NP=drawn), bib.TANABE_2013, ""),
-        ("R-SHADE", _shade(100, NP=100, top_NP=drawn, restart=Stagnation()), bib.TANABE_2015,
-         "SHADE that starts afresh when it stagnates."),
-        ("L-SHADE", _shade(6, NP="18D", top_NP=0.11, archive_size=2.6, schedule=Linear(4)),
-         bib.TANABE_2014, ""),
-        *((name, Settings(pool=(Operator(name),), NP=None), bib.STORN_1997 if "pbest" not in name
-           else bib.ZHANG_2009, "A single strategy.") for name in POOLS["paper"]),
-    )  # fmt: skip
-    uniform = Configuration(
-        "uniform", _uniform(), Settings(NP=None), bib.FRAMEWORK,
-        "Every operator with the same chance, always: what adapting has to beat.", "baseline",
-    )  # fmt: skip
-    return [
-        uniform,
-        *(Configuration(name, None, s, by, note, "baseline") for name, s, by, note in single),
-        *_mix(),
-    ]
-
-
-def _mix() -> tuple[Configuration, Configuration]:
-    """Seven operators, strategies and settings, under one selector; and under uniform choice."""
-    memory, pbest = SuccessHistory(6), "curr-to-pbest/1 (archived)"
-    usual, wide = Cauchy(0.5, 0.1), Cauchy(0.7, 0.1)
-    pool = (
-        Operator(pbest, memory, memory, "curr-to-pbest/1, F and CR learnt"),
-        Operator("rand/1", memory, memory, "rand/1, F and CR learnt"),
-        Operator(pbest, usual, 0.1, "curr-to-pbest/1, CR 0.1"),
-        Operator(pbest, usual, 0.91, "curr-to-pbest/1, CR 0.91"),
-        Operator("rand/1", usual, 0.91, "rand/1, CR 0.91"),
-        Operator("rand-to-best/2", usual, 0.91, "rand-to-best/2, CR 0.91"),
-        Operator("curr-to-rand/1", wide, 0.91, "curr-to-rand/1, CR 0.91"),
-    )
-    settings = Settings(
-        pool=pool, NP="10D", top_NP=0.11, schedule=Linear("2D"), restart=Stagnation()
-    )
-    # 0.0286 for its seven operators.
-    recipe = Method(_BETTER, _SR, "bellman", _PM, _DRAW).replace(max_gen=1, p_min="0.2002/K")
-    recommended = Configuration(
-        RECOMMENDED, recipe, settings, "",
-        "The recommended differential evolution: strategies and settings mixed, a falling "
-        "population, restarts.",
-        "baseline",
-    )  # fmt: skip
-    chance = Configuration(
-        f"{RECOMMENDED}-uniform", _uniform(), settings, "",
-        "Uniform choice from the pool of mix: what adapting adds to that pool.", "baseline",
-    )  # fmt: skip
-    return recommended, chance
-
-
-def _originals() -> list[Configuration]:
-    """Algorithms of the literature with their own pool, F and CR, as far as they are confirmed.
-
-    SaDE: the MATLAB code that its authors gave away. The other three: the code of Sharma et al.
-    (2018), which ran them on BBOB with the settings of the BBOB-2010 experiments by Fialho et al.
-    """
-    wide = Normal(0.5, 0.3)
-    sade = Settings(
-        pool=(Operator("rand/1", wide, Jade(), "rand/1"),
-              Operator("curr-to-best/2", wide, Jade(), "curr-to-best/2"),
-              Operator("rand/2", wide, Jade(), "rand/2"),
-              Operator("curr-to-rand/1", wide, 1.0, "curr-to-rand/1")),
-        NP=50, boundary="resample",
-    )  # fmt: skip
-    four = Settings(pool=POOLS["paper"][:4], F=0.5, CR=1.0, NP="10D", boundary="none")
-    bare = {entry.name: entry.method for entry in literature()}
-    last = {"name": "success_sum", "max_gen": 1}
-    matching = bare["PM-AdapSS-AA"].replace(reward=last, delta=0.6, p_min=0.05)
-    # The original has 2 log under the root: 0.5 √2 = 0.7071.
-    ranking = bare["F-AUC-MAB"].replace(metric="offspring_fitness", W=50, C=0.7071)
-    recursive = (
-        bare["RecPM"]
-        .replace(reward=_SR)
-        .replace(max_gen=1, power=1, frac=0.0, noise=0.0, c1=1.0, c2=0.5, gamma=0.6, p_min=0.0)
-    )
-    ran = "F = 0.5, CR = 1, NP = 10 D, no bounds and the four strategies are those of the code of "
-    ran += f"{bib.short(bib.SHARMA_2018)}"
-    rows = (
-        ("SaDE-DE", bare["SaDE"], sade, bib.QIN_2009,
-         "The four strategies, learning period 50 and ε = 0.01 are those of the authors' code. It "
-         "differs in F ~ N(0.5, 0.3), which is cut to [0, 1] here; in CR, whose mean moves by a "
-         "tenth toward that of the offspring that improved instead of to the median of 50 "
-         "generations; and in curr-to-rand/1, which has a second random factor there. NP = 50 is "
-         "ours: the code leaves it to the caller."),
-        ("PM-AdapSS-DE", matching, four, bib.GONG_2010,
-         f"{ran}, as is δ = 0.6. It differs in the reward, the mean over all applications in the "
-         "last generation (there: over the successes), and in p_min = 0.05 (there: 0, which loses "
-         "strategies for good). So it takes 1.00 to 1.12 times the evaluations of COCO's archive "
-         "on f1, f6, f8, f10, f12 and f14 in 20-D, two runs each."),
-        ("F-AUC-MAB-DE", ranking, four, bib.FIALHO_2010,
-         f"{ran}, as are W = 50, C = 0.5 (0.7071 here, for its 2 under the root) and the ranking "
-         "by fitness. It differs in the weights of the ranks (D = 0.4 is this package's default), "
-         "and selects once a generation, one strategy for all. It does not reproduce COCO's "
-         "archive: of 16 runs on eight functions in 20-D it solved 7, DE-F-AUC solves them all."),
-        ("RecPM-DE", recursive, four, bib.SHARMA_2018,
-         f"{ran}, as are γ = 0.6 and p_min = 0. It differs in two points: there all former rewards "
-         "count, halved each generation, here only the last; and there 1 − γP has an all-ones "
-         "matrix for its 1."),
-        ("DE-uniform", _uniform(), four, bib.FIALHO_BBOB,
-         f"{ran}. Every strategy with the same chance. On eight functions in 20-D, two "
-         "runs each, it takes 1.00 to 1.28 times the evaluations of COCO's archive."),
-    )  # fmt: skip
-    return [Configuration(name, m, s, by, note, "original") for name, m, s, by, note in rows]
-
-
-def _winners() -> list[Configuration]:
-    from uaos.optimizers.winners import recipes
-
-    return [recipe.configuration for recipe in recipes().values()]
-
-
-# In the order in which they are listed; each is made when it is first needed.
-_GROUPS = (_literature, _tuned, _baselines, _originals, _winners)
+def add_group(group: Group) -> Group:
+    """Add the configurations that a function returns to the catalogue; usable as a decorator."""
+    _groups.append(group)
+    return group
 
 
 @cache
-def _entries(group: Callable[[], list[Configuration]]) -> dict[str, Configuration]:
+def _entries(group: Group) -> dict[str, Configuration]:
     return {entry.name: entry for entry in group()}
 
 
 def _optimizers() -> dict[str, Configuration]:
-    """The registered optimizers with default settings; differential evolution has its entries."""
-    made = {}
-    for name, cls in optimizers().items():
-        if name != DE:
-            summary = (inspect.getdoc(cls) or "").split("\n\n")[0].replace("\n", " ")
-            kind = "optimizer" if cls.__module__.startswith("uaos.") else "custom"
-            made[name] = Configuration(
-                name, reference=cls.reference, note=summary, kind=kind, optimizer=name
-            )
-    return made
+    """Return the registered optimizers with default settings.
+
+    The default optimizer has entries of its own.
+    """
+    return {
+        name: _default_configuration(name)
+        for name in optimizer_classes()
+        if name != DEFAULT_OPTIMIZER
+    }
+
+
+def _default_configuration(name: str) -> Configuration:
+    cls = optimizer_classes()[name]
+    summary = (inspect.getdoc(cls) or "").split("\n\n")[0].replace("\n", " ")
+    kind = "optimizer" if cls.__module__.startswith("uaos.") else "custom"
+    return Configuration(name, reference=cls.reference, note=summary, kind=kind, optimizer=name)
 
 
 def methods() -> Mapping[str, Configuration]:
@@ -253,7 +73,7 @@ def methods() -> Mapping[str, Configuration]:
     >>> uaos.methods()["JADE"].kind
     'baseline'
     """
-    own = {name: entry for group in _GROUPS for name, entry in _entries(group).items()}
+    own = {name: entry for group in _groups for name, entry in _entries(group).items()}
     return MappingProxyType({**own, **_optimizers()})
 
 
@@ -305,10 +125,9 @@ def configuration(name: str | os.PathLike[str] | Configuration) -> Configuration
     if isinstance(name, Configuration):
         return name
     if isinstance(name, str):
-        if name in optimizers() and name != DE:
-            return _optimizers()[name]
-        # The default configurations are among the baselines: most runs need no other group.
-        for group in (_baselines, *_GROUPS):
+        if name in optimizer_classes() and name != DEFAULT_OPTIMIZER:
+            return _default_configuration(name)
+        for group in _groups:
             if name in _entries(group):
                 return _entries(group)[name]
     if isinstance(name, os.PathLike) or (isinstance(name, str) and name.endswith(".toml")):
@@ -318,6 +137,17 @@ def configuration(name: str | os.PathLike[str] | Configuration) -> Configuration
         "--import FILE.py registers custom ones)"
     )
     raise UnknownName("method", name, methods(), hint=hint)
+
+
+def as_configuration(method: MethodLike) -> Configuration:
+    """Return the configuration that a `method` argument stands for."""
+    if isinstance(method, Method):
+        return Configuration("custom method", method, FOR_ANY_RUN)
+    if isinstance(method, str | os.PathLike | Configuration):
+        return configuration(method)
+    raise InvalidParameter(
+        "method", method, "None, a name, a TOML file, a uaos.Method or a uaos.Configuration"
+    )
 
 
 def method(name: str, **changes: Any) -> Method:

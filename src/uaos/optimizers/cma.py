@@ -18,7 +18,6 @@ PPSN XII (NBIPOP).
 """
 
 import math
-import numbers
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,15 +26,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from uaos.checks import true_or_false
-from uaos.errors import InvalidParameter
 from uaos.history import History
 from uaos.jit import njit
 from uaos.optimizers import feasibility
 from uaos.optimizers.base import Array, Optimizer, register
-
-RESTARTS = ("none", "IPOP", "BIPOP", "NBIPOP")
-BOUNDARIES = ("penalty", "none")
+from uaos.optimizers.settings import OptimizerSettings
+from uaos.params import choice, integer, real
 
 #: Restarts of NBIPOP: how often more evaluations the better regime gets, and what a large run
 #: divides the initial step size by.
@@ -293,21 +289,12 @@ def _ending(
     return 0
 
 
-@register
-class CMAES(Optimizer):
-    """CMA-ES: a multivariate normal distribution that adapts mean, step size and covariance.
-
-    A run ends when it has converged or no longer makes progress, and another one starts, as
-    `restarts` says. The best point over all of them is kept.
+@dataclass(frozen=True)
+class CMASettings(OptimizerSettings):
+    """The settings of CMA-ES.
 
     Parameters
     ----------
-    bounds, seed, budget, target, x0, history, integrality
-        See :class:`Optimizer`. Each row of `x0` is the first point and the mean of one run; the
-        runs after those start from a mean drawn uniformly from the middle 80 % of the box.
-    center : bool
-        Whether the first run starts from the center of the box if there is no `x0`. Over the first
-        evaluations this is better than a random mean, unless optima are known to be far out.
     restarts : {"NBIPOP", "BIPOP", "IPOP", "none"}
         With "IPOP" each run has twice the population of the one before. "BIPOP" has such runs and
         others with small populations and step sizes, and gives both regimes the same number of
@@ -324,6 +311,51 @@ class CMAES(Optimizer):
         interquartile range of the generation's values times the squared distance from the box, in
         standard deviations and without a free distance that grows from 0 to 4 deviations as these
         shrink below a hundredth of the box. With "none" it is evaluated where it is.
+    center : bool
+        Whether the first run starts from the center of the box if there is no `x0`. Over the first
+        evaluations this is better than a random mean, unless optima are known to be far out.
+
+    Raises
+    ------
+    InvalidParameter
+        If a setting is out of range.
+    """
+
+    title: ClassVar[str] = "CMA-ES"
+
+    restarts: str = choice(
+        "NBIPOP", "BIPOP", "IPOP", "none", default="NBIPOP", doc="how runs follow each other"
+    )
+    sigma0: float = real(
+        0.05, 1, default=0.2, allowed=(0, 10), open_low=True, log=True, symbol="σ₀",
+        doc="initial step size, times the width of the box",
+    )  # fmt: skip
+    popsize: int | None = integer(
+        4, 100, default=None, allowed=(2, 10_000_000), log=True, symbol="λ",
+        doc="population size of the first run",
+    )  # fmt: skip
+    boundary: str = choice(
+        "penalty", "none", default="penalty", tuned=False, doc="what happens outside the box"
+    )
+    center: bool = choice(
+        False, True, default=False, doc="whether the first run starts from the center"
+    )
+
+
+@register
+class CMAES(Optimizer):
+    """CMA-ES: a multivariate normal distribution that adapts mean, step size and covariance.
+
+    A run ends when it has converged or no longer makes progress, and another one starts, as
+    `restarts` says. The best point over all of them is kept.
+
+    Parameters
+    ----------
+    bounds, seed, budget, target, x0, history, integrality
+        See :class:`Optimizer`. Each row of `x0` is the first point and the mean of one run; the
+        runs after those start from a mean drawn uniformly from the middle 80 % of the box.
+    settings, restarts, sigma0, popsize, boundary, center
+        See :class:`CMASettings`.
 
     Attributes
     ----------
@@ -363,6 +395,7 @@ class CMAES(Optimizer):
 
     name: ClassVar[str] = "CMA-ES"
     handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality")
+    settings_class: ClassVar[type[OptimizerSettings]] = CMASettings
     reference: ClassVar[str] = "Hansen 2016; Loshchilov, Schoenauer & Sebag 2012"
     state_names: ClassVar[tuple[str, ...]] = (
         "popsize", "mean", "sigma", "condition", "ended_by",
@@ -373,46 +406,12 @@ class CMAES(Optimizer):
         "_runs", "_large_runs", "_last_large", "_spent", "_found", "_has_feasible",
     )  # fmt: skip
 
-    def __init__(
-        self,
-        bounds: Any,
-        *,
-        restarts: str = "NBIPOP",
-        sigma0: float = 0.2,
-        popsize: int | None = None,
-        boundary: str = "penalty",
-        center: bool = False,
-        seed: int | np.random.Generator | None = None,
-        budget: int | None = None,
-        target: float | None = None,
-        x0: Any = None,
-        history: bool = True,
-        integrality: Any = None,
-    ) -> None:
-        super().__init__(
-            bounds, seed=seed, budget=budget, target=target, x0=x0, history=history,
-            integrality=integrality,
-        )  # fmt: skip
-        if restarts not in RESTARTS:
-            raise InvalidParameter("restarts", restarts, ", ".join(RESTARTS))
-        if boundary not in BOUNDARIES:
-            raise InvalidParameter("boundary", boundary, ", ".join(BOUNDARIES))
-        if not (_is_number(sigma0, numbers.Real) and 0 < sigma0 <= 10):
-            raise InvalidParameter(
-                "sigma0", sigma0, "a real number > 0 and at most 10, a share of the box's width"
-            )
-        if popsize is None:
-            popsize = 4 + int(3 * math.log(self.dimension))
-        elif not (_is_number(popsize, numbers.Integral) and popsize >= 2):
-            raise InvalidParameter("popsize", popsize, "an integer >= 2, or None")
-        self.restart_strategy = restarts
-        self.boundary = boundary
-        self.center = true_or_false(center, "center")
-        self.sigma0 = float(sigma0)
-        self.first_popsize = int(popsize)
-        self.history = (
-            History(columns=("sigma", "condition", "restarts", "popsize")) if history else None
-        )
+    settings: CMASettings
+
+    def _start(self) -> None:
+        self.first_popsize = self.settings.popsize or 4 + int(3 * math.log(self.dimension))
+        if self.history is not None:
+            self.history = History(columns=("sigma", "condition", "restarts", "popsize"))
         self._width = self.high - self.low
         self._tolerance = 0.0  # of values; set by the first generation
         # Over all runs.
@@ -422,7 +421,7 @@ class CMAES(Optimizer):
         self._spent = [0, 0]  # evaluations of each regime
         self._found = [math.inf, math.inf]  # best value of each regime
         # The first run has the small population; it counts for that regime.
-        self._start_run(_SMALL, self.first_popsize, self.sigma0)
+        self._start_run(_SMALL, self.first_popsize, self.settings.sigma0)
 
     # Runs
 
@@ -436,7 +435,7 @@ class CMAES(Optimizer):
         self._constants = constants(D, popsize)
         if self.x0 is not None and self._runs < len(self.x0):
             self.mean = self.x0[self._runs].copy()
-        elif self.center and self._runs == 0:
+        elif self.settings.center and self._runs == 0:
             self.mean = 0.5 * (self.low + self.high)
         else:
             self.mean = self.low + self._width * (0.1 + 0.8 * self.rng.random(D))
@@ -464,17 +463,17 @@ class CMAES(Optimizer):
             self._last_large = self._run_evaluations
         if self._next_regime() == _LARGE:
             self._large_runs += 1
-            decrease = SIGMA_DECREASE if self.restart_strategy == "NBIPOP" else 1.0
+            decrease = SIGMA_DECREASE if self.settings.restarts == "NBIPOP" else 1.0
             self._start_run(
                 _LARGE,
                 self.first_popsize * 2**self._large_runs,
-                self.sigma0 / decrease**self._large_runs,
+                self.settings.sigma0 / decrease**self._large_runs,
             )
-        elif self.restart_strategy == "NBIPOP":
-            sigma = self.sigma0 * 0.01 ** self.rng.random()
+        elif self.settings.restarts == "NBIPOP":
+            sigma = self.settings.sigma0 * 0.01 ** self.rng.random()
             self._start_run(_SMALL, self.first_popsize, sigma)
         else:
-            sigma = self.sigma0 * 0.01 ** self.rng.random()
+            sigma = self.settings.sigma0 * 0.01 ** self.rng.random()
             growth = (2**self._large_runs / 2) ** (self.rng.random() ** 2)
             popsize = int(self.first_popsize * growth)
             self._start_run(_SMALL, popsize, sigma, self._last_large // 2)
@@ -482,9 +481,9 @@ class CMAES(Optimizer):
     def _next_regime(self) -> int:
         """The regime that is behind its share of the evaluations."""
         large, small = self._spent
-        if self.restart_strategy == "IPOP":
+        if self.settings.restarts == "IPOP":
             return _LARGE
-        if self.restart_strategy == "NBIPOP":
+        if self.settings.restarts == "NBIPOP":
             if self._found[_LARGE] < self._found[_SMALL]:
                 return _LARGE if large <= BUDGET_RATIO * small else _SMALL
             if self._found[_SMALL] < self._found[_LARGE]:
@@ -499,7 +498,7 @@ class CMAES(Optimizer):
     # The loop
 
     def _propose(self) -> Array:
-        if self.ended_by and self.restart_strategy != "none":
+        if self.ended_by and self.settings.restarts != "none":
             self._restart()
         shape = (self.popsize, self.dimension)
         self._z = self.rng.standard_normal(shape)
@@ -510,7 +509,7 @@ class CMAES(Optimizer):
         points = np.empty(shape)
         self._has_left = _sample(
             self._z, self._factor, self.mean, self._width, self.sigma, self._C,
-            self.low, self.high, self.boundary != "none", self._steps, points, self._excess,
+            self.low, self.high, self.settings.boundary != "none", self._steps, points, self._excess,
         )  # fmt: skip
         return points
 
@@ -649,7 +648,3 @@ class CMAES(Optimizer):
 
 def _median(values: Array) -> float:
     return float(np.partition(values, len(values) // 2)[len(values) // 2])
-
-
-def _is_number(value: object, kind: type) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool)

@@ -4,30 +4,27 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from uaos.errors import InvalidFile, InvalidParameter, UaosError
 from uaos.files import read_toml, write_toml
-from uaos.optimizers.base import (
-    Optimizer,
-    custom_operators,
-    optimizer,
-    optimizers,
-    register,
-    settings_of,
-)
-from uaos.optimizers.de.operators import CustomOperator, Operator
-from uaos.optimizers.de.settings import STORED_NAMES, Settings
+from uaos.optimizers.base import Optimizer, optimizer_class, optimizer_classes, register
 from uaos.params import known_only
 from uaos.selection.components import FAMILIES
 from uaos.selection.method import FORMAT, Method, check_format
 
-#: The optimizer whose settings have a class of their own.
-DE = "DE"
+#: The optimizer of a configuration that names none.
+DEFAULT_OPTIMIZER = "DE"
+
+#: The settings that a bare method runs with: the population size is chosen for each run.
+FOR_ANY_RUN = {"NP": None}
+
+_PARTS = ("name", "reference", "note", "method", "de", "optimizer", "tuning")
 
 
 @dataclass(frozen=True)
@@ -40,9 +37,9 @@ class Configuration:
         What it is called in tables and figures.
     method : Method, optional
         Selects among operators (or members). None where there is nothing to select.
-    settings : Settings or mapping
-        For differential evolution its :class:`~uaos.optimizers.de.settings.Settings`, for any other
-        optimizer the keyword arguments of its constructor.
+    settings : OptimizerSettings or mapping, optional
+        The settings, an instance of the optimizer's `settings_class`; a mapping of names to values
+        becomes one.
     reference, note : str
         A publication, and what else there is to know.
     kind : str
@@ -59,6 +56,8 @@ class Configuration:
     ------
     InvalidParameter
         If the name is empty, or settings and method do not fit the optimizer.
+    UnknownName
+        If there is no such optimizer or setting.
 
     Examples
     --------
@@ -75,45 +74,47 @@ class Configuration:
     note: str = ""
     kind: str = "custom"
     tuning: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    optimizer: str = DE
+    optimizer: str = DEFAULT_OPTIMIZER
 
     def __post_init__(self) -> None:
         if not (isinstance(self.name, str) and self.name.strip() and self.name.isprintable()):
             raise InvalidParameter("name", self.name, "a string of printable characters")
-        if self.settings is None:
-            object.__setattr__(self, "settings", Settings() if self.optimizer == DE else {})
-        if self.optimizer != DE:
-            return
-        if not isinstance(self.settings, Settings):
-            raise InvalidParameter("settings", self.settings, "Settings of uaos.optimizers.de")
-        if self.method is None and len(self.settings.members) > 1:
+        kind = optimizer_class(self.optimizer)
+        object.__setattr__(self, "settings", kind.settings_class.of(self.settings))
+        if self.method is None and kind.needs_method(self.settings):
             raise InvalidParameter(
-                "method", None, "a method, as the pool has several operators", owner=self.name
-            )
+                f"{self.name} has no method; with several operators it needs one. Give method=",
+                name="method", value=None,
+            )  # fmt: skip
+        if self.method is not None and not kind.selects:
+            raise InvalidParameter(
+                f"{self.name} has a method, but {self.optimizer} does not select among operators",
+                name="method", value=self.method,
+            )  # fmt: skip
 
     # A worker process that gets a configuration of a custom optimizer needs its class as well.
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "optimizer_class": optimizers().get(self.optimizer)}
+        return {**self.__dict__, "optimizer_class": optimizer_classes().get(self.optimizer)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        made = state.pop("optimizer_class")
-        if made is not None:
-            register(made)
+        kind = state.pop("optimizer_class")
+        if kind is not None:
+            register(kind)
         for name, value in state.items():
             object.__setattr__(self, name, value)
 
     def build(
         self,
-        bounds: Any,
+        bounds: ArrayLike,
         *,
         seed: int | np.random.Generator | None = None,
         budget: int | None = None,
         target: float | None = None,
-        x0: Any = None,
+        x0: ArrayLike | None = None,
         history: bool = True,
-        integrality: Any = None,
-        **settings: Any,
+        integrality: ArrayLike | None = None,
+        **changes: object,
     ) -> Optimizer:
         """Return the optimizer, ready to run on a box.
 
@@ -121,25 +122,13 @@ class Configuration:
         ----------
         bounds, seed, budget, target, x0, history, integrality
             As for every :class:`uaos.Optimizer`.
-        **settings
+        **changes
             Settings of the optimizer that replace those of the configuration.
         """
-        made: Any = optimizer(self.optimizer)
-        given: dict[str, Any] = {"seed": seed, "budget": budget, "target": target, "x0": x0}
-        given["history"] = history
-        if integrality is not None:
-            if "integrality" not in made.handles:
-                raise InvalidParameter(
-                    "integrality", integrality, f"None: {self.name} takes no integer coordinates"
-                )
-            given["integrality"] = integrality
-        if self.optimizer == DE:
-            return cast(Optimizer, made(bounds, method=self, **given, **settings))
-        chosen = {**self.settings, **settings}
-        if self.method is not None:
-            chosen.setdefault("method", self.method)
-        known_only(chosen, settings_of(made), self.optimizer)
-        return cast(Optimizer, made(bounds, **given, **chosen))
+        return optimizer_class(self.optimizer)(
+            bounds, self.settings, method=self.method, seed=seed, budget=budget, target=target,
+            x0=x0, history=history, integrality=integrality, **changes,
+        )  # fmt: skip
 
     def check(self, dimension: int, budget: int) -> None:
         """Raise if the configuration cannot run at all in this dimension and with this budget."""
@@ -151,50 +140,41 @@ class Configuration:
         data |= {"reference": self.reference, "note": self.note}
         if self.method is not None:
             data["method"] = self.method.to_dict()
-        if self.optimizer == DE:
-            data["de"] = self.settings.to_dict()
-        else:
-            data["optimizer"] = {"name": self.optimizer, **self.settings}
+        section, settings = optimizer_class(self.optimizer).section, self.settings.to_dict()
+        data[section] = (
+            {"name": self.optimizer, **settings} if section == "optimizer" else settings
+        )
         if self.tuning:
             data["tuning"] = dict(self.tuning)
         return data
 
     @classmethod
     def from_dict(
-        cls, data: Mapping[str, Any], custom: Mapping[str, CustomOperator] | None = None
+        cls, data: Mapping[str, Any], custom: Mapping[str, object] | None = None
     ) -> "Configuration":
-        """The configuration that :meth:`to_dict` described; what is left out takes its default.
+        """Return the configuration that :meth:`to_dict` described.
 
-        `custom` gives the custom operators of a pool, by name, that are not registered.
+        Parameters
+        ----------
+        data : mapping
+            What is left out takes its default.
+        custom : mapping, optional
+            Custom operators of a pool, by name, that are not registered.
         """
         if not isinstance(data, Mapping):
             raise InvalidParameter("configuration", data, "a mapping, as to_dict gives it")
         values = dict(data)
         check_format(values.pop("version", FORMAT))
-        known = ("name", "reference", "note", "method", "de", "optimizer", "tuning")
-        known_only(values, dict.fromkeys(known), "the configuration")
-        for part in ("method", "de", "optimizer", "tuning"):
-            if not isinstance(values.get(part, {}), Mapping):
-                raise InvalidParameter(part, values[part], "a mapping", owner="the configuration")
-        for part in ("name", "reference", "note"):
-            if not isinstance(values.get(part, ""), str):
-                raise InvalidParameter(part, values[part], "a string", owner="the configuration")
+        known_only(values, dict.fromkeys(_PARTS), "the configuration")
+        _check_types(values)
+        kind, stored = _optimizer_and_settings(values)
+        settings = kind.settings_class.from_dict(stored, custom)
         recipe = values.pop("method", None)
-        if "optimizer" in values:
-            if "de" in values:
-                raise InvalidParameter(
-                    "de", "given", "one of [de] and [optimizer]", owner="the configuration"
-                )
-            settings: Any = dict(values.pop("optimizer"))
-            kind = settings.pop("name", None)
-            known_only(settings, settings_of(optimizer(kind)), str(kind))
-        else:
-            own = {**custom_operators(), **(custom or {})}
-            kind, settings = DE, Settings.from_dict(values.pop("de", {}), own)
-            if recipe is None and len(settings.members) > 1:
-                recipe = {}
+        if recipe is None and kind.needs_method(settings):
+            recipe = {}
         method = None if recipe is None else Method.from_dict(recipe)
-        return cls(values.pop("name", "unnamed"), method, settings, optimizer=kind, **values)
+        name = values.pop("name", "unnamed")
+        return cls(name, method, settings, optimizer=kind.name, **values)
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
         """The configuration as TOML text, written to `path` if one is given."""
@@ -212,38 +192,10 @@ class Configuration:
         try:
             if any(family in data for family in FAMILIES):
                 stem = "unnamed" if where == "the text" else Path(where).stem
-                return cls(stem, Method.from_dict(data), Settings(NP=None))
+                return cls(stem, Method.from_dict(data), FOR_ANY_RUN)
             return cls.from_dict(data)
         except UaosError as error:
             raise InvalidFile(f"{where}: {error}") from error
-
-    def setting_texts(self) -> dict[str, str]:
-        """The settings of differential evolution that matter to the recipe, but for the pool."""
-        custom = [m for m in self.settings.pool or () if isinstance(m, Operator)]
-        shown = {}
-        names = {stored: name for name, stored in STORED_NAMES.items()}
-        for stored, value in self.settings.to_dict().items():
-            name = names.get(stored, stored)
-            # An F or CR that every operator replaces by its own is not part of the recipe.
-            given = [getattr(m, name) is not None for m in custom] if name in ("F", "CR") else []
-            if name == "pool" or (given and all(given)):
-                continue
-            shown[name] = str(value)
-            if isinstance(value, Mapping):
-                rest = ", ".join(f"{k} {v}" for k, v in value.items() if k != "rule")
-                shown[name] = f"{value['rule']} ({rest})" if rest else str(value["rule"])
-        return shown
-
-    def operator_texts(self) -> list[tuple[str, str, str, str]]:
-        """Name, strategy, F and CR of each operator of differential evolution."""
-        rows = []
-        for name, member in zip(self.settings.names, self.settings.members, strict=True):
-            given = ("", "", "")
-            if isinstance(member, Operator):
-                top = "" if member.top_NP is None else f", top_NP {member.top_NP:g}"
-                given = (member.strategy + top, str(member.F), str(member.CR))
-            rows.append((name, *given))
-        return rows
 
     def __rich__(self) -> RenderableType:
         """The recipe on one screen."""
@@ -252,3 +204,28 @@ class Configuration:
         if self.method is not None:
             parts.append(self.method)
         return Group(*parts)
+
+
+def _check_types(values: Mapping[str, object]) -> None:
+    """Check that the parts of a configuration are mappings and strings."""
+    for part in _PARTS:
+        kind, expected = (str, "a string") if part in _PARTS[:3] else (Mapping, "a mapping")
+        if part in values and not isinstance(values[part], kind):
+            raise InvalidParameter(
+                f"{part} of the configuration is {values[part]!r}; expected {expected}",
+                name=part, value=values[part],
+            )  # fmt: skip
+
+
+def _optimizer_and_settings(values: dict[str, Any]) -> tuple[type[Optimizer], dict[str, Any]]:
+    """Take the optimizer and its stored settings out of the parts of a configuration."""
+    default = optimizer_class(DEFAULT_OPTIMIZER)
+    if "optimizer" not in values:
+        return default, dict(values.pop(default.section, {}))
+    if default.section in values:
+        raise InvalidParameter(
+            f"the configuration has both [{default.section}] and [optimizer]; expected one of them",
+            name=default.section, value=values[default.section],
+        )  # fmt: skip
+    stored = dict(values.pop("optimizer"))
+    return optimizer_class(stored.pop("name", None)), stored

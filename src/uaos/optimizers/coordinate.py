@@ -1,14 +1,15 @@
 """Coordinate-wise global search by STEP: split the interval that improves most easily."""
 
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from uaos.checks import true_or_false
-from uaos.errors import InvalidParameter
 from uaos.history import History
 from uaos.jit import njit
 from uaos.optimizers.base import Array, Optimizer, RunFinished, register
+from uaos.optimizers.settings import OptimizerSettings
+from uaos.params import choice, integer
 
 _EPSILON = float(np.finfo(float).eps)
 # The improvement that an interval should bring, as a share of the range of values on the line.
@@ -194,6 +195,42 @@ def _insert_all(
         counts[j] += 1
 
 
+@dataclass(frozen=True)
+class CoordinateSettings(OptimizerSettings):
+    """The settings of the coordinate search.
+
+    Parameters
+    ----------
+    points : int
+        The most points on a line in the last sweep of a run, without those that refine the best.
+        Each sweep before has half as many. Restarts double it, up to eight times as many.
+    sweeps : int
+        The sweeps of a run; each makes more difficult intervals worthwhile than the one before.
+    separable_only : bool
+        Whether a run ends at once if the function is not separable.
+    restarts : bool
+        Whether to start again when a run has ended. Without, `done` is then true.
+
+    Raises
+    ------
+    InvalidParameter
+        If a setting is out of range.
+    """
+
+    title: ClassVar[str] = "STEP"
+
+    points: int = integer(
+        30, 1000, default=300, allowed=(3, 1_000_000), log=True, doc="points on a line"
+    )
+    sweeps: int = integer(1, 5, default=2, allowed=(1, 100), doc="sweeps of a run")
+    separable_only: bool = choice(
+        False, True, default=False, tuned=False, doc="whether to search separable functions only"
+    )
+    restarts: bool = choice(
+        True, False, default=True, tuned=False, doc="whether to start again when a run has ended"
+    )
+
+
 @register
 class CoordinateSearch(Optimizer):
     """STEP (Select The Easiest Point) along the coordinates, for functions that are separable.
@@ -215,15 +252,8 @@ class CoordinateSearch(Optimizer):
         As for every optimizer (:class:`~uaos.optimizers.base.Optimizer`). Runs start from the
         points of `x0` in turn; without them, the first starts from the center of the box and the
         others from the best point, or from uniform random points if coordinates interact.
-    points : int
-        The most points on a line in the last sweep of a run, without those that refine the best.
-        Each sweep before has half as many. Restarts double it, up to eight times as many.
-    sweeps : int
-        The sweeps of a run; each makes more difficult intervals worthwhile than the one before.
-    separable_only : bool
-        Whether a run ends at once if the function is not separable.
-    restarts : bool
-        Whether to start again when a run has ended. Without, `done` is then true.
+    settings, points, sweeps, separable_only, restarts
+        See :class:`CoordinateSettings`.
 
     Attributes
     ----------
@@ -253,6 +283,7 @@ class CoordinateSearch(Optimizer):
     """
 
     name: ClassVar[str] = "STEP"
+    settings_class: ClassVar[type[OptimizerSettings]] = CoordinateSettings
     reference: ClassVar[str] = "Swarzberg, Seront & Bersini 1994"
     state_names: ClassVar[tuple[str, ...]] = (
         "_phase", "_ended", "_runs", "_sweep", "_x", "_f", "_separable", "_lines", "_known_x",
@@ -260,26 +291,11 @@ class CoordinateSearch(Optimizer):
         "_target",
     )  # fmt: skip
 
-    def __init__(
-        self,
-        bounds: Any,
-        *,
-        seed: int | np.random.Generator | None = None,
-        budget: int | None = None,
-        target: float | None = None,
-        x0: Any = None,
-        history: bool = True,
-        points: int = 300,
-        sweeps: int = 2,
-        separable_only: bool = False,
-        restarts: bool = True,
-    ) -> None:
-        super().__init__(bounds, seed=seed, budget=budget, target=target, x0=x0, history=history)
-        self.points = _at_least(points, 3, "points")
-        self.sweeps = _at_least(sweeps, 1, "sweeps")
-        self.separable_only = true_or_false(separable_only, "separable_only")
-        self.restarting = true_or_false(restarts, "restarts")
-        self.history = History(columns=("restarts",)) if history else None
+    settings: CoordinateSettings
+
+    def _start(self) -> None:
+        if self.history is not None:
+            self.history = History(columns=("restarts",))
         self._runs = 0
         self._x: Array
         self._separable = False
@@ -326,7 +342,7 @@ class CoordinateSearch(Optimizer):
     @property
     def done(self) -> bool:
         """Whether the budget is spent, the target reached, or the only run has ended."""
-        return super().done or (self._ended and not self.restarting)
+        return super().done or (self._ended and not self.settings.restarts)
 
     @property
     def separable(self) -> bool:
@@ -335,7 +351,7 @@ class CoordinateSearch(Optimizer):
 
     def _propose(self) -> Array:
         if self._ended:
-            if not self.restarting:
+            if not self.settings.restarts:
                 raise RunFinished("the run has converged; read the result, or set restarts=True")
             self._begin()
         if self._phase == "start":
@@ -381,7 +397,7 @@ class CoordinateSearch(Optimizer):
         if self.dimension > 1:
             with np.errstate(over="ignore", invalid="ignore"):
                 self._separable = _is_additive(values)
-        if self.separable_only and not self._separable:
+        if self.settings.separable_only and not self._separable:
             self._ended = True
             return
         self._begin_sweep()
@@ -390,7 +406,7 @@ class CoordinateSearch(Optimizer):
 
     def _points(self) -> int:
         growth = min(1 << min(self.restarts, 30), _MAX_GROWTH)
-        return max(3, growth * self.points >> (self.sweeps - 1 - self._sweep))
+        return max(3, growth * self.settings.points >> (self.settings.sweeps - 1 - self._sweep))
 
     def _limit(self) -> float:
         return _CURVATURE * _CURVATURE_GROWTH ** min(self._sweep + self.restarts, 100)
@@ -493,7 +509,7 @@ class CoordinateSearch(Optimizer):
     def _end_sweep(self) -> None:
         self._sweep += 1
         stuck = not self._separable and not self._f < self._swept_f
-        if self._sweep >= self.sweeps or stuck:
+        if self._sweep >= self.settings.sweeps or stuck:
             self._ended = True
         else:
             self._begin_sweep()
@@ -508,9 +524,3 @@ def _is_additive(values: Array) -> bool:
     interaction = np.abs(mixed - (values[0] + values[1]))
     # False if there are failures, which are NaN.
     return bool((interaction <= _INTERACTION * effect + rounding).all())
-
-
-def _at_least(value: Any, least: int, name: str) -> int:
-    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least:
-        return int(value)
-    raise InvalidParameter(name, value, f"an integer >= {least}")

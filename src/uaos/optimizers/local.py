@@ -1,14 +1,16 @@
 """Quasi-Newton local search with finite differences inside the box, restarted when it has ended."""
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from uaos.checks import true_or_false
-from uaos.errors import InvalidParameter
 from uaos.history import History
 from uaos.jit import njit
 from uaos.optimizers.base import Array, Optimizer, RunFinished, register
+from uaos.optimizers.settings import OptimizerSettings
+from uaos.params import choice
 from uaos.problems.space import start_points
 
 _EPSILON = float(np.finfo(float).eps)
@@ -185,6 +187,33 @@ def _longest(d: Array, width: Array) -> float:
     return longest
 
 
+@dataclass(frozen=True)
+class LocalSettings(OptimizerSettings):
+    """The settings of the local search.
+
+    Parameters
+    ----------
+    boundary : {"project", "none"}
+        Whether points stay inside the box. With "none" the box is only where runs start.
+    restarts : bool
+        Whether to start again when a run has ended. Without, `done` is then true.
+
+    Raises
+    ------
+    InvalidParameter
+        If a setting is out of range.
+    """
+
+    title: ClassVar[str] = "BFGS"
+
+    boundary: str = choice(
+        "project", "none", default="project", tuned=False, doc="what happens outside the box"
+    )
+    restarts: bool = choice(
+        True, False, default=True, tuned=False, doc="whether to start again when a run has ended"
+    )
+
+
 @register
 class LocalSearch(Optimizer):
     """BFGS with finite differences, bounds by projection, and restarts.
@@ -203,10 +232,8 @@ class LocalSearch(Optimizer):
         As for every optimizer (:class:`~uaos.optimizers.base.Optimizer`). Runs start from the
         points of `x0` in turn; without them, the first starts from the center of the box and the
         others from uniform random points.
-    boundary : {"project", "none"}
-        Whether points stay inside the box. With "none" the box is only where runs start.
-    restarts : bool
-        Whether to start again when a run has ended. Without, `done` is then true.
+    settings, boundary, restarts
+        See :class:`LocalSettings`.
 
     Attributes
     ----------
@@ -233,6 +260,7 @@ class LocalSearch(Optimizer):
     """
 
     name: ClassVar[str] = "BFGS"
+    settings_class: ClassVar[type[OptimizerSettings]] = LocalSettings
     reference: ClassVar[str] = "Nocedal & Wright 2006"
     state_names: ClassVar[tuple[str, ...]] = (
         "_phase", "_ended", "_runs", "_x", "_f", "_gradient", "_hessian", "_offsets",
@@ -242,30 +270,19 @@ class LocalSearch(Optimizer):
         "_behind", "_steepness",
     )  # fmt: skip
 
-    def __init__(
-        self,
-        bounds: Any,
-        *,
-        seed: int | np.random.Generator | None = None,
-        budget: int | None = None,
-        target: float | None = None,
-        x0: Any = None,
-        history: bool = True,
-        boundary: str = "project",
-        restarts: bool = True,
-    ) -> None:
-        super().__init__(bounds, seed=seed, budget=budget, target=target, history=history)
-        if boundary not in ("project", "none"):
-            raise InvalidParameter("boundary", boundary, '"project" or "none"')
-        self.boundary = boundary
-        self.x0 = start_points(x0, self.low, self.high, boundary)
-        self.restarting = true_or_false(restarts, "restarts")
+    settings: LocalSettings
+
+    def _start_points(self, x0: ArrayLike | None) -> Array | None:
+        return start_points(x0, self.low, self.high, self.settings.boundary)
+
+    def _start(self) -> None:
         D = self.dimension
         self._width = self.high - self.low
-        bounded = boundary == "project"
+        bounded = self.settings.boundary == "project"
         self._lowest = self.low if bounded else np.full(D, -np.inf)
         self._highest = self.high if bounded else np.full(D, np.inf)
-        self.history = History(columns=("gradient", "restarts")) if history else None
+        if self.history is not None:
+            self.history = History(columns=("gradient", "restarts"))
         self._runs = 0
         self._x: Array
         self._begin()
@@ -321,11 +338,11 @@ class LocalSearch(Optimizer):
     @property
     def done(self) -> bool:
         """Whether the budget is spent, the target reached, or the only run has ended."""
-        return super().done or (self._ended and not self.restarting)
+        return super().done or (self._ended and not self.settings.restarts)
 
     def _propose(self) -> Array:
         if self._ended:
-            if not self.restarting:
+            if not self.settings.restarts:
                 raise RunFinished("the run has converged; read the result, or set restarts=True")
             self._begin()
         if self._phase == "start":

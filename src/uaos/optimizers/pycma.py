@@ -4,17 +4,49 @@ import queue
 import threading
 import weakref
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from uaos.errors import InvalidParameter, UaosError
 from uaos.extras import optional
 from uaos.optimizers.base import Array, Optimizer, register
+from uaos.optimizers.settings import OptimizerSettings
+from uaos.params import real
 
 # pycma draws from NumPy's global generator, which all threads of a process share.
 _global_generator = threading.Lock()
 _STOP = object()
+
+
+@dataclass(frozen=True)
+class PyCMASettings(OptimizerSettings):
+    """The settings of pycma's BIPOP-CMA-ES.
+
+    Parameters
+    ----------
+    sigma0 : float
+        The initial step size, as a share of the box's width in each coordinate.
+    start : float
+        The share of the box, around its center, that starting points are drawn from.
+
+    Raises
+    ------
+    InvalidParameter
+        If a setting is out of range.
+    """
+
+    title: ClassVar[str] = "BIPOP-CMA-ES"
+
+    sigma0: float = real(
+        0.05, 1, default=0.2, allowed=(0, 10), open_low=True, log=True, symbol="σ₀",
+        doc="initial step size, times the width of the box",
+    )  # fmt: skip
+    start: float = real(
+        0, 1, default=0.8, tuned=False, doc="share of the box that runs start in"
+    )
 
 
 @register
@@ -28,10 +60,8 @@ class PyCMA(Optimizer):
     ----------
     bounds, seed, budget, target, history
         As for every :class:`uaos.Optimizer`.
-    sigma0 : float
-        The initial step size, as a share of the box's width in each coordinate.
-    start : float
-        The share of the box, around its center, that starting points are drawn from.
+    settings, sigma0, start
+        See :class:`PyCMASettings`.
     x0 : None
         Not supported.
 
@@ -55,29 +85,25 @@ class PyCMA(Optimizer):
     """
 
     name: ClassVar[str] = "BIPOP-CMA-ES"
+    settings_class: ClassVar[type[OptimizerSettings]] = PyCMASettings
     reference: ClassVar[str] = (
         "Hansen, N. (2009). Benchmarking a BI-population CMA-ES on the BBOB-2009 function testbed. "
         "GECCO 2009 Companion, 2389-2396."
     )
 
-    def __init__(
-        self,
-        bounds: Any,
-        *,
-        sigma0: float = 0.2,
-        start: float = 0.8,
-        seed: int | np.random.Generator | None = None,
-        budget: int | None = None,
-        target: float | None = None,
-        x0: Any = None,
-        history: bool = True,
-    ) -> None:
-        super().__init__(bounds, seed=seed, budget=budget, target=target, history=history)
+    settings: PyCMASettings
+
+    def _start_points(self, x0: ArrayLike | None) -> None:
         if x0 is not None:
-            raise InvalidParameter("x0", x0, "None: starts are drawn at random", owner=self.name)
+            raise InvalidParameter(
+                f"{self.name} takes no x0: its starting points are drawn at random",
+                name="x0", value=x0,
+            )  # fmt: skip
+
+    def _start(self) -> None:
         cma = optional("cma", self.name)
         drawn = self.seed if self.seed is not None else int(self.rng.integers(2**62))
-        self._thread = _Thread(cma, self.low, self.high, sigma0, start, drawn)
+        self._thread = _Thread(cma, self.low, self.high, self.settings, drawn)
         # The thread waits for values; without a run to send them, it has to end.
         weakref.finalize(self, self._thread.stop)
         self._values: Any = None
@@ -104,7 +130,7 @@ class _Thread:
     """pycma's loop in a thread of its own, stopped wherever it wants values."""
 
     def __init__(
-        self, cma: Any, low: Array, high: Array, sigma0: float, start: float, seed: int
+        self, cma: Any, low: Array, high: Array, settings: PyCMASettings, seed: int
     ) -> None:
         self._points: queue.Queue[Any] = queue.Queue()
         self._values: queue.Queue[Any] = queue.Queue()
@@ -120,9 +146,9 @@ class _Thread:
                 "seed": seed % 2**31 + 1, "verbose": -9, "verb_log": 0, "verb_disp": 0,
                 "maxfevals": np.inf, **shape,
             }  # fmt: skip
-            half = start * width / 2
+            half = settings.start * width / 2
             cma.fmin2(
-                None, lambda: center + rng.uniform(-half, half), sigma0 * width.mean(), options,
+                None, lambda: center + rng.uniform(-half, half), settings.sigma0 * width.mean(), options,
                 restarts=10_000, bipop=True, parallel_objective=self._evaluate,
             )  # fmt: skip
 

@@ -11,7 +11,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from uaos.optimizers.configuration import DE, Configuration
+from uaos.optimizers.catalogue import add_group
+from uaos.optimizers.configuration import DEFAULT_OPTIMIZER, Configuration
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import BimodalCauchy, SuccessHistory, SuccessRate
 from uaos.optimizers.de.settings import Linear, Settings, Stagnation
@@ -55,7 +56,7 @@ def _recipe(
     scope: str = "offspring",
     source: str,
     deviations: tuple[str, ...] = (),
-    optimizer: str = DE,
+    optimizer: str = DEFAULT_OPTIMIZER,
 ) -> Recipe:
     note = f"{what} Constants: {source}."
     if deviations:
@@ -185,3 +186,8 @@ def recipes() -> Mapping[str, Recipe]:
     """The recipes by name, in the order of their years."""
     made = (_mos(), _jso(), _ea4eig(), _lsrtde())
     return MappingProxyType({one.configuration.name: one for one in made})
+
+
+@add_group
+def _configurations() -> list[Configuration]:
+    return [recipe.configuration for recipe in recipes().values()]
