@@ -24,6 +24,7 @@ from uaos.optimizers.de.optimizer import DifferentialEvolution
 from uaos.optimizers.local import LocalSearch
 from uaos.optimizers.portfolio import Member, Portfolio
 from uaos.optimizers.pycma import PyCMA
+from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice, integer, real
 from uaos.problems import Problem, Suite, suite
 from uaos.result import Result
@@ -51,9 +52,9 @@ __version__ = "0.2.0"
 __all__ = [
     "CMAES", "Component", "Configuration", "CoordinateSearch", "DifferentialEvolution", "Draws",
     "Evidence", "GenerationReward", "History", "LocalSearch", "Member", "Method", "Metric",
-    "Operator", "Optimizer", "Portfolio", "Probability", "Problem", "PyCMA", "Quality",
-    "Result", "Selection", "Selector", "Study", "SuccessReward", "Suite", "UaosError",
-    "WindowReward", "choice", "components", "configuration", "integer", "method", "methods",
+    "Operator", "Optimizer", "OptimizerSettings", "Portfolio", "Probability", "Problem",
+    "PyCMA", "Quality", "Result", "Selection", "Selector", "Study", "SuccessReward", "Suite",
+    "UaosError", "WindowReward", "choice", "components", "configuration", "integer", "method", "methods",
     "minimize", "product", "real", "register", "suite",
 ]  # fmt: skip
 

@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import inspect
-import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -17,16 +16,13 @@ from uaos.checks import evaluation_count, real_number, real_numbers, true_or_fal
 from uaos.errors import InvalidParameter
 from uaos.extras import require
 from uaos.optimizers import feasibility
-from uaos.optimizers.base import Optimizer, optimizer, settings_of
-from uaos.optimizers.catalogue import RECOMMENDED, configuration
-from uaos.optimizers.configuration import DE, Configuration
-from uaos.optimizers.de.optimizer import DEFAULT_BUDGET, DifferentialEvolution, MethodLike
-from uaos.optimizers.portfolio import Portfolio
+from uaos.optimizers.base import Optimizer, optimizer_class
+from uaos.optimizers.catalogue import RECOMMENDED, ConfigurationLike, as_configuration
+from uaos.optimizers.de.optimizer import DEFAULT_BUDGET
 from uaos.problems.constraints import Constraints
 from uaos.problems.space import FreeSpace, start_points
 from uaos.result import INFEASIBLE, Result
 from uaos.runs.evaluator import Batch, Evaluator, Interrupted, Objective, Workers, over_batch
-from uaos.selection.method import Method
 from uaos.text import count
 
 #: What makes a run repeatable: what NumPy's generators are made from, as in SciPy.
@@ -99,7 +95,7 @@ def minimize(
     bounds: Any,
     *,
     args: tuple[Any, ...] = (),
-    method: MethodLike = None,
+    method: ConfigurationLike | None = None,
     budget: int | None = None,
     seed: Seed = None,
     rng: Seed = None,
@@ -282,8 +278,8 @@ def minimize(
     starts = _several(given)
     run = made(given if starts is None else starts[:1])
     if starts is not None:
-        room = _room(run, len(starts))
-        if isinstance(run, DifferentialEvolution) and len(starts) <= room:
+        room = min(len(starts), run.capacity or len(starts))
+        if run.starts_together and len(starts) <= room:
             run, starts = made(starts), None  # its first population
         else:
             start_points(starts, run.low, run.high, str(boundary))  # which checks them
@@ -375,45 +371,38 @@ def minimize(
 
 
 def _optimizer(
-    method: MethodLike,
+    method: ConfigurationLike | None,
     space: FreeSpace,
     stops: bool,
     constrained: bool,
     settings: dict[str, Any],
     **run: Any,
 ) -> Optimizer:
-    """The optimizer that `method` stands for."""
-    if method is not None and not isinstance(method, str | os.PathLike | Configuration | Method):
+    """Return the optimizer that `method` stands for."""
+    # A setting asks for differential evolution, which is then fitted to the budget.
+    default = method is None and bool(settings)
+    name = RECOMMENDED if default else PORTFOLIO
+    chosen = as_configuration(name if method is None else method)
+    kind = optimizer_class(chosen.optimizer)
+    if constrained and "constraints" not in kind.handles:
         raise InvalidParameter(
-            "method", method, "None, a name, a TOML file, a uaos.Method or a uaos.Configuration"
-        )
-    if not isinstance(method, Method):
-        # A setting that only differential evolution has asks for that.
-        name = RECOMMENDED if settings else PORTFOLIO
-        chosen = configuration(name if method is None else method)
-        if chosen.optimizer != DE:
-            made = optimizer(chosen.optimizer)
-            if constrained and "constraints" not in made.handles:
-                raise InvalidParameter(
-                    "method", chosen.name, "with constraints, the default method, a differential "
-                    "evolution or CMA-ES",
-                )  # fmt: skip
-            known = settings_of(made)
-            for name, value in settings.items():
-                if name not in known:
-                    raise InvalidParameter(
-                        name, value, f"nothing here: {chosen.name} has no such setting. It has: "
-                        f"{', '.join(known)}",
-                    )  # fmt: skip
-            if constrained and "constrained" in known:
-                settings["constrained"] = True
-            return chosen.build(space.bounds, integrality=space.integrality, **settings, **run)
-        method = None if method is None and name == RECOMMENDED else chosen
+            "method", chosen.name, "with constraints, the default method, a differential "
+            "evolution or CMA-ES",
+        )  # fmt: skip
+    keywords = kind.settings_class.keywords()
+    for name, value in settings.items():
+        if name not in keywords:
+            raise InvalidParameter(
+                f"{chosen.name} does not accept {name}. Its settings: {', '.join(keywords)}",
+                name=name, value=value,
+            )  # fmt: skip
+    if constrained and "constrained" in keywords:
+        settings["constrained"] = True
     if stops:
-        settings.setdefault("restart", "none")  # it ends where it would restart
-    return DifferentialEvolution(
-        space.bounds, method=method, integrality=space.integrality, **settings, **run
-    )
+        settings = {**kind.single_run, **settings}
+    if default:
+        return kind(space.bounds, integrality=space.integrality, **settings, **run)
+    return chosen.build(space.bounds, integrality=space.integrality, **settings, **run)
 
 
 def _several(x0: Any) -> FloatArray | None:
@@ -423,13 +412,6 @@ def _several(x0: Any) -> FloatArray | None:
     except (TypeError, ValueError):
         return None
     return points if points.ndim == 2 and len(points) > 1 else None
-
-
-def _room(run: Optimizer, most: int) -> int:
-    """How many of at most so many starting points a run can take: a population holds NP."""
-    searchers = run.optimizers if isinstance(run, Portfolio) else [run]
-    sizes = [one.population.NP for one in searchers if isinstance(one, DifferentialEvolution)]
-    return min([most, *sizes])
 
 
 def _only_point(

@@ -99,9 +99,9 @@ class Real(Parameter):
 
 @dataclass(frozen=True, kw_only=True)
 class Integer(Parameter):
-    """An integer in [low, high], or None if that is the default."""
+    """An integer in [low, high]."""
 
-    default: int | None
+    default: int
     low: int
     high: int
     hard_low: int
@@ -114,12 +114,9 @@ class Integer(Parameter):
 
     @property
     def allowed(self) -> str:  # noqa: D102
-        optional = ", or None" if self.default is None else ""
-        return f"an integer {self.hard_low} to {self.hard_high}{optional}"
+        return f"an integer {self.hard_low} to {self.hard_high}"
 
-    def check(self, value: object, name: str, owner: str = "") -> int | None:  # noqa: D102
-        if value is None and self.default is None:
-            return None
+    def check(self, value: object, name: str, owner: str = "") -> int:  # noqa: D102
         if (
             isinstance(value, numbers.Integral)
             and not isinstance(value, bool)
@@ -127,6 +124,30 @@ class Integer(Parameter):
         ):
             return int(value)
         raise InvalidParameter(name, value, self.allowed, owner=owner)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionalInteger(Parameter):
+    """An integer, or None, which is the default."""
+
+    default: None = None
+    value: Integer
+
+    @property
+    def range(self) -> str:  # noqa: D102
+        return self.value.range
+
+    @property
+    def allowed(self) -> str:  # noqa: D102
+        return f"{self.value.allowed}, or None"
+
+    def check(self, value: object, name: str, owner: str = "") -> int | None:  # noqa: D102
+        if value is None:
+            return None
+        try:
+            return self.value.check(value, name, owner)
+        except InvalidParameter:
+            raise InvalidParameter(name, value, self.allowed, owner=owner) from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,7 +232,8 @@ def real(
     return _field(
         Real(
             default=default, low=low, high=high, hard_low=hard_low, hard_high=hard_high,
-            open_low=open_low, open_high=open_high, log=log, bound=bound, tuned=tuned, symbol=symbol, doc=doc,
+            open_low=open_low, open_high=open_high, log=log, bound=bound, tuned=tuned,
+            symbol=symbol, doc=doc,
         )
     )  # fmt: skip
 
@@ -251,12 +273,13 @@ def integer(
     5
     """
     hard_low, hard_high = allowed or (low, high)
-    return _field(
-        Integer(
-            default=default, low=low, high=high, hard_low=hard_low, hard_high=hard_high,
-            log=log, tuned=tuned, symbol=symbol, doc=doc,
-        )
+    value = Integer(
+        default=low if default is None else default, low=low, high=high, hard_low=hard_low,
+        hard_high=hard_high, log=log, tuned=tuned, symbol=symbol, doc=doc,
     )  # fmt: skip
+    if default is None:
+        return _field(OptionalInteger(value=value, tuned=tuned, symbol=symbol, doc=doc))
+    return _field(value)
 
 
 def choice(

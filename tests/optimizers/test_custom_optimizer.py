@@ -14,20 +14,23 @@ from uaos.errors import InvalidFeedback
 from uaos.optimizers import base as registry
 
 CLASS = '''
+from dataclasses import dataclass
+
 import uaos
+
+@dataclass(frozen=True)
+class WalkSettings(uaos.OptimizerSettings):
+    batch: int = uaos.integer(1, 100, default=4, doc="points per batch")
 
 @uaos.register
 class Walk(uaos.Optimizer):
     """Random points."""
 
     name = "walk"
-
-    def __init__(self, bounds, *, batch=4, **run):
-        super().__init__(bounds, **run)
-        self.batch = batch
+    settings_class = WalkSettings
 
     def _propose(self):
-        return self.rng.uniform(self.low, self.high, (self.batch, self.dimension))
+        return self.rng.uniform(self.low, self.high, (self.settings.batch, self.dimension))
 
     def _learn(self, points, values):
         pass
@@ -69,7 +72,7 @@ def test_runs_of_a_changed_file_do_not_join_those_of_the_former_one(folder):
                  "--instances", "1", "--budget", "9", "--jobs", "1", "--without-uniform",
                  "--repetitions"]  # fmt: skip
     file = folder / "my_walk.py"
-    good, bad = file.read_text(), file.read_text().replace("self.batch, ", "")
+    good, bad = file.read_text(), file.read_text().replace("self.settings.batch, ", "")
     file.write_text(bad)
     assert "failed: 1 run of walk" in command(folder, *arguments, "1", status=1)
     file.write_text(good)  # the only run failed

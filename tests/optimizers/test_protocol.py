@@ -1,6 +1,7 @@
 """What every optimizer gets from the base class: the loop, single values, files, registration."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -9,19 +10,25 @@ import uaos
 from uaos.errors import InvalidComponent, InvalidFeedback, InvalidFile, NameClash, UnknownName
 from uaos.optimizers import base as registry
 from uaos.optimizers.base import Optimizer, RunFinished
+from uaos.optimizers.settings import OptimizerSettings
 
 BOX = [(-2.0, 2.0)] * 3
+
+
+@dataclass(frozen=True)
+class StepSettings(OptimizerSettings):
+    step: float = uaos.real(0, 10, default=1.0)
 
 
 class Steps(Optimizer):
     """Three random points around the best one; the step is halved where nothing was better."""
 
     name = "test-steps"
+    settings_class = StepSettings
     state_names = ("_step", "_before")
 
-    def __init__(self, bounds, *, step=1.0, **run):
-        super().__init__(bounds, **run)
-        self._step = step
+    def _start(self):
+        self._step = self.settings.step
         self._before = math.inf
 
     def _propose(self):
@@ -208,7 +215,7 @@ def test_only_complete_optimizers_with_a_name_are_registered(registered):
         uaos.register(type("Other", (Steps,), {}))
     assert uaos.register(Steps) is Steps  # again: a cell that is run twice
     with pytest.raises(UnknownName, match="did you mean 'test-steps'"):
-        registry.optimizer("test-step")
+        registry.optimizer_class("test-step")
 
 
 def test_a_callback_sees_the_run_and_cannot_change_it():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from uaos.optimizers.base import Optimizer, optimizer, optimizers
+from uaos.optimizers.base import Optimizer, optimizer_class, optimizer_classes
 
 BOX = [(-1.0, 5.0)] * 3
 # Settings that reach a restart soon.
@@ -35,7 +35,7 @@ def tell(run, points, constrained):
 
 def cases():
     for name, settings in SETTINGS.items():
-        handled = optimizer(name).handles
+        handled = optimizer_class(name).handles
         yield pytest.param(name, settings, False, id=name)
         if "constraints" in handled:
             more = {"constrained": True} if name == "portfolio" else {}
@@ -59,7 +59,7 @@ def same(a, b):
 
 def test_every_optimizer_is_here():
     """Runs of pycma cannot be saved, and say so; others are of tests."""
-    ours = {name for name, cls in optimizers().items() if cls.__module__.startswith("uaos.")}
+    ours = {name for name, cls in optimizer_classes().items() if cls.__module__.startswith("uaos.")}
     assert ours - {"BIPOP-CMA-ES"} == set(SETTINGS)
 
 
@@ -68,8 +68,8 @@ def test_a_run_loaded_at_any_moment_equals_the_uninterrupted_one(
     name, settings, constrained, tmp_path
 ):
     """Also between ask and tell, and across restarts, to the last bit."""
-    whole = optimizer(name)(BOX, seed=8, budget=BUDGET, **settings)
-    part = optimizer(name)(BOX, seed=8, budget=BUDGET, **settings)
+    whole = optimizer_class(name)(BOX, seed=8, budget=BUDGET, **settings)
+    part = optimizer_class(name)(BOX, seed=8, budget=BUDGET, **settings)
     moments = np.random.default_rng(3)
 
     def reload(run):

@@ -23,7 +23,6 @@ from uaos.tuning.design import (
     PRESETS,
     SETTINGS,
     Design,
-    alternatives,
     design,
     design_for,
     pools,
@@ -457,7 +456,7 @@ def test_the_space_of_a_method_is_its_own_hyper_parameters(name: str) -> None:
 def test_a_method_is_a_candidate_of_its_own_space(name: str) -> None:
     made, entry = design_for(name), configuration(name)
     again = made.configuration(made.values(entry))
-    K = alternatives(entry)
+    K = entry.settings.alternatives
     assert again.method == entry.method.for_operators(K)  # PDP's p_min is a share, here a number
     assert again.settings == entry.settings
 

@@ -1,7 +1,6 @@
 """`uaos methods`: the catalogue, one recipe, or the components."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Group, RenderableType
@@ -10,12 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from uaos.cli.app import app, console
-from uaos.optimizers.base import optimizer, settings_of
 from uaos.optimizers.catalogue import GROUPS, configuration, expanded
-from uaos.optimizers.configuration import DE, Configuration
-from uaos.optimizers.de.operators import Operator
-from uaos.optimizers.de.rules import Rule
-from uaos.optimizers.de.settings import Settings
+from uaos.optimizers.configuration import Configuration
 from uaos.params import parameters
 from uaos.selection.bibliography import short
 from uaos.selection.components import FAMILIES, components
@@ -55,11 +50,11 @@ def _catalogue(names: list[str]) -> RenderableType:
     group = ""
     for entry in map(configuration, names):
         cite = short(entry.reference)
-        if entry.optimizer != DE and entry.method is None:
-            others.add_row(entry.name, entry.note)
+        if entry.method is None and entry.settings.operator_texts():
+            alone.add_row(entry.name, entry.settings.summary() or entry.note, cite)
             continue
         if entry.method is None:
-            alone.add_row(entry.name, _in_short(entry), cite)
+            others.add_row(entry.name, entry.note)
             continue
         if entry.kind != group and group:
             table.add_section()
@@ -84,24 +79,12 @@ _NARROWEST = {"metric": 11, "reward": 11, "quality": 10, "probability": 11, "sel
               "reference": 9}  # fmt: skip
 
 
-def _in_short(entry: Configuration) -> str:
-    """The settings that differ from the defaults."""
-    usual = Settings().to_dict()
-    given = entry.settings.to_dict()
-    only = entry.settings.members[0]
-    rule = only.F if isinstance(only, Operator) else None
-    parts = [f"F and CR {rule}"] if isinstance(rule, Rule) and rule.adaptive else []
-    for key, value in given.items():
-        if key != "pool" and value != usual.get(key):
-            parts.append(f"{key} {value['rule'] if isinstance(value, dict) else value}")
-    return ", ".join(parts) or entry.note
-
-
 def _recipe(entry: Configuration) -> RenderableType:
     head = Text(entry.name, style="bold")
     parts: list[RenderableType] = [head]
     parts += [Text(line, style="dim") for line in (entry.reference, entry.note) if line]
-    if entry.method is None and entry.optimizer == DE:
+    operators = entry.settings.operator_texts()
+    if entry.method is None and operators:
         parts.append(Text("\nA single operator: there is nothing to select."))
     elif entry.method is not None:
         for number, family in enumerate(FAMILIES, 1):
@@ -117,42 +100,21 @@ def _recipe(entry: Configuration) -> RenderableType:
             if family == "reward":
                 scaled = "then scaled to [0, 1]" if entry.method.scale_rewards else "not scaled"
                 parts.append(Padding(Text(scaled), (0, 0, 0, 6)))
-    if entry.optimizer != DE:
-        parts += [Text(f"\nsettings of {entry.optimizer}", style="bold"), _keywords(entry)]
-        return Group(*parts)
-    parts.append(Text("\ndifferential evolution", style="bold"))
-    parts.append(Padding(_settings(entry), (0, 0, 0, 3)))
+    heading = "differential evolution" if operators else f"settings of {entry.optimizer}"
+    parts += [Text(f"\n{heading}", style="bold"), Padding(_settings(entry), (0, 0, 0, 3))]
     return Group(*parts)
 
 
-def _keywords(entry: Configuration) -> RenderableType:
-    """The settings of an optimizer, as its constructor takes them."""
-    table = Table.grid(padding=(0, 2))
-    for name, value in (settings_of(optimizer(entry.optimizer)) | entry.settings).items():
-        if name == "method" and entry.method is not None:
-            continue
-        shown = value
-        if isinstance(value, list):  # the members of a portfolio
-            shown = "\n".join(_member(one) for one in value)
-        table.add_row(name, Text(str(shown)))
-    return Padding(table, (0, 0, 0, 3))
-
-
-def _member(data: Mapping[str, Any]) -> str:
-    """A member of a portfolio in a line: its name, and what it is made of."""
-    made = Configuration.from_dict(data["configuration"])
-    if made.optimizer != DE:
-        return f"{made.name}: {', '.join(f'{k} {v}' for k, v in made.settings.items())}"
-    made_of = ", ".join(getattr(m, "strategy", m.name) for m in made.settings.members)
-    return f"{made.name}: {made_of}, {_in_short(made)}"
-
-
 def _settings(entry: Configuration) -> RenderableType:
+    """Return the settings of an optimizer and, if it has some, its operators."""
     table, operators = Table.grid(padding=(0, 2)), Table.grid(padding=(0, 2))
-    for row in entry.setting_texts().items():
-        table.add_row(*row)
+    for name, text in entry.settings.texts().items():
+        table.add_row(name, Text(text))
+    rows = entry.settings.operator_texts()
+    if not rows:
+        return table
     operators.add_row("[dim]operator", "[dim]strategy", "[dim]F", "[dim]CR")
-    for cells in entry.operator_texts():
+    for cells in rows:
         operators.add_row(*map(Text, cells))
     return Group(table, Text(""), operators)
 

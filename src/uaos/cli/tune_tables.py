@@ -8,7 +8,6 @@ from rich.text import Text
 
 from uaos.cli.tune_view import clock, grid
 from uaos.optimizers.configuration import Configuration
-from uaos.optimizers.portfolio import Member
 from uaos.problems import Suite
 from uaos.table import TEXT, Cell, Row, Table
 from uaos.text import count, join_names
@@ -72,12 +71,13 @@ def space_table(design: Design, width: int) -> RenderableType:
 
 def recipe(configuration: Configuration) -> RenderableType:
     """The winner: its method, and the settings it runs in."""
-    if configuration.optimizer == "portfolio":
-        names = [Member.of(given).name for given in configuration.settings["members"]]
-        return Group(configuration, Text(f"in a portfolio of {', '.join(names)}"), Text(""))
-    shown = ", ".join(f"{name} {text}" for name, text in configuration.setting_texts().items())
-    operators = len(configuration.settings.members)
-    words = f"in a differential evolution of {count(operators, 'operator')} with {shown}"
+    settings = configuration.settings
+    operators = settings.operator_texts()
+    if operators:
+        shown = ", ".join(f"{name} {text}" for name, text in settings.texts().items())
+        words = f"in a differential evolution of {count(len(operators), 'operator')} with {shown}"
+    else:
+        words = f"in a {configuration.optimizer} of {settings.summary()}"
     return Group(configuration, Text(words), Text(""))
 
 

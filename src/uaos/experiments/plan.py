@@ -10,7 +10,7 @@ from typing import Any
 from uaos.errors import InvalidParameter, NameClash, UaosError
 from uaos.experiments.unit import Unit, derived_seed
 from uaos.loading import file_hash
-from uaos.optimizers.base import optimizers
+from uaos.optimizers.base import optimizer_classes
 from uaos.optimizers.catalogue import configuration, expanded
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Problem, Suite
@@ -136,7 +136,7 @@ class Plan:
         """Which versions of users' files define optimizers, components and operators."""
         found = {}
         for name, chosen in self.competitors.items():
-            parts: list[type | None] = [optimizers().get(chosen.optimizer)]
+            parts: list[type | None] = [optimizer_classes().get(chosen.optimizer)]
             if chosen.method is not None:
                 parts += [type(getattr(chosen.method, family)) for family in FAMILIES]
             parts += [type(operator) for operator in getattr(chosen.settings, "pool", None) or ()]

@@ -118,10 +118,14 @@ class Optimizer(ABC):
     handles: ClassVar[tuple[str, ...]] = ()
     #: The class of its settings.
     settings_class: ClassVar[type[OptimizerSettings]] = OptimizerSettings
+    #: Whether the catalogue lists it with its default settings.
+    listed: ClassVar[bool] = True
     #: Whether it takes a method, which selects among its operators or members.
     selects: ClassVar[bool] = False
     #: The section of a configuration file that has the settings; "optimizer" has the name, too.
     section: ClassVar[str] = "optimizer"
+    #: Whether the points of `x0` are one batch, the first.
+    starts_together: ClassVar[bool] = False
     #: Settings with which a run ends where it would start afresh.
     single_run: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
@@ -157,7 +161,7 @@ class Optimizer(ABC):
         self.budget = evaluation_count(budget)
         self.target = real_target(target)
         self.settings, self.method = self._choose_settings(settings, method, changes)
-        self.x0 = self._start_points(x0)
+        self.x0 = self._checked_starts(x0)
         self.history = History() if true_or_false(history, "history") else None
         self._plain_history = self.history  # recorded here unless a subclass has its own
         self.tol, self.atol = 1e-15, 1e-16
@@ -188,8 +192,8 @@ class Optimizer(ABC):
             )  # fmt: skip
         return self.settings_class.of(settings).changed(changes), None
 
-    def _start_points(self, x0: ArrayLike | None) -> Array | None:
-        """Return the points to start from, (m, D)."""
+    def _checked_starts(self, x0: ArrayLike | None) -> Array | None:
+        """Return the points to start from, (m, D), or raise if there is anything wrong."""
         return start_points(x0, self.low, self.high, "enforced")
 
     def _make_integer(self, integrality: Any) -> None:
@@ -217,6 +221,7 @@ class Optimizer(ABC):
 
     def _start(self) -> None:
         """Prepare the run: set what `_propose` and `_learn` need."""
+        return
 
     @abstractmethod
     def _propose(self) -> Array:

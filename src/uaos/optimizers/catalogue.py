@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 from uaos.errors import InvalidParameter, UnknownName
-from uaos.optimizers.base import optimizer_classes
-from uaos.optimizers.configuration import DEFAULT_OPTIMIZER, FOR_ANY_RUN, Configuration
+from uaos.optimizers.base import Optimizer, optimizer_classes
+from uaos.optimizers.configuration import FOR_ANY_RUN, Configuration
 from uaos.selection.method import Method
 
 #: The recommended differential evolution.
@@ -21,7 +21,7 @@ RECOMMENDED = "mix"
 
 #: What `method` may be: a name of the catalogue, the path of a TOML file, a method (which runs with
 #: default settings) or a whole configuration.
-MethodLike = str | os.PathLike[str] | Method | Configuration
+ConfigurationLike = str | os.PathLike[str] | Method | Configuration
 
 Group = Callable[[], list[Configuration]]
 
@@ -41,22 +41,16 @@ def _entries(group: Group) -> dict[str, Configuration]:
 
 
 def _optimizers() -> dict[str, Configuration]:
-    """Return the registered optimizers with default settings.
-
-    The default optimizer has entries of its own.
-    """
-    return {
-        name: _default_configuration(name)
-        for name in optimizer_classes()
-        if name != DEFAULT_OPTIMIZER
-    }
+    """Return the registered optimizers with default settings, unless they have other entries."""
+    return {name: _default(cls) for name, cls in optimizer_classes().items() if cls.listed}
 
 
-def _default_configuration(name: str) -> Configuration:
-    cls = optimizer_classes()[name]
+def _default(cls: type[Optimizer]) -> Configuration:
     summary = (inspect.getdoc(cls) or "").split("\n\n")[0].replace("\n", " ")
     kind = "optimizer" if cls.__module__.startswith("uaos.") else "custom"
-    return Configuration(name, reference=cls.reference, note=summary, kind=kind, optimizer=name)
+    return Configuration(
+        cls.name, reference=cls.reference, note=summary, kind=kind, optimizer=cls.name
+    )
 
 
 def methods() -> Mapping[str, Configuration]:
@@ -125,8 +119,9 @@ def configuration(name: str | os.PathLike[str] | Configuration) -> Configuration
     if isinstance(name, Configuration):
         return name
     if isinstance(name, str):
-        if name in optimizer_classes() and name != DEFAULT_OPTIMIZER:
-            return _default_configuration(name)
+        registered = optimizer_classes().get(name)
+        if registered is not None and registered.listed:
+            return _default(registered)
         for group in _groups:
             if name in _entries(group):
                 return _entries(group)[name]
@@ -139,7 +134,7 @@ def configuration(name: str | os.PathLike[str] | Configuration) -> Configuration
     raise UnknownName("method", name, methods(), hint=hint)
 
 
-def as_configuration(method: MethodLike) -> Configuration:
+def as_configuration(method: ConfigurationLike) -> Configuration:
     """Return the configuration that a `method` argument stands for."""
     if isinstance(method, Method):
         return Configuration("custom method", method, FOR_ANY_RUN)

@@ -509,7 +509,8 @@ class CMAES(Optimizer):
         points = np.empty(shape)
         self._has_left = _sample(
             self._z, self._factor, self.mean, self._width, self.sigma, self._C,
-            self.low, self.high, self.settings.boundary != "none", self._steps, points, self._excess,
+            self.low, self.high, self.settings.boundary != "none",
+            self._steps, points, self._excess,
         )  # fmt: skip
         return points
 

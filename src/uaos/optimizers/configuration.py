@@ -141,9 +141,7 @@ class Configuration:
         if self.method is not None:
             data["method"] = self.method.to_dict()
         section, settings = optimizer_class(self.optimizer).section, self.settings.to_dict()
-        data[section] = (
-            {"name": self.optimizer, **settings} if section == "optimizer" else settings
-        )
+        data[section] = {"name": self.optimizer, **settings} if section == "optimizer" else settings
         if self.tuning:
             data["tuning"] = dict(self.tuning)
         return data

@@ -272,7 +272,7 @@ class LocalSearch(Optimizer):
 
     settings: LocalSettings
 
-    def _start_points(self, x0: ArrayLike | None) -> Array | None:
+    def _checked_starts(self, x0: ArrayLike | None) -> Array | None:
         return start_points(x0, self.low, self.high, self.settings.boundary)
 
     def _start(self) -> None:

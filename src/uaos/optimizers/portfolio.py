@@ -7,20 +7,19 @@ except that one may finish the run from the best point of the others.
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from uaos.checks import real_number, true_or_false
 from uaos.errors import InvalidParameter
 from uaos.history import History
 from uaos.jit import njit
-from uaos.optimizers.base import Array, Optimizer, register
-from uaos.optimizers.base import optimizer as registered
+from uaos.optimizers.base import Array, Optimizer, optimizer_class, register
 from uaos.optimizers.catalogue import configuration
 from uaos.optimizers.configuration import Configuration
-from uaos.params import known_only
+from uaos.optimizers.settings import OptimizerSettings
+from uaos.params import choice, known_only, real
 from uaos.selection.method import Method
 
 #: How many times the evaluations of another member the leading member gets, unless a run is short.
@@ -34,22 +33,6 @@ _SIGNIFICANT = 1e-10
 # A run that no second member confirms has converged after this many times the evaluations up to its
 # last significant improvement, and this many per dimension.
 _STALL, _LEAST_STALL = 3, 500
-
-# The default members. A run with fewer evaluations per dimension is short: there every member is
-# introduced with a share of the budget, and the leader then gets more.
-_SHORT_RUN = 20_000
-_SHARE, _DE_SHARE, _SHORT_KAPPA = 0.15, 0.2, 20.0
-# Evaluations per dimension of the introductory runs of local and coordinate search at most; from
-# which budgets per dimension on they take part, as one gradient takes 2·D evaluations, and on the
-# local search gets a share only; from which on differential evolution takes part, with populations
-# of 2·D and 5·D; and up to which dimension CMA-ES does.
-_LOCAL_CAP, _STEP_CAP = 250.0, 800.0
-_LOCAL_BUDGET, _LOCAL_SHARE_BUDGET = 4, 50
-_DE_BUDGET, _LARGE_DE_BUDGET = 500, 3_000
-_CMA_DIMENSION = 500
-# With which share of a short run, and how many evaluations per dimension at most, the local search
-# finishes it.
-_FINISH_SHARE, _FINISH_CAP = 0.2, 50.0
 
 
 @dataclass(frozen=True)
@@ -96,7 +79,7 @@ class Member:
         object.__setattr__(self, "configuration", configuration(made))
         if not self.cap > 0:
             raise InvalidParameter("cap", self.cap, "a number > 0", owner=self.name)
-        able = hasattr(registered(self.configuration.optimizer), "restart_from")
+        able = hasattr(optimizer_class(self.configuration.optimizer), "restart_from")
         if not (self.finish == 0 or (self.finish > 0 and able)):
             allowed = "a number >= 0" if able else "0, as this optimizer has no `restart_from`"
             raise InvalidParameter("finish", self.finish, allowed, owner=self.name)
@@ -118,7 +101,13 @@ class Member:
 
     def handles(self, needed: Sequence[str]) -> bool:
         """Return whether the optimizer can handle "constraints" or "integrality"."""
-        return set(needed) <= set(registered(self.configuration.optimizer).handles)
+        return set(needed) <= set(optimizer_class(self.configuration.optimizer).handles)
+
+    def text(self) -> str:
+        """Return name, strategies and settings in one line."""
+        settings = self.configuration.settings
+        parts = [strategy or name for name, strategy, _, _ in settings.operator_texts()]
+        return f"{self.name}: {', '.join([*parts, settings.summary()])}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the member as plain data."""
@@ -160,21 +149,98 @@ def leader_method(members: int, kappa: float = KAPPA) -> Method:
                   "largest_deficit").replace(p_min=least, error=0.0)  # fmt: skip
 
 
+# Which members suit which problem
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A member of the table below, whose cap depends on the budget.
+
+    Parameters
+    ----------
+    name : str
+        The configuration of the catalogue.
+    settings : mapping
+        Settings that differ from those of the catalogue.
+    share, cap : float
+        The evaluations of the introductory run at most, as a share of the budget and in multiples
+        of the dimension.
+    once : bool
+        Whether the member then retires.
+    finish_share, finish_cap : float
+        The evaluations at the end of the run that the member may finish it with, likewise.
+    """
+
+    name: str
+    settings: Mapping[str, object] = field(default_factory=dict)
+    share: float = np.inf
+    cap: float = np.inf
+    once: bool = False
+    finish_share: float = 0.0
+    finish_cap: float = 0.0
+
+    def member(self, each: float) -> Member:
+        """Return the member for a budget of `each` evaluations per dimension."""
+        base = configuration(self.name)
+        return Member(
+            dataclasses.replace(base, settings=base.settings.changed(self.settings)),
+            once=self.once,
+            cap=min(self.share * each, self.cap),
+            finish=min(self.finish_share * each, self.finish_cap) if self.finish_cap else 0.0,
+        )
+
+
+class Kind(NamedTuple):
+    """A kind of problem, and the members and the selector that suit it.
+
+    The selector is :func:`leader_method` with `kappa`. The members are those of `first`, then those
+    of `then` up to :data:`LARGE` variables and those of `large` beyond. Members that cannot handle
+    constraints or integers are left out where a problem has them.
+    """
+
+    least: float  # evaluations per dimension from which on
+    kappa: float
+    first: tuple[Seat, ...]
+    then: tuple[Seat, ...]
+    large: tuple[Seat, ...]
+
+
+#: Above this dimension CMA-ES, whose steps cost D² operations, gives way to differential evolution.
+LARGE = 500
+
+_LOCAL = Seat("BFGS", cap=250)
+_FINISHING = Seat("BFGS", share=0.15, cap=250, finish_share=0.2, finish_cap=50)
+_LOCAL_ONCE = Seat("BFGS", cap=250, once=True)
+_STEP_ONCE = Seat("STEP", {"separable_only": True}, cap=800, once=True)
+_CMA_SHARE, _CMA = Seat("CMA-ES", {"center": True}, share=0.15), Seat("CMA-ES")
+_DE_2D, _DE_5D = (Seat("mix", {"NP": size}, share=0.2) for size in ("2D", "5D"))
+_DE = Seat("mix", {"NP": "5D"})
+
+#: One gradient takes 2·D evaluations, so that below 4·D there is no local search. Above, it comes
+#: first: on smooth functions nothing is as fast, and elsewhere it soon ends. Coordinate search
+#: searches functions that a handful of evaluations show to be separable. In a long run, from
+#: 20,000·D evaluations on, both retire, and CMA-ES searches alone until its first restart. A short
+#: run introduces each member with a share of the budget, then favors the leader more, and ends with
+#: a local search from the best point.
+KINDS = (
+    #    least  kappa  first                        then                  large
+    Kind(     0, 20.0, (),                          (_CMA_SHARE,),        (_DE_2D,)),
+    Kind(     4, 20.0, (_LOCAL, _STEP_ONCE),        (_CMA_SHARE,),        (_DE_2D,)),
+    Kind(    50, 20.0, (_FINISHING, _STEP_ONCE),    (_CMA_SHARE,),        (_DE_2D,)),
+    Kind(   500, 20.0, (_FINISHING, _STEP_ONCE),    (_CMA_SHARE, _DE_2D), (_DE_2D,)),
+    Kind( 3_000, 20.0, (_FINISHING, _STEP_ONCE),    (_CMA_SHARE, _DE_5D), (_DE_5D,)),
+    Kind(20_000, KAPPA, (_LOCAL_ONCE, _STEP_ONCE),  (_CMA, _DE),          (_DE,)),
+)  # fmt: skip
+
+
+def kind_of(dimension: int, budget: int | None) -> Kind:
+    """Return the row of :data:`KINDS` for a dimension and a budget; None means no limit."""
+    each = np.inf if budget is None else budget / dimension
+    return [kind for kind in KINDS if kind.least <= each][-1]
+
+
 def default_members(dimension: int, budget: int | None) -> tuple[Member, ...]:
-    """Return the members that suit a dimension and a budget.
-
-    A local search comes first: on smooth functions nothing is as fast, and elsewhere it soon ends.
-    Coordinate search follows where the function proves additively separable, which a handful of
-    evaluations tells. CMA-ES is next, and differential evolution the last, unless the budget is too
-    small for it.
-
-    In a long run, from 20,000·D evaluations on, the local search retires, and CMA-ES searches on
-    its own until its first restart before differential evolution joins it. A short run has no time
-    for that: there local search and CMA-ES, which starts from the center of the box, get at most
-    15 % of the budget each and differential evolution 20 %; then the selector shares out the rest.
-    The last 20 %, at most 50·D evaluations, are for a local search from the best point found by
-    the others. Below 50·D evaluations the local search may use all of them, and below 4·D, too few
-    for it, CMA-ES is alone.
+    """Return the members that suit a dimension and a budget, as :data:`KINDS` says.
 
     Parameters
     ----------
@@ -187,34 +253,12 @@ def default_members(dimension: int, budget: int | None) -> tuple[Member, ...]:
     -------
     tuple of Member
     """
-    short, each = _is_short(dimension, budget), np.inf if budget is None else budget / dimension
-    share, de_share = (_SHARE * each, _DE_SHARE * each) if short else (np.inf, np.inf)
-    step = Configuration("STEP", optimizer="STEP", settings={"separable_only": True})
-    cma, mix = configuration("CMA-ES"), configuration("mix")
-    if short:
-        cma = dataclasses.replace(cma, settings={"center": True})
-    size = "5D" if each >= _LARGE_DE_BUDGET else "2D"
-    mix = dataclasses.replace(mix, settings=dataclasses.replace(mix.settings, NP=size))
-    members = []
-    if each >= _LOCAL_BUDGET:
-        cap, finish = min(share, _LOCAL_CAP), 0.0
-        if each < _LOCAL_SHARE_BUDGET:
-            cap = _LOCAL_CAP
-        elif short:
-            finish = min(_FINISH_SHARE * each, _FINISH_CAP)
-        members = [
-            Member("BFGS", once=not short, cap=cap, finish=finish),
-            Member(step, once=True, cap=_STEP_CAP),
-        ]
-    if dimension <= _CMA_DIMENSION:
-        members.append(Member(cma, cap=share))
-    if dimension > _CMA_DIMENSION or each >= _DE_BUDGET:
-        members.append(Member(mix, cap=de_share))
-    return tuple(members)
+    kind, each = kind_of(dimension, budget), np.inf if budget is None else budget / dimension
+    seats = kind.first + (kind.then if dimension <= LARGE else kind.large)
+    return tuple(seat.member(each) for seat in seats)
 
 
-def _is_short(dimension: int, budget: int | None) -> bool:
-    return budget is not None and budget < _SHORT_RUN * dimension
+# Whose turn it is
 
 
 class Searcher(Protocol):
@@ -273,8 +317,7 @@ class Turns:
         self.dimension, self.budget, self.rng = dimension, budget, rng
         self.continuing = continuing(members)
         if method is None and len(self.continuing) > 1:
-            kappa = _SHORT_KAPPA if _is_short(dimension, budget) else KAPPA
-            method = leader_method(len(self.continuing), kappa)
+            method = leader_method(len(self.continuing), kind_of(dimension, budget).kappa)
         self.method = method
         # Those that run alone before the selector starts, in order.
         capped = [k for k, m in enumerate(members) if m.once or np.isfinite(m.cap)]
@@ -416,6 +459,78 @@ def largest_finite(values: Array, least: float) -> float:
     return least
 
 
+@dataclass(frozen=True)
+class PortfolioSettings(OptimizerSettings):
+    """The settings of a portfolio.
+
+    Parameters
+    ----------
+    members : sequence of Member, Configuration, str or mapping, optional
+        The optimizers; by default those of :func:`default_members`.
+    step : float
+        The evaluations of a step per dimension, where the method divides those of each step among
+        the members (``scope="step"``).
+    constrained : bool
+        Whether violations of constraints will be told. Members that cannot handle them are left
+        out.
+
+    Raises
+    ------
+    InvalidParameter
+        If a setting is out of range, or the members do not fit together.
+    """
+
+    title: ClassVar[str] = "the portfolio"
+
+    members: Sequence[Member | Configuration | str | Mapping[str, Any]] | None = None
+    step: float = real(
+        10,
+        1000,
+        default=STEP,
+        allowed=(0, 1e9),
+        log=True,
+        doc="evaluations of a step, per dimension",
+    )
+    constrained: bool = choice(
+        False, True, default=False, tuned=False, doc="whether there are constraints"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.members is not None:
+            members = tuple(Member.of(member) for member in self.members)
+            continuing(members)
+            object.__setattr__(self, "members", members)
+
+    @property
+    def chosen(self) -> tuple[Member, ...]:
+        """The members, if they are given."""
+        return tuple(Member.of(member) for member in self.members or ())
+
+    @property
+    def alternatives(self) -> int:
+        """The number of members that continue, 1 if the default ones depend on the problem."""
+        return len(continuing(self.chosen)) if self.members is not None else 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings that differ from their defaults, as plain data."""
+        data = super().to_dict()
+        if self.members is not None:
+            data["members"] = [member.to_dict() for member in self.chosen]
+        return data
+
+    def texts(self) -> dict[str, str]:
+        """Return the settings as strings, with a line for each member."""
+        texts = super().texts()
+        if self.members is not None:
+            texts["members"] = "\n".join(member.text() for member in self.chosen)
+        return texts
+
+    def summary(self) -> str:
+        """Return the names of the members."""
+        return ", ".join(member.name for member in self.chosen)
+
+
 @register
 class Portfolio(Optimizer):
     """Optimizers of different families that share the evaluations of one run.
@@ -429,20 +544,13 @@ class Portfolio(Optimizer):
 
     Parameters
     ----------
-    bounds : array_like, shape (D, 2)
-        The box to search.
-    members : sequence of Member, Configuration or str, optional
-        The optimizers; by default those of :func:`default_members`.
+    bounds, seed, budget, target, x0, history, integrality
+        As for every :class:`uaos.Optimizer`. `x0` is given to every member. With `integrality`,
+        members that cannot handle integers are left out.
     method : Method, optional
         Chooses who evaluates next; by default :func:`leader_method`.
-    step : float
-        The evaluations of a step per dimension, where the method divides those of each step among
-        the members (``scope="step"``).
-    constrained : bool
-        Whether violations of constraints will be told. Members that cannot handle them are left
-        out, as are with `integrality` those that cannot handle integers.
-    seed, budget, target, x0, history, integrality
-        As for every :class:`uaos.Optimizer`. `x0` is given to every member.
+    settings, members, step, constrained
+        See :class:`PortfolioSettings`.
 
     Attributes
     ----------
@@ -469,47 +577,40 @@ class Portfolio(Optimizer):
         "_chosen", "_worst", "_last_gain", "_reference", "_finishing", "_finished",
     )  # fmt: skip
 
-    def __init__(
-        self,
-        bounds: Any,
-        *,
-        members: Sequence[Any] | None = None,
-        method: Any = None,
-        step: float = STEP,
-        constrained: bool = False,
-        seed: int | np.random.Generator | None = None,
-        budget: int | None = None,
-        target: float | None = None,
-        x0: Any = None,
-        history: bool = True,
-        integrality: Any = None,
-    ) -> None:
-        super().__init__(
-            bounds, seed=seed, budget=budget, target=target, x0=x0, history=history,
-            integrality=integrality,
-        )  # fmt: skip
-        if members is None:
-            members = default_members(self.dimension, self.budget)
-        self.constrained = true_or_false(constrained, "constrained")
-        self.step = real_number(step, "step", 0.0)
-        needed = ["constraints"] * self.constrained
-        common: dict[str, Any] = {}
+    settings_class: ClassVar[type[OptimizerSettings]] = PortfolioSettings
+    selects: ClassVar[bool] = True
+    settings: PortfolioSettings
+
+    def _choose_settings(
+        self, settings: object, method: object, changes: Mapping[str, object]
+    ) -> tuple[PortfolioSettings, Method | None]:
+        if not (method is None or isinstance(method, Method)):
+            raise InvalidParameter(
+                f"method is {method!r}; expected a uaos.Method or None", name="method", value=method
+            )
+        chosen = PortfolioSettings.of(settings).changed(changes)
+        members = chosen.chosen or default_members(self.dimension, self.budget)
+        needed = ["constraints"] * chosen.constrained
+        needed += ["integrality"] * (self.integers is not None)
+        able = tuple(member for member in members if member.handles(needed))
+        return dataclasses.replace(chosen, members=able), method
+
+    def _start(self) -> None:
+        self.members = self.settings.chosen
+        self.constrained = self.settings.constrained
+        bounds, integrality = np.column_stack([self.low, self.high]), None
         if self.integers is not None:
-            needed.append("integrality")
-            common["integrality"] = integrality
-        self.members = tuple(m for m in map(Member.of, members) if m.handles(needed))
-        continuing(self.members)  # before any is built
+            integrality = np.isin(np.arange(self.dimension), self.integers)
         self.optimizers = [
             member.configuration.build(
-                bounds, seed=int(self.rng.integers(2**62)), budget=self.budget, x0=x0,
-                history=False, **common,
+                bounds, seed=int(self.rng.integers(2**62)), budget=self.budget, x0=self.x0,
+                history=False, integrality=integrality,
             )
             for member in self.members
         ]  # fmt: skip
         self._turns = Turns(
-            self.members, self.optimizers,
-            Method.from_dict(method) if isinstance(method, Mapping) else method,
-            dimension=self.dimension, budget=self.budget, rng=self.rng, step=self.step,
+            self.members, self.optimizers, self.method, dimension=self.dimension,
+            budget=self.budget, rng=self.rng, step=self.settings.step,
         )  # fmt: skip
         self._turns.feasible = not self.constrained
         self.method = self._turns.method
@@ -640,15 +741,6 @@ class Portfolio(Optimizer):
         return [k for k, member in enumerate(self.optimizers) if member.epsilon > 0]
 
     # Exact resume
-
-    def settings_data(self) -> dict[str, Any]:
-        """Return the settings as plain data."""
-        method = None if self.method is None else self.method.to_dict()
-        members = [member.to_dict() for member in self.members]
-        return {
-            "members": members, "method": method, "step": self.step,
-            "constrained": self.constrained,
-        }  # fmt: skip
 
     def state(self) -> dict[str, Any]:
         """Return everything that changes during the run, the members' states included."""

@@ -44,9 +44,7 @@ class PyCMASettings(OptimizerSettings):
         0.05, 1, default=0.2, allowed=(0, 10), open_low=True, log=True, symbol="σ₀",
         doc="initial step size, times the width of the box",
     )  # fmt: skip
-    start: float = real(
-        0, 1, default=0.8, tuned=False, doc="share of the box that runs start in"
-    )
+    start: float = real(0, 1, default=0.8, tuned=False, doc="share of the box that runs start in")
 
 
 @register
@@ -93,7 +91,7 @@ class PyCMA(Optimizer):
 
     settings: PyCMASettings
 
-    def _start_points(self, x0: ArrayLike | None) -> None:
+    def _checked_starts(self, x0: ArrayLike | None) -> None:
         if x0 is not None:
             raise InvalidParameter(
                 f"{self.name} takes no x0: its starting points are drawn at random",
@@ -146,9 +144,10 @@ class _Thread:
                 "seed": seed % 2**31 + 1, "verbose": -9, "verb_log": 0, "verb_disp": 0,
                 "maxfevals": np.inf, **shape,
             }  # fmt: skip
+            sigma0 = settings.sigma0 * width.mean()
             half = settings.start * width / 2
             cma.fmin2(
-                None, lambda: center + rng.uniform(-half, half), settings.sigma0 * width.mean(), options,
+                None, lambda: center + rng.uniform(-half, half), sigma0, options,
                 restarts=10_000, bipop=True, parallel_objective=self._evaluate,
             )  # fmt: skip
 

@@ -57,6 +57,12 @@ class OptimizerSettings:
             value=value,
         )
 
+    @classmethod
+    def keywords(cls) -> tuple[str, ...]:
+        """Return the names that the settings have as keyword arguments."""
+        aliases = {field: alias for alias, field in cls.aliases.items()}
+        return tuple(aliases.get(field.name, field.name) for field in dataclasses.fields(cls))
+
     def changed(self, changes: Mapping[str, object]) -> Self:
         """Return the settings with some replaced; None leaves a setting as it is.
 
@@ -90,9 +96,7 @@ class OptimizerSettings:
         }
 
     @classmethod
-    def from_dict(
-        cls, data: Mapping[str, Any], custom: Mapping[str, object] | None = None
-    ) -> Self:
+    def from_dict(cls, data: Mapping[str, Any], custom: Mapping[str, object] | None = None) -> Self:
         """Return the settings that :meth:`to_dict` described.
 
         Parameters
@@ -114,9 +118,7 @@ class OptimizerSettings:
 
     def texts(self) -> dict[str, str]:
         """Return the settings as strings."""
-        return {
-            field.name: str(getattr(self, field.name)) for field in dataclasses.fields(self)
-        }
+        return {field.name: str(getattr(self, field.name)) for field in dataclasses.fields(self)}
 
     def summary(self) -> str:
         """Return the settings that differ from their defaults, in one line."""

@@ -16,12 +16,13 @@ from typing import Any
 
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.optimizers.catalogue import configuration, methods
-from uaos.optimizers.configuration import DE, Configuration
+from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de.operators import Operator, default_pool
 from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, Rule, SuccessHistory
 from uaos.optimizers.de.settings import SCHEDULES, Linear, Settings, Stagnation
 from uaos.optimizers.de.strategies import STRATEGIES
-from uaos.optimizers.portfolio import Member, continuing, leader_method
+from uaos.optimizers.portfolio import Member, PortfolioSettings, continuing, leader_method
+from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import Choice, Integer, Real, Value, parameters
 from uaos.selection.components import FAMILIES, components
 from uaos.selection.method import SCOPES, Method
@@ -98,7 +99,7 @@ class Design:
 
     def configuration(self, values: Values, name: str = "candidate") -> Configuration:
         """What a candidate runs."""
-        settings = self._settings(values) if self.base.optimizer == DE else self.base.settings
+        settings = self._settings(values)
         scaled = bool(values.get(_SCALE, self.method.scale_rewards))
         recipe: dict[str, Any] = {_SCALE: scaled, _SCOPE: values.get(_SCOPE, self.method.scope)}
         for family in FAMILIES:
@@ -111,7 +112,7 @@ class Design:
                     recipe[family][parameter] = self.constants[parameter]
         method = Method(**recipe)
         made = Configuration(name, method, settings, optimizer=self.base.optimizer)
-        method.for_operators(alternatives(made))  # raises if they cannot serve so many
+        method.for_operators(made.settings.alternatives)  # raises if they cannot serve so many
         return made
 
     def works(self, values: Values) -> bool:
@@ -122,7 +123,7 @@ class Design:
             return False
         return True
 
-    def _settings(self, values: Values) -> Settings:
+    def _settings(self, values: Values) -> OptimizerSettings:
         changes: dict[str, Any] = {
             name: values[name] for name in (*SETTINGS, *_POLICIES) if name in values
         }
@@ -138,7 +139,7 @@ class Design:
         if "restart" in values:
             restart = values["restart"] == "stagnation"
             changes["restart"] = Stagnation(int(values["patience"])) if restart else None
-        settings: Settings = dataclasses.replace(self.base.settings, **changes)
+        settings: OptimizerSettings = dataclasses.replace(self.base.settings, **changes)
         return settings
 
     # And back
@@ -157,7 +158,7 @@ class Design:
         given: dict[str, Value] = {
             _SCALE: int(of.method.scale_rewards), _SCOPE: of.method.scope,
         }  # fmt: skip
-        method = of.method.for_operators(alternatives(of))
+        method = of.method.for_operators(of.settings.alternatives)
         for family in FAMILIES:
             component = getattr(method, family)
             given[family] = component.name
@@ -165,14 +166,15 @@ class Design:
                 slot = self.slots.get((family, component.name, parameter))
                 if slot is not None:
                     given[slot] = getattr(component, parameter)
-        return given if of.optimizer != DE else given | self._setting_values(of.settings)
+        settings = of.settings
+        return given | (self._setting_values(settings) if isinstance(settings, Settings) else {})
 
     def differences(self, of: Configuration) -> list[str]:
         """What a configuration has that the space holds at other values, as "name: a, here b"."""
         here = self.configuration(self.values(of)).to_dict()
         there = of.to_dict()
         if of.method is not None:
-            there["method"] = of.method.for_operators(alternatives(of)).to_dict()
+            there["method"] = of.method.for_operators(of.settings.alternatives).to_dict()
         return [
             f"{name}: {there[part].get(name)!r}, here {value!r}"
             for part in ("method", "de", "optimizer")
@@ -354,16 +356,9 @@ def portfolio_design(members: Sequence[Member], *, dimension: int = 20) -> Desig
         raise InvalidParameter(
             "members", [m.name for m in members], "two or more that do not run once"
         )
-    settings = {"members": [member.to_dict() for member in members]}
+    settings = PortfolioSettings(members)
     base = Configuration("portfolio", leader_method(count), settings, optimizer="portfolio")
     return _made(base, (), {}, dimension, {"members": [m.name for m in members]})
-
-
-def alternatives(of: Configuration) -> int:
-    """The number of operators, or of members, among which a configuration selects."""
-    if of.optimizer == DE:
-        return len(of.settings.members)
-    return len(continuing([Member.of(given) for given in of.settings["members"]]))
 
 
 def _made(
@@ -380,7 +375,7 @@ def _made(
         chosen.append(Variable(family, Choice(default=members[0], choices=members)))
         choices[family] = members
     slots, hyper = _hyper_parameters(preset, choices)
-    sizes = {"": alternatives(base)}
+    sizes = {"": base.settings.alternatives}
     if any(v.name == _POOL for v in settings):
         sizes = {name: len(pool) for name, pool in pools().items()}
     rules: list[Forbidden] = []

@@ -13,12 +13,12 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from uaos.errors import InvalidFeedback, InvalidParameter
 from uaos.history import History
 from uaos.optimizers.base import Array, Optimizer, register
-from uaos.optimizers.catalogue import RECOMMENDED, configuration
-from uaos.optimizers.configuration import DE, Configuration
+from uaos.optimizers.catalogue import RECOMMENDED, as_configuration
 from uaos.optimizers.de import saved
 from uaos.optimizers.de.operators import (
     CustomOperator,
@@ -32,13 +32,10 @@ from uaos.optimizers.de.settings import MOST_PARENTS, Linear, Settings, Stagnati
 from uaos.optimizers.de.variation import Pool, SingleOperator, Variation
 from uaos.optimizers.de.view import PopulationView
 from uaos.optimizers.local import LocalSearch
+from uaos.optimizers.settings import OptimizerSettings
 from uaos.problems.space import start_points
 from uaos.selection.method import Method
 from uaos.text import count
-
-#: What `method` may be: None for the recommended configuration, a name of the catalogue, the path
-#: of a TOML file, a method (which runs with default settings) or a whole configuration.
-MethodLike = None | str | os.PathLike[str] | Method | Configuration
 
 # When a population that does not restart is taken to stagnate.
 _PATIENCE = Stagnation(spread=0.0)
@@ -54,7 +51,7 @@ class DifferentialEvolution(Optimizer):
 
     Parameters
     ----------
-    bounds, seed, target, x0, history, integrality
+    bounds, settings, seed, target, x0, history, integrality
         As for every :class:`uaos.Optimizer`.
     method : str, path, Method or Configuration, optional
         The name of a configuration (`uaos methods` lists them), a TOML file, a method or a whole
@@ -106,54 +103,60 @@ class DifferentialEvolution(Optimizer):
 
     name: ClassVar[str] = "DE"
     handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality")
+    starts_together: ClassVar[bool] = True
     single_run: ClassVar[Mapping[str, str]] = MappingProxyType({"restart": "none"})
 
-    def __init__(
-        self,
-        bounds: Any,
-        *,
-        method: MethodLike = None,
-        F: Any = None,
-        CR: Any = None,
-        popsize: int | str | None = None,
-        top_NP: float | str | None = None,
-        boundary: str | None = None,
-        operators: Sequence[Any] | str | None = None,
-        center: bool | None = None,
-        best_rule: str | None = None,
-        archive: str | None = None,
-        archive_size: float | None = None,
-        schedule: Any = None,
-        restart: Any = None,
-        seed: int | np.random.Generator | None = None,
-        budget: int | None = None,
-        target: float | None = None,
-        x0: Any = None,
-        history: bool = True,
-        integrality: Any = None,
-    ) -> None:
-        super().__init__(
-            bounds, seed=seed, budget=budget, target=target, history=history,
-            integrality=integrality,
-        )  # fmt: skip
-        changes = {
-            "F": F, "CR": CR, "NP": popsize, "top_NP": top_NP, "boundary": boundary,
-            "pool": operators, "center": center, "best_rule": best_rule, "archive": archive,
-            "archive_size": archive_size, "schedule": schedule, "restart": restart,
-        }  # fmt: skip
-        self.configuration, NP = resolve(method, changes, self.dimension, self.budget)
-        self.settings = settings = self.configuration.settings
+    settings_class: ClassVar[type[OptimizerSettings]] = Settings
+    listed: ClassVar[bool] = False  # its configurations are
+    selects: ClassVar[bool] = True
+    section: ClassVar[str] = "de"
+    settings: Settings
+
+    @classmethod
+    def needs_method(cls, settings: OptimizerSettings) -> bool:  # noqa: D102 (see Optimizer)
+        return settings.alternatives > 1
+
+    def _choose_settings(
+        self, settings: object, method: Any, changes: Mapping[str, object]
+    ) -> tuple[Settings, Method | None]:
+        if settings is not None:
+            base = Settings.of(settings)
+            chosen = method
+            if not (method is None or isinstance(method, Method)):
+                chosen = as_configuration(method).method
+        else:
+            configuration = as_configuration(RECOMMENDED if method is None else method)
+            base, chosen = configuration.settings, configuration.method
+            if not isinstance(base, Settings):
+                raise InvalidParameter(
+                    f"method {configuration.name!r} is a configuration of "
+                    f"{configuration.optimizer}; expected one of differential evolution. Use it "
+                    "with uaos.minimize, or its build()",
+                    name="method", value=configuration.name,
+                )  # fmt: skip
+            sized = any(changes.get(name) is not None for name in ("popsize", "NP"))
+            if method is None and not sized:
+                base = _fitted(base, self.dimension, self.budget)
+        return resolve(base, chosen, changes, self.dimension, self.budget), chosen
+
+    def _checked_starts(self, x0: ArrayLike | None) -> Array | None:
+        return start_points(x0, self.low, self.high, self.settings.boundary)
+
+    def _start(self) -> None:
+        settings = self.settings
         self.pool = Pool(settings)
-        self.x0 = start_points(x0, self.low, self.high, settings.boundary)
-        self.history = History(self.pool.names, COLUMNS) if history else None
+        if self.history is not None:
+            self.history = History(self.pool.names, COLUMNS)
         self._horizon = DEFAULT_BUDGET * self.dimension
         self._NP_end: int | None = None
         if isinstance(settings.schedule, Linear):
             self._NP_end = settings.schedule.end(self.dimension, self.pool.members)
-        selects = self.configuration.method
         self._takes_turns = (
-            selects is not None and selects.scope == "generation" and len(self.pool.members) > 1
+            self.method is not None
+            and self.method.scope == "generation"
+            and len(self.pool.members) > 1
         )
+        NP = settings.population_size(self.dimension, self.budget)
         self._begin(NP, self.evaluations, self.x0, settings.center)
 
     # An epoch
@@ -191,10 +194,9 @@ class DifferentialEvolution(Optimizer):
         """The selector of an epoch; `budget`: evaluations after its first population."""
         if len(self.pool.members) == 1:
             return SingleOperator()
-        method = self.configuration.method
-        assert method is not None  # a configuration of several operators has one
+        assert self.method is not None  # `resolve` has checked it
         horizon = self._horizon if budget is None else budget
-        return method.selector(len(self.pool.members), seed=self.rng, budget=horizon)
+        return self.method.selector(len(self.pool.members), seed=self.rng, budget=horizon)
 
     @property
     def generation(self) -> int:
@@ -381,15 +383,6 @@ class DifferentialEvolution(Optimizer):
         # Last, for all parts have the same generator.
         self.rng.bit_generator.state = state["rng"]
 
-    def settings_data(self) -> dict[str, Any]:  # noqa: D102
-        return {"configuration": self.configuration.to_dict()}
-
-    @classmethod
-    def settings_from_data(  # noqa: D102
-        cls, data: Mapping[str, Any], custom: Mapping[str, CustomOperator] | None = None
-    ) -> dict[str, Any]:
-        return {"method": Configuration.from_dict(data["configuration"], custom)}
-
     @classmethod
     def load(
         cls, path: str | os.PathLike[str], *, operators: Sequence[CustomOperator] = ()
@@ -405,73 +398,60 @@ class DifferentialEvolution(Optimizer):
         """
         passed = as_members(operators) if operators else ()
         custom = {one.name: one for one in passed if not isinstance(one, Operator)}
-        return cls._load(path, lambda kind, data: kind.settings_from_data(data, custom))
+        return cls._load(path, custom)
 
     def __repr__(self) -> str:
         sizes = f"{count(len(self.operators), 'operator')}, {count(self.evaluations, 'evaluation')}"
-        name = self.configuration.name
-        return f"<DifferentialEvolution {name}: {sizes}, best {self.best_fitness:g}>"
+        return f"<DifferentialEvolution: {sizes}, best {self.best_fitness:g}>"
 
 
 # What the arguments of a run mean
 
 
 def resolve(
-    method: MethodLike, changes: dict[str, Any], dimension: int, budget: int | None
-) -> tuple[Configuration, int]:
-    """The configuration that `method` names, with the changes that are not None, and its NP."""
-    chosen = _configuration(method)
-    given = {name: value for name, value in changes.items() if value is not None}
-    if method is None and "NP" not in given and budget is not None:
-        # The recommended NP is 10·D; over few generations a smaller population does better.
-        fitted = dataclasses.replace(chosen.settings, NP=None)
-        usual = chosen.settings.population_size(dimension, budget)
-        if fitted.population_size(dimension, budget) < usual:
-            chosen = dataclasses.replace(chosen, settings=fitted)
+    settings: Settings,
+    method: Method | None,
+    changes: Mapping[str, object],
+    dimension: int,
+    budget: int | None,
+) -> Settings:
+    """Return the settings with the changes that are not None, checked for a run."""
     try:
-        settings = _changed(chosen, given)
-        NP = settings.population_size(dimension, budget)
-        check_population(NP, settings.members)
+        changed = settings.changed(changes)
+        check_population(changed.population_size(dimension, budget), changed.members)
     except InvalidParameter as error:
-        if "NP" not in given or error.name != "NP":
+        if changes.get("popsize") is None or error.name != "NP":
             raise
-        # In a configuration it is NP, as an argument popsize.
-        raise InvalidParameter("popsize", error.value, error.allowed) from None
-    return dataclasses.replace(chosen, settings=settings), NP
-
-
-def _configuration(method: MethodLike) -> Configuration:
-    if isinstance(method, Method):
-        return Configuration("custom method", method, Settings(NP=None))
-    if method is None or isinstance(method, str | os.PathLike | Configuration):
-        found = configuration(RECOMMENDED if method is None else method)
-        if found.optimizer != DE:
-            raise InvalidParameter(
-                "method", found.name, f"a configuration of differential evolution; this one is of "
-                f"{found.optimizer}. Use it with uaos.minimize, or its build()",
-            )  # fmt: skip
-        return found
-    raise InvalidParameter(
-        "method", method, "None, a name, a TOML file, a uaos.Method or a uaos.Configuration"
-    )
-
-
-def _changed(chosen: Configuration, changes: dict[str, Any]) -> Settings:
-    """The configuration's settings with what was given in their place."""
-    settings: Settings = dataclasses.replace(chosen.settings, **changes)
-    pool = settings.pool or ()
-    if chosen.method is None and len(settings.members) > 1:
+        # Among settings it is NP, as an argument popsize.
+        message = str(error).replace("NP", "popsize", 1)
+        raise InvalidParameter(message, name="popsize", value=error.value) from None
+    if method is None and changed.alternatives > 1:
         raise InvalidParameter(
-            "operators", list(settings.names), f"one operator: {chosen.name} has no method to "
+            f"operators is {list(changed.names)}; expected one operator, as there is no method to "
             "choose among several. Give one, or another method=",
+            name="operators", value=list(changed.names),
         )  # fmt: skip
     for role in ("F", "CR"):
-        if role in changes and pool and not any(_open(m, role) for m in pool):
+        value, pool = changes.get(role), changed.pool or ()
+        if value is not None and pool and not any(_open(m, role) for m in pool):
             raise InvalidParameter(
-                role, changes[role], f"nothing here: every operator of {chosen.name!r} has its own "
-                f"{role}. Give operators= as well, or another method",
+                f"{role} is {value!r}, but every operator of the pool has its own {role}. Give "
+                "operators= as well, or another method",
+                name=role, value=value,
             )  # fmt: skip
-    return settings
+    return changed
+
+
+def _fitted(settings: Settings, dimension: int, budget: int | None) -> Settings:
+    """Return the recommended settings, with a smaller population if the budget is short.
+
+    The recommended NP is 10·D; over few generations a smaller population does better.
+    """
+    if budget is None:
+        return settings
+    fitted = dataclasses.replace(settings, NP=None)
+    usual = settings.population_size(dimension, budget)
+    return fitted if fitted.population_size(dimension, budget) < usual else settings
 
 
 def _open(member: object, role: str) -> bool:

@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from uaos.errors import InvalidParameter, UnknownName
+from uaos.optimizers.base import custom_operators
 from uaos.optimizers.de import layout
 from uaos.optimizers.de.operators import (
     CustomOperator,
@@ -29,6 +31,7 @@ from uaos.optimizers.de.rules import (
     rule_to_data,
     share_labels,
 )
+from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import check_fields, choice, integer, known_only, parameters, real
 
 # How large a population is over a run, and when the run starts afresh
@@ -212,7 +215,7 @@ _TOPS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Settings:
+class Settings(OptimizerSettings):
     """The settings of a differential evolution. Those with a range are what a tuner may search.
 
     Parameters
@@ -291,6 +294,9 @@ class Settings:
     >>> Settings(pool=("rand/1", "best/1"), F=0.7, NP="10D").names
     ('rand/1', 'best/1')
     """
+
+    title: ClassVar[str] = "differential evolution"
+    aliases: ClassVar[Mapping[str, str]] = MappingProxyType({"popsize": "NP", "operators": "pool"})
 
     pool: tuple[Member | str, ...] | str | None = None
     F: float | Rule = real(
@@ -394,6 +400,11 @@ class Settings:
         )
 
     @property
+    def alternatives(self) -> int:
+        """The number of operators."""
+        return len(self._pool)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """A unique name for each operator of the pool."""
         return unique_names(self._pool)
@@ -470,15 +481,17 @@ class Settings:
 
     @classmethod
     def from_dict(
-        cls, data: Mapping[str, Any], own: Mapping[str, CustomOperator] | None = None
+        cls, data: Mapping[str, Any], custom: Mapping[str, object] | None = None
     ) -> "Settings":
-        """The inverse of :meth:`to_dict`; what is left out takes its default.
+        """Return the settings that :meth:`to_dict` described; the rest takes its default.
 
-        `own` gives the custom operators of the pool, by name.
+        `custom` gives custom operators of the pool, by name, that are not registered.
         """
         named = {stored: name for name, stored in STORED_NAMES.items()}
         values = {named.get(name, name): value for name, value in data.items()}
-        known_only(values, {f.name: f for f in fields(cls)}, "the differential evolution")
+        known_only(values, {f.name: f for f in fields(cls)}, cls.title)
+        own = {**custom_operators(), **(custom or {})}
+        operators = {name: one for name, one in own.items() if isinstance(one, CustomOperator)}
         shared: dict[str, Rule] = {}
         for role in ("F", "CR"):
             if role in values:
@@ -487,11 +500,51 @@ class Settings:
             if not isinstance(values["pool"], list | tuple) and values["pool"] != "paper":
                 raise InvalidParameter("pool", values["pool"], 'a list of operators, or "paper"')
             if values["pool"] != "paper":
-                members = (member_from_data(m, shared, own or {}) for m in values["pool"])
+                members = (member_from_data(m, shared, operators) for m in values["pool"])
                 values["pool"] = tuple(members)
         if isinstance(values.get("NP"), str) and values["NP"] == "auto":
             values["NP"] = None
         return cls(**values)
+
+    # What tables show
+
+    def texts(self) -> dict[str, str]:
+        """Return the settings that matter to the recipe as strings, without the pool."""
+        operators = [m for m in self.pool or () if isinstance(m, Operator)]
+        names = {stored: name for name, stored in STORED_NAMES.items()}
+        shown = {}
+        for stored, value in self.to_dict().items():
+            name = names.get(stored, stored)
+            # An F or CR that every operator replaces by its own is not part of the recipe.
+            own = [getattr(m, name) is not None for m in operators] if name in ("F", "CR") else []
+            if name == "pool" or (own and all(own)):
+                continue
+            shown[name] = str(value)
+            if isinstance(value, Mapping):
+                rest = ", ".join(f"{k} {v}" for k, v in value.items() if k != "rule")
+                shown[name] = f"{value['rule']} ({rest})" if rest else str(value["rule"])
+        return shown
+
+    def summary(self) -> str:
+        """Return the settings that differ from their defaults, in one line, without the pool."""
+        usual, first = type(self)().to_dict(), self.members[0]
+        rule = first.F if isinstance(first, Operator) else None
+        parts = [f"F and CR {rule}"] if isinstance(rule, Rule) and rule.adaptive else []
+        for key, value in self.to_dict().items():
+            if key != "pool" and value != usual.get(key):
+                parts.append(f"{key} {value['rule'] if isinstance(value, dict) else value}")
+        return ", ".join(parts)
+
+    def operator_texts(self) -> list[tuple[str, str, str, str]]:
+        """Return name, strategy, F and CR of each operator."""
+        rows = []
+        for name, member in zip(self.names, self.members, strict=True):
+            cells = ("", "", "")
+            if isinstance(member, Operator):
+                top = "" if member.top_NP is None else f", top_NP {member.top_NP:g}"
+                cells = (member.strategy + top, str(member.F), str(member.CR))
+            rows.append((name, *cells))
+        return rows
 
     # Which rules are one object matters, and the fields' own equality does not see it.
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from uaos.errors import UaosError
 from uaos.files import toml_text
-from uaos.optimizers.configuration import DE, Configuration
+from uaos.optimizers.configuration import Configuration
 from uaos.params import parameters
 from uaos.reporting.report.html import Colors, code
 from uaos.selection.bibliography import short
@@ -32,12 +32,12 @@ def method_recipe(
     parts = [tag("p", text) for text in (entry.note, entry.reference) if text]
     if entry.method is not None:
         parts.append(tag("ol", *_steps(entry), class_="steps"))
-    elif entry.optimizer == DE:
+    elif entry.settings.operator_texts():
         parts.append(tag("p", "A single operator: there is nothing to select."))
-    if entry.optimizer == DE:
+    if entry.settings.operator_texts():
         parts += [_operators(entry), _settings(entry)]
     else:
-        values = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in entry.settings.items())
+        values = entry.settings.summary().replace("_", " ")
         parts.append(tag("p", f"Optimizer: {entry.optimizer}. {values}".strip()))
     parts.append(_file(entry.to_toml()))
     return _folded(name, _summary(entry), joined(parts), colors, opened)
@@ -58,7 +58,7 @@ def _folded(name: str, summary: str, body: Markup, colors: Colors, opened: bool)
 def _summary(entry: Configuration) -> str:
     """Return the components in one line, and who proposed them."""
     if entry.method is None:
-        made = "single operator" if entry.optimizer == DE else entry.optimizer
+        made = "single operator" if entry.settings.operator_texts() else entry.optimizer
     else:
         made = " · ".join(getattr(entry.method, f).name.replace("_", " ") for f in FAMILIES)
     cited = short(entry.reference) if entry.reference else ""
@@ -94,7 +94,7 @@ def _steps(entry: Configuration) -> list[Markup]:
 def _operators(entry: Configuration) -> Markup:
     columns = dict.fromkeys(("operator", "strategy", "F", "CR"), TEXT)
     table = Table.of(
-        "operators", f"operators of {entry.name}", columns, entry.operator_texts()
+        "operators", f"operators of {entry.name}", columns, entry.settings.operator_texts()
     )  # fmt: skip
     return table.to_html(show_title=False, download=False)
 
@@ -102,7 +102,7 @@ def _operators(entry: Configuration) -> Markup:
 def _settings(entry: Configuration) -> Markup:
     parts = (
         f"{name if name == 'top_NP' else name.replace('_', ' ')} {text}"
-        for name, text in entry.setting_texts().items()
+        for name, text in entry.settings.texts().items()
     )
     return tag("p", "Differential evolution: ", ", ".join(parts), ".")
 
