@@ -183,7 +183,7 @@ def test_ctrl_c_among_the_starting_points_keeps_the_best():
         ({"max_time": math.nan}, "max_time is nan"),
         ({"disp": "yes"}, "disp is 'yes'; allowed: True or False"),
         ({"polish": 1}, "polish is 1; allowed: True, False or a function"),
-        ({"method": "CMA-ES", "F": 0.5}, "F is 0.5; allowed: nothing here: CMA-ES has no such"),
+        ({"method": "CMA-ES", "F": 0.5}, "CMA-ES does not accept F"),
         ({"bounds": [(2, 1)]}, "allowed: a pair .low, high. of finite numbers, low <= high"),
         ({"bounds": [(0, math.inf)]}, "bounds.0. is .0.0, inf.*know no bound, give one that is"),
         ({"bounds": None}, "bounds is None; allowed: a pair"),

@@ -54,8 +54,8 @@ __all__ = [
     "Evidence", "GenerationReward", "History", "LocalSearch", "Member", "Method", "Metric",
     "Operator", "Optimizer", "OptimizerSettings", "Portfolio", "Probability", "Problem",
     "PyCMA", "Quality", "Result", "Selection", "Selector", "Study", "SuccessReward", "Suite",
-    "UaosError", "WindowReward", "choice", "components", "configuration", "integer", "method", "methods",
-    "minimize", "product", "real", "register", "suite",
+    "UaosError", "WindowReward", "choice", "components", "configuration", "integer", "method",
+    "methods", "minimize", "product", "real", "register", "suite",
 ]  # fmt: skip
 
 

@@ -209,7 +209,7 @@ def test_a_configuration_of_another_optimizer_makes_the_round_trip(tmp_path: Pat
         ('[optimizer]\nname = "CMA"\n', "unknown optimizer 'CMA'; did you mean 'CMA-ES'"),
         ("[optimizer]\npopsize = 6\n", "unknown optimizer None"),
         ('[optimizer]\nname = "CMA-ES"\npopsiz = 6\n', "did you mean 'popsize'"),
-        ('[de]\nNP = 20\n[optimizer]\nname = "CMA-ES"\n', "one of .de. and .optimizer."),
+        ('[de]\nNP = 20\n[optimizer]\nname = "CMA-ES"\n', "both .de. and .optimizer."),
     ],
 )
 def test_a_file_of_another_optimizer_that_does_not_fit_is_refused(text: str, message: str) -> None:
@@ -351,8 +351,8 @@ def test_the_file_of_a_bare_method_is_a_configuration_too(tmp_path: Path) -> Non
     [
         ("version = 9\nname = 'x'\n", "newer uaos"),
         ("nme = 'x'\n", "parameter of the configuration 'nme'.*'name'"),
-        ("method = 3\n", "method of the configuration is 3; allowed: a mapping"),
-        ("name = 3\n", "name of the configuration is 3; allowed: a string"),
+        ("method = 3\n", "method of the configuration is 3; expected a mapping"),
+        ("name = 3\n", "name of the configuration is 3; expected a string"),
         ("[de]\nNPP = 3\n", "NPP"),
         ("[method]\nreward = 'nothing'\n", "unknown reward"),
     ],

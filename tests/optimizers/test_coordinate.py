@@ -221,7 +221,7 @@ def test_compiled_and_interpreted_kernels_agree_to_the_last_bit():
 
 
 @pytest.mark.parametrize(
-    ("argument", "value"), [("points", 2), ("sweeps", 0), ("restarts", 1), ("separable_only", None)]
+    ("argument", "value"), [("points", 2), ("sweeps", 0), ("restarts", 1), ("separable_only", "no")]
 )
 def test_wrong_arguments_are_named(argument, value):
     with pytest.raises(InvalidParameter, match=argument):
