@@ -20,6 +20,8 @@ LAYERS = (
         "params",
         "extras",
         "files",
+        "markup",
+        "pictures",
         "history",
         "jit",
         "loading",

@@ -1,13 +1,11 @@
 """Files: written whole or not at all, never over files that uaos did not write; text and TOML."""
 
 import contextlib
-import io
 import json
 import os
 import shutil
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -170,43 +168,3 @@ def _is_same(first: Path, second: Path) -> bool:
         return first.samefile(second)
     except OSError:
         return first.absolute() == second.absolute()
-
-
-#: Formats of pictures, and what marks them and keeps dates and versions out of them.
-PICTURES: dict[str, dict[str, str | None]] = {
-    ".png": {"Software": MARK},
-    ".svg": {"Date": None, "Creator": MARK},
-    ".pdf": {"CreationDate": None, "Creator": None, "Producer": MARK},
-}
-
-
-def show_in_notebooks(figure: Any) -> None:
-    """Let notebooks show a figure that is not pyplot's, also without `%matplotlib inline`."""
-    figure._repr_png_ = partial(_png, figure)
-
-
-def _png(figure: Any) -> bytes:
-    picture = io.BytesIO()
-    figure.savefig(picture, format="png")
-    return picture.getvalue()
-
-
-def save_figure(figure: Any, path: Any, **settings: Any) -> None:
-    """Write a figure of matplotlib to a file, marked and whole or not at all, or to an open one.
-
-    The text of an SVG stays text, and equal figures are equal files.
-    """
-    from matplotlib import rc_context
-
-    if hasattr(path, "write"):
-        figure.savefig(path, **settings)
-        return
-    place = Path(path)
-    if not place.suffix:
-        place = place.with_name(f"{place.name}.png")  # as matplotlib does
-    form = place.suffix.lower()
-    fonts: Any = {
-        "svg.fonttype": "none", "svg.hashsalt": "uaos", "pdf.fonttype": 42, "pdf.compression": 6,
-    }  # fmt: skip
-    with rc_context(fonts), whole_file(place) as part:
-        figure.savefig(part, format=form[1:], metadata=PICTURES.get(form), **settings)

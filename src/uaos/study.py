@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
 from uaos.experiments import Progress
 from uaos.experiments import run as run_plan
+from uaos.experiments.executors import check_pool
 from uaos.experiments.plan import UNIFORM, Plan
-from uaos.experiments.pools import check_pool
 from uaos.experiments.store import Store, Tally
 from uaos.experiments.unit import Unit, run_unit
 from uaos.files import check_folder, read_toml, write_toml

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uaos.files import check_output, whole_file
-from uaos.text import Markup, joined, markup, superscript, tag, typeset
+from uaos.markup import Markup, escaped, joined, tag
+from uaos.text import superscript, typeset
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -235,7 +236,7 @@ class Table:
         return Group(folded, *note, Text(""))
 
     def to_html(
-        self, *, method: Callable[[str], Markup] = markup, show_title: bool = True,
+        self, *, method: Callable[[str], Markup] = escaped, show_title: bool = True,
         download: bool = True,
     ) -> Markup:  # fmt: skip
         """Render as HTML that a script can sort, filter and, with `download`, save as CSV.

@@ -1,6 +1,5 @@
-"""Names and numbers as text: lists of names, ranges of numbers, powers of ten; HTML."""
+"""Names and numbers as text: lists of names, ranges of numbers, powers of ten."""
 
-import html
 import math
 import re
 from collections.abc import Iterable
@@ -14,7 +13,7 @@ _NUMBERED = re.compile(r"(.*?)(\d+)")
 
 
 def natural_key(name: str) -> tuple[tuple[int, str], ...]:
-    """Sorts names with numbers in them as people do: f2 comes before f10."""
+    """Return a key that sorts names by the numbers in them: f2 comes before f10."""
     parts = re.findall(r"\d+|\D+", name)
     # Python reads no number of thousands of digits, and names may come from strangers.
     return tuple(
@@ -32,8 +31,8 @@ def ranges(names: Iterable[object], *, dash: str = "–", comma: str = ", ") -> 
     """Abbreviate numbers or numbered names: f1–f24, f8, or f1, f3–f5; other names are listed."""
     runs: list[list[tuple[str, int | None, str]]] = []
     for name in sorted(map(str, names), key=natural_key):
-        found = _NUMBERED.fullmatch(name)
-        prefix, number = (found[1], int(found[2])) if found else (name, None)
+        match = _NUMBERED.fullmatch(name)
+        prefix, number = (match[1], int(match[2])) if match else (name, None)
         last = runs[-1][-1] if runs else None
         if last and number is not None and last[0] == prefix and last[1] == number - 1:
             runs[-1].append((prefix, number, name))
@@ -62,8 +61,8 @@ def count(value: int, noun: str, plural: str = "") -> str:
 def typeset(text: str) -> str:
     """Typeset the numbers of a text: 3.4 × 10⁻²³ for 3.4e-23, thin spaces in 2,000,000."""
 
-    def power(found: re.Match[str]) -> str:
-        mantissa, exponent = found[1], superscript(int(found[2]))
+    def power(match: re.Match[str]) -> str:
+        mantissa, exponent = match[1], superscript(int(match[2]))
         return f"10{exponent}" if mantissa == "1" else f"{mantissa} × 10{exponent}"
 
     return _POWER.sub(power, _GROUPS.sub(_THIN, text))
@@ -93,33 +92,3 @@ def large(value: float) -> str:
         return f"{value / 1e6:.3g} million"
     mantissa, exponent = f"{value:.1e}".split("e")
     return f"{mantissa}e{int(exponent)}"
-
-
-class Markup(str):
-    """A string that is HTML already."""
-
-    __slots__ = ()
-
-
-def markup(child: object) -> Markup:
-    """Return what may stand inside an element: markup as it is, anything else escaped."""
-    return child if isinstance(child, Markup) else Markup(html.escape(str(child)))
-
-
-def joined(parts: Iterable[object], between: str = "") -> Markup:
-    """Join several pieces."""
-    return Markup(markup(between).join(markup(part) for part in parts))
-
-
-def tag(kind: str, /, *children: object, **attributes: object) -> Markup:
-    """Return an element; `class_` is class, `data_sort` data-sort; None and False are omitted."""
-    given = []
-    for key, value in attributes.items():
-        if value is None or value is False:
-            continue
-        key = key.rstrip("_").replace("_", "-")
-        given.append(f" {key}" if value is True else f' {key}="{html.escape(str(value))}"')
-    start = f"<{kind}{''.join(given)}>"
-    if kind in ("img", "input", "meta", "br"):
-        return Markup(start)
-    return Markup(f"{start}{joined(children)}</{kind}>")

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from uaos.analysis import Results, Runs, combined, ecdf, section, simulated_restarts
-from uaos.analysis.ecdf import Ecdf, area, sample_size
+from uaos.analysis.profiles import Ecdf, area, sample_size
 
 
 def test_the_raw_profile_counts_run_and_target_pairs(make_runs: Callable[..., Runs]) -> None:

@@ -9,7 +9,7 @@ from outcome_results import results_of
 from scipy import stats
 
 from uaos.analysis import Results, Scores, friedman, headline, pairwise, section, verdict
-from uaos.analysis.section import Section
+from uaos.analysis.sectioning import Section
 from uaos.analysis.statistics import (
     Pair,
     Pairs,

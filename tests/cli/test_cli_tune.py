@@ -23,7 +23,7 @@ from terminal import interrupted, screen
 import uaos
 from uaos.cli.tune_view import View
 from uaos.experiments import Plan, Store
-from uaos.experiments.pools import SharedPool
+from uaos.experiments.executors import SharedPool
 from uaos.problems import BBOB, suite
 from uaos.tuning import TuningPlan, TuningStore, design_for, evaluator, narrow
 from uaos.tuning.records import Candidate, IterationStarted, Step

@@ -119,7 +119,7 @@ def test_bad_input_ends_with_exit_code_2_and_a_clear_line(
 def test_what_is_not_installed_is_named_with_its_extra(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from uaos.experiments.export import export
+    from uaos.experiments.export import export_table
     from uaos.extras import MissingExtra
 
     for module in ("cma", "pyarrow"):
@@ -128,7 +128,7 @@ def test_what_is_not_installed_is_named_with_its_extra(
         run(small_plan("BIPOP-CMA-ES"), tmp_path / "a.db")
     assert not (tmp_path / "a.db").exists()
     with pytest.raises(MissingExtra, match="a Parquet file needs pyarrow"):
-        export([], tmp_path / "a.parquet")
+        export_table([], tmp_path / "a.parquet")
 
 
 def test_without_a_terminal_a_line_says_how_far_it_is(

@@ -13,7 +13,7 @@ from experiment_stubs import content, essence, small_plan
 import uaos
 from uaos.errors import InvalidFile, UaosError
 from uaos.experiments import Progress, Store, run, run_unit
-from uaos.experiments.merge import merge
+from uaos.experiments.merge import merge_stores
 from uaos.experiments.store import open_store
 from uaos.experiments.storefile import create
 from uaos.experiments.unit import Unit, outcome
@@ -55,7 +55,7 @@ def read_experiment(path: Path) -> list[object]:
         for one in store.outcomes(traces=True):
             store.history(*one.unit.key)
             found.append((one.unit.key, essence(one)))
-    merge(path.with_name("merged.db"), [path])
+    merge_stores(path.with_name("merged.db"), [path])
     path.with_name("merged.db").unlink()
     return found
 

@@ -7,7 +7,7 @@ import pytest
 import uaos
 from uaos.errors import InvalidParameter, NameClash, UaosError
 from uaos.experiments import Plan
-from uaos.experiments.plan import evaluations
+from uaos.experiments.plan import parse_budget
 from uaos.problems import suite
 
 
@@ -46,13 +46,13 @@ def test_two_methods_of_one_name_are_refused(tmp_path: Path) -> None:
     [(None, 2_000_000), ("10000D", 200_000), (5000, 5000), ("2e6", 2_000_000), ("1e5d", 2_000_000)],
 )
 def test_a_budget_is_a_number_or_a_multiple_of_the_dimension(budget: object, meant: int) -> None:
-    assert evaluations(budget, 20) == meant
+    assert parse_budget(budget, 20) == meant
 
 
 @pytest.mark.parametrize("budget", ["", "D", "0", "-5", "1.5", "many", "nan", "inf", "1e99"])
 def test_another_budget_is_refused(budget: str) -> None:
     with pytest.raises(InvalidParameter, match="budget is .*evaluations >= 1"):
-        evaluations(budget, 20)
+        parse_budget(budget, 20)
 
 
 @pytest.mark.parametrize(

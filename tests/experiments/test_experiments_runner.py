@@ -16,7 +16,7 @@ from experiment_stubs import content, small_plan, wait_for
 
 from uaos.errors import InvalidParameter, UaosError
 from uaos.experiments import Progress, Stopped, Store, WorkersLost, run
-from uaos.experiments.pools import LocalPool
+from uaos.experiments.executors import LocalPool
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_a_worker_that_dies_while_starting_is_replaced(
     expected: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("UAOS_TEST_MARK", str(tmp_path / "mark"))
-    monkeypatch.setattr("uaos.experiments.pools._start_worker", stubs.dies_while_starting)
+    monkeypatch.setattr("uaos.experiments.executors._start_worker", stubs.dies_while_starting)
     run(small_plan(), tmp_path / "a.db", jobs=1)
     assert (tmp_path / "mark.1").exists()
     assert content(tmp_path / "a.db") == expected
@@ -112,7 +112,9 @@ def test_a_worker_that_dies_while_starting_is_replaced(
 def test_workers_that_never_start_end_the_run_with_advice_and_no_failed_unit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("uaos.experiments.pools._start_worker", stubs.always_dies_while_starting)
+    monkeypatch.setattr(
+        "uaos.experiments.executors._start_worker", stubs.always_dies_while_starting
+    )
     with pytest.raises(WorkersLost, match=r"^3 worker processes in a row died while .*--jobs"):
         run(small_plan(), tmp_path / "a.db", jobs=1)
     assert not (tmp_path / "a.db").exists()

@@ -11,7 +11,7 @@ from experiment_stubs import content, essence, small_plan
 import uaos
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
 from uaos.experiments import Plan, PlanConflict, Store, StoreInUse, run_unit
-from uaos.experiments.merge import MergeConflict, merge
+from uaos.experiments.merge import MergeConflict, merge_stores
 from uaos.experiments.provenance import command_line
 from uaos.experiments.storefile import FORMAT
 from uaos.experiments.unit import Finished, Unit, failed
@@ -249,7 +249,7 @@ def test_stores_of_several_machines_become_one(finished: Path, tmp_path: Path) -
     plan = small_plan()
     first = filled(tmp_path / "first.db", plan, slice(0, 14))
     second = filled(tmp_path / "second.db", plan, slice(10, None))
-    assert merge(tmp_path / "all.db", [first, second]) == len(plan)
+    assert merge_stores(tmp_path / "all.db", [first, second]) == len(plan)
     assert content(tmp_path / "all.db") == content(finished)
     names = sorted(p.name for p in tmp_path.iterdir())
     assert names == ["all.db", "first.db", "second.db"]
@@ -266,7 +266,7 @@ def test_commands_are_recorded_once_and_merged_in_their_order(tmp_path: Path) ->
             Store.create_or_resume(tmp_path / f"{name}.db", plan).close()
     Store.create_or_resume(tmp_path / "a.db", plan).close()
     with command_line(["bench", "c d.db", "--merge"]):
-        merge(tmp_path / "c d.db", [tmp_path / "a.db", tmp_path / "b.db"])
+        merge_stores(tmp_path / "c d.db", [tmp_path / "a.db", tmp_path / "b.db"])
     with Store.open(tmp_path / "c d.db") as store:
         assert store.commands == [
             "uaos bench a.db",
@@ -281,7 +281,7 @@ def test_a_run_that_is_done_goes_before_one_that_failed(tmp_path: Path) -> None:
     with Store.create_or_resume(tmp_path / "bad.db", plan) as store:
         store.record([lost(plan, next(plan.units()))])
     for number, order in enumerate(([good, store.path], [store.path, good])):
-        merge(tmp_path / f"{number}.db", order)
+        merge_stores(tmp_path / f"{number}.db", order)
         assert content(tmp_path / f"{number}.db") == content(good)
 
 
@@ -292,20 +292,20 @@ def test_stores_that_disagree_are_not_merged(finished: Path, tmp_path: Path) -> 
         result = done(plan, unit)
         store.record([result._replace(outcome=result.outcome._replace(best=0.125))])
     with pytest.raises(MergeConflict, match=r"liar.db: mix on f1 i1 2-D, .* has best 0.125, and"):
-        merge(tmp_path / "all.db", [finished, tmp_path / "liar.db"])
+        merge_stores(tmp_path / "all.db", [finished, tmp_path / "liar.db"])
     other = filled(tmp_path / "other.db", small_plan(seed=2), slice(0, 1))
     with pytest.raises(MergeConflict, match=r"other.db is not of the .*seed: 1 there, 2 here"):
-        merge(tmp_path / "all.db", [finished, other])
+        merge_stores(tmp_path / "all.db", [finished, other])
     short = filled(tmp_path / "short.db", small_plan(budget=300), slice(0, 1))
     with pytest.raises(MergeConflict, match="budget on f1 i1 2-D: 400 there, 300 here"):
-        merge(tmp_path / "all.db", [finished, short])
+        merge_stores(tmp_path / "all.db", [finished, short])
     assert not (tmp_path / "all.db").exists()
 
 
 def test_merging_writes_a_new_file_only(finished: Path, tmp_path: Path) -> None:
     (tmp_path / "there.db").write_text("mine")
     with pytest.raises(InvalidParameter, match="a new file: this one exists"):
-        merge(tmp_path / "there.db", [finished])
+        merge_stores(tmp_path / "there.db", [finished])
     with pytest.raises(UaosError, match="two stores or more"):
-        merge(tmp_path / "all.db", [])
+        merge_stores(tmp_path / "all.db", [])
     assert (tmp_path / "there.db").read_text() == "mine"

@@ -17,7 +17,7 @@ import uaos
 from uaos.errors import InvalidFile, InvalidParameter, UaosError
 from uaos.experiments import Plan, PlanConflict, Store, run
 from uaos.experiments.export import export_coco
-from uaos.experiments.merge import merge
+from uaos.experiments.merge import merge_stores
 
 FILE = Path(__file__).with_name("six_problems.py")
 COMMAND = [sys.executable, "-m", "uaos", "bench", "a.db", "--methods", "JADE,CMA-ES",
@@ -180,7 +180,7 @@ def test_a_changed_file_is_refused(folder: Path) -> None:
         assert (folder / "a.db").read_bytes() == before
         run(plan(folder / "six.py"), folder / "b.db", executor)
     with pytest.raises(UaosError, match="content of the suite's file: "):
-        merge(folder / "c.db", [folder / "a.db", folder / "b.db"])
+        merge_stores(folder / "c.db", [folder / "a.db", folder / "b.db"])
 
 
 def test_a_suite_made_in_place_runs_where_its_functions_can_be_sent(tmp_path: Path) -> None:

@@ -673,7 +673,7 @@ def test_a_figure_is_added_in_one_file(few: Results, run_counts: Path) -> None:
     heights = [bar.get_height() for bar in drawn("run-counts", few).axes[0].patches]
     assert heights == [48, 48, 48]  # two instances of 24 functions
     with pytest.raises(NameClash, match="there is a figure called 'run-counts'"):
-        figures.register(Figure("run-counts", "", figures.SECTION, len, len))
+        figures.register_figure(Figure("run-counts", "", figures.SECTION, len, len))
 
 
 def test_unknown_figures_have_near_misses() -> None:

@@ -28,16 +28,16 @@ from uaos.errors import InvalidFile, InvalidParameter
 from uaos.experiments import Plan, Store, run_unit
 from uaos.experiments.unit import Outcome, failed
 from uaos.history import History
+from uaos.markup import Markup, tag
 from uaos.problems import suite
 from uaos.reporting.figures import figures
 from uaos.reporting.report import page, write_report
-from uaos.reporting.report.html import Colors
+from uaos.reporting.report.elements import Colors
 from uaos.reporting.report.methods import method_recipe
 from uaos.reporting.report.operators import course_data, printed_runs
 from uaos.reporting.report.overview import report_title
 from uaos.reporting.report.reproduce import figure_commands
 from uaos.reporting.sources import Course, Sources, parse_runs, representative_courses
-from uaos.text import Markup, tag
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from outcome_results import results_of
 
-from uaos.analysis.ecdf import area
+from uaos.analysis.profiles import area
 from uaos.errors import UnknownName
 from uaos.experiments.recorder import TARGETS
 from uaos.experiments.unit import Outcome, Unit, failed

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from uaos.analysis.ecdf import sample_size, simulated_restarts, stream
+from uaos.analysis.profiles import sample_size, simulated_restarts, stream
 from uaos.analysis.results import Runs, target_index
 from uaos.experiments.recorder import ECDF_TARGETS, TARGETS
 

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from uaos.analysis.findings import headline, verdict
 from uaos.analysis.published import archive_tables, paper_tables
 from uaos.analysis.results import Results
-from uaos.analysis.section import Section, sections
+from uaos.analysis.sectioning import Section, sections
 from uaos.analysis.tables import section_tables
-from uaos.analysis.verdict import headline, verdict
 from uaos.table import Table
 from uaos.text import count
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from uaos.analysis.art import TABLE_TARGETS, running_times
 from uaos.analysis.results import Results
-from uaos.analysis.section import Section, sections
+from uaos.analysis.sectioning import Section, sections
 from uaos.analysis.tables import coco_number, target_name
 from uaos.errors import Missing, UnknownName
 from uaos.problems import Published, reference, suite

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from uaos.analysis.art import TABLE_TARGETS, AverageRunningTime
-from uaos.analysis.ecdf import RESTART_HORIZON
-from uaos.analysis.section import Section, relative_note
+from uaos.analysis.findings import pair_outcome, verdict
+from uaos.analysis.profiles import RESTART_HORIZON
+from uaos.analysis.sectioning import Section, relative_note
 from uaos.analysis.statistics import ALPHA, Pair, better_than_all, better_than_reference
-from uaos.analysis.verdict import outcome, verdict
 from uaos.experiments.recorder import FINAL
 from uaos.table import BLOCK, METHOD, NUMBER, TEXT, Cell, Row, Table
 from uaos.text import count, natural_key, number, p_value, ranges
@@ -311,7 +311,7 @@ def rank_table(section: Section) -> Table:
     ranking, best = section.ranking, section.ranking.order[0]
     records = [
         {"method": method, "dimension": section.dimension or "", "mean_rank": ranking.rank(method),
-         "against_best": "" if method == best else outcome(section.pairs.pair(method, best))}
+         "against_best": "" if method == best else pair_outcome(section.pairs.pair(method, best))}
         for method in ranking.order
     ]  # fmt: skip
     note = f"Against the best: Wilcoxon’s test, corrected after Holm, α = {ALPHA:g}."
@@ -331,7 +331,7 @@ def against_table(
     """Methods against others: each test over the problems, and over the functions."""
     records = [
         {"dimension": section.dimension or "", "method": over.first, "against": over.second,
-         "outcome": outcome(over), "wins": over.wins, "ties": over.ties, "losses": over.losses,
+         "outcome": pair_outcome(over), "wins": over.wins, "ties": over.ties, "losses": over.losses,
          "difference": over.difference, "p_holm": over.p_holm, "p_holm_functions": coarse.p_holm}
         for over, coarse in tests
     ]  # fmt: skip

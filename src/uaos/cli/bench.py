@@ -90,7 +90,7 @@ def bench(
     suite of your own is a Python file that defines `suite = uaos.Suite(...)`.
     """
     if merge:
-        from uaos.experiments.merge import merge as merge_stores
+        from uaos.experiments.merge import merge_stores
 
         merged = count(merge_stores(files[0], files[1:]), "finished run")
         console.print(f"{files[0]}: {merged} of {count(len(files) - 1, 'store')}")
@@ -99,8 +99,8 @@ def bench(
         raise InvalidParameter("STORE", [str(f) for f in files], "one file (but with --merge)")
     path = files[0]
     if status or export is not None or coco_folder is not None:
-        from uaos.experiments.export import COLUMNS, export_coco
-        from uaos.experiments.export import export as export_table
+        from uaos.experiments.export import COLUMNS, export_coco, export_table
+
 
         if export is not None:
             table = export.suffix.lower() == ".csv"

@@ -59,7 +59,8 @@ def draw_figure(
     # fmt: on
     """Draw one figure for a paper: PNG (300 dpi), SVG or PDF, as wide as a column or a page."""
     # Here, because the analysis would slow down the start of every other command.
-    from uaos.files import PICTURES, check_output
+    from uaos.files import check_output
+    from uaos.pictures import PICTURES
     from uaos.reporting.figures import RUN, SECTION, TUNING, figure, figures, save
     from uaos.reporting.style import Style
 

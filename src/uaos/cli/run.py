@@ -17,11 +17,12 @@ from uaos.cli.app import INTERRUPTED, app, console
 from uaos.cli.options import Overwrite, SuiteName
 from uaos.errors import Missing
 from uaos.experiments import FINAL
-from uaos.experiments.plan import evaluations
-from uaos.files import PICTURES, check_output
+from uaos.experiments.plan import parse_budget
+from uaos.files import check_output
 from uaos.minimization import INTERRUPTED as INTERRUPTED_RUN
 from uaos.minimization import PORTFOLIO, minimize
 from uaos.optimizers.catalogue import RECOMMENDED
+from uaos.pictures import PICTURES
 from uaos.problems import BBOB, Problem
 from uaos.problems import suite as suite_called
 from uaos.result import Result, RunView
@@ -68,7 +69,7 @@ def run(
     else:
         only_bbob = {"functions": function, "dimension": dim, "instances": instance}
         chosen = _problem(suite, problem, **only_bbob)
-    limit = evaluations(budget, chosen.dimension)
+    limit = parse_budget(budget, chosen.dimension)
     name = method or (PORTFOLIO if popsize is None else RECOMMENDED)
     panel = _Panel(chosen, name, limit)
     # A file or a pipe gets the summary alone.

@@ -12,7 +12,8 @@ from rich.text import Text
 
 from uaos.cli.app import INTERRUPTED, app, console
 from uaos.cli.options import Overwrite, Seed, split_names
-from uaos.files import PICTURES, check_output
+from uaos.files import check_output
+from uaos.pictures import PICTURES
 from uaos.scenarios import KINDS, Scenario, ScenarioResult, compare_methods, make_scenario
 from uaos.text import count
 

@@ -61,7 +61,7 @@ def study_command(
     """
     # Here, because a tuner would slow down the start of every other command.
     from uaos.experiments import Stopped
-    from uaos.experiments.pools import check_pool
+    from uaos.experiments.executors import check_pool
     from uaos.study import Study, stages
 
     wanted = stages(only, start)

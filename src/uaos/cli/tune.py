@@ -12,10 +12,11 @@ from rich.text import Text
 from uaos.cli import options
 from uaos.cli.app import INTERRUPTED, app, console
 from uaos.errors import InvalidParameter, Missing, UaosError
-from uaos.files import PICTURES, check_output
+from uaos.files import check_output
 from uaos.optimizers.catalogue import RECOMMENDED
 from uaos.optimizers.configuration import Configuration
 from uaos.params import Value
+from uaos.pictures import PICTURES
 from uaos.problems import Suite
 from uaos.problems import suite as suite_called
 from uaos.text import count

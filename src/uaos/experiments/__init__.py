@@ -13,8 +13,8 @@ A run's seed is derived from the experiment's and from what the run is: results 
 the order, nor on the workers, nor on interruptions. `uaos bench` is the same from a terminal.
 """
 
+from uaos.experiments.executors import WorkersLost
 from uaos.experiments.plan import Plan, PlanConflict
-from uaos.experiments.pools import WorkersLost
 from uaos.experiments.recorder import ECDF_TARGETS, FINAL, TARGETS, Trace
 from uaos.experiments.runner import Progress, run
 from uaos.experiments.store import RunTable, Stopped, Store

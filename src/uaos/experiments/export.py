@@ -23,7 +23,7 @@ _PLAIN = tuple(name for name in Outcome._fields if name not in ("hits", "trace")
 COLUMNS = (*_PLAIN, *(f"hit {target:.3g}" for target in TARGETS))
 
 
-def export(outcomes: Sequence[Outcome], path: str | os.PathLike[str]) -> None:
+def export_table(outcomes: Sequence[Outcome], path: str | os.PathLike[str]) -> None:
     """Write a table with a row for each outcome; -1 stands for a target never reached."""
     target = Path(path)
     if target.suffix.lower() == ".csv":

@@ -25,7 +25,7 @@ class MergeConflict(UaosError, ValueError):
     """Two stores disagree."""
 
 
-def merge(out: str | os.PathLike[str], sources: Sequence[str | os.PathLike[str]]) -> int:
+def merge_stores(out: str | os.PathLike[str], sources: Sequence[str | os.PathLike[str]]) -> int:
     """Write a new store with the runs of all `sources`; how many of them are finished.
 
     The stores must be of one experiment: the same suite, the same seed, the same budget, and the

@@ -103,7 +103,7 @@ class Plan:
         wanted = [methods] if isinstance(methods, str | os.PathLike) else list(methods)
         problems = suite if isinstance(suite, Suite) else suite_called(suite)
         given = DEFAULT_BUDGET if budget is None else budget
-        evaluations(given, 1)
+        parse_budget(given, 1)
         return cls(_competitors(wanted, uniform), problems, repetitions, given, seed)
 
     def units(self) -> Iterator[Unit]:
@@ -120,7 +120,7 @@ class Plan:
 
     def evaluations(self, problem: Problem) -> int:
         """The most evaluations of a run on a problem."""
-        return evaluations(self.budget, problem.dimension)
+        return parse_budget(self.budget, problem.dimension)
 
     def __len__(self) -> int:
         return len(self.competitors) * len(self.suite) * self.repetitions
@@ -175,7 +175,7 @@ def _competitors(wanted: Sequence[str | os.PathLike[str] | Configuration], unifo
     return made
 
 
-def evaluations(budget: int | float | str | None, dimension: int) -> int:
+def parse_budget(budget: int | float | str | None, dimension: int) -> int:
     """A budget in evaluations: 20000, "2e6", or a multiple of the dimension, "10000D"."""
     text = str(DEFAULT_BUDGET if budget is None else budget).strip()
     relative = text[-1:] in ("D", "d")

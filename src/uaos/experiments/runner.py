@@ -9,8 +9,14 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from uaos.experiments.executors import (
+    NEVER_BEGUN,
+    WorkerPool,
+    check_picklable,
+    check_pool,
+    pool_for,
+)
 from uaos.experiments.plan import Plan
-from uaos.experiments.pools import NEVER_BEGUN, WorkerPool, check_picklable, check_pool, pool_for
 from uaos.experiments.store import Stopped, Store, Tally
 from uaos.experiments.unit import Finished, Unit, failed, run_unit
 from uaos.optimizers.configuration import Configuration

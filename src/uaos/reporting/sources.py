@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, Self, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from uaos.analysis.findings import is_adaptive
 from uaos.analysis.results import Results
-from uaos.analysis.verdict import is_adaptive
 from uaos.errors import InvalidFile, InvalidParameter, Missing, UnknownName
 from uaos.experiments.store import RunTable, Store, Tally, open_store
 from uaos.history import History

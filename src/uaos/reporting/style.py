@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from uaos.errors import InvalidParameter, UnknownName
 from uaos.extras import optional
-from uaos.files import show_in_notebooks
+from uaos.pictures import show_in_notebooks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,7 +7,7 @@ import numpy as np
 
 from uaos.arrays import FloatArray
 from uaos.extras import optional
-from uaos.files import save_figure, show_in_notebooks
+from uaos.pictures import save_figure, show_in_notebooks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,7 +16,7 @@ import numpy as np
 
 from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidParameter
-from uaos.experiments.pools import LocalPool, check_pool
+from uaos.experiments.executors import LocalPool, check_pool
 from uaos.optimizers.catalogue import expanded
 from uaos.scenarios.kinds import Ranks, Scenario
 from uaos.scenarios.recipes import find_method

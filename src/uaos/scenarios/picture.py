@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uaos.arrays import FloatArray
-from uaos.files import save_figure
+from uaos.pictures import save_figure
 from uaos.reporting.style import DEFAULT, LineStyle
 from uaos.runs.picture import panels
 from uaos.scenarios.comparison import regrets

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from uaos.errors import UnknownName
-from uaos.experiments.pools import WorkerPool, pool_for
+from uaos.experiments.executors import WorkerPool, pool_for
 from uaos.experiments.recorder import ECDF_TARGETS, FINAL, TARGETS
 from uaos.experiments.runner import Coordinator, stop_signals
 from uaos.experiments.store import Stopped

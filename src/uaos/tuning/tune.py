@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from uaos.errors import InvalidParameter, UaosError, UnknownName
-from uaos.experiments.plan import PlanConflict, evaluations
-from uaos.experiments.pools import check_pool
+from uaos.experiments.executors import check_pool
+from uaos.experiments.plan import PlanConflict, parse_budget
 from uaos.experiments.provenance import versions
 from uaos.optimizers.catalogue import configuration as catalogue_entry
 from uaos.optimizers.configuration import Configuration
@@ -198,7 +198,7 @@ class TuningPlan:
 
     def evaluations(self, problem: Problem) -> int:
         """The most evaluations of a run on a problem."""
-        return evaluations(self.budget, problem.dimension)
+        return parse_budget(self.budget, problem.dimension)
 
     def check(self) -> None:
         """Refuse what could not run at all, such as too few runs, or irace without R."""

@@ -2,7 +2,7 @@
 
 A figure is a :class:`Figure` in a module's variable: its name, help, options, a function that
 returns what is drawn as plain data, and a function that draws it. `uaos plot` and the report find
-figures here; those of other packages join by :func:`register`.
+figures here; those of other packages join by :func:`register_figure`.
 
     from uaos.analysis import Results, section
     from uaos.reporting.figures import draw, save
@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from uaos.errors import NameClash, UnknownName
-from uaos.files import PICTURES, check_output, save_figure
+from uaos.files import check_output
+from uaos.pictures import PICTURES, save_figure
 from uaos.reporting.style import DEFAULT, Drawing, Style
 
 #: What a figure shows: methods of a section, one run, a tuning, or the catalogue (no file).
@@ -84,7 +85,7 @@ _ORDER = (
 )  # fmt: skip
 
 
-def register(figure: Figure) -> Figure:
+def register_figure(figure: Figure) -> Figure:
     """Add a custom figure to those of `uaos plot` and the report.
 
     Parameters
@@ -103,14 +104,14 @@ def register(figure: Figure) -> Figure:
     Examples
     --------
     >>> from matplotlib.figure import Figure as Drawing
-    >>> from uaos.reporting.figures import SECTION, Figure, register
+    >>> from uaos.reporting.figures import SECTION, Figure, register_figure
     >>> def data(section):
     ...     return section.methods
     >>> def draw(methods, style):
     ...     drawing = Drawing()
     ...     drawing.suptitle(", ".join(methods))
     ...     return drawing
-    >>> register(Figure("names", "The names of the methods.", SECTION, data, draw)).name
+    >>> register_figure(Figure("names", "The names of the methods.", SECTION, data, draw)).name
     'names'
     """
     if figure.name in figures():

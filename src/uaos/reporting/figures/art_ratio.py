@@ -9,7 +9,7 @@ import numpy as np
 
 from uaos.analysis.art import average_running_time, reference_time
 from uaos.analysis.results import target_index
-from uaos.analysis.section import Section
+from uaos.analysis.sectioning import Section
 from uaos.errors import InvalidParameter
 from uaos.experiments.recorder import ECDF_TARGETS, TARGETS
 from uaos.reporting.canvas import axes_with_margins, decades, handle, legend, legend_size

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uaos.analysis.results import Runs
-from uaos.analysis.section import Section
+from uaos.analysis.sectioning import Section
 from uaos.experiments.recorder import TARGETS
 from uaos.reporting.canvas import decades, handle, small_multiples
 from uaos.reporting.figures import SECTION, Figure

@@ -127,7 +127,7 @@ def _descent(axes: Any, of: Course) -> None:
         axes.legend(frameon=False, fontsize=TICK)
 
 
-def interactive(of: Course) -> dict[str, Any]:
+def course_interactive(of: Course) -> dict[str, Any]:
     """Return the run as the report's script reads it; shares are in thousandths."""
     h, (label, best) = of.history, _best(of)
     made = np.maximum(h.counts.sum(axis=1, keepdims=True), 1)
@@ -143,5 +143,5 @@ def interactive(of: Course) -> dict[str, Any]:
 FIGURE = Figure(
     "operators", "operators, probabilities and error in one run", RUN, data, draw,
     options=("dim", "method", "function", "instance", "problem", "repetition"),
-    interactive=interactive,
+    interactive=course_interactive,
 )  # fmt: skip

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from uaos.analysis.ecdf import RESTART_HORIZON, Ecdf
-from uaos.analysis.section import Section
+from uaos.analysis.profiles import RESTART_HORIZON, Ecdf
+from uaos.analysis.sectioning import Section
 from uaos.errors import Missing, UnknownName
 from uaos.experiments.recorder import ECDF_TARGETS
 from uaos.reporting.canvas import (
@@ -265,7 +265,7 @@ def _marks(
               markeredgewidth=1.0, zorder=3, clip_on=False, label="_budget", **shown)  # fmt: skip
 
 
-def interactive(of: Profiles) -> dict[str, Any]:
+def profile_interactive(of: Profiles) -> dict[str, Any]:
     """Return the panels as the report's script reads them; a line or null for each method."""
     kind, found = "again" if of.restarts else "raw", {}
     for panel in of.panels:
@@ -292,7 +292,7 @@ def _steps(curve: Ecdf, end: float) -> list[list[int]]:
 
 _COMMON: dict[str, Any] = {
     "options": ("dim", "methods", "order", "no-restarts"), "in_report": "profiles",
-    "interactive": interactive,
+    "interactive": profile_interactive,
 }  # fmt: skip
 OVERALL = Figure("ecdf-overall", "runtime profiles over all functions", SECTION, overall_data,
                  draw_overall, **_COMMON)  # fmt: skip

@@ -5,14 +5,14 @@ from typing import Any
 
 from uaos.errors import UaosError
 from uaos.files import toml_text
+from uaos.markup import Markup, joined, tag
 from uaos.optimizers.configuration import Configuration
 from uaos.params import parameters
-from uaos.reporting.report.html import Colors, code
+from uaos.reporting.report.elements import Colors, code
 from uaos.selection.bibliography import short
 from uaos.selection.components import FAMILIES
 from uaos.selection.describe import QUESTIONS, SYMBOLS, describe
 from uaos.table import TEXT, Table
-from uaos.text import Markup, joined, tag
 
 
 def method_recipe(

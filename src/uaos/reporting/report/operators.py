@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from uaos.markup import Markup, joined, tag
 from uaos.reporting.figures import figure
-from uaos.reporting.report.html import Colors, image, plot, shown
+from uaos.reporting.report.elements import Colors, image, plot_place, shown
 from uaos.reporting.sources import Course
 from uaos.reporting.style import DEFAULT
 from uaos.table import METHOD, NUMBER, TEXT, Table
-from uaos.text import Markup, count, joined, tag
+from uaos.text import count
 
 # Runs that are printed, and those that have buttons: of one method, of all.
 _PRINTED, _EACH, _ALL = 2, 3, 8
@@ -46,7 +47,7 @@ def operator_section(
         tag("p", _introduction(found, chosen, omitted)), shown(use_table(found), colors),
         tag("div", tag("p", f"{lead}: ", joined(buttons, " "), class_="picks"),
             tag("div", *menus, class_="filters"), class_="screen"),
-        plot("course", static=joined(still), look="tall", caption=_CAPTION,
+        plot_place("course", static=joined(still), look="tall", caption=_CAPTION,
              before=tag("div", class_="keys screen")),
     ])  # fmt: skip
 

@@ -4,14 +4,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from uaos.analysis.section import Section
+from uaos.analysis.findings import headline, verdict
+from uaos.analysis.sectioning import Section
 from uaos.analysis.tables import against_table
-from uaos.analysis.verdict import headline, verdict
-from uaos.reporting.report.html import Colors, other_figures, plot, shown
+from uaos.markup import Markup, joined, tag
+from uaos.reporting.report.elements import Colors, other_figures, plot_place, shown
 from uaos.reporting.sources import Course, Experiment, Sources
 from uaos.runs.picture import PALETTE
 from uaos.table import Table
-from uaos.text import Markup, count, duration, join_names, joined, large, tag, typeset
+from uaos.text import count, duration, join_names, large, typeset
 
 _ABOUT = (
     "Adaptive operator selection: while an evolutionary algorithm runs, a method observes which of "
@@ -101,7 +102,7 @@ def _brief(kind: str, title: str, link: str, caption: str, keys: Iterable[object
            ) -> Markup:  # fmt: skip
     head = tag("a", title, href=link, class_="title")
     said = joined([caption, tag("span", *keys, class_="keys")])
-    return plot(kind, before=head, caption=said, brief="1", label=title, **data)
+    return plot_place(kind, before=head, caption=said, brief="1", label=title, **data)
 
 
 # What was run

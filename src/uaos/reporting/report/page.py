@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from uaos.analysis.comparison import compare
 from uaos.analysis.published import against_paper, paper_summary, paper_table
 from uaos.analysis.results import Results
-from uaos.analysis.section import Section
+from uaos.analysis.sectioning import Section
 from uaos.experiments.provenance import versions
 from uaos.extras import optional
 from uaos.files import MARK
-from uaos.reporting.report.html import Colors, shown
+from uaos.markup import Markup, escaped, joined, tag
+from uaos.reporting.report.elements import Colors, shown
 from uaos.reporting.report.methods import method_recipe, symbols
 from uaos.reporting.report.operators import (
     changing_runs,
@@ -36,7 +37,6 @@ from uaos.reporting.sources import (
     representative_courses,
 )
 from uaos.table import Table
-from uaos.text import Markup, joined, markup, tag
 
 if TYPE_CHECKING:  # loaded when there is a tuning
     from uaos.reporting.report.tuning import TuningView
@@ -265,8 +265,8 @@ def _filled(
         "heading": joined(heading),
         "menu": menu,
         "body": body,
-        "mark": markup(MARK),
-        "version": markup(versions().get("uaos", "")),
+        "mark": escaped(MARK),
+        "version": escaped(versions().get("uaos", "")),
         "data": _packed(text),
         "plotly": _plotly(),
         "script": "\n".join(_read(name) for name in _SCRIPTS),

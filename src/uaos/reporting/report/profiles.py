@@ -2,13 +2,21 @@
 
 from typing import Any
 
-from uaos.analysis.section import Section
+from uaos.analysis.sectioning import Section
+from uaos.markup import Markup, joined, tag
 from uaos.reporting.figures import figure
-from uaos.reporting.figures.profiles import DECADE, UNIT, X_LABEL, Y_LABEL, Profiles, interactive
-from uaos.reporting.report.html import Colors, image, other_figures, plot, shown
+from uaos.reporting.figures.profiles import (
+    DECADE,
+    UNIT,
+    X_LABEL,
+    Y_LABEL,
+    Profiles,
+    profile_interactive,
+)
+from uaos.reporting.report.elements import Colors, image, other_figures, plot_place, shown
 from uaos.reporting.style import Style
 from uaos.table import Table
-from uaos.text import Markup, joined, tag, typeset
+from uaos.text import typeset
 
 # Inches of the profile over all functions, which stands alone.
 _WIDE = 6.0
@@ -23,7 +31,7 @@ def profile_data(section: Section) -> dict[str, Any]:
         for name in _drawn(section):
             of = figure(name).data(section, restarts=restarts)
             ends[kind] = of.end
-            for key, panel in interactive(of).items():
+            for key, panel in profile_interactive(of).items():
                 lines = panels.setdefault(key, panel)["lines"]
                 for line, more in zip(lines, panel["lines"], strict=True):
                     if line is not None:
@@ -52,8 +60,10 @@ def profile_section(section: Section, colors: Colors) -> Markup:
         if name == "ecdf-overall":
             text = f"Runtime profiles, {section.title}"
             still = image(kind.draw(of, Style(_WIDE, order=colors.order)), text)
-            parts += [plot("profile", static=still, section=section.key, panel="all", label=text),
-                      tag("p", _caption(section), class_="note")]  # fmt: skip
+            place = plot_place(
+                "profile", static=still, section=section.key, panel="all", label=text
+            )
+            parts += [place, tag("p", _caption(section), class_="note")]
         elif len(of.panels) > 1:
             still = image(kind.draw(of, style), f"{kind.help}, {section.title}")
             parts += [tag("h4", _HEADINGS[name]), _multiples(of, section, still)]

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 
 from uaos.experiments.provenance import current_command
 from uaos.experiments.store import Store
+from uaos.markup import Markup, joined, tag
 from uaos.reporting.figures import RUN, SECTION, TUNING, figures
-from uaos.reporting.report.html import code
+from uaos.reporting.report.elements import code
 from uaos.reporting.sources import Course, Sources
 from uaos.table import TEXT, Table
-from uaos.text import Markup, join_names, joined, tag
+from uaos.text import join_names
 
 
 def reproduce_section(sources: Sources, runs: Sequence[Course]) -> Markup:
@@ -64,7 +65,7 @@ def figure_commands(sources: Sources, runs: Sequence[Course]) -> list[str]:
 
 
 def _section_commands(sources: Sources, stores: list[str]) -> list[list[str]]:
-    from uaos.analysis.section import sections
+    from uaos.analysis.sectioning import sections
 
     parts = sections(sources.results) if sources.results.runs else []
     commands = []

@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from uaos.analysis.section import Section
+from uaos.analysis.sectioning import Section
 from uaos.experiments.storefile import reading
+from uaos.markup import Markup, joined, tag
 from uaos.reporting.figures import figure
 from uaos.reporting.figures.tuning import in_order
-from uaos.reporting.report.html import Colors, image, plot, shown
+from uaos.reporting.report.elements import Colors, image, plot_place, shown
 from uaos.reporting.report.methods import method_recipe
 from uaos.reporting.sources import TuningEntry
 from uaos.reporting.style import DEFAULT
 from uaos.selection.components import FAMILIES
 from uaos.table import NUMBER, TEXT, Cell, Table
-from uaos.text import Markup, count, duration, joined, tag
+from uaos.text import count, duration
 from uaos.tuning.summaries import Drawn, frequencies, importance, survivors_table
 
 
@@ -119,7 +120,7 @@ class TuningView:
         title = "Candidates left in each race"
         parts += [
             tag("h4", title),
-            plot("survival", static=image(survival.draw(self.races, DEFAULT), title),
+            plot_place("survival", static=image(survival.draw(self.races, DEFAULT), title),
                  tuning=self.number, label=title, caption=survival.caption),
             tag("h4", "Values drawn"),
             tag("p", "The share of each choice among the candidates drawn for a race, and the "

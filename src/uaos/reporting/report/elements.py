@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from uaos.analysis.section import Section
+from uaos.analysis.sectioning import Section
+from uaos.markup import Markup, joined, tag
 from uaos.reporting.figures import figures
 from uaos.reporting.style import DEFAULT, LINES, LINES_ON_DARK, OPERATOR_LINES, Drawing, Style
 from uaos.runs.picture import PALETTE
 from uaos.table import Table
-from uaos.text import Markup, joined, tag
 
 # Images: pixels across at most, pixels per inch at most, and colors: lines on white need few.
 _WIDEST, _DPI, _COLORS = 1500, 200, 128
@@ -38,7 +38,7 @@ def image(drawing: Drawing, alternative: str) -> Markup:
                height=full.height // 2)  # fmt: skip
 
 
-def plot(
+def plot_place(
     kind: str,
     *,
     static: object = "",

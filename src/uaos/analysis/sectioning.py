@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uaos.analysis.art import TABLE_TARGETS, AverageRunningTime, running_times
-from uaos.analysis.ecdf import Ecdf, area, combined, ecdf, of_times
+from uaos.analysis.profiles import Ecdf, area, combined, ecdf, of_times
 from uaos.analysis.results import Results, Runs
 from uaos.analysis.statistics import (
     ALPHA,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from uaos.analysis.section import Section
+from uaos.analysis.sectioning import Section
 from uaos.analysis.statistics import ALPHA, Ranking, friedman, indistinct_groups, pairwise, scores
 from uaos.errors import Missing
 from uaos.reporting.canvas import axes_with_margins, fitted

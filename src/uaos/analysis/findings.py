@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from uaos.analysis.section import Section
+from uaos.analysis.sectioning import Section
 from uaos.analysis.statistics import ALPHA, MIN_PROBLEMS, Pair
 from uaos.experiments.plan import UNIFORM
 from uaos.text import count, join_names
@@ -160,7 +160,7 @@ def is_adaptive(configuration: Mapping[str, Any] | None) -> bool:
     return bool((configuration.get("optimizer") or {}).get("name") == "portfolio")
 
 
-def outcome(pair: Pair) -> str:
+def pair_outcome(pair: Pair) -> str:
     """Return how the first of a pair did."""
     return {pair.first: "better", pair.second: "worse", None: SAME}[pair.better]
 

@@ -1,0 +1,52 @@
+"""Figures of matplotlib: saved whole or not at all, and shown in notebooks."""
+
+import io
+import os
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from uaos.files import MARK, whole_file
+
+if TYPE_CHECKING:  # an optional library
+    from matplotlib.figure import Figure
+
+#: Formats of pictures, and what marks them and keeps dates and versions out of them.
+PICTURES: dict[str, dict[str, str | None]] = {
+    ".png": {"Software": MARK},
+    ".svg": {"Date": None, "Creator": MARK},
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": MARK},
+}
+
+
+def show_in_notebooks(figure: "Figure") -> None:
+    """Let notebooks show a figure that is not pyplot's, also without `%matplotlib inline`."""
+    figure._repr_png_ = partial(_png, figure)  # type: ignore[attr-defined]
+
+
+def _png(figure: "Figure") -> bytes:
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png")
+    return picture.getvalue()
+
+
+def save_figure(
+    figure: "Figure", path: str | os.PathLike[str] | IO[bytes], *, dpi: float | None = None
+) -> None:
+    """Write a figure of matplotlib to a file, marked and whole or not at all, or to an open one.
+
+    The text of an SVG stays text, and equal figures are equal files.
+    """
+    from matplotlib import rc_context
+
+    if not isinstance(path, str | os.PathLike):
+        figure.savefig(path, dpi=dpi)
+        return
+    place = Path(path)
+    if not place.suffix:
+        place = place.with_name(f"{place.name}.png")  # as matplotlib does
+    form = place.suffix.lower()
+    with rc_context({
+        "svg.fonttype": "none", "svg.hashsalt": "uaos", "pdf.fonttype": 42, "pdf.compression": 6,
+    }), whole_file(place) as part:  # fmt: skip
+        figure.savefig(part, format=form[1:], metadata=PICTURES.get(form), dpi=dpi)
