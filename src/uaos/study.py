@@ -1,8 +1,8 @@
 """The whole pipeline of the framework's paper: tune, test, tabulate, report.
 
-A study lives in a folder: `tuning.db` and the winner `tuned.toml`, `test.db`, `tables/`,
-`report.html`, and `study.toml`, which says what it is. Every stage resumes where it was stopped,
-and is skipped when it is done.
+A study lives in a folder: `study.toml` describes it, and the stages write `tuning.db` and the
+winner `tuned.toml`, `test.db`, `tables/` and `report.html`. An interrupted stage resumes where it
+was stopped; a finished one is skipped.
 """
 
 import dataclasses
@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
 from uaos.experiments import Progress
@@ -34,101 +34,155 @@ if TYPE_CHECKING:
     from uaos.tuning.evaluator import RunCost
     from uaos.tuning.records import Event
 
-#: The stages, in their order.
+#: The stages, in order.
 STAGES = ("tune", "test", "tables", "report")
 
 #: The name under which the winner of the tuning is tested.
 WINNER = "tuned"
 
-#: What the winner is compared with: the configurations tuned in the paper, methods that adapt their
-#: settings instead of choosing operators, CMA-ES, our default, the portfolio, and uniform choice.
+#: The methods that the winner is compared with: the configurations tuned in the paper, methods that
+#: adapt their settings instead of choosing operators, CMA-ES, the portfolio, the default, and
+#: uniform choice.
 RIVALS = (
     *(name for name, c in methods().items() if c.kind == "tuned" and "inferred" not in name),
     "JADE", "R-SHADE", "CMA-ES", "portfolio", RECOMMENDED, UNIFORM,
 )  # fmt: skip
 
-# Seconds that go into no evaluation, as measured on one machine with two processors: for a stage,
-# such as until its processes have started and loaded the compiled code, and for each of its runs.
+# Overhead in seconds, measured on a machine with two processors: of each stage, for example until
+# its processes have started and loaded the compiled code, and of each run.
 _STAGE_SECONDS = {"tune": 3.0, "test": 3.0, "tables": 1.5, "report": 9.0}
 _RUN_SECONDS = 0.002
 
-# The trial runs that show how fast a machine is: their evaluations, and the seconds that suffice.
-_TRIALS, _TRIAL_SECONDS = (300, 3000, 20_000), 0.3
+# Budgets of the trial runs that measure the speed of the machine, and the seconds that suffice.
+_TRIAL_BUDGETS, _TRIAL_SECONDS = (300, 3000, 20_000), 0.3
 
-# Runs of each method on each test problem of a suite whose problems have no instances.
+# The default number of runs of each method on each test problem, if problems have no instances.
 _REPETITIONS = 5
 
 
 @dataclass(frozen=True)
 class Preset:
-    """The size of a study. Made by :class:`Study` from its `preset`.
+    """The size of a study.
 
     Attributes
     ----------
+    name : str
+        The name of the preset.
     dimension : int
-        Of the BBOB problems.
+        The dimension of the BBOB problems.
     tuning_runs : int
-        Runs of the tuning.
-    tuning_budget, test_budget : str
-        Evaluations of a run, in multiples of the dimension.
+        The number of runs of the tuning.
+    tuning_budget, test_budget : int or str
+        The evaluations of a run, such as 5000, or "200D" for 200 times the dimension.
     instances : str
         The BBOB test problems, such as "test:4" for four of each function.
-    words : str
-        What it is for.
+    purpose : str
+        What the preset is for.
+    repetitions : int, optional
+        The number of runs of each method on each test problem; default: one if the problems have
+        instances, otherwise five.
     """
 
+    name: str
     dimension: int
     tuning_runs: int
-    tuning_budget: str
-    test_budget: str
+    tuning_budget: int | str
+    test_budget: int | str
     instances: str
-    words: str
+    purpose: str
+    repetitions: int | None = None
 
 
 PRESETS = {
-    "smoke": Preset(5, 800, "200D", "1000D", "test:1", "shows that everything works"),
-    "quick": Preset(20, 1500, "2000D", "10000D", "test:2", "the paper's experiment made small"),
-    "paper": Preset(20, 10_000, "10000D", "100000D", "test", "the paper's experiment"),
-}
+    preset.name: preset
+    for preset in (
+        Preset("smoke", 5, 800, "200D", "1000D", "test:1", "shows that everything works"),
+        Preset("quick", 20, 1500, "2000D", "10000D", "test:2", "the paper's experiment, smaller"),
+        Preset("paper", 20, 10_000, "10000D", "100000D", "test", "the paper's experiment"),
+    )
+}  # fmt: skip
+
+
+def find_preset(
+    name: str,
+    *,
+    tuning_runs: int | None = None,
+    tuning_budget: int | str | None = None,
+    test_budget: int | str | None = None,
+    repetitions: int | None = None,
+) -> Preset:
+    """Return a preset by its name, with changes.
+
+    Parameters
+    ----------
+    name : {"smoke", "quick", "paper"}
+        The preset.
+    tuning_runs, tuning_budget, test_budget, repetitions : optional
+        Replace the values of the preset; see :class:`Preset`.
+
+    Returns
+    -------
+    Preset
+
+    Raises
+    ------
+    UnknownName
+        If there is no such preset.
+
+    Examples
+    --------
+    >>> from uaos.study import find_preset
+    >>> find_preset("smoke", tuning_budget="20D").tuning_budget
+    '20D'
+    """
+    if name not in PRESETS:
+        raise UnknownName("preset", name, PRESETS)
+    preset = PRESETS[name]
+    return dataclasses.replace(
+        preset,
+        tuning_runs=preset.tuning_runs if tuning_runs is None else tuning_runs,
+        tuning_budget=preset.tuning_budget if tuning_budget is None else tuning_budget,
+        test_budget=preset.test_budget if test_budget is None else test_budget,
+        repetitions=preset.repetitions if repetitions is None else repetitions,
+    )
 
 
 class Study:
-    """Tune a method, test it against others on problems it has not seen, and write a report.
+    """Tune a method, test it against others on unseen problems, and write a report.
 
-    Everything goes into one folder. Stopped or killed, the same study continues; what is done is
-    not done again.
+    Everything goes into one folder. An interrupted or killed study continues where it was stopped;
+    finished stages are not repeated.
 
     Parameters
     ----------
     suite : str, path or Suite
-        The problems: "bbob", a Python file that defines a suite, or a suite. Of BBOB the training
-        and test problems are those of the paper. Other suites are split: problems that are held out
-        are for the test, if there are any; otherwise as `train` says.
+        The problems: "bbob", a Python file that defines a suite, or a suite. The training and test
+        problems of BBOB are those of the paper. Other suites are split: problems that are held out
+        are for the test, if there are any; otherwise `train` decides.
     folder : path
-        Where everything goes; new, or of the same study.
-    preset : {"quick", "smoke", "paper"}
-        How large the study is.
+        Where everything goes: a new folder, or that of the same study.
+    preset : str or Preset
+        The size of the study: "smoke", "quick", "paper", or a preset with changes, such as
+        ``find_preset("smoke", tuning_budget="20D")``.
     seed : int
-        Makes it repeatable.
+        The same seed gives the same study.
     train : float or iterable of str, optional
         The share of the problems to tune on, or their names; default: half of them.
     split_seed : int
-        Of the random split.
+        The seed of the random split.
     space : str or Design
         The search space of the tuning: "extended", "paper", "wide", or a design.
     rivals : iterable of str
-        What the winner is compared with: names of the catalogue or configuration files.
-    tuning_runs, tuning_budget, test_budget, repetitions : optional
-        Runs of the tuning, evaluations of each, evaluations of a test run, and runs of each method
-        on each test problem, in place of the preset's.
+        The methods that the winner is compared with: names of the catalogue, or configuration
+        files.
 
     Attributes
     ----------
     training, test : Suite
         The problems to tune on and to test on.
     card, tuning_store, winner, test_store, tables, report : Path
-        What the study is, the runs of its tuning, the configuration found, the runs of its test,
-        the folder of its tables, and the report.
+        The description of the study, the runs of its tuning, the configuration that won, the runs
+        of its test, the folder of its tables, and the report.
 
     Raises
     ------
@@ -145,7 +199,7 @@ class Study:
     ...     uaos.Problem(f, [(-5, 5)] * 2, optimum=0.0)
     ...     for f in (ackley, rastrigin, rosenbrock, sphere)
     ... ])
-    >>> study = uaos.Study(suite, tempfile.mkdtemp(), preset="smoke", tuning_budget="20D")
+    >>> study = uaos.Study(suite, tempfile.mkdtemp(), preset="smoke")
     >>> study.training.names, study.test.names
     (('ackley', 'rastrigin'), ('rosenbrock', 'sphere'))
     >>> study.run()  # doctest: +SKIP
@@ -156,49 +210,33 @@ class Study:
         suite: str | os.PathLike[str] | Suite = "bbob",
         folder: str | os.PathLike[str] = "study",
         *,
-        preset: str = "quick",
+        preset: str | Preset = "quick",
         seed: int = 1,
         train: float | Iterable[str] | None = None,
         split_seed: int = 1,
         space: str | Design = DEFAULT_PRESET,
         rivals: Iterable[str] = RIVALS,
-        tuning_runs: int | None = None,
-        tuning_budget: int | str | None = None,
-        test_budget: int | str | None = None,
-        repetitions: int | None = None,
     ) -> None:
-        if preset not in PRESETS:
-            raise UnknownName("preset", preset, PRESETS)
-        size = PRESETS[preset]
-        self.preset, self.seed, self.rivals = preset, seed, tuple(rivals)
+        size = preset if isinstance(preset, Preset) else find_preset(preset)
+        self.size, self.preset = size, size.name
+        self.seed, self.rivals = seed, tuple(rivals)
         self.folder = check_folder(folder)
         self.card, self.report = self.folder / "study.toml", self.folder / "report.html"
         self.tuning_store, self.test_store = self.folder / "tuning.db", self.folder / "test.db"
         self.winner, self.tables = self.folder / f"{WINNER}.toml", self.folder / "tables"
+        self._overview = self.tables / "overview.csv"  # the table that is written last
         self.training, self.test = _split(suite, size, train, split_seed)
-        self.tuning_runs = size.tuning_runs if tuning_runs is None else tuning_runs
-        self.tuning_budget = size.tuning_budget if tuning_budget is None else tuning_budget
-        self.test_budget = size.test_budget if test_budget is None else test_budget
-        numbered = any(problem.instance is not None for problem in self.test)
-        usual = 1 if numbered else _REPETITIONS
-        self.repetitions = usual if repetitions is None else repetitions
+        self.tuning_runs = size.tuning_runs
+        self.tuning_budget, self.test_budget = size.tuning_budget, size.test_budget
+        has_instances = any(problem.instance is not None for problem in self.test)
+        usual = 1 if has_instances else _REPETITIONS
+        self.repetitions = usual if size.repetitions is None else size.repetitions
         largest = self.training.dimensions[-1]
         self.design = space if isinstance(space, Design) else design(space, dimension=largest)
-        self._overview = self.tables / "overview.csv"  # the table that is written last
-        found = read_toml(self.card) if self.card.exists() else self.to_dict()
-        if different := {k: found.get(k) for k, v in self.to_dict().items() if found.get(k) != v}:
-            if different.pop("suite_hash", None) is not None:
-                different["another version of the suite's file"] = ""
-            short = [
-                f"{k} {v}".rstrip() for k, v in different.items() if not isinstance(v, list | dict)
-            ]
-            raise InvalidFile(
-                f"{self.folder}: holds another study ({', '.join(short or different)}); choose "
-                "another folder, or remove this one"
-            )
+        self._check_card()
 
-    def to_dict(self) -> dict[str, Any]:
-        """What tells one study from another."""
+    def to_dict(self) -> dict[str, object]:
+        """Return the settings of the study; studies with equal settings are the same study."""
         return {
             "preset": self.preset, "seed": self.seed, "suite": self.training.name,
             "suite_hash": self.training.hash, "tuning_runs": self.tuning_runs,
@@ -208,10 +246,34 @@ class Study:
             "rivals": list(self.rivals),
         }  # fmt: skip
 
-    # Running it
+    def _check_card(self) -> None:
+        """Raise an error if the folder holds a study with other settings."""
+        if not self.card.exists():
+            return
+        recorded = read_toml(self.card)
+        different = {
+            name: recorded.get(name)
+            for name, value in self.to_dict().items()
+            if recorded.get(name) != value
+        }
+        if not different:
+            return
+        if different.pop("suite_hash", None) is not None:
+            different["another version of the suite's file"] = ""
+        short = [
+            f"{name} {value}".rstrip()
+            for name, value in different.items()
+            if not isinstance(value, list | dict)
+        ]
+        raise InvalidFile(
+            f"{self.folder}: holds another study ({', '.join(short or different)}); choose another "
+            "folder, or remove this one"
+        )
+
+    # Running
 
     def create(self) -> None:
-        """Make the folder, and say in it what it is for."""
+        """Create the folder, and describe the study in it."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if not self.card.exists():
             write_toml(self.to_dict(), self.card)
@@ -224,39 +286,42 @@ class Study:
         jobs: int | None = None,
         dask: str | None = None,
     ) -> Path:
-        """Run what is not done yet.
+        """Run the stages that are not done yet.
 
         Parameters
         ----------
         only : str, optional
-            Only this stage: "tune", "test", "tables" or "report".
+            Run only this stage: "tune", "test", "tables" or "report".
         start : str, optional
-            This stage and those after it.
+            Run this stage and those after it.
         jobs : int, optional
-            Processes; default: one for each processor.
+            The number of processes; default: one per processor.
         dask : str, optional
             The address of a Dask cluster to run on.
 
         Returns
         -------
         Path
+            The report.
 
         Raises
         ------
         Stopped
-            After Ctrl-C; what was finished is kept.
+            After Ctrl-C; finished runs are kept.
         """
-        wanted = stages(only, start)
+        chosen = stages(only, start)
         check_pool(None, jobs)
-        self.check(wanted)
+        self.check(chosen)
         self.create()
-        for stage in wanted:
-            if self.is_done(stage):
-                continue
-            if stage in ("tune", "test"):
-                (self.run_tuning if stage == "tune" else self.run_test)(jobs=jobs, dask=dask)
-            else:
-                (self.write_tables if stage == "tables" else self.write_report)()
+        runners: dict[str, Callable[[], object]] = {
+            "tune": lambda: self.run_tuning(jobs=jobs, dask=dask),
+            "test": lambda: self.run_test(jobs=jobs, dask=dask),
+            "tables": self.write_tables,
+            "report": self.write_report,
+        }
+        for stage in chosen:
+            if not self.is_done(stage):
+                runners[stage]()
         return self.report
 
     def run_tuning(
@@ -264,19 +329,19 @@ class Study:
         on_event: Callable[["Event"], None] = lambda _: None,
         on_run: Callable[["RunCost"], None] = lambda _: None,
     ) -> Path:  # fmt: skip
-        """Tune, as :func:`uaos.tuning.tune` does, and write the winner."""
+        """Tune by :func:`uaos.tuning.tune`, and write the winner."""
         plan, store = self.tuning_plan(), self.tuning_store
-        found = finished(plan, store) if store.exists() else None
-        if found is None:
-            found = tune(plan, store, jobs=jobs, dask=dask, on_event=on_event, on_run=on_run)
-        found.best.to_toml(self.winner)
+        result = finished(plan, store) if store.exists() else None
+        if result is None:
+            result = tune(plan, store, jobs=jobs, dask=dask, on_event=on_event, on_run=on_run)
+        result.best.to_toml(self.winner)
         return self.winner
 
     def run_test(
         self, *, jobs: int | None = None, dask: str | None = None,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> dict[str, Tally]:  # fmt: skip
-        """Run the winner and its rivals, as :func:`uaos.experiments.run` does."""
+        """Run the winner and its rivals by :func:`uaos.experiments.run`."""
         return run_plan(
             self.test_plan(), self.test_store, jobs=jobs, dask=dask, on_progress=on_progress
         )
@@ -285,23 +350,24 @@ class Study:
         """Compare the methods, and write the tables."""
         from uaos.analysis import Results, compare, write_csv
 
-        made = compare(Results.read(self.test_store))
-        # The overview last: it says that the stage is done.
+        comparison = compare(Results.read(self.test_store))
+        # The overview is written last: it marks the stage as done.
         last = self._overview.stem
-        return made, write_csv(sorted(made.tables, key=lambda t: t.name == last), self.tables)
+        tables = sorted(comparison.tables, key=lambda table: table.name == last)
+        return comparison, write_csv(tables, self.tables)
 
     def write_report(self, progress: Callable[[str], None] | None = None) -> Path:
-        """Write the report; `progress` hears what is being made."""
+        """Write the report; `progress` is called with the name of each step."""
         from uaos.reporting.report import write_report
 
         stores = [s for s in (self.test_store, self.tuning_store) if s.exists()]
         title = f"A {self.preset} study of adaptive operator selection"
         return write_report(stores, self.report, title=title, progress=progress)
 
-    # What the stages run
+    # Plans of the stages
 
     def tuning_plan(self) -> TuningPlan:
-        """The search on the training problems."""
+        """Return the plan of the search on the training problems."""
         start = tuple(initial_candidates(self.design)[0].values())
         return TuningPlan(
             self.design, self.training, runs=self.tuning_runs, budget=self.tuning_budget,
@@ -309,74 +375,76 @@ class Study:
         )  # fmt: skip
 
     def test_plan(self, winner: Configuration | None = None) -> Plan:
-        """The winner and its rivals on test problems, which the tuning has never seen."""
+        """Return the plan of the test: the winner and its rivals on problems unseen in tuning."""
         tested = dataclasses.replace(winner or configuration(self.winner), name=WINNER)
         return Plan.of(
             [tested, *self.rivals], self.test, budget=self.test_budget, seed=self.seed,
             repetitions=self.repetitions,
         )  # fmt: skip
 
-    def check(self, wanted: Sequence[str] = STAGES) -> None:
-        """Refuse stages that lack what an earlier one makes, or find another file in its place."""
+    def check(self, chosen: Sequence[str] = STAGES) -> None:
+        """Raise an error if a chosen stage lacks its input, or if its input is another file."""
         needs = {"test": ("tune", self.winner), "tables": ("test", self.test_store),
                  "report": ("test", self.test_store)}  # fmt: skip
         for stage, (earlier, file) in needs.items():
-            if stage in wanted and earlier not in wanted and not file.exists():
+            if stage in chosen and earlier not in chosen and not file.exists():
                 raise InvalidFile(f"{file}: there is no such file; run the stage {earlier} first")
-        # Before anything is written: a report of the wrong store would take the good one's place.
-        if self.tuning_store.exists() and {"tune", "report"} & set(wanted):
+        # Check before anything is written: a report of a wrong store would replace a good one.
+        if self.tuning_store.exists() and {"tune", "report"} & set(chosen):
             TuningStore.open(self.tuning_store).close()
-        if self.test_store.exists() and {"test", "tables", "report"} & set(wanted):
+        if self.test_store.exists() and {"test", "tables", "report"} & set(chosen):
             Store.open(self.test_store).close()
 
     def is_done(self, stage: str) -> bool:
-        """Whether there is nothing to do in a stage."""
+        """Return whether a stage has nothing left to do."""
         if stage == "tables":
-            return _newer(self._overview, self.test_store)
+            return _is_newer(self._overview, self.test_store)
         if stage == "report":
-            return _newer(self.report, self.test_store, self.tuning_store)
+            return _is_newer(self.report, self.test_store, self.tuning_store)
         try:
-            found = configuration(self.winner)
+            winner = configuration(self.winner)
         except UaosError:
             return False
-        tuned = found.tuning.get("plan") == self.tuning_plan().key
-        if stage == "tune" or not tuned or not self.test_store.exists():
-            return stage == "tune" and tuned
+        tuned = winner.tuning.get("plan") == self.tuning_plan().key
+        if stage == "tune" or not tuned:
+            return tuned
+        if not self.test_store.exists():
+            return False
         plan = self.test_plan()
         with Store.open(self.test_store) as store:
             return set(plan.competitors) <= set(store.methods()) and not store.missing(plan)
 
-    # How long it takes
+    # Estimated duration
 
     @property
     def runs(self) -> dict[str, int]:
-        """The runs of the two stages that have any, at most."""
-        # The winner's place is held by any configuration: it is the number of them that counts.
+        """Return the largest number of runs of the stages tune and test."""
+        # The winner is not known yet; any configuration takes its place in the count.
         return {"tune": self.tuning_runs, "test": len(self.test_plan(configuration(RECOMMENDED)))}
 
     @property
     def evaluations(self) -> dict[str, int]:
-        """The evaluations of the same, at most."""
+        """Return the largest number of evaluations of the stages tune and test."""
         tuning, test = self.tuning_plan(), self.test_plan(configuration(RECOMMENDED))
         mean = sum(tuning.evaluations(p) for p in tuning.suite) / len(tuning.suite)
-        each = sum(test.evaluations(p) for p in test.suite) * test.repetitions
-        return {"tune": round(self.tuning_runs * mean), "test": each * len(test.competitors)}
+        per_method = sum(test.evaluations(p) for p in test.suite) * test.repetitions
+        return {"tune": round(self.tuning_runs * mean), "test": per_method * len(test.competitors)}
 
-    def seconds(self, wanted: Sequence[str], per_evaluation: float, processes: int) -> float:
-        """About how long stages take, at most: their evaluations, and what comes on top."""
-        spread = sum(self.evaluations.get(stage, 0) for stage in wanted) * per_evaluation
-        runs = sum(self.runs.get(stage, 0) for stage in wanted)
-        on_top = sum(_STAGE_SECONDS[stage] for stage in wanted) + runs * _RUN_SECONDS
-        return spread / processes + on_top
+    def seconds(self, chosen: Sequence[str], per_evaluation: float, processes: int) -> float:
+        """Estimate how long stages take at most, overhead included."""
+        evaluation = sum(self.evaluations.get(stage, 0) for stage in chosen) * per_evaluation
+        runs = sum(self.runs.get(stage, 0) for stage in chosen)
+        overhead = sum(_STAGE_SECONDS[stage] for stage in chosen) + runs * _RUN_SECONDS
+        return evaluation / processes + overhead
 
     def seconds_per_evaluation(self) -> float:
-        """From trial runs on training problems, of about a second, after a warm-up."""
+        """Measure the time of an evaluation in trial runs, of about a second, after a warm-up."""
         entry = configuration("U-AOS-FW")
-        # Problems from all over the suite, longer and longer runs: a function may be slow.
+        # Problems spread over the suite, in longer and longer runs: a function may be slow.
         problems = self.training[:: max(1, len(self.training) // 4)]
-        # What has yet to be compiled is not counted.
-        run_unit(Unit(entry.name, problems[0].name, 1, 1, _TRIALS[0]), problems[0], entry)
-        for budget in _TRIALS:
+        # A first run, which is not measured, compiles the code.
+        run_unit(Unit(entry.name, problems[0].name, 1, 1, _TRIAL_BUDGETS[0]), problems[0], entry)
+        for budget in _TRIAL_BUDGETS:
             seconds, evaluations = 0.0, 0
             for problem in problems:
                 start = time.perf_counter()
@@ -394,12 +462,13 @@ def _split(
     suite: str | os.PathLike[str] | Suite, size: Preset, train: float | Iterable[str] | None,
     seed: int,
 ) -> tuple[Suite, Suite]:  # fmt: skip
-    """The problems to tune on and to test on."""
+    """Return the problems to tune on and to test on."""
     if suite == "bbob":
         if train is not None:
             raise InvalidParameter(
-                "train", train, 'nothing for the suite "bbob": its training problems are those of '
-                "the paper; pass a suite of problems to split it",
+                'the suite "bbob" has the training problems of the paper, so it does not accept '
+                "train; pass a suite of problems to split it",
+                name="train", value=train,
             )  # fmt: skip
         return (
             suite_called("bbob", dimension=size.dimension, instances="train"),
@@ -411,20 +480,21 @@ def _split(
     return problems.split(0.5 if train is None else train, seed=seed)
 
 
-def _newer(made: Path, *sources: Path) -> bool:
-    """Whether a file is there and was made after what it is made from."""
-    return made.exists() and all(
-        source.exists() and source.stat().st_mtime <= made.stat().st_mtime for source in sources
+def _is_newer(file: Path, *sources: Path) -> bool:
+    """Return whether a file exists and is newer than its sources."""
+    return file.exists() and all(
+        source.exists() and source.stat().st_mtime <= file.stat().st_mtime for source in sources
     )
 
 
 def stages(only: str | None = None, start: str | None = None) -> tuple[str, ...]:
-    """The stages to run: all, `only` one of them, or those from `start` on."""
+    """Return the stages to run: all, `only` one of them, or those from `start` on."""
     for name, value in (("only", only), ("from", start)):
         if value is not None and value not in STAGES:
             raise UnknownName(f"stage of --{name}", value, STAGES)
     if only is not None and start is not None:
-        raise InvalidParameter("--only and --from", (only, start), "one of the two")
+        message = "--only and --from exclude each other; pass one of the two"
+        raise InvalidParameter(message, name="--only and --from", value=(only, start))
     if only is not None:
         return (only,)
     return STAGES[STAGES.index(start) :] if start is not None else STAGES

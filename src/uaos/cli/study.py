@@ -1,10 +1,11 @@
-"""`uaos study`: the paper's pipeline in one command, from tuning to the report."""
+"""`uaos study`: run the paper's pipeline in one command, from tuning to the report."""
 
 import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -13,9 +14,12 @@ from uaos.cli import options
 from uaos.cli.app import INTERRUPTED, app, console, spinner
 from uaos.text import count, duration
 
+if TYPE_CHECKING:
+    from uaos.study import Study
+
 _TITLES = {
     "tune": "tuning on the training problems",
-    "test": "testing on problems that the tuning has not seen",
+    "test": "testing on problems unseen in tuning",
     "tables": "tables and statistics",
     "report": "report",
 }
@@ -24,7 +28,7 @@ _TITLES = {
 # fmt: off
 @app.command(
     "study",
-    epilog="Example: [bold]uaos study --preset smoke --folder first[/]   ·   on your problems: "
+    epilog="Examples: [bold]uaos study --preset smoke --folder first[/]   ·   on your problems: "
     "[bold]uaos study --suite problems.py --preset smoke --folder mine[/]",
 )
 def study_command(
@@ -56,31 +60,40 @@ def study_command(
     # fmt: on
     """Tune a method, test it against published ones, and write a report to read in a browser.
 
-    Stopped or killed, the same command continues; what is done is not done again. A suite of your
-    own is split in half: one for tuning, the other for the test (--train changes that).
+    After an interruption the same command continues; finished stages are not repeated. A suite of
+    your own is split in half: one half for tuning, the other for the test (--train changes that).
     """
-    # Here, because a tuner would slow down the start of every other command.
-    from uaos.experiments import Stopped
+    # Imported here, because the tuner would slow down the start of every other command.
     from uaos.experiments.executors import check_pool
-    from uaos.study import Study, stages
+    from uaos.study import Study, find_preset, stages
 
-    wanted = stages(only, start)
+    chosen = stages(only, start)
     check_pool(None, jobs)
-    study = Study(
-        suite, folder, preset=preset, seed=seed, train=options.parse_train(train),
-        split_seed=split_seed, space=space, tuning_runs=tuning_runs, tuning_budget=tuning_budget,
-        test_budget=test_budget, repetitions=repetitions,
+    size = find_preset(
+        preset, tuning_runs=tuning_runs, tuning_budget=tuning_budget, test_budget=test_budget,
+        repetitions=repetitions,
     )  # fmt: skip
-    study.check(wanted)
-    begun = time.perf_counter()
-    left = [stage for stage in wanted if not study.is_done(stage)]
-    if not left:
+    study = Study(
+        suite, folder, preset=size, seed=seed, train=options.parse_train(train),
+        split_seed=split_seed, space=space,
+    )  # fmt: skip
+    study.check(chosen)
+    _run(study, chosen, jobs, dask)
+
+
+def _run(study: "Study", chosen: Sequence[str], jobs: int | None, dask: str | None) -> None:
+    """Run the chosen stages, and show on the console what they do."""
+    from uaos.experiments import Stopped
+
+    begin = time.perf_counter()
+    remaining = [stage for stage in chosen if not study.is_done(stage)]
+    if not remaining:
         console.print(Text(f"Everything is done: open {study.report} in a browser"))
         return
-    _announce(study, left, jobs, dask)
+    _announce(study, remaining, jobs, dask)
     try:
         study.create()
-        for stage in wanted:
+        for stage in chosen:
             if study.is_done(stage):
                 console.print(Text(f"{_TITLES[stage]}: done before", style="dim"))
                 continue
@@ -91,26 +104,25 @@ def study_command(
         console.print(Text(str(stop)))
         sys.exit(INTERRUPTED)
     except KeyboardInterrupt:
-        console.print("stopped: what was finished is kept; the same command continues")
+        console.print("stopped: finished runs are kept; the same command continues")
         sys.exit(INTERRUPTED)
-    console.print(Text(f"\nDone in {duration(time.perf_counter() - begun)}.", style="bold"))
+    console.print(Text(f"\nDone in {duration(time.perf_counter() - begin)}.", style="bold"))
     if study.report.exists():
         console.print(Text(f"Open {study.report} in a browser."))
 
 
-def _announce(study: Any, left: list[str], jobs: int | None, dask: str | None) -> None:
-    """Say what will be run, and about how long that takes."""
+def _announce(study: "Study", remaining: list[str], jobs: int | None, dask: str | None) -> None:
+    """Print what will be run, and about how long that takes."""
     from uaos.cli.tune_tables import training
-    from uaos.study import PRESETS
 
-    size = PRESETS[study.preset]
+    size = study.size
     bbob = study.training.name == "bbob"
-    words = f"{size.words}, in {size.dimension}-D, " if bbob else ""
+    words = f"{size.purpose}, in {size.dimension}-D, " if bbob else ""
     console.print(Text(f"{study.preset}: {words}in {study.folder}/"))
     if not bbob:
         for what, part in (("tunes on", study.training), ("tests on", study.test)):
             console.print(Text(f"{what} {training(part, ', '.join(part.names))}"))
-    costs = {k: v for k, v in study.evaluations.items() if k in left}
+    costs = {k: v for k, v in study.evaluations.items() if k in remaining}
     if not costs:
         return
     total = sum(costs.values())
@@ -118,23 +130,25 @@ def _announce(study: Any, left: list[str], jobs: int | None, dask: str | None) -
         console.print(Text(f"at most {total:,} evaluations, on the cluster at {dask}"))
         return
     jobs = jobs or os.cpu_count() or 1
-    console.print(Text("a trial run, to see how fast this machine is …", style="dim"))
-    seconds = study.seconds(left, study.seconds_per_evaluation(), jobs)
+    console.print(Text("measuring the speed of this machine in trial runs …", style="dim"))
+    seconds = study.seconds(remaining, study.seconds_per_evaluation(), jobs)
     console.print(Text(
         f"at most {total:,} evaluations on {count(jobs, 'process', 'processes')}: about "
         f"{duration(seconds)}, less where problems are solved early"
     ))  # fmt: skip
 
 
-def _run_stage(study: Any, stage: str, jobs: int | None, dask: str | None) -> list[Path]:
-    """Run a stage, shown on the console; return what it wrote."""
+def _run_stage(study: "Study", stage: str, jobs: int | None, dask: str | None) -> list[Path]:
+    """Run a stage, show its progress, and return the files that it wrote."""
     from uaos.cli.bench import RunProgress, show_tallies
     from uaos.cli.tune_view import View
 
     if stage == "tune":
         with View.of(study.tuning_plan(), study.tuning_store, console) as view:
-            heard = {"on_event": view.on_event, "on_run": view.on_run}
-            return [study.run_tuning(jobs=jobs, dask=dask, **heard)]
+            winner = study.run_tuning(
+                jobs=jobs, dask=dask, on_event=view.on_event, on_run=view.on_run
+            )
+            return [winner]
     if stage == "test":
         runs = RunProgress()
         with runs.progress:
