@@ -11,6 +11,7 @@ import time
 
 import numpy as np
 import pytest
+from raising import raises
 
 import uaos
 from uaos import minimize
@@ -36,14 +37,14 @@ def test_further_arguments_reach_the_function():
 
     result = minimize(shifted, BOX, args=(2.0, 3.0), seed=1)
     assert result.x == pytest.approx([2.0] * 3, abs=1e-6)
-    with pytest.raises(InvalidParameter, match="args is 3; allowed: a tuple"):
+    with raises(InvalidParameter, name="args", value=3):
         minimize(shifted, BOX, args=3)
 
 
 def test_rng_is_another_name_of_seed():
     one = minimize(bowl, BOX, rng=7, budget=200)
     assert one.x.tolist() == minimize(bowl, BOX, seed=7, budget=200).x.tolist()
-    with pytest.raises(InvalidParameter, match="None where seed is given"):
+    with raises(InvalidParameter, name="rng", value=1):
         minimize(bowl, BOX, seed=1, rng=1)
 
 
@@ -135,10 +136,10 @@ def test_there_may_be_more_starting_points_than_individuals(method, budget):
 
 @pytest.mark.parametrize("method", [None, "mix", "CMA-ES"])
 def test_every_one_of_several_starting_points_is_checked(method):
-    for wrong, name in ((9.0, "x0.1, 2. is 9"), (math.nan, "x0 is")):
-        with pytest.raises(InvalidParameter, match=name):
+    for wrong, name in ((9.0, "x0[1, 2]"), (math.nan, "x0")):
+        with raises(InvalidParameter, name=name):
             minimize(bowl, BOX, x0=[[0, 0, 0], [0, 0, wrong]], method=method, budget=50)
-    with pytest.raises(InvalidParameter, match="one point of length 3, or several"):
+    with raises(InvalidParameter, name="x0"):
         minimize(bowl, BOX, x0=[[0, 0], [0, 0]], method=method, budget=50)
 
 
@@ -174,27 +175,27 @@ def test_ctrl_c_among_the_starting_points_keeps_the_best():
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("given", "name"),
     [
-        ({"tol": -1}, "tol is -1; allowed: a finite number >= 0"),
-        ({"atol": "a"}, "atol is 'a'"),
-        ({"maxiter": 0}, "maxiter is 0; allowed: an integer of iterations"),
-        ({"maxfun": 1.5}, "maxfun is 1.5; allowed: an integer of evaluations"),
-        ({"max_time": math.nan}, "max_time is nan"),
-        ({"disp": "yes"}, "disp is 'yes'; allowed: True or False"),
-        ({"polish": 1}, "polish is 1; allowed: True, False or a function"),
-        ({"method": "CMA-ES", "F": 0.5}, "CMA-ES does not accept F"),
-        ({"bounds": [(2, 1)]}, "allowed: a pair .low, high. of finite numbers, low <= high"),
-        ({"bounds": [(0, math.inf)]}, "bounds.0. is .0.0, inf.*know no bound, give one that is"),
-        ({"bounds": None}, "bounds is None; allowed: a pair"),
-        ({"bounds": ([0] * 3, [1] * 3)}, r"shape of bounds is .2, 3.*list\(zip\(low, high\)\)"),
-        ({"callback": lambda x, f, context: None}, r"allowed: callback\(intermediate_result\) or"),
-        ({"callback": lambda: None}, r"allowed: callback\(intermediate_result\) or"),
-        ({"workers": multiprocessing}, "a function like map, such as pool.map"),
+        ({"tol": -1}, "tol"),
+        ({"atol": "a"}, "atol"),
+        ({"maxiter": 0}, "maxiter"),
+        ({"maxfun": 1.5}, "maxfun"),
+        ({"max_time": math.nan}, "max_time"),
+        ({"disp": "yes"}, "disp"),
+        ({"polish": 1}, "polish"),
+        ({"method": "CMA-ES", "F": 0.5}, "F"),
+        ({"bounds": [(2, 1)]}, "bounds[0]"),
+        ({"bounds": [(0, math.inf)]}, "bounds[0]"),
+        ({"bounds": None}, "bounds"),
+        ({"bounds": ([0] * 3, [1] * 3)}, "shape"),
+        ({"callback": lambda x, f, context: None}, "callback"),
+        ({"callback": lambda: None}, "callback"),
+        ({"workers": multiprocessing}, "workers"),
     ],
 )
-def test_values_that_make_no_sense_are_refused(given, message):
-    with pytest.raises(InvalidParameter, match=message):
+def test_values_that_make_no_sense_are_refused(given, name):
+    with raises(InvalidParameter, name=name):
         minimize(**{"fun": bowl, "bounds": BOX, "budget": 50, "seed": 1} | given)
 
 
@@ -238,7 +239,7 @@ def test_held_coordinates_are_seen_in_a_vectorized_function_and_in_populations()
         fun, [(3, 3), (-5, 5)], method="mix", vectorized=True, callback=watch, seed=1, budget=400
     )
     assert result.x[0] == 3.0
-    with pytest.raises(InvalidParameter, match="one point of length 2"):
+    with raises(InvalidParameter, name="x0"):
         minimize(fun, [(3, 3), (-5, 5)], vectorized=True, x0=[1.0])
 
 
@@ -466,7 +467,7 @@ def test_an_exception_while_polishing_says_what_was_best():
 
 def test_a_missing_scipy_is_named_before_the_run(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy", None)
-    with pytest.raises(uaos.UaosError, match="polish needs SciPy, which is not installed"):
+    with pytest.raises(uaos.UaosError):
         minimize(lambda x: pytest.fail("evaluated"), BOX, polish=True)
 
 
@@ -507,7 +508,7 @@ def test_a_polishing_function_is_called_as_in_scipy():
     assert (given["low"].tolist(), given["high"].tolist()) == ([-5, 2, 3], [5, 2, 3])
     assert given["constraints"] == ()
     assert (fine.x.tolist(), fine.fun, fine["jac"].tolist()) == ([1, 2, 3], fun([1, 2, 3]), [0] * 3)
-    with pytest.raises(InvalidFeedback, match=r"returned 7; expected an object with `x`"):
+    with pytest.raises(InvalidFeedback):
         minimize(fun, box, polish=lambda *_, **__: 7, **settings)
 
 
@@ -583,5 +584,5 @@ def test_a_result_plots_its_history():
     assert result.plot().axes[0].get_ylabel() == "share of offspring"
     cma = minimize(bowl, BOX, method="CMA-ES", seed=1, budget=200)
     assert "sigma" in [axes.get_ylabel() for axes in cma.plot().axes]
-    with pytest.raises(uaos.UaosError, match="run it with history=True"):
+    with pytest.raises(uaos.UaosError):
         minimize(bowl, BOX, seed=1, budget=200, history=False).plot()

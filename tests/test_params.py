@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from raising import raises
 
 from uaos.errors import InvalidParameter, UnknownName
 from uaos.params import check_fields, choice, integer, parameters, real
@@ -63,10 +64,9 @@ def test_a_value_outside_the_search_range_may_be_allowed_by_hand() -> None:
 def test_a_value_that_does_not_fit_is_refused_with_what_is_allowed(
     field: str, value: object, allowed: str
 ) -> None:
-    with pytest.raises(InvalidParameter, match=f"{field} of thing is") as caught:
+    with raises(InvalidParameter, name=field, owner="thing") as caught:
         Thing(**{field: value})
     assert allowed in str(caught.value)
-    assert (caught.value.name, caught.value.owner) == (field, "thing")
     assert caught.value.value is value
 
 
@@ -83,9 +83,8 @@ def test_every_component_refuses_a_misspelled_parameter_with_the_near_miss(
 ) -> None:
     cls = components(family)[name]
     for parameter in parameters(cls):
-        with pytest.raises(UnknownName, match=f"parameter of {name}") as caught:
+        with raises(UnknownName, name=f"{parameter}x", near=parameter):
             cls(**{parameter + "x": 1})
-        assert parameter in str(caught.value)
 
 
 @pytest.mark.parametrize(("family", "name"), ALL)
@@ -93,7 +92,7 @@ def test_every_component_refuses_nan_and_a_wrong_type(family: str, name: str) ->
     cls = components(family)[name]
     for parameter in parameters(cls):
         for wrong in (float("nan"), "nonsense", None, [1]):
-            with pytest.raises(InvalidParameter, match=f"{parameter} of {name} is"):
+            with raises(InvalidParameter, name=parameter, owner=name):
                 cls(**{parameter: wrong})
 
 
@@ -113,12 +112,12 @@ def test_every_component_refuses_nan_and_a_wrong_type(family: str, name: str) ->
 def test_values_outside_the_specified_ranges_are_refused(
     family: str, name: str, values: dict[str, float]
 ) -> None:
-    with pytest.raises(InvalidParameter, match="allowed: "):
+    with raises(InvalidParameter, name=next(iter(values)), owner=name):
         components(family)[name](**values)
 
 
 def test_the_discount_may_be_zero_by_hand_but_never_one() -> None:
     bellman = components("quality")["bellman"]
     assert bellman(gamma=0) == bellman(gamma=0.0)
-    with pytest.raises(InvalidParameter, match=">= 0 and < 1"):
+    with raises(InvalidParameter, name="gamma", value=1):
         bellman(gamma=1)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from browser import check_layout, check_quiet, drawn_plots, headless, needs_browser, open_report
 from command_line import run
+from raising import raises
 
 from uaos.errors import InvalidFile, InvalidParameter, UnknownName
 from uaos.experiments import Plan, Store
@@ -30,15 +31,15 @@ def test_the_stages_follow_one_another() -> None:
 
 
 def test_a_stage_that_there_is_not_is_refused() -> None:
-    with pytest.raises(UnknownName, match="unknown stage of --from 'tets'; did you mean 'test'"):
+    with raises(UnknownName, name="tets", near="test"):
         stages(start="tets")
-    with pytest.raises(InvalidParameter, match="one of the two") as error:
+    with pytest.raises(InvalidParameter) as error:
         stages(only="tune", start="test")
     assert error.value.value == ("tune", "test")
 
 
 def test_a_preset_that_there_is_not_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnknownName, match="did you mean 'quick'"):
+    with raises(UnknownName, name="quik", near="quick"):
         Study(folder=tmp_path, preset="quik")
 
 
@@ -46,11 +47,11 @@ def test_a_folder_that_holds_another_study_is_refused(tmp_path: Path) -> None:
     one = tmp_path / "one"
     Study(folder=one, preset="smoke").create()
     Study(folder=one, preset="smoke")
-    with pytest.raises(InvalidFile, match="another study .preset smoke, tuning_runs 800"):
+    with pytest.raises(InvalidFile):
         Study(folder=one, preset="quick")
-    with pytest.raises(InvalidFile, match="another study .seed 1.; choose another folder"):
+    with pytest.raises(InvalidFile):
         Study(folder=one, preset="smoke", seed=2)
-    with pytest.raises(InvalidFile, match="another study .tuning_budget 200D.; choose"):
+    with pytest.raises(InvalidFile):
         Study(folder=one, preset=find_preset("smoke", tuning_budget="20D"))
 
 
@@ -111,9 +112,9 @@ def test_a_suite_is_split_in_half_or_as_told(tmp_path: Path) -> None:
     assert study.training.names == Study(four_problems(), tmp_path).training.names
     named = Study(four_problems(), tmp_path, train=["two", "four", "one"])
     assert (named.training.names, named.test.names) == (("one", "two", "four"), ("three",))
-    with pytest.raises(InvalidParameter, match="some of the problems, not all"):
+    with raises(InvalidParameter, name="train"):
         Study(four_problems(), tmp_path, train=["one", "two", "three", "four"])
-    with pytest.raises(InvalidParameter, match="does not accept train") as error:
+    with pytest.raises(InvalidParameter) as error:
         Study("bbob", tmp_path, train=0.5)
     assert (error.value.name, error.value.value) == ("train", 0.5)
 

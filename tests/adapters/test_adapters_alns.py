@@ -46,6 +46,7 @@ from alns.tests.test_alns import (  # noqa: F401
     test_zero_max_iterations,
     test_zero_max_runtime,
 )
+from raising import raises
 from test_adapters_credit import METHODS
 
 import uaos
@@ -259,17 +260,17 @@ def test_each_slot_may_have_a_method_of_its_own() -> None:
     assert slots["destroy"].method == uaos.method("SaDE")
     assert slots["repair (0, 2)"].method == slots["repair (0, 1, 2)"].method
     assert slots["repair (0, 2)"].method == uaos.method("Compass")
-    with pytest.raises(UnknownName, match="did you mean 'repair'"):
+    with raises(UnknownName, name="repairs", near="repair"):
         AdaptiveSelect(2, 3, independent=True, method={"repairs": "SaDE"})
 
 
 def test_what_does_not_fit_is_refused() -> None:
     select = AdaptiveSelect(2, 2, np.eye(2))
-    with pytest.raises(InvalidFeedback, match="call the scheme first"):
+    with pytest.raises(InvalidFeedback):
         select.update(Fixed(1.0), 0, 0, Outcome.BEST)
     select(np.random.default_rng(1), Fixed(1.0), Fixed(1.0))
-    with pytest.raises(InvalidFeedback, match=r"forbids the pair \(0, 1\)"):
+    with pytest.raises(InvalidFeedback):
         select.update(Fixed(1.0), 0, 1, Outcome.BEST)
-    with pytest.raises(InvalidParameter, match="a positive number of iterations") as error:
+    with raises(InvalidParameter, name="segment", value=0) as error:
         AdaptiveSelect(2, 2, segment=0)
     assert (error.value.name, error.value.value) == ("segment", 0)

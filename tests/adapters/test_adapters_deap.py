@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from deap import algorithms, base, tools
+from raising import raises
 from test_adapters_credit import METHODS
 
 import uaos
@@ -182,7 +183,7 @@ def test_infeasible_and_infinite_offspring_are_failures() -> None:
 def test_several_objectives_are_refused() -> None:
     individual = Individual([1])
     individual.fitness = type("Two", (base.Fitness,), {"weights": (1.0, -1.0)})((1.0, 2.0))
-    with pytest.raises(InvalidFeedback, match="has 2 weights"):
+    with pytest.raises(InvalidFeedback):
         fitness_of(individual)
 
 
@@ -288,7 +289,7 @@ def test_operators_are_functions_or_names_that_the_toolbox_has() -> None:
     _, variation = onemax()
     assert list(variation.credit.counts["mate"]) == ["one_point", "cxTwoPoint", "cxUniform"]
     assert list(variation.credit.counts["mutate"]) == ["flip_few", "mutFlipBit"]
-    with pytest.raises(InvalidParameter, match="neither a function nor the name") as error:
+    with raises(InvalidParameter, name="mate", value="two_point") as error:
         onemax(mate=["one_point", "two_point"])
     assert (error.value.name, error.value.value) == ("mate", "two_point")
 
@@ -297,5 +298,5 @@ def test_each_slot_may_have_a_method_of_its_own() -> None:
     _, variation = onemax(method={"mate": "SaDE", "mutate": "Compass"})
     assert variation.credit.selectors["mate"].method == uaos.method("SaDE")
     assert variation.credit.selectors["mutate"].method == uaos.method("Compass")
-    with pytest.raises(UnknownName, match="did you mean 'mutate'"):
+    with raises(UnknownName, name="mutation", near="mutate"):
         onemax(method={"mutation": "SaDE"})

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from outcome_results import results_of
+from raising import raises
 
 import uaos
 from uaos.analysis import Results, headline, sections
@@ -76,7 +77,7 @@ def test_two_configurations_of_one_name_are_refused(
     changed = plan.Configuration.from_dict(other)
     monkeypatch.setattr(plan, "competitor", lambda name: changed)
     second = make_store([made("mix")], "two.sqlite")
-    with pytest.raises(InvalidParameter, match="mix has another configuration in"):
+    with raises(InvalidParameter, name="methods", value="mix"):
         Results.read(first, second)
 
 
@@ -92,19 +93,19 @@ def test_failed_runs_are_counted_and_in_no_number(made: Callable[..., Outcome]) 
 def test_uniform_choice_stays_in_every_selection(three_methods: Results) -> None:
     assert three_methods.select(methods=["bad"]).methods == ("bad", "uniform")
     assert three_methods.select(functions=["f8"]).functions == ("f8",)
-    with pytest.raises(UnknownName, match="did you mean 'good'"):
+    with raises(UnknownName, name="goood", near="good"):
         three_methods.select(methods=["goood"])
 
 
 def test_functions_are_chosen_by_numbers_or_names(three_methods: Results) -> None:
     assert three_methods.matching("1-5,8") == ["f1", "f8"]
     assert three_methods.matching("f8") == ["f8"]
-    with pytest.raises(UnknownName, match="unknown function '24'"):
+    with raises(UnknownName, name="24"):
         three_methods.matching("1,24")
 
 
 def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidFile, match="no such file"):
+    with pytest.raises(InvalidFile):
         Results.read(tmp_path / "none.sqlite")
 
 
@@ -117,7 +118,7 @@ def test_sections_are_by_dimension_only_where_a_function_has_several(
     apart = [made(function=1, dimension=2), made(function=8, dimension=5)]
     (one,) = sections(results_of(apart))
     assert (one.title, one.key, one.dimension) == ("2-D to 5-D", "all", None)
-    with pytest.raises(Missing, match="there are no finished runs"):
+    with pytest.raises(Missing):
         sections(Results({}))
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from outcome_results import results_of
+from raising import raises
 
 from uaos.analysis import Results, against_paper, archive_names, archive_tables
 from uaos.analysis.published import PAPER, PaperCell, paper_summary, paper_table
@@ -112,8 +113,8 @@ def test_gaps_of_the_archive_show_as_such(made: Callable[..., Outcome]) -> None:
 
 
 def test_unknown_names_of_the_archive_have_near_misses(made: Callable[..., Outcome]) -> None:
-    with pytest.raises(UnknownName, match="'HCAM'; did you mean 'HCMA'"):
+    with raises(UnknownName, name="HCAM", near="HCMA"):
         archive_tables(results_of([made()]), ["HCAM"])
     other = Results(results_of([made()]).runs, suite="mine")
-    with pytest.raises(Missing, match="the archive has no runs on the suite mine"):
+    with pytest.raises(Missing):
         archive_tables(other, ["HCMA"])

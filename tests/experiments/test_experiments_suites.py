@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from experiment_stubs import content
+from raising import raises
 
 import uaos
 from uaos.errors import InvalidFile, InvalidParameter, UaosError
@@ -71,7 +72,7 @@ def test_what_is_stored_of_a_suite(folder: Path, expected: dict) -> None:
             assert (trace.values == outcome.trace.values).all()
         if np.isnan(table.error[0]):
             assert (table.hits[0] == -1).all()
-        with pytest.raises(InvalidParameter, match="a store of the suite bbob; this one is of six"):
+        with raises(InvalidParameter, name="export-coco"):
             export_coco(store, folder / "coco")
 
 
@@ -175,11 +176,11 @@ def test_a_changed_file_is_refused(folder: Path) -> None:
         before = (folder / "a.db").read_bytes()
         with open(folder / "six.py", "a") as file:
             file.write("# a remark\n")
-        with pytest.raises(PlanConflict, match="content of the suite's file: .* Use another"):
+        with pytest.raises(PlanConflict):
             run(plan(folder / "six.py"), folder / "a.db", executor)
         assert (folder / "a.db").read_bytes() == before
         run(plan(folder / "six.py"), folder / "b.db", executor)
-    with pytest.raises(UaosError, match="content of the suite's file: "):
+    with pytest.raises(UaosError):
         merge_stores(folder / "c.db", [folder / "a.db", folder / "b.db"])
 
 
@@ -195,7 +196,7 @@ def test_a_suite_made_in_place_runs_where_its_functions_can_be_sent(tmp_path: Pa
         run(Plan.of("JADE", other, budget=100), tmp_path / "b.db", jobs=1)
     assert not (tmp_path / "b.db").exists()
     wider = uaos.Suite("two", [uaos.Problem(sphere, [(-9, 9)] * 2, name="sphere 2")])
-    with pytest.raises(PlanConflict, match="problem sphere 2: .* there, .* here"):
+    with pytest.raises(PlanConflict):
         run(Plan.of("JADE", wider, budget=100, uniform=False), tmp_path / "a.db", jobs=1)
 
 
@@ -239,5 +240,5 @@ def test_a_file_that_is_no_suite_leaves_nothing_behind(folder: Path) -> None:
     assert done.stderr.count("\n") == 1
     assert "a Python file that defines suite" in done.stderr
     assert not (folder / "a.db").exists()
-    with pytest.raises(InvalidFile, match="none.py: there is no such file"):
+    with pytest.raises(InvalidFile):
         uaos.suite(folder / "none.py")

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from raising import raises
 
 from uaos.errors import InvalidParameter
 from uaos.optimizers.cma import CMAES, _sample, constants
@@ -426,7 +427,7 @@ def test_the_budget_is_exact():
     ],
 )  # fmt: skip
 def test_wrong_arguments_are_named(argument, value):
-    with pytest.raises(InvalidParameter, match=argument):
+    with raises(InvalidParameter, name=argument):
         CMAES(BOX, **{argument: value})
 
 

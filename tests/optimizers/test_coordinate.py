@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from raising import raises
 
 from uaos.errors import InvalidParameter
 from uaos.optimizers.coordinate import CoordinateSearch, _choose
@@ -224,7 +225,7 @@ def test_compiled_and_interpreted_kernels_agree_to_the_last_bit():
     ("argument", "value"), [("points", 2), ("sweeps", 0), ("restarts", 1), ("separable_only", "no")]
 )
 def test_wrong_arguments_are_named(argument, value):
-    with pytest.raises(InvalidParameter, match=argument):
+    with raises(InvalidParameter, name=argument):
         CoordinateSearch([(-5, 5)] * 2, **{argument: value})
 
 

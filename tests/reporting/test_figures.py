@@ -23,6 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 from outcome_results import results_of
+from raising import raises
 
 from uaos.analysis import Results, combined, ecdf, section
 from uaos.errors import InvalidFile, InvalidParameter, Missing, NameClash, UnknownName
@@ -252,10 +253,10 @@ def test_other_targets_have_their_own_reference(three_methods: Results) -> None:
     axes = art_ratio(three_methods, 20, 1e-8).axes[0]
     # 1e-8 is hit at 201 … 210; best2009's last target takes 43 evaluations, too
     assert line(axes, "good f1").get_ydata()[0] == pytest.approx(205.5 / 43)
-    with pytest.raises(InvalidParameter, match="target is 1000.0; allowed: one of 51 from 100"):
+    with raises(InvalidParameter, name="target", value=1000.0):
         art_ratio(three_methods, 20, 1e3)
     # 10^-1.6 is nearer to 0.03 than 10^-1.4, in powers of ten
-    with pytest.raises(InvalidParameter, match="target is 0.03; .*; the nearest is 0.025118864"):
+    with raises(InvalidParameter, name="target", value=0.03):
         art_ratio(three_methods, 20, 0.03)
 
 
@@ -289,11 +290,11 @@ def test_bars_join_methods_that_do_not_differ(made: Any) -> None:
 
 def test_ranks_need_two_methods_and_a_common_problem(made: Any) -> None:
     apart = results_of([made("A", 1), made("B", 2)])
-    with pytest.raises(Missing, match="ranks need a problem that all of A, B were run on"):
+    with pytest.raises(Missing):
         ranks(apart, 20)
-    with pytest.raises(Missing, match="ranks need two methods or more; there is only A"):
+    with pytest.raises(Missing):
         ranks(apart, 20, ["A"])
-    with pytest.raises(Missing, match="there is no function that all of A, B were run on"):
+    with pytest.raises(Missing):
         ecdf_overall(apart, 20)
 
 
@@ -319,7 +320,7 @@ def test_operators_are_drawn_over_evaluations() -> None:
 
 
 def test_an_empty_history_cannot_be_drawn() -> None:
-    with pytest.raises(Missing, match="the run has no history of operators"):
+    with pytest.raises(Missing):
         operators(History(["a"]))
 
 
@@ -342,9 +343,9 @@ def test_the_values_of_a_tuning_are_drawn_by_race(store: TuningStore) -> None:
     assert [axes.get_title(loc="left") for axes in only.axes] == ["F"]
     only = tuning_frequencies(store, 1, ["reward"])
     assert [axes.get_title(loc="left") for axes in only.axes] == ["reward"]
-    with pytest.raises(UnknownName, match="unknown parameter 'G'.*of those that were tuned"):
+    with raises(UnknownName, name="G"):
         tuning_frequencies(store, 1, ["G"])
-    with pytest.raises(UnknownName, match="unknown tuning 2"):
+    with raises(UnknownName, name=2):
         tuning_frequencies(store, 2)
 
 
@@ -595,16 +596,16 @@ def test_the_colors_of_methods_are_distinct(eyes: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "name"),
     [
-        ({"width": "wide"}, "width is 'wide'; allowed: column, page or inches from 3 to 40"),
-        ({"width": 1}, "width is 1; allowed"),
-        ({"width": float("nan")}, "width is nan; allowed"),
-        ({"font": "Arial"}, "unknown font 'Arial'; known: sans, serif"),
+        ({"width": "wide"}, "width"),
+        ({"width": 1}, "width"),
+        ({"width": float("nan")}, "width"),
+        ({"font": "Arial"}, "Arial"),
     ],
 )
-def test_a_style_is_checked(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises((InvalidParameter, UnknownName), match=message):
+def test_a_style_is_checked(changes: dict[str, Any], name: str) -> None:
+    with raises((InvalidParameter, UnknownName), name=name):
         Style(**changes)
 
 
@@ -614,13 +615,13 @@ def test_widths_are_those_of_a_paper(few: Results) -> None:
 
 
 def test_what_is_not_in_the_results_cannot_be_drawn(few: Results) -> None:
-    with pytest.raises(UnknownName, match="unknown method 'JDE'; did you mean 'JADE'"):
+    with raises(UnknownName, name="JDE", near="JADE"):
         ecdf_overall(few, 20, ["JDE"])
-    with pytest.raises(InvalidParameter, match="dimension is 5; allowed: one of.*: 20"):
+    with raises(InvalidParameter, name="dimension", value=5):
         ranks(few, 5)
-    with pytest.raises(Missing, match="name at least one method to draw: mix"):
+    with pytest.raises(Missing):
         art_ratio(few, 20, methods=[])
-    with pytest.raises(Missing, match="there are no finished runs"):
+    with pytest.raises(Missing):
         ecdf_overall(Results({}), 20)
 
 
@@ -672,12 +673,12 @@ def test_a_figure_is_added_in_one_file(few: Results, run_counts: Path) -> None:
     assert "run-counts" in figures.figures()
     heights = [bar.get_height() for bar in drawn("run-counts", few).axes[0].patches]
     assert heights == [48, 48, 48]  # two instances of 24 functions
-    with pytest.raises(NameClash, match="there is a figure called 'run-counts'"):
+    with pytest.raises(NameClash):
         figures.register_figure(Figure("run-counts", "", figures.SECTION, len, len))
 
 
 def test_unknown_figures_have_near_misses() -> None:
-    with pytest.raises(UnknownName, match="unknown figure 'ecdf-overal'; did you mean"):
+    with raises(UnknownName, name="ecdf-overal", near="ecdf-overall"):
         draw("ecdf-overal", None)
     assert figures.figure("ecdf_overall").name == "ecdf-overall"
 
@@ -710,7 +711,7 @@ def test_files_are_as_journals_ask_for(few: Results, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["x.gif", "x", ".png"])
 def test_other_formats_are_refused(few: Results, name: str, tmp_path: Path) -> None:
-    with pytest.raises(InvalidParameter, match="allowed: a file that ends in .png, .svg or .pdf"):
+    with raises(InvalidParameter, name="output"):
         save(ranks(few, 20), tmp_path / name)
 
 
@@ -718,7 +719,7 @@ def test_a_file_appears_whole_or_not_at_all(
     few: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     figure = ranks(few, 20)
-    with pytest.raises(InvalidParameter, match="a file in a folder that exists"):
+    with raises(InvalidParameter, name="output"):
         save(figure, tmp_path / "no" / "x.png")
     old = tmp_path / "x.svg"
     old.write_text("old")
@@ -728,7 +729,7 @@ def test_a_file_appears_whole_or_not_at_all(
 
     with monkeypatch.context() as patch:
         patch.setattr("os.replace", refuse)
-        with pytest.raises(InvalidFile, match="x.svg: cannot be written .No space left"):
+        with pytest.raises(InvalidFile):
             save(figure, old)
     assert old.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["x.svg"]

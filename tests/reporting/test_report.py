@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from command_line import OWN_REWARD, run
 from outcome_results import results_of
+from raising import raises
 from report_cases import data, experiment, report, stores, words  # noqa: F401
 
 import uaos
@@ -173,7 +174,7 @@ def test_chosen_runs_are_the_ones_shown(stores: list[Path], tmp_path: Path) -> N
     assert shown == [("uniform", "f8 i2 2-D")]
     made = write_report(stores[:1], tmp_path / "r.html", runs=[("mix", "f1 i3 2-D")])
     assert [r["problem"] for r in data(made)["courses"]] == ["f1 i3 2-D"]
-    with pytest.raises(InvalidParameter, match="choose one of 1, 2, 3"):
+    with raises(InvalidParameter, name="instance", value=99):
         write_report(stores[:1], tmp_path / "r.html", runs="mix:8:99")
 
 
@@ -309,20 +310,20 @@ def test_the_report_and_compare_have_the_same_tables(report: Path, stores: list[
 
 
 @pytest.mark.parametrize(
-    ("name", "match"),
+    ("name", "parameter"),
     [
-        ("nowhere/r.html", "output is '.*nowhere/r.html'; allowed: a file in a folder that exists"),
-        ("r.pdf", "allowed: a file that ends in .html"),
-        (".", "allowed: a file in a folder that exists"),
+        ("nowhere/r.html", "output"),
+        ("r.pdf", "output"),
+        (".", "output"),
     ],
 )
 def test_an_output_that_cannot_be_is_refused(
     name: str,
-    match: str,
+    parameter: str,
     stores: list[Path],
     tmp_path: Path,
 ) -> None:
-    with pytest.raises(InvalidParameter, match=match):
+    with raises(InvalidParameter, name=parameter):
         write_report(stores, tmp_path / name)
 
 
@@ -330,18 +331,18 @@ def test_stores_are_never_written_over(stores: list[Path], tmp_path: Path) -> No
     store = tmp_path / "x.html"
     shutil.copy(stores[0], store)
     before = store.read_bytes()
-    with pytest.raises(InvalidParameter, match="another file than the inputs"):
+    with raises(InvalidParameter, name="output"):
         write_report([store], store)
     assert store.read_bytes() == before
 
 
 def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidParameter, match="at least one store"):
+    with raises(InvalidParameter, name="stores"):
         write_report([], tmp_path / "r.html")
-    with pytest.raises(InvalidFile, match="no.db: there is no such file"):
+    with pytest.raises(InvalidFile):
         write_report([tmp_path / "no.db"], tmp_path / "r.html")
     (tmp_path / "x.db").write_bytes(b"nothing")
-    with pytest.raises(InvalidFile, match="x.db: not a store of uaos"):
+    with pytest.raises(InvalidFile):
         write_report([tmp_path / "x.db"], tmp_path / "r.html")
 
 
@@ -350,11 +351,11 @@ def test_nothing_finished_is_said(tmp_path: Path) -> None:
     plan = Plan.of(["JADE"], problems, uniform=False)
     with Store.create_or_resume(tmp_path / "x.db", plan) as store:
         pass
-    with pytest.raises(InvalidFile, match="x.db: nothing is finished yet; a report needs"):
+    with pytest.raises(InvalidFile):
         write_report([tmp_path / "x.db"], tmp_path / "r.html")
     with Store.create_or_resume(tmp_path / "x.db", plan) as store:
         store.record([failed(u, problems[u.problem], "no") for u in plan.units()])
-    with pytest.raises(InvalidFile, match="finished yet .1 failed; uaos bench .*says why"):
+    with pytest.raises(InvalidFile):
         write_report([tmp_path / "x.db"], tmp_path / "r.html")
     assert not (tmp_path / "r.html").exists()
 
@@ -371,7 +372,7 @@ def test_a_report_that_fails_leaves_the_old_one(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.replace", no)
-    with pytest.raises(InvalidFile, match="r.html: cannot be written .No space left"):
+    with pytest.raises(InvalidFile):
         write_report(stores[1:], place)
     assert "made with uaos" in place.read_text()
     assert [p.name for p in tmp_path.iterdir()] == ["r.html"]
@@ -380,7 +381,7 @@ def test_a_report_that_fails_leaves_the_old_one(
 def test_only_reports_are_replaced(stores: list[Path], tmp_path: Path) -> None:
     place = tmp_path / "r.html"
     place.write_text("<html>my page</html>")
-    with pytest.raises(InvalidParameter, match="was not written by uaos"):
+    with raises(InvalidParameter, name="output"):
         write_report(stores[1:], place)
     write_report(stores[1:], place, overwrite=True)
     write_report(stores[1:], place)  # its own earlier output
@@ -433,7 +434,7 @@ def test_chosen_runs_are_read(given: Any) -> None:
 
 @pytest.mark.parametrize("given", ["", "mix", "mix:8", ["mix:8:3", 7], []])
 def test_runs_that_cannot_be_read_are_refused(given: Any) -> None:
-    with pytest.raises(InvalidParameter, match="method:function:instance, such as mix:8:3"):
+    with raises(InvalidParameter, name="runs"):
         parse_runs(given)
 
 

@@ -159,13 +159,13 @@ def test_what_cannot_be_compared_is_refused(methods, options, name, value) -> No
 
 @pytest.mark.parametrize(("name", "near"), [("SaED", "SaDE"), ("ap", "AP")])
 def test_an_unknown_method_is_refused_with_similar_names(name: str, near: str) -> None:
-    with pytest.raises(UnknownName, match="`uaos methods` lists them") as error:
+    with pytest.raises(UnknownName) as error:
         compare_methods([name], SMALL, repetitions=1)
     assert near in error.value.near
 
 
 def test_only_a_scenario_can_be_played() -> None:
-    with pytest.raises(InvalidParameter, match="such as uaos.scenarios.UniformScenario") as error:
+    with pytest.raises(InvalidParameter) as error:
         compare_methods(["AP"], "uniform")
     assert (error.value.name, error.value.value) == ("scenario", "uniform")
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from raising import raises
 
 from uaos.errors import InvalidParameter, UnknownName
 from uaos.scenarios import (
@@ -87,7 +88,7 @@ def test_a_scenario_of_ones_own_gives_its_rewards() -> None:
 
 def test_a_scenario_has_a_name() -> None:
     assert make_scenario("boolean", operators=3) == BooleanScenario(operators=3)
-    with pytest.raises(UnknownName, match="unknown scenario 'bolean'; did you mean 'boolean'"):
+    with raises(UnknownName, name="bolean", near="boolean"):
         make_scenario("bolean")
 
 

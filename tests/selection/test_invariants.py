@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from raising import raises
 from strategies import (
     METRICS,
     QUARTERS,
@@ -134,7 +135,7 @@ def test_p_max_below_a_share_of_p_min_is_refused() -> None:
     """Whether p_max is below p_min = 0.9/K shows when the operators are known."""
     method = uaos.Method(probability={"name": "adaptive_pursuit", "p_min": "0.9/K", "p_max": 0.1})
     assert method.selector(9).n_operators == 9
-    with pytest.raises(InvalidParameter, match=r"p_max.*0\.1.*at least p_min = 0\.3"):
+    with raises(InvalidParameter, name="p_max", value=0.1):
         method.selector(3)
 
 

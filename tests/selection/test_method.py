@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from raising import raises
 from rich.console import Console
 
 import uaos
@@ -38,24 +39,24 @@ def test_there_are_23800_methods_before_hyper_parameters_6300_of_the_paper() -> 
 
 
 @pytest.mark.parametrize(
-    ("family", "wrong", "message"),
+    ("family", "wrong", "name"),
     [
-        ("metric", "parent_improvment", "unknown metric .*did you mean 'parent_improvement'"),
-        ("reward", "zzz", "unknown reward 'zzz'; known: success_rate, .*uaos.register"),
-        ("quality", 7, "quality is 7; allowed: a quality object, its name, or a mapping"),
-        ("probability", {"p_min": 0.1}, "allowed: a probability object, its name, or a mapping"),
-        ("selection", SUM(), "a selection, where this is a reward"),
-        ("reward", {"name": "success_sum", "max_gn": 3}, "did you mean 'max_gen'"),
-        ("scale_rewards", "yes", "scale_rewards of Method is 'yes'; allowed: True or False"),
+        ("metric", "parent_improvment", "parent_improvment"),
+        ("reward", "zzz", "zzz"),
+        ("quality", 7, "quality"),
+        ("probability", {"p_min": 0.1}, "probability"),
+        ("selection", SUM(), "selection"),
+        ("reward", {"name": "success_sum", "max_gn": 3}, "max_gn"),
+        ("scale_rewards", "yes", "scale_rewards"),
     ],
 )
-def test_what_is_no_component_is_refused(family: str, wrong: object, message: str) -> None:
-    with pytest.raises((UnknownName, InvalidParameter), match=message):
+def test_what_is_no_component_is_refused(family: str, wrong: object, name: str) -> None:
+    with raises((UnknownName, InvalidParameter), name=name):
         Method(**{family: wrong})
 
 
 def test_an_unknown_family_is_refused() -> None:
-    with pytest.raises(UnknownName, match="unknown family of components 'rewards'.*'reward'"):
+    with raises(UnknownName, name="rewards", near="reward"):
         uaos.components("rewards")
 
 
@@ -80,26 +81,26 @@ def test_a_recipe_that_leaves_components_out_takes_the_defaults() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "name"),
     [
-        ("version = 2\n", "format 2 by a newer uaos.*Update"),
-        ("version = 'x'\n", "an integer, 1 or more"),
-        ("rewards = 'success_sum'\n", "unknown parameter of Method 'rewards'.*'reward'"),
-        ("reward = \n", "not readable as TOML"),
+        ("version = 2\n", None),
+        ("version = 'x'\n", None),
+        ("rewards = 'success_sum'\n", "rewards"),
+        ("reward = \n", None),
     ],
 )
-def test_a_recipe_that_cannot_be_read_is_refused(text: str, message: str) -> None:
-    with pytest.raises((InvalidFile, UnknownName), match=message):
+def test_a_recipe_that_cannot_be_read_is_refused(text: str, name: str | None) -> None:
+    with raises((InvalidFile, UnknownName), name=name):
         Method.from_toml(text)
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidFile, match="there is no such file"):
+    with pytest.raises(InvalidFile):
         Method.from_toml(tmp_path / "none.toml")
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InvalidFile, match=r"not a text file \(UTF-8\), where a TOML file"):
+    with pytest.raises(InvalidFile):
         Method.from_toml(tmp_path / "binary.toml")
-    with pytest.raises(InvalidParameter, match="recipe is 7"):
+    with raises(InvalidParameter, name="recipe", value=7):
         Method.from_dict(7)
 
 
@@ -119,7 +120,7 @@ def test_replace_tells_parameters_of_the_same_name_apart() -> None:
 
 
 def test_replace_refuses_a_parameter_that_the_method_does_not_have() -> None:
-    with pytest.raises(UnknownName, match="parameter of this method 'W'"):
+    with raises(UnknownName, name="W"):
         Method().replace(W=30)
 
 

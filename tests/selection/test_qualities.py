@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from raising import raises
 from strategies import written
 
 from uaos.errors import InvalidParameter
@@ -145,18 +146,18 @@ def test_identity_takes_the_qualities() -> None:
 @pytest.mark.parametrize("name", ["probability_matching", "adaptive_pursuit"])
 @pytest.mark.parametrize("p_min", [0.25, 0.3, "1/K"])
 def test_a_floor_too_high_for_the_operators_is_refused(name: str, p_min: float | str) -> None:
-    with pytest.raises(InvalidParameter, match="p_min of .*(K = 4 operators|0.2/K)"):
+    with raises(InvalidParameter, name="p_min"):
         probability(name, [1, 0, 0, 0], p_min=p_min)
 
 
 def test_a_maximum_below_the_minimum_is_refused() -> None:
-    with pytest.raises(InvalidParameter, match="p_max of .* is 0.1; allowed: at least p_min = 0.2"):
+    with raises(InvalidParameter, name="p_max", value=0.1):
         components("probability")["adaptive_pursuit"](p_min=0.2, p_max=0.1)
 
 
 def test_a_maximum_below_a_share_is_refused_for_so_many_operators() -> None:
     pursuit = components("probability")["adaptive_pursuit"](p_min="0.9/K", p_max=0.1)
-    with pytest.raises(InvalidParameter, match="p_max .* at least p_min = 0.225 for K = 4"):
+    with raises(InvalidParameter, name="p_max", value=0.1):
         pursuit.for_operators(4)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from raising import raises
 from rich.console import Console
 
 import uaos
@@ -130,60 +131,60 @@ def test_the_same_seed_gives_the_same_choices() -> None:
 
 @pytest.mark.parametrize("n_operators", [0, 1, -3, 2.5, True, "two"])
 def test_fewer_than_two_operators_are_refused(n_operators: object) -> None:
-    with pytest.raises(InvalidParameter, match="n_operators of a selector .*2 or more"):
+    with raises(InvalidParameter, name="n_operators"):
         METHOD.selector(n_operators, seed=1)
 
 
 def test_a_floor_too_high_for_the_operators_is_refused() -> None:
-    with pytest.raises(InvalidParameter, match="p_min .* is 0.11; .*below 1/K = 0.1 for K = 10"):
+    with raises(InvalidParameter, name="p_min", value=0.11):
         uaos.method("RecPM").selector(10, seed=1)
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "x", True])
 def test_a_seed_that_is_none_is_refused(seed: object) -> None:
-    with pytest.raises(InvalidParameter, match="seed is .*an integer >= 0"):
+    with raises(InvalidParameter, name="seed"):
         METHOD.selector(3, seed=seed)
 
 
 def test_annealing_without_a_budget_is_refused() -> None:
-    with pytest.raises(InvalidParameter, match="budget of linear_annealed is None"):
+    with raises(InvalidParameter, name="budget", value=None):
         Method(selection="linear_annealed").selector(3, seed=1)
 
 
 @pytest.mark.parametrize("budget", [0, -5, float("nan"), "many"])
 def test_a_budget_that_is_none_is_refused(budget: object) -> None:
-    with pytest.raises(InvalidParameter, match="budget is"):
+    with raises(InvalidParameter, name="budget"):
         METHOD.selector(3, seed=1, budget=budget)
 
 
 @pytest.mark.parametrize("n", [-1, 1.5, True, None])
 def test_a_number_of_parents_that_is_none_is_refused(n: object) -> None:
-    with pytest.raises(InvalidParameter, match="n of select is"):
+    with raises(InvalidParameter, name="n"):
         METHOD.selector(3, seed=1).select(n)
 
 
 @pytest.mark.parametrize(
-    ("operators", "parents", "offspring", "message"),
+    ("operators", "parents", "offspring"),
     [
-        ([0, 1], [1.0], [1.0, 2.0], r"\(2,\), \(1,\) and \(2,\); expected one length"),
-        ([[0, 1]], [[1.0, 2.0]], [[1.0, 2.0]], "expected one length"),
-        ([0, 3], [1.0, 1.0], [1.0, 1.0], "operator 3 does not exist; there are 3, numbered 0 to 2"),
-        ([-1], [1.0], [1.0], "operator -1 does not exist"),
-        ([0.5], [1.0], [1.0], "integers 0 to 2"),
-        (["a"], [1.0], [1.0], "integers"),
-        ([0], ["x"], [1.0], "fitness values must be numbers"),
-        ([0], [1.0], [1j], "fitness values must be numbers"),
-        ([0], [10**400], [1.0], "fitness values must be numbers"),
-        ([[0], [1, 2]], [1.0, 1.0], [1.0, 1.0], "a 1-D array of integers"),
+        ([0, 1], [1.0], [1.0, 2.0]),
+        ([[0, 1]], [[1.0, 2.0]], [[1.0, 2.0]]),
+        ([0, 3], [1.0, 1.0], [1.0, 1.0]),
+        ([-1], [1.0], [1.0]),
+        ([0.5], [1.0], [1.0]),
+        (["a"], [1.0], [1.0]),
+        ([0], ["x"], [1.0]),
+        ([0], [1.0], [1j]),
+        ([0], [10**400], [1.0]),
+        ([[0], [1, 2]], [1.0, 1.0], [1.0, 1.0]),
     ],
 )
 def test_feedback_that_does_not_fit_is_refused_and_changes_nothing(
-    operators: list, parents: list, offspring: list, message: str
+    operators: list, parents: list, offspring: list
 ) -> None:
     selector = METHOD.selector(3, seed=1)
     improving(selector, [1, 2, 3], generations=2)
     before = selector.state()
-    with pytest.raises(InvalidFeedback, match=message):
+    with pytest.raises(InvalidFeedback):
         selector.update(operators, parents, offspring)
     assert_equal_states(selector.state(), before)
 
@@ -224,27 +225,27 @@ def test_a_selector_with_a_budget_is_restored_with_it(tmp_path: Path) -> None:
 
 
 def test_a_missing_corrupt_or_foreign_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidFile, match="there is no such file"):
+    with pytest.raises(InvalidFile):
         Selector.load(tmp_path / "nothing")
     path = tmp_path / "s"
     METHOD.selector(3, seed=1).save(path)
     whole = path.read_bytes()
     for damaged in (b"", b"hello", whole[:100], whole[: len(whole) // 2]):
         path.write_bytes(damaged)
-        with pytest.raises(InvalidFile, match="not a file saved by uaos, or a damaged one"):
+        with pytest.raises(InvalidFile):
             Selector.load(path)
     np.savez(tmp_path / "other.npz", a=np.ones(3))
-    with pytest.raises(InvalidFile, match="not a file saved by uaos"):
+    with pytest.raises(InvalidFile):
         Selector.load(tmp_path / "other.npz")
 
 
 def test_a_file_of_another_kind_or_a_newer_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "s"
     statefile.write(path, "run", 1, {})
-    with pytest.raises(InvalidFile, match="holds a run, where a selector is expected"):
+    with pytest.raises(InvalidFile):
         Selector.load(path)
     statefile.write(path, "selector", 99, {})
-    with pytest.raises(InvalidFile, match="format 99 by a newer uaos.*Update uaos"):
+    with pytest.raises(InvalidFile):
         Selector.load(path)
 
 
@@ -252,16 +253,16 @@ def test_a_file_with_parts_missing_or_of_the_wrong_shape_is_refused(tmp_path: Pa
     path = tmp_path / "s"
     selector = METHOD.selector(3, seed=1)
     statefile.write(path, "selector", FORMAT, {"method": METHOD.to_dict()})
-    with pytest.raises(InvalidFile, match="damaged"):
+    with pytest.raises(InvalidFile):
         Selector.load(path)
     state = METHOD.selector(4, seed=1).state()
     before = selector.state()
-    with pytest.raises(InvalidFile, match="another number of operators"):
+    with pytest.raises(InvalidFile):
         selector.restore(state)
-    with pytest.raises(InvalidFile, match="not the state of a selector"):
+    with pytest.raises(InvalidFile):
         selector.restore({**before, "rng": {"nonsense": 1}})
     wide = METHOD.replace(max_gen=7).selector(3, seed=1).state()
-    with pytest.raises(InvalidFile, match="another memory"):
+    with pytest.raises(InvalidFile):
         selector.restore(wide)
     assert_equal_states(selector.state(), before)
 
@@ -285,7 +286,7 @@ def test_a_state_with_indices_outside_its_memory_is_refused(
     selector.update([0, 1, 2], [9, 9, 9], [1, 2, 3])
     before, state = selector.state(), selector.state()
     state["memory"][name][...] = value
-    with pytest.raises(InvalidFile, match="another memory"):
+    with pytest.raises(InvalidFile):
         selector.restore(state)
     assert_equal_states(selector.state(), before)
 
@@ -299,7 +300,7 @@ def test_a_file_that_names_anything_but_a_bit_generator_is_refused(
     METHOD.selector(3, seed=1).save(path)
     content = statefile.read(path, "selector", FORMAT)
     statefile.write(path, "selector", FORMAT, content | {"generator": name})
-    with pytest.raises(InvalidFile, match="the generator is .*; expected one of SFC64, PCG64"):
+    with pytest.raises(InvalidFile):
         Selector.load(path)
 
 
@@ -331,7 +332,7 @@ def test_a_file_with_forged_content_is_an_invalid_file(
     METHOD.selector(3, seed=1).save(path)
     content = statefile.read(path, "selector", FORMAT)
     statefile.write(path, "selector", FORMAT, content | changes)
-    with pytest.raises(InvalidFile, match=str(path)):
+    with pytest.raises(InvalidFile):
         Selector.load(path)
 
 
@@ -411,7 +412,7 @@ def test_a_batch_counts_as_so_many_applications_and_is_saved(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("bests", [[1.0], [1.0, 2.0, 3.0, 4.0], "abc", 7.0, [[1.0, 2.0, 3.0]]])
 def test_best_values_that_do_not_fit_the_operators_are_refused(bests: object) -> None:
-    with pytest.raises(InvalidParameter, match="bests of a selector is .*3 numbers, one for each"):
+    with raises(InvalidParameter, name="bests"):
         PORTFOLIO.selector(3, bests=bests)
 
 
@@ -440,5 +441,5 @@ def test_a_scope_is_kept_by_files_and_changes() -> None:
     assert uaos.Method.from_toml(method.to_toml()) == method != uaos.method("SaDE")
     assert method.for_operators(4).scope == "generation"
     assert "scope" not in uaos.method("SaDE").to_dict()
-    with pytest.raises(UnknownName, match="unknown scope of selection 'day'"):
+    with raises(UnknownName, name="day"):
         uaos.Method(scope="day")

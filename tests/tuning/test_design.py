@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from raising import raises
 
 import uaos
 from uaos.errors import InvalidParameter, UnknownName
@@ -245,7 +246,7 @@ def test_a_largest_probability_below_the_least_is_forbidden(preset: str) -> None
     made = narrowed(DESIGNS[preset], lambda s: s.fix("probability", "adaptive_pursuit"))
     values = drawn(made, 1)
     assert made.space.check(values | {"p_min": 0.03, "p_max": 0.03})
-    with pytest.raises(ForbiddenCandidate, match="p_max < p_min"):
+    with pytest.raises(ForbiddenCandidate):
         made.space.check(values | {"p_min": 0.03, "p_max": 0.02})
 
 
@@ -253,7 +254,7 @@ def test_a_cauchy_rule_beyond_its_cut_is_forbidden() -> None:
     made = narrowed(DESIGNS["wide"], lambda s: s.fix("pool", "nine").fix("F_rule", "cauchy"))
     values = drawn(made, 1)
     assert made.space.check(values | {"F": 1.0})["F"] == 1.0
-    with pytest.raises(ForbiddenCandidate, match="F_rule == cauchy and F > 1"):
+    with pytest.raises(ForbiddenCandidate):
         made.space.check(values | {"F": 1.01})
 
 
@@ -289,7 +290,7 @@ def test_of_the_paper_s_configurations_only_compass_is_outside_the_printed_range
         if entry.kind != "tuned":
             continue
         if name == "Compass-tuned":  # fix_appl 66, printed 10 to 50
-            with pytest.raises(InvalidParameter, match="fix_appl of Compass-tuned is 66"):
+            with raises(InvalidParameter, name="fix_appl", value=66):
                 DESIGNS["paper"].values(entry)
         else:
             assert not DESIGNS["paper"].differences(entry)
@@ -322,15 +323,15 @@ def test_mix_is_a_candidate_of_the_wide_space() -> None:
 def test_sizes_in_the_dimension_are_those_of_the_problems() -> None:
     values = design("wide", dimension=10).values(configuration("mix"))
     assert (values["NP"], values["NP_end"]) == (100, 20)
-    with pytest.raises(InvalidParameter, match="NP of mix is 20; allowed: 50 to 400"):
+    with raises(InvalidParameter, name="NP", value=20):
         design("wide", dimension=2).values(configuration("mix"))
 
 
 def test_what_is_no_candidate_says_why() -> None:
-    with pytest.raises(InvalidParameter, match="JADE.*allowed: one that selects among several"):
+    with raises(InvalidParameter, name="initial configuration", value="JADE"):
         DESIGNS["paper"].values(configuration("JADE"))
     fixed = narrowed(DESIGNS["paper"], lambda space: space.only("reward", ["success_sum"]))
-    with pytest.raises(InvalidParameter, match="reward of SaDE is 'success_rate'; allowed: one of"):
+    with raises(InvalidParameter, name="reward"):
         fixed.values(configuration("SaDE"))
     two = Configuration("two", Method(), uaos.configuration("uniform").settings)
     assert DESIGNS["paper"].values(two)["NP"] == 200  # none given: 10·D
@@ -417,12 +418,12 @@ def test_the_paper_s_spaces_keep_the_authors_settings(preset: str) -> None:
 
 
 def test_unknown_presets_and_pools_are_errors_with_near_misses() -> None:
-    with pytest.raises(UnknownName, match="search space 'papper'; did you mean 'pap"):
+    with raises(UnknownName, name="papper", near="paper"):
         design("papper")
-    with pytest.raises(UnknownName, match="unknown pool or strategy 'best/3'; did you mean"):
+    with raises(UnknownName, name="best/3", near="best/2"):
         design(pool="rand/1,best/3")
     for pool in ("rand/1", "rand/1,rand/1", ["rand/1"]):
-        with pytest.raises(InvalidParameter, match="two strategies or more, each once"):
+        with raises(InvalidParameter, name="pool"):
             design(pool=pool)
 
 
@@ -478,11 +479,11 @@ def test_settings_are_freed_on_request() -> None:
     of = made.configuration(drawn(made, 1) | {"F": 0.7, "NP": 60})
     assert (of.settings.F.value, of.settings.NP) == (0.7, 60)
     assert of.settings.CR == configuration("SaDE").settings.CR
-    with pytest.raises(UnknownName, match="unknown setting to free 'f'"):
+    with raises(UnknownName, name="f", near="F"):
         design_for("SaDE", ["f"])
-    with pytest.raises(InvalidParameter, match="setting to free is 'F'; allowed: NP and top_NP"):
+    with raises(InvalidParameter, name="setting to free", value="F"):
         design_for("mix", ["F"])
-    with pytest.raises(InvalidParameter, match="one that selects among operators of differential"):
+    with raises(InvalidParameter, name="method", value="JADE"):
         design_for("JADE")
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import irace_fake
 import pytest
 from irace_spaces import SMALL, TINY, choice, needs_irace, variable
+from raising import raises
 
 from uaos.errors import InvalidParameter
 from uaos.params import Value
@@ -181,7 +182,7 @@ def fake(no_r: Path) -> None:
 
 @pytest.mark.usefixtures("no_r")
 def test_without_r_one_line_says_how_to_install_it() -> None:
-    with pytest.raises(IraceMissing, match="R is not installed") as caught:
+    with pytest.raises(IraceMissing) as caught:
         irace_version()
     for hint in ("apt-get install r-cran-irace", 'install.packages("irace")', "built-in racer"):
         assert hint in str(caught.value)
@@ -191,14 +192,14 @@ def test_without_r_one_line_says_how_to_install_it() -> None:
 def test_without_the_package_one_line_says_so(no_r: Path) -> None:
     (no_r / "Rscript").write_text("#!/bin/sh\nexit 1\n")
     (no_r / "Rscript").chmod(0o755)
-    with pytest.raises(IraceMissing, match="R is installed, but its package irace is not"):
+    with pytest.raises(IraceMissing):
         irace_version()
 
 
 @pytest.mark.usefixtures("fake")
 def test_an_old_irace_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_VERSION", "3.4.1")
-    with pytest.raises(IraceMissing, match="irace 3.4.1 is too old: 3.5 or newer is needed"):
+    with pytest.raises(IraceMissing):
         irace_version()
 
 
@@ -289,12 +290,12 @@ def test_an_objective_that_raises_ends_r_and_is_heard(tmp_path: Path) -> None:
 
 def test_what_irace_would_refuse_is_refused_before_it_starts(tmp_path: Path) -> None:
     # Two free parameters: J = S = 3, T = 5 + 1 + 2, and (3 + 1) 3 8 = 96.
-    with pytest.raises(InvalidParameter, match="runs is 95; allowed: at least 96 for 2 free"):
+    with raises(InvalidParameter, name="runs", value=95):
         run_irace(TINY, INSTANCES, evaluate, folder=tmp_path, runs=95)
-    with pytest.raises(InvalidParameter, match="seed is 2147483648; allowed: for irace"):
+    with raises(InvalidParameter, name="seed", value=2147483648):
         run_irace(TINY, INSTANCES, evaluate, folder=tmp_path, runs=96, seed=2**31)
     fixed = Space((variable("x", choice(1)),))
-    with pytest.raises(InvalidParameter, match="at least one free parameter"):
+    with raises(InvalidParameter, name="space"):
         run_irace(fixed, INSTANCES, evaluate, folder=tmp_path, runs=96)
     assert not list(tmp_path.iterdir())
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from irace_spaces import SMALL, choice, integer, needs_irace, real, variable
+from raising import raises
 
 from uaos.errors import InvalidParameter
 from uaos.params import Choice, Value
@@ -122,7 +123,7 @@ def test_what_irace_draws_is_rounded_to_the_declared_digits() -> None:
 
 def test_a_range_that_needs_more_digits_than_irace_has_is_refused() -> None:
     space = Space((variable("x", real(1e-14, 1, log=True)),))
-    with pytest.raises(InvalidParameter, match=r"x is '1e-14 to 1.*allowed: for irace 1e-13"):
+    with raises(InvalidParameter, name="x"):
         Dialect(space)
 
 
@@ -276,12 +277,12 @@ def test_irace_4_reads_digits_and_what_is_forbidden_with_the_parameters(tmp_path
 
 
 def test_rules_that_irace_refuses_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidParameter, match="first_test is 5; allowed: a multiple of each_test"):
+    with raises(InvalidParameter, name="first_test", value=5):
         write_files(tmp_path, SMALL, ["one"], runs=500, rules=Rules(each_test=2))
 
 
 def test_a_folder_that_is_a_file_is_one_clear_line(tmp_path: Path) -> None:
     place = tmp_path / "file"
     place.write_text("")
-    with pytest.raises(InvalidParameter, match="allowed: a folder, which may be new"):
+    with raises(InvalidParameter, name="folder"):
         write_files(place, SMALL, ["one"], runs=500)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from raising import raises
 
 from uaos.errors import InvalidParameter, UnknownName
 from uaos.tuning.race import NobodyLeft, Race, Rules, Stream, Task
@@ -63,25 +64,25 @@ def gone(steps: Sequence[Step]) -> dict[int, int]:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    ("wrong", "name"),
     [
-        ({"first_test": 1}, "first_test is 1; allowed: an integer 2 to 1000"),
-        ({"first_test": 5.5}, "first_test is 5.5; allowed: an integer 2 to 1000"),
-        ({"each_test": 0}, "each_test is 0; allowed: an integer 1 to 1000"),
-        ({"new_instances": -1}, "new_instances is -1; allowed: an integer 0 to 1000"),
-        ({"elitist_limit": 0}, "elitist_limit is 0; allowed: an integer 1 to 1000"),
-        ({"mu": True}, "mu is True; allowed: an integer 1 to 1000"),
-        ({"alpha": 1}, "alpha is 1; allowed: a level between 0 and 1"),
-        ({"alpha": math.nan}, "alpha is nan; allowed: a level between 0 and 1"),
+        ({"first_test": 1}, "first_test"),
+        ({"first_test": 5.5}, "first_test"),
+        ({"each_test": 0}, "each_test"),
+        ({"new_instances": -1}, "new_instances"),
+        ({"elitist_limit": 0}, "elitist_limit"),
+        ({"mu": True}, "mu"),
+        ({"alpha": 1}, "alpha"),
+        ({"alpha": math.nan}, "alpha"),
     ],
 )
-def test_rules_that_make_no_race_are_refused(wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidParameter, match=message):
+def test_rules_that_make_no_race_are_refused(wrong: dict[str, Any], name: str) -> None:
+    with raises(InvalidParameter, name=name):
         Rules(**wrong)
 
 
 def test_an_unknown_test_is_an_error_with_near_misses() -> None:
-    with pytest.raises(UnknownName, match="unknown test 'fridman'; did you mean 'friedman'"):
+    with raises(UnknownName, name="fridman", near="friedman"):
         Rules(test="fridman")
 
 
@@ -106,7 +107,7 @@ def test_the_stream_is_the_seed_s_however_it_is_read() -> None:
 
 
 def test_a_stream_needs_instances() -> None:
-    with pytest.raises(InvalidParameter, match="instances is .*; allowed: at least one"):
+    with raises(InvalidParameter, name="instances"):
         Stream([], 1)
 
 
@@ -248,7 +249,7 @@ def test_runs_of_a_batch_count_even_if_their_candidate_failed_before() -> None:
 
 
 def test_a_race_that_everybody_fails_is_an_error() -> None:
-    with pytest.raises(NobodyLeft, match="every candidate of race 1 has failed .* last was 3"):
+    with pytest.raises(NobodyLeft):
         race(lambda c, p: math.inf if p == 3 else 1.0, 4)
 
 

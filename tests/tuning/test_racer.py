@@ -11,6 +11,7 @@ import pytest
 import reference_racer as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from raising import raises
 from spaces import choice, flat, real, when, whole
 
 from uaos.errors import InvalidParameter
@@ -192,21 +193,18 @@ def test_models_that_repeat_themselves_are_widened() -> None:
 
 
 def test_too_small_a_budget_is_refused_with_the_least_one() -> None:
-    with pytest.raises(
-        InvalidParameter,
-        match="runs is 299; allowed: at least 300 for 12 free parameters; allow more",
-    ):
+    with raises(InvalidParameter, name="runs", value=299):
         raced(Noisy(), runs=299)
     assert raced(Noisy(), runs=300)[0].used <= 300
 
 
 def test_what_cannot_be_searched_is_refused() -> None:
-    with pytest.raises(InvalidParameter, match="allowed: at least one free parameter"):
+    with raises(InvalidParameter, name="space"):
         raced(Noisy(), space=flat(1))
     for seed in (-1, 1.5):
-        with pytest.raises(InvalidParameter, match="seed is .*; allowed: an integer, 0 or more"):
+        with raises(InvalidParameter, name="seed"):
             raced(Noisy(), seed=seed)
-    with pytest.raises(ForbiddenCandidate, match="no candidate was found that can run"):
+    with pytest.raises(ForbiddenCandidate):
         raced(Noisy(), works=lambda _: False)
 
 
@@ -304,9 +302,9 @@ def test_more_initial_candidates_than_fit_are_cut() -> None:
 
 
 def test_an_initial_candidate_that_the_space_lacks_is_refused() -> None:
-    with pytest.raises(InvalidParameter, match="c0 of initial candidate 2 is 7; allowed: one of 0"):
+    with raises(InvalidParameter, name="c0", value=7):
         raced(Noisy(), space=flat(2), initial=[{"c0": 1}, {"c0": 7}])
-    with pytest.raises(ForbiddenCandidate, match="initial candidate 1 cannot run: {'c0': 1}"):
+    with pytest.raises(ForbiddenCandidate):
         raced(Noisy(), space=flat(2), initial=[{"c0": 1}], works=lambda v: v["c0"] == 0)
 
 
@@ -330,7 +328,7 @@ def test_what_failed_once_is_out_for_good() -> None:
 
 
 def test_a_search_in_which_all_fails_is_an_error() -> None:
-    with pytest.raises(NobodyLeft, match="every candidate of race 1 has failed"):
+    with pytest.raises(NobodyLeft):
         raced(lambda tasks: [math.inf] * len(tasks))
 
 

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from raising import raises
 from typer.testing import CliRunner
 
 import uaos
@@ -173,18 +174,18 @@ def test_recordings_have_the_problems_and_the_members_of_a_store(store):
 def test_members_can_be_chosen_by_name(store):
     recordings = Recordings(store, ["mix", "CMA-ES"])
     assert [m.name for m in recordings.members] == ["mix", "CMA-ES"]
-    with pytest.raises(UnknownName, match="JADE"):
+    with raises(UnknownName, name="JADE"):
         Recordings(store, ["JADE"])
 
 
 def test_what_cannot_be_simulated_is_refused(store, tmp_path):
     run_of_a = made_up("A", [(1, 5.0)], batch=10)
-    with pytest.raises(InvalidParameter, match="one for each member"):
+    with raises(InvalidParameter, name="runs"):
         simulate(None, ["CMA-ES", "mix"], [run_of_a])
     other = made_up("B", [(1, 5.0)], batch=10, budget=500)
-    with pytest.raises(InvalidParameter, match="one problem with one budget"):
+    with raises(InvalidParameter, name="runs"):
         simulate(None, ["CMA-ES", "mix"], [run_of_a, other])
-    with pytest.raises(InvalidFile, match="no such file"):
+    with pytest.raises(InvalidFile):
         Recordings(tmp_path / "missing.db")
 
 
@@ -221,7 +222,7 @@ def test_other_recordings_need_another_store(store, tmp_path):
         work=recordings.simulation,
     )  # fmt: skip
     other = Recordings(store, ["mix", "CMA-ES"])
-    with pytest.raises(PlanConflict, match="not simulated on the same"):
+    with pytest.raises(PlanConflict):
         tune(other.plan(design=design, runs=LEAST), tmp_path / "selector.db", work=other.simulation)
 
 

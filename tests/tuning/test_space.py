@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from raising import raises
 from spaces import choice, cooking, flat, real, when, whole
 
 from uaos.errors import InvalidParameter, UnknownName
@@ -71,7 +72,7 @@ def test_every_filled_candidate_passes_unless_forbidden(seed: int) -> None:
     rng = np.random.default_rng(seed)
     made = cooking().fill(lambda variable: variable.uniform(rng))
     if cooking().why_forbidden(made):
-        with pytest.raises(ForbiddenCandidate, match="is forbidden"):
+        with pytest.raises(ForbiddenCandidate):
             cooking().check(made)
     else:
         assert cooking().check(made) == made
@@ -130,7 +131,7 @@ def test_a_choice_that_forbids_much_is_drawn_as_often_as_the_others() -> None:
 
 
 def test_a_log_scale_begins_above_0() -> None:
-    with pytest.raises(InvalidParameter, match="allowed: a range above 0, for a log scale"):
+    with raises(InvalidParameter, name="x"):
         real("x", 0, 1, log=True)
 
 
@@ -145,35 +146,33 @@ def test_a_candidate_is_checked_and_inactive_values_are_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    ("changed", "name"),
     [
-        ({"water": 10}, "water of soup is 10; allowed: 1 to 9"),
-        ({"water": 2.5}, r"water of soup is 2.5; allowed: 1 to 9 \(in this search space\)"),
-        ({"water": None}, "water of soup is None; allowed: 1 to 9"),
-        ({"way": "grill"}, "way of soup is 'grill'; allowed: one of pot, oven, raw"),
-        ({"salt": math.nan}, "salt of soup is nan; allowed: 0.01 to 100, log scale"),
+        ({"water": 10}, "water"),
+        ({"water": 2.5}, "water"),
+        ({"water": None}, "water"),
+        ({"way": "grill"}, "way"),
+        ({"salt": math.nan}, "salt"),
     ],
 )
-def test_a_wrong_value_is_named_with_what_the_space_has(changed: dict, message: str) -> None:
-    with pytest.raises(InvalidParameter, match=message):
+def test_a_wrong_value_is_named_with_what_the_space_has(changed: dict, name: str) -> None:
+    with raises(InvalidParameter, name=name):
         cooking().check({"way": "pot", "water": 3, "salt": 1.0, "pepper": 0} | changed, "soup")
 
 
 def test_missing_and_unknown_variables_are_named() -> None:
-    with pytest.raises(InvalidParameter, match="water of soup is None; allowed: 1 to 9"):
+    with raises(InvalidParameter, name="water", value=None):
         cooking().check({"way": "pot", "salt": 1.0, "pepper": 0}, "soup")
-    with pytest.raises(UnknownName, match="unknown parameter of soup 'papper'; did you mean 'pepp"):
+    with raises(UnknownName, name="papper", near="pepper"):
         cooking().check({"way": "raw", "papper": 0}, "soup")
-    with pytest.raises(UnknownName, match="unknown parameter of the search space 'watter'"):
+    with raises(UnknownName, name="watter", near="water"):
         cooking()["watter"]
 
 
 def test_a_forbidden_candidate_is_refused_with_the_reason() -> None:
-    with pytest.raises(
-        ForbiddenCandidate, match=r"toast is forbidden: pepper < fan \(the fan blows it away\)"
-    ):
+    with pytest.raises(ForbiddenCandidate):
         cooking().check({"way": "oven", "mode": "hot", "fan": 0.5, "pepper": 0.4}, "toast")
-    with pytest.raises(ForbiddenCandidate, match="way == raw and pepper > 0.5"):
+    with pytest.raises(ForbiddenCandidate):
         cooking().check({"way": "raw", "pepper": 0.6})
 
 
@@ -246,9 +245,9 @@ def test_a_value_allowed_by_hand_can_be_fixed() -> None:
     domain = Real(default=0.5, low=0.1, high=1, hard_low=0, hard_high=1)
     space = Space((Variable("CR", domain), choice("a", 1, 2)))
     assert space.fix("CR", 0).check({"CR": 0.0, "a": 1})["CR"] == 0.0
-    with pytest.raises(InvalidParameter, match="CR is 2; allowed: a real number 0 to 1"):
+    with raises(InvalidParameter, name="CR", value=2):
         space.fix("CR", 2)
-    with pytest.raises(InvalidParameter, match=r"CR is 0.05; allowed: 0.1 to 1 \(in this search"):
+    with raises(InvalidParameter, name="CR", value=0.05):
         space.check({"CR": 0.05, "a": 1})
 
 
@@ -263,25 +262,25 @@ def test_a_range_is_narrowed_or_widened_to_what_is_allowed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "message"),
+    ("low", "high", "name"),
     [
-        (2, 1, "NP is '2..1'; allowed: a range LOW..HIGH with LOW <= HIGH"),
-        (math.nan, 9, "LOW <= HIGH"),
-        (1, 99, "NP is 1; allowed: an integer 4 to 1000"),
-        (60.5, 99, "NP is 60.5; allowed: an integer 4 to 1000"),
-        (60, math.inf, "NP is inf; allowed: an integer 4 to 1000"),
+        (2, 1, "NP"),
+        (math.nan, 9, "NP"),
+        (1, 99, "NP"),
+        (60.5, 99, "NP"),
+        (60, math.inf, "NP"),
     ],
 )
-def test_a_range_that_is_none_is_refused(low: float, high: float, message: str) -> None:
+def test_a_range_that_is_none_is_refused(low: float, high: float, name: str) -> None:
     domain = Integer(default=200, low=50, high=400, hard_low=4, hard_high=1000)
-    with pytest.raises(InvalidParameter, match=message):
+    with raises(InvalidParameter, name=name):
         Space((Variable("NP", domain),)).limit("NP", low, high)
 
 
 def test_a_range_of_a_log_scale_begins_above_0() -> None:
     domain = Real(default=1, low=0.01, high=100, hard_low=0, hard_high=1e6, log=True)
     space = Space((Variable("C", domain),))
-    with pytest.raises(InvalidParameter, match="allowed: a range above 0, for a log scale"):
+    with raises(InvalidParameter, name="C"):
         space.limit("C", 0, 1)
     assert space.fix("C", 0)["C"].fixed  # as a value it is allowed
 
@@ -297,7 +296,7 @@ def test_a_range_finer_than_the_digits_is_searched_to_the_digits_of_its_ends() -
 
 
 def test_a_choice_keeps_only_values_that_it_has() -> None:
-    with pytest.raises(InvalidParameter, match="way is 'grill'; allowed: one of pot, oven, raw"):
+    with raises(InvalidParameter, name="way", value="grill"):
         cooking().only("way", ["grill"])
 
 

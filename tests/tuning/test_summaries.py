@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from raising import raises
 
 from uaos.errors import UnknownName
 from uaos.problems import suite
@@ -139,5 +140,5 @@ def test_a_tuning_that_has_just_begun_can_be_looked_at(tmp_path: Path) -> None:
 
 def test_a_tuning_that_is_not_there_is_named(store: TuningStore) -> None:
     for look in (frequencies, survival, importance):
-        with pytest.raises(UnknownName, match=r"unknown tuning 2; known: 1 \(in .*x.db\)"):
+        with raises(UnknownName, name=2):
             look(store, 2)

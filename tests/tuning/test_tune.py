@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from raising import raises
 from tuning_cases import AtOnce, sade_with
 
 import uaos
@@ -212,15 +213,15 @@ def test_every_part_of_a_plan_tells_it_from_others() -> None:
 
 
 def test_a_plan_that_cannot_be_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    with pytest.raises(UnknownName, match="unknown tuner 'race'; did you mean 'racer'"):
+    with raises(UnknownName, name="race", near="racer"):
         plan(tuner="race")
-    with pytest.raises(UnknownName, match="unknown objective"):
+    with raises(UnknownName, name="eror", near="error"):
         plan(objective="eror")
-    with pytest.raises(InvalidParameter, match="budget"):
+    with raises(InvalidParameter, name="budget", value="many"):
         plan(budget="many")
-    with pytest.raises(InvalidParameter, match="runs is 95; allowed: at least 96"):
+    with raises(InvalidParameter, name="runs", value=95):
         tune(plan(runs=95), tmp_path / "t.db", AtOnce())
-    with pytest.raises(InvalidParameter, match="seed is -1; allowed: an integer"):
+    with raises(InvalidParameter, name="seed", value=-1):
         tune(plan(seed=-1), tmp_path / "t.db", AtOnce())
     assert not list(tmp_path.iterdir())
 
@@ -246,7 +247,7 @@ def test_named_configurations_take_part_with_remarks_on_what_changes() -> None:
     assert list(made) == ["SaDE", "U-AOS-FW"]
     assert remarks[0].startswith("SaDE takes part with the search space's own scale_rewards: False")
     assert not any(remark.startswith("U-AOS-FW") for remark in remarks)
-    with pytest.raises(UaosError, match="gamma of Hybrid is 0.0"):
+    with raises(UaosError, name="gamma", value=0.0):
         initial_candidates(design(), ["Hybrid"])
 
 
@@ -260,15 +261,15 @@ def test_a_candidate_is_told_in_a_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "name"),
     [
-        ({"jobs": 0}, "jobs is 0; allowed: a number of processes, 1 to 1024"),
-        ({"executor": 3}, "executor is 3; allowed: a concurrent.futures.Exec"),
+        ({"jobs": 0}, "jobs"),
+        ({"executor": 3}, "executor"),
     ],
 )
 def test_where_nothing_can_run_nothing_is_written(
-    arguments: dict[str, Any], message: str, tmp_path: Path
+    arguments: dict[str, Any], name: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(InvalidParameter, match=message):
+    with raises(InvalidParameter, name=name):
         tune(plan(), tmp_path / "a.db", **arguments)
     assert not list(tmp_path.iterdir())

@@ -14,6 +14,7 @@ import evaluator_stubs as stubs
 import numpy as np
 import pytest
 from evaluator_stubs import BUDGET, PROBLEMS, cheap, each
+from raising import raises
 
 import uaos
 from uaos.errors import UaosError, UnknownName
@@ -233,7 +234,7 @@ def test_workers_that_cannot_be_replaced_end_it_with_what_was_finished(store: Tu
 
     with (
         CostEvaluator(store, "error", each, Breaks(), work=cheap) as evaluator,
-        pytest.raises(WorkersLost, match="pass a function that makes executors"),
+        pytest.raises(WorkersLost),
     ):
         evaluator.evaluate(TASKS * 2 + [(MIX, PROBLEMS[0], seed) for seed in range(20)])
     with CostEvaluator(store, "error", each, AtOnce(), work=cheap) as evaluator:
@@ -278,7 +279,7 @@ def test_worker_processes_start_once(
 
 
 def test_an_unknown_objective_is_refused(store: TuningStore) -> None:
-    with pytest.raises(UnknownName, match="known: error, evaluations, anytime"):
+    with raises(UnknownName, name="speed"):
         CostEvaluator(store, "speed", each)
 
 
@@ -320,7 +321,7 @@ def test_a_wish_to_stop_between_evaluations_is_heard_at_the_next(store: TuningSt
     with CostEvaluator(store, "error", each, AtOnce(), work=work) as evaluator:
         evaluator.evaluate(TASKS)
         os.kill(os.getpid(), signal.SIGINT)
-        with pytest.raises(Stopped, match=r"all finished runs \(12\)"):
+        with pytest.raises(Stopped):
             evaluator.evaluate(TASKS)
         with pytest.raises(KeyboardInterrupt):  # whoever insists need not wait for that
             os.kill(os.getpid(), signal.SIGINT)

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from de_stubs import engine
+from raising import raises
 
 from uaos.errors import InvalidFeedback, InvalidFile, InvalidParameter, UnknownName
 from uaos.minimization import minimize
@@ -28,72 +29,72 @@ class Own:
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "message"),
+    ("given", "error", "name"),
     [
-        ({"popsize": 3}, InvalidParameter, "^popsize is 3; allowed: an integer 4 to 10000000"),
-        ({"popsize": 10**8}, InvalidParameter, "^popsize is 100000000; .* 4 to 10000000"),
-        ({"popsize": "many"}, InvalidParameter, "^popsize is 'many'"),
-        ({"popsize": "99999999999D"}, InvalidParameter, "^popsize is '99999999999D'; .* 10000000"),
-        ({"popsize": "9" * 400 + "D"}, InvalidParameter, "^popsize is .* at most 10000000"),
+        ({"popsize": 3}, InvalidParameter, "popsize"),
+        ({"popsize": 10**8}, InvalidParameter, "popsize"),
+        ({"popsize": "many"}, InvalidParameter, "popsize"),
+        ({"popsize": "99999999999D"}, InvalidParameter, "popsize"),
+        ({"popsize": "9" * 400 + "D"}, InvalidParameter, "popsize"),
         # Allowed in one dimension, and in four too many.
-        ({"popsize": "2600000D"}, InvalidParameter, "at most 10000000 parents; .* 1.04e.07"),
-        ({"popsize": np.zeros(3)}, InvalidParameter, "^popsize is array"),
-        ({"top_NP": 1.5}, InvalidParameter, "top_NP is 1.5; allowed: a real number > 0 and at mos"),
-        ({"top_NP": -1}, InvalidParameter, "top_NP is -1; allowed: a real number > 0 and at most"),
-        ({"top_NP": np.zeros(3)}, InvalidParameter, "top_NP is array.* > 0 and at most 1"),
-        ({"top_NP": [0.1]}, InvalidParameter, r"top_NP is \[0.1\]"),
-        ({"top_NP": float("nan")}, InvalidParameter, "top_NP is nan"),
-        ({"boundary": np.zeros(3)}, InvalidParameter, "boundary is array.* one of none, clip"),
-        ({"operators": "rand/1"}, InvalidParameter, r"operators is 'rand/1'; .*such as \[.rand/1"),
-        ({"operators": 3}, InvalidParameter, "operators is 3; allowed: a list of operators"),
-        ({"operators": Operator("rand/1")}, InvalidParameter, "operators is Operator.* a list of"),
+        ({"popsize": "2600000D"}, InvalidParameter, "popsize"),
+        ({"popsize": np.zeros(3)}, InvalidParameter, "popsize"),
+        ({"top_NP": 1.5}, InvalidParameter, "top_NP"),
+        ({"top_NP": -1}, InvalidParameter, "top_NP"),
+        ({"top_NP": np.zeros(3)}, InvalidParameter, "top_NP"),
+        ({"top_NP": [0.1]}, InvalidParameter, "top_NP"),
+        ({"top_NP": float("nan")}, InvalidParameter, "top_NP"),
+        ({"boundary": np.zeros(3)}, InvalidParameter, "boundary"),
+        ({"operators": "rand/1"}, InvalidParameter, "operators"),
+        ({"operators": 3}, InvalidParameter, "operators"),
+        ({"operators": Operator("rand/1")}, InvalidParameter, "operators"),
         ({"method": "JADE", "operators": ["rand/1", "best/1"]}, InvalidParameter,
-         r"operators is \['rand/1', 'best/1'\]; allowed: one operator: JADE has no method to"),
-        ({"popsiz": 3}, TypeError, "unexpected keyword argument 'popsiz'"),
-        ({"callback": 3}, InvalidParameter, "callback is 3; allowed: a function of"),
-        ({"history": "no"}, InvalidParameter, "history is 'no'; allowed: True or False"),
-        ({"vectorized": "yes"}, InvalidParameter, "vectorized is 'yes'; allowed: True or False"),
-        ({"on_error": ["fail"]}, InvalidParameter, "on_error is"),
-        ({"workers": lambda f, x: None}, InvalidFeedback, "workers.*like map.*returned None"),
+         "operators"),
+        ({"popsiz": 3}, TypeError, None),
+        ({"callback": 3}, InvalidParameter, "callback"),
+        ({"history": "no"}, InvalidParameter, "history"),
+        ({"vectorized": "yes"}, InvalidParameter, "vectorized"),
+        ({"on_error": ["fail"]}, InvalidParameter, "on_error"),
+        ({"workers": lambda f, x: None}, InvalidFeedback, None),
         (
             {"workers": lambda f, x: [1.0], "method": "mix"},
             InvalidFeedback,
-            "it returned 1 value for 40 points",
+            None,
         ),
-        ({"fun": lambda x: 1j}, InvalidFeedback, "fun must return a real number for each"),
-        ({"bounds": [(-1e308, 1e308)]}, InvalidParameter, r"bounds\[0\] is .* width .* is finite"),
-        ({"bounds": [(0, 1), (1e308, 1.5e308)]}, InvalidParameter, r"bounds\[1\] is .* overflow"),
+        ({"fun": lambda x: 1j}, InvalidFeedback, None),
+        ({"bounds": [(-1e308, 1e308)]}, InvalidParameter, "bounds[0]"),
+        ({"bounds": [(0, 1), (1e308, 1.5e308)]}, InvalidParameter, "bounds[1]"),
     ],
 )  # fmt: skip
-def test_arguments_that_make_no_sense_are_refused(given, error, message):
-    with pytest.raises(error, match=message):
+def test_arguments_that_make_no_sense_are_refused(given, error, name):
+    with raises(error, name=name):
         minimize(**{"fun": lambda x: 0.0, "bounds": BOX} | given)
 
 
 def test_in_a_configuration_the_population_size_is_called_np():
     small = Configuration("mine", None, Settings(pool=["rand/2"], NP=5))
-    with pytest.raises(InvalidParameter, match="^NP is 5; allowed: at least 6, which rand/2 needs"):
+    with raises(InvalidParameter, name="NP", value=5):
         DifferentialEvolution(BOX, method=small)
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "message"),
+    ("given", "error", "name"),
     [
-        ({"schedule": {"rule": "linear"}}, InvalidParameter, '{rule = "linear", NP_end = 4}'),
-        ({"schedule": "linear"}, InvalidParameter, '{rule = "linear", NP_end = 4}'),
-        ({"schedule": ["linear"]}, UnknownName, "unknown schedule .'linear'.; did you mean"),
-        ({"schedule": {"rule": ["linear"]}}, UnknownName, "unknown schedule"),
-        ({"restart": 3}, UnknownName, "unknown restart 3; known: none, stagnation"),
-        ({"F": {"rule": ["a"]}}, UnknownName, r"unknown rule for F or CR \['a'\]"),
-        ({"pool": [{"strategy": ["rand/1"]}]}, UnknownName, r"strategy \['rand/1'\]; did you"),
-        ({"pool": [{"own": ["x"]}]}, UnknownName, r"unknown custom operator \['x'\]"),
-        ({"pool": 3}, InvalidParameter, "pool is 3; allowed: a list"),
-        ({"NP": ["auto"]}, InvalidParameter, "NP is"),
-        ({"NP": "99999999999D"}, InvalidParameter, "NP is '9999.*; allowed: at most 10000000"),
+        ({"schedule": {"rule": "linear"}}, InvalidParameter, "schedule"),
+        ({"schedule": "linear"}, InvalidParameter, "schedule"),
+        ({"schedule": ["linear"]}, UnknownName, ["linear"]),
+        ({"schedule": {"rule": ["linear"]}}, UnknownName, ["linear"]),
+        ({"restart": 3}, UnknownName, 3),
+        ({"F": {"rule": ["a"]}}, UnknownName, ["a"]),
+        ({"pool": [{"strategy": ["rand/1"]}]}, UnknownName, ["rand/1"]),
+        ({"pool": [{"own": ["x"]}]}, UnknownName, ["x"]),
+        ({"pool": 3}, InvalidParameter, "pool"),
+        ({"NP": ["auto"]}, InvalidParameter, "NP"),
+        ({"NP": "99999999999D"}, InvalidParameter, "NP"),
     ],
 )  # fmt: skip
-def test_configuration_data_that_makes_no_sense_is_refused(given, error, message):
-    with pytest.raises(error, match=message):
+def test_configuration_data_that_makes_no_sense_is_refused(given, error, name):
+    with raises(error, name=name):
         Settings.from_dict(given)
 
 
@@ -102,7 +103,7 @@ def test_a_restart_may_be_named_alone():
     text = '[de]\nrestart = "stagnation"\nschedule = {rule = "linear", NP_end = 6}\n'
     settings = Configuration.from_toml(text).settings
     assert (settings.restart, settings.schedule) == (Stagnation(), Linear(6))
-    with pytest.raises(InvalidFile, match="the text: schedule is 'linear'; allowed: with the size"):
+    with pytest.raises(InvalidFile):
         Configuration.from_toml('[de]\nschedule = "linear"\n')
 
 
@@ -119,7 +120,7 @@ def test_a_population_never_grows_past_the_largest(monkeypatch):
 def test_an_own_operator_that_returns_no_array_is_named(proposed):
     one = engine(pool=[Own(proposed)])
     one.tell(np.zeros(len(one.ask())))
-    with pytest.raises(InvalidFeedback, match="operator 'mine' proposed .*expected finite numbers"):
+    with pytest.raises(InvalidFeedback):
         one.ask()
 
 
@@ -129,6 +130,6 @@ def test_complex_values_are_refused_and_change_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for values in (np.full(40, 1j), [1j] * 40, [np.complex128(1)] * 40):
-            with pytest.raises(InvalidFeedback, match="real numbers.*complex.*Nothing was changed"):
+            with pytest.raises(InvalidFeedback):
                 one.tell(values)
     assert (one.ask() == asked).all()

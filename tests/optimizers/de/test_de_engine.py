@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from de_stubs import engine, run, sphere
+from raising import raises
 
 from uaos.errors import InvalidFeedback, InvalidParameter, UnknownName
 from uaos.history import History
@@ -24,8 +25,7 @@ def test_the_budget_is_exact_to_the_evaluation(budget):
         one.tell(sphere(X))
     assert sum(sizes) == one.evaluations == budget
     assert sizes[:-1] == [20] * (len(sizes) - 1)
-    spent = "1 evaluation" if budget == 1 else f"{budget} evaluations"
-    with pytest.raises(RunFinished, match=f"the budget of {spent} is spent"):
+    with pytest.raises(RunFinished):
         one.ask()
 
 
@@ -68,9 +68,9 @@ def test_feedback_that_does_not_fit_changes_nothing():
     for each in (one, same):
         each.tell(sphere(each.ask()))
         each.ask()
-    with pytest.raises(InvalidFeedback, match=r"values has shape \(19,\); expected \(20,\)"):
+    with pytest.raises(InvalidFeedback):
         one.tell(np.zeros(19))
-    with pytest.raises(InvalidFeedback, match="must be real numbers.*Nothing was changed"):
+    with pytest.raises(InvalidFeedback):
         one.tell(["a"] * 20)
     for each in (one, same):
         each.tell(sphere(each.ask()))
@@ -78,7 +78,7 @@ def test_feedback_that_does_not_fit_changes_nothing():
 
 
 def test_telling_before_asking_is_an_error():
-    with pytest.raises(InvalidFeedback, match=r"tell\(\) before ask\(\)"):
+    with pytest.raises(InvalidFeedback):
         engine().tell([])
 
 
@@ -87,7 +87,7 @@ def test_given_points_come_first_and_the_rest_is_random():
     assert X[:2].tolist() == [[1.0, 2.0, 3.0], [4.0, 4.0, 4.0]]
     assert (X[2:] == engine().ask()[2:]).all()
     assert engine(center=True).ask()[0].tolist() == [0.0, 0.0, 0.0]
-    with pytest.raises(InvalidParameter, match="x0 is '21 points'; allowed: at most NP = 20"):
+    with raises(InvalidParameter, name="x0"):
         engine(x0=np.zeros((21, 3)))
 
 
@@ -126,9 +126,7 @@ def test_sizes_in_dimensions_are_raised_to_what_the_pool_needs():
     assert settings.population_size(2, None) == 6
     assert settings.schedule.end(2, settings.members) == 6
     assert settings.population_size(20, None) == 40
-    with pytest.raises(
-        InvalidParameter, match="NP_end of linear is 5; allowed: at least 6, which ra"
-    ):
+    with raises(InvalidParameter, name="NP_end of linear", value=5):
         engine(pool=["rand/2"], schedule=Linear(5), budget=100)
 
 
@@ -219,26 +217,26 @@ def test_settings_make_the_round_trip():
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "message"),
+    ("given", "error", "name"),
     [
-        ({"NP": 3}, InvalidParameter, "NP is 3; allowed: an integer 4 to 10000000, a multiple"),
-        ({"NP": "many"}, InvalidParameter, "NP is 'many'"),
-        ({"top_NP": 0}, InvalidParameter, "top_NP is 0; allowed: a real number > 0"),
-        ({"top_NP": 1.5}, InvalidParameter, "top_NP is 1.5"),
-        ({"top_NP": "U(0,1)"}, InvalidParameter, "top_NP is 'U"),
-        ({"boundary": "wrap"}, InvalidParameter, "boundary is 'wrap'; allowed: one of none, clip"),
-        ({"center": 1}, InvalidParameter, "center is 1; allowed: one of False, True"),
-        ({"archive_size": -1}, InvalidParameter, "archive_size is -1"),
-        ({"schedule": "linaer"}, UnknownName, "unknown schedule 'linaer'; did you mean 'linear'"),
-        ({"restart": {"rule": "x"}}, UnknownName, "unknown restart 'x'"),
-        ({"boundry": "clip"}, UnknownName, "did you mean 'boundary'"),
-        ({"pool": [{"strategie": "rand/1"}]}, UnknownName, "did you mean 'strategy'"),
-        ({"pool": [{"own": "mine"}]}, UnknownName, "custom operator 'mine'"),
-        ({"schedule": {"rule": "linear", "NP_end": 1}}, InvalidParameter, "NP_end of linear is 1"),
+        ({"NP": 3}, InvalidParameter, "NP"),
+        ({"NP": "many"}, InvalidParameter, "NP"),
+        ({"top_NP": 0}, InvalidParameter, "top_NP"),
+        ({"top_NP": 1.5}, InvalidParameter, "top_NP"),
+        ({"top_NP": "U(0,1)"}, InvalidParameter, "top_NP"),
+        ({"boundary": "wrap"}, InvalidParameter, "boundary"),
+        ({"center": 1}, InvalidParameter, "center"),
+        ({"archive_size": -1}, InvalidParameter, "archive_size"),
+        ({"schedule": "linaer"}, UnknownName, "linaer"),
+        ({"restart": {"rule": "x"}}, UnknownName, "x"),
+        ({"boundry": "clip"}, UnknownName, "boundry"),
+        ({"pool": [{"strategie": "rand/1"}]}, UnknownName, "strategie"),
+        ({"pool": [{"own": "mine"}]}, UnknownName, "mine"),
+        ({"schedule": {"rule": "linear", "NP_end": 1}}, InvalidParameter, "NP_end"),
     ],
 )  # fmt: skip
-def test_settings_that_make_no_sense_are_refused(given, error, message):
-    with pytest.raises(error, match=message):
+def test_settings_that_make_no_sense_are_refused(given, error, name):
+    with raises(error, name=name):
         Settings.from_dict(given)
 
 

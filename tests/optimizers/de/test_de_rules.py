@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 from de_stubs import engine
+from raising import raises
 
-from uaos.errors import InvalidParameter, NameClash, UnknownName
+from uaos.errors import InvalidFeedback, InvalidParameter, NameClash, UnknownName
 from uaos.optimizers.de import mutation
 from uaos.optimizers.de.operators import Operator, as_members, default_pool, product, unique_names
 from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, SuccessHistory, Uniform
@@ -90,25 +91,25 @@ def test_sharing_survives_the_plain_form():
 
 def test_a_label_stands_for_one_rule():
     rule = {"rule": "jade", "c": 0.1, "share": "a"}
-    with pytest.raises(InvalidParameter, match=r"one rule to a label; 'a' is both jade\(0.1\)"):
+    with raises(InvalidParameter, name="share", value="a"):
         Settings.from_dict({"F": rule, "CR": {**rule, "c": 0.2}})
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("given", "name"),
     [
-        ({"F": 0}, "F of rand/1 is 0.0; allowed: a real number > 0 and at most 2"),
-        ({"F": 2.1}, "F of rand/1 is 2.1; allowed: a real number > 0"),
-        ({"F": math.nan}, "F of rand/1 is nan"),
-        ({"CR": 1.1}, "CR of rand/1 is 1.1; allowed: a real number 0 to 1"),
-        ({"CR": "much"}, "CR of rand/1 is 'much'; allowed: a real number 0 to 1, or a rule"),
-        ({"CR": Cauchy(0.5, 0.1)}, "one of constant, uniform, normal, jade, success_history"),
-        ({"CR": Uniform(0.5, 1.5)}, r"uniform\(a, b\) with b <= 1"),
-        ({"name": ""}, "name of rand/1 is ''; allowed: a non-empty text"),
+        ({"F": 0}, "F"),
+        ({"F": 2.1}, "F"),
+        ({"F": math.nan}, "F"),
+        ({"CR": 1.1}, "CR"),
+        ({"CR": "much"}, "CR"),
+        ({"CR": Cauchy(0.5, 0.1)}, "CR"),
+        ({"CR": Uniform(0.5, 1.5)}, "CR"),
+        ({"name": ""}, "name"),
     ],
 )
-def test_settings_outside_their_range_are_refused(given, message):
-    with pytest.raises(InvalidParameter, match=message):
+def test_settings_outside_their_range_are_refused(given, name):
+    with raises(InvalidParameter, name=name):
         Operator("rand/1", **given)
 
 
@@ -117,18 +118,18 @@ def test_a_normal_rule_serves_for_both_settings():
 
 
 def test_rules_refuse_what_makes_no_sense():
-    with pytest.raises(InvalidParameter, match="a of uniform is 0.9; allowed: at most b"):
+    with raises(InvalidParameter, name="a", value=0.9):
         Uniform(0.9, 0.1)
-    with pytest.raises(InvalidParameter, match="H of success_history is 0"):
+    with raises(InvalidParameter, name="H", value=0):
         SuccessHistory(0)
-    with pytest.raises(UnknownName, match="did you mean 'success_history'"):
+    with raises(UnknownName, name="success_histry", near="success_history"):
         Settings.from_dict({"F": {"rule": "success_histry", "H": 6}})
-    with pytest.raises(UnknownName, match="unknown parameter of jade 'd'"):
+    with raises(UnknownName, name="d"):
         Settings.from_dict({"F": {"rule": "jade", "d": 6}})
 
 
 def test_unknown_strategies_are_answered_with_near_misses():
-    with pytest.raises(UnknownName, match="unknown strategy 'curr-to-pbest/2'; did you mean"):
+    with raises(UnknownName, name="curr-to-pbest/2", near="curr-to-best/2"):
         Operator("curr-to-pbest/2")
 
 
@@ -152,13 +153,13 @@ def test_names_are_unique_and_given_names_must_differ():
         "best/1 (2)",
         "best/1",
     )
-    with pytest.raises(NameClash, match="two operators of the pool are named 'a'"):
+    with pytest.raises(NameClash):
         Settings(pool=[Operator("rand/1", name="a"), Operator("best/1", name="a")])
 
 
 @pytest.mark.parametrize("pool", [[], "rand/1", [3], [object()]])
 def test_pools_that_are_none_are_refused(pool):
-    with pytest.raises(InvalidParameter, match="operators is"):
+    with raises(InvalidParameter, name="operators"):
         as_members(pool)
 
 
@@ -208,7 +209,5 @@ def test_a_user_s_operator_that_returns_nonsense_is_named():
 
     one = engine(pool=[Bad()])
     one.tell(np.zeros(len(one.ask())))
-    with pytest.raises(
-        ValueError, match=r"operator 'bad' proposed an array of shape \(3,\); expec"
-    ):
+    with pytest.raises(InvalidFeedback):
         one.ask()
