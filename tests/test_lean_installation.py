@@ -1,7 +1,9 @@
 """With numpy, numba, typer and rich alone: minimizing, the catalogue, selectors, clear errors."""
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -20,32 +22,15 @@ sys.meta_path.insert(0, Blocked())
 """
 
 
-def lean(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run code where the optional packages cannot be imported."""
-    return subprocess.run(
-        [sys.executable, "-c", BLOCK + code, *arguments],
-        capture_output=True, text=True, check=False, timeout=900,
-    )  # fmt: skip
-
-
-def command(*words: str) -> subprocess.CompletedProcess[str]:
-    return lean("from uaos.cli import main; main()", *words)
-
-
-def test_minimize_needs_no_optional_package() -> None:
-    done = lean("""
+MINIMIZE = """
 import uaos
 for name in ("mix", "JADE", "SaDE"):
     result = uaos.minimize(
         lambda x: float((x**2).sum()), [(-5, 5)] * 3, method=name, budget=600, seed=1)
     assert result.fun < 1 and result.nfev == 600
-print("minimized")
-""")
-    assert (done.stdout, done.returncode) == ("minimized\n", 0), done.stderr
+"""
 
-
-def test_a_selector_in_a_custom_algorithm_needs_no_optional_package() -> None:
-    done = lean("""
+SELECT = """
 import numpy as np, uaos
 rng, x = np.random.default_rng(1), np.full(4, 3.0)
 selector = uaos.method("PDP").selector(2, seed=1)
@@ -56,41 +41,85 @@ for _ in range(200):
     selector.update([operator], [before], [after])
     x = y if after < before else x
 assert (x**2).sum() < 1 and selector.probabilities.sum() > 0.99
-print("selected")
-""")
-    assert (done.stdout, done.returncode) == ("selected\n", 0), done.stderr
+"""
+
+HELP = [(), ("--help",), ("bench", "--help"), ("tune", "--help")]
+# Commands that need more, and the extra that has it.
+MISSING = {
+    ("run", "--dim", "2"): "experiments",
+    ("bench", "x.db", "--methods", "mix", "--dim", "2"): "experiments",
+    ("tune", "x.db", "--runs", "800", "--budget", "20D", "--dim", "2"): "experiments",
+    ("study", "--preset", "smoke", "--folder", "s"): "experiments",
+    ("scenario", "--repetitions", "2", "--plot", "x.png"): "plot",
+}
+
+# Runs the commands one after the other: (words, exit code, output, errors) of each.
+COMMANDS = """
+import io, json, sys
+from contextlib import redirect_stderr, redirect_stdout
+from uaos.cli import main
+report = []
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["uaos", *words]
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            main()
+            code = 0
+        except SystemExit as end:
+            code = end.code or 0
+    report.append((words, code, out.getvalue(), err.getvalue()))
+print(json.dumps(report))
+"""
 
 
-def test_the_catalogue_needs_no_optional_package() -> None:
-    done = command("methods")
+def lean(code: str, *arguments: str, **options: object) -> str:
+    """Run code where the optional packages cannot be imported."""
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCK + code, *arguments],
+        capture_output=True, text=True, check=False, timeout=900, **options,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "SaDE" in done.stdout
+    return done.stdout
 
 
-@pytest.mark.parametrize("words", [(), ("--help",), ("bench", "--help"), ("tune", "--help")])
-def test_help_needs_no_optional_package(words: tuple[str, ...]) -> None:
-    done = command(*words)
-    assert "Traceback" not in done.stderr
-    assert "Usage" in done.stdout + done.stderr
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("lean")
 
 
-@pytest.mark.parametrize(
-    ("words", "extra"),
-    [
-        (("run", "--dim", "2"), "experiments"),
-        (("bench", "x.db", "--methods", "mix", "--dim", "2"), "experiments"),
-        (("tune", "x.db", "--runs", "800", "--budget", "20D", "--dim", "2"), "experiments"),
-        (("study", "--preset", "smoke", "--folder", "s"), "experiments"),
-        (("scenario", "--repetitions", "2", "--plot", "x.png"), "plot"),
-    ],
-)
+@pytest.fixture(scope="module")
+def done(folder: Path) -> dict[tuple[str, ...], tuple[int, str, str]]:
+    """What each command did: exit code, output, errors."""
+    lines = json.dumps([("methods",), *HELP, *MISSING])
+    report = json.loads(lean(COMMANDS, lines, cwd=folder))
+    return {tuple(words): (code, out, err) for words, code, out, err in report}
+
+
+def test_minimizing_and_selecting_need_no_optional_package() -> None:
+    assert lean(MINIMIZE + SELECT + "print('done')") == "done\n"
+
+
+def test_the_catalogue_needs_no_optional_package(done) -> None:
+    code, out, err = done["methods",]
+    assert code == 0, err
+    assert "SaDE" in out
+
+
+@pytest.mark.parametrize("words", HELP)
+def test_help_needs_no_optional_package(words: tuple[str, ...], done) -> None:
+    _, out, err = done[words]
+    assert "Traceback" not in err
+    assert "Usage" in out + err
+
+
+@pytest.mark.parametrize(("words", "extra"), MISSING.items(), ids=[w[0] for w in MISSING])
 def test_a_missing_extra_is_named_in_one_line(
-    words: tuple[str, ...], extra: str, tmp_path, monkeypatch
+    words: tuple[str, ...], extra: str, done, folder: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = command(*words)
-    assert done.returncode == 2, done.stderr
-    (line,) = done.stderr.strip().splitlines()
+    code, _, err = done[words]
+    assert code == 2, err
+    (line,) = err.strip().splitlines()
     assert line.startswith("error: ")
     assert line.endswith(f'pip install -e ".[{extra}]"')
-    assert not list(tmp_path.glob("*.db"))
+    assert not list(folder.glob("*.db"))

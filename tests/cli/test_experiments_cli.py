@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_line import Done
+from command_line import run as command
 from experiment_stubs import content, small_plan, wait_for
 
 from uaos.cli.bench import RunProgress
@@ -19,17 +21,18 @@ SMALL = ["--functions=1-2", "--dim=2", "--instances=1-2", "--budget=200D", "--jo
 COMMAND = [sys.executable, "-m", "uaos", "bench"]
 
 
-def bench(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, check=False
-    )
+def bench(*arguments: object, cwd: Path) -> Done:
+    return command("bench", *map(str, arguments), cwd=cwd)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an experiment in it, made by the command."""
     made = tmp_path_factory.mktemp("bench")
-    done = bench("a.db", "--methods", "mix,JADE", *SMALL, cwd=made)
+    done = subprocess.run(
+        [*COMMAND, "a.db", "--methods", "mix,JADE", *SMALL],
+        capture_output=True, text=True, cwd=made, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "uniform is added" in done.stdout
     assert re.search(r"^mix +\d +4 +4 +0 *$", done.stdout, re.M), done.stdout
