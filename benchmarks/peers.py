@@ -11,7 +11,7 @@ from table import Row, Section
 from timing import Sample, interleaved
 
 from uaos import minimize
-from uaos.minimization import INTERRUPTED
+from uaos.result import Status
 
 try:
     import pygmo
@@ -128,7 +128,7 @@ def _uaos(f: Function, NP: int, method: str) -> float:
     start = perf_counter()
     result = minimize(f, functions.BOUNDS, method=method, popsize=NP, budget=EVALUATIONS, seed=1)
     seconds = perf_counter() - start
-    if result.message == INTERRUPTED:  # with the best so far, and no exception
+    if result.status == Status.INTERRUPTED:  # with the best so far, and no exception
         raise KeyboardInterrupt
     _check(result.nfev)
     return seconds

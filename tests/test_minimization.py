@@ -96,7 +96,11 @@ def test_only_the_function_and_the_bounds_have_a_place(call):
 
 
 def test_the_arguments_are_those_that_help_shows():
-    assert list(inspect.signature(minimize).parameters)[:4] == ["fun", "bounds", "args", "method"]
+    parameters = inspect.signature(minimize).parameters
+    assert list(parameters)[:4] == ["fun", "bounds", "method", "budget"]
+    assert {"args", "workers", "popsize", "restart"} <= set(parameters)
+    assert (parameters["workers"].default, parameters["popsize"].default) == (1, None)
+    assert all(p.kind is not p.VAR_KEYWORD for p in parameters.values())
 
 
 @pytest.mark.parametrize("method", [None, "CMA-ES", "BFGS", "STEP", "mix"])
@@ -251,7 +255,7 @@ def test_where_every_coordinate_is_held_the_result_is_that_point(vectorized):
     limit = {"type": "ineq", "fun": lambda x: x[..., 0] - 4}  # x0 >= 4, and x0 is 2
     outside = minimize(fun, [(2, 2), (3, 3)], vectorized=vectorized, constraints=limit)
     assert (outside.maxcv, outside.success) == (2.0, False)
-    assert outside.message == "no feasible point was found (maxcv = 2)"
+    assert outside.message.endswith("by its bounds; no feasible point was found (maxcv = 2)")
 
 
 # Callbacks
@@ -540,7 +544,7 @@ def test_a_result_fits_a_screen_and_a_notebook():
     assert len(text.splitlines()) < 15
     assert max(map(len, text.splitlines())) <= 100
     page = result._repr_html_()
-    assert page.count("<tr>") == 7 + 1 + len(result.history.operators)
+    assert page.count("<tr>") == 8 + 1 + len(result.history.operators)
     assert "the budget of 300 evaluations is spent" in page
     assert re.search(r"nfev: 300 \(best found after \d+\)", text)
     single = minimize(bowl, BOX, method="CMA-ES", seed=1, budget=50)
@@ -549,8 +553,9 @@ def test_a_result_fits_a_screen_and_a_notebook():
 
 def test_a_result_is_a_mapping():
     result = minimize(bowl, BOX, seed=1, budget=20)
-    assert list(result) == ["x", "fun", "nfev", "nit", "success", "message", "seed", "history"]
-    assert len(result) == 8
+    names = ["x", "fun", "nfev", "nit", "success", "status", "message", "seed", "history"]
+    assert list(result) == names
+    assert len(result) == 9
     assert dict(result)["nfev"] == 20
 
 

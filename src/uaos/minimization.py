@@ -1,29 +1,32 @@
 """Minimize a black box in one call."""
 
-import dataclasses
 import functools
 import inspect
-import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TypedDict, Unpack, cast, get_type_hints
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from uaos.arrays import FloatArray
 from uaos.checks import evaluation_count, real_number, real_numbers, true_or_false
 from uaos.errors import InvalidParameter
 from uaos.extras import require
-from uaos.optimizers import feasibility
 from uaos.optimizers.base import Optimizer, optimizer_class
 from uaos.optimizers.catalogue import RECOMMENDED, ConfigurationLike, as_configuration
 from uaos.optimizers.de.optimizer import DEFAULT_BUDGET
-from uaos.problems.constraints import Constraints
-from uaos.problems.space import FreeSpace, start_points
-from uaos.result import INFEASIBLE, Result
-from uaos.runs.evaluator import Batch, Evaluator, Interrupted, Objective, Workers, over_batch
-from uaos.text import count
+from uaos.problems.problem import ANONYMOUS, Problem
+from uaos.problems.space import start_points
+from uaos.result import Result
+from uaos.runs import stopping
+from uaos.runs.callers import Workers
+from uaos.runs.compiled import WithArguments
+from uaos.runs.evaluator import Evaluator
+from uaos.runs.polish import polished, polished_by
+from uaos.runs.progress import ProgressLine
+from uaos.runs.run import Polish, Run, described
 
 #: What makes a run repeatable: what NumPy's generators are made from, as in SciPy.
 Seed = (
@@ -37,8 +40,59 @@ PORTFOLIO = "portfolio"
 # A run without a budget ends when this many evaluations per dimension have all failed.
 _FAILURES = 100
 
-#: The message of a result after Ctrl-C.
-INTERRUPTED = "interrupted; this is the best so far"
+
+class DifferentialEvolutionSettings(TypedDict, total=False):
+    """Settings of :class:`uaos.DifferentialEvolution`; None is the method's own."""
+
+    popsize: int | str | None
+    F: Any
+    CR: Any
+    top_NP: float | str | None
+    boundary: str | None
+    operators: Sequence[Any] | str | None
+    center: bool | None
+    best_rule: str | None
+    archive: str | None
+    archive_size: float | None
+    schedule: Any
+    restart: Any
+
+
+class RunOptions(DifferentialEvolutionSettings, total=False):
+    """How a problem is evaluated, when the run ends, and what it shows."""
+
+    rng: Seed
+    workers: Workers
+    on_error: str
+    tol: float | None
+    atol: float | None
+    maxiter: int | None
+    maxfun: int | None
+    max_time: float | None
+    callback: Callable[..., Any] | None
+    disp: bool
+    polish: bool | Callable[..., Any]
+    history: bool
+
+
+class ProblemOptions(TypedDict, total=False):
+    """Parts of the problem beside the function and its bounds."""
+
+    args: Sequence[Any]
+    vectorized: bool
+    constraints: Any
+    integrality: Any
+
+
+class Options(ProblemOptions, RunOptions, total=False):
+    """The arguments of :func:`uaos.minimize` that most calls do without."""
+
+
+# The defaults of options; None where nothing is said.
+_DEFAULTS: dict[str, Any] = {
+    "args": (), "vectorized": False, "workers": 1, "disp": False, "polish": False,
+    "history": True, "on_error": "raise",
+}  # fmt: skip
 
 # What to write in place of arguments that other libraries have.
 _INSTEAD = {
@@ -65,68 +119,54 @@ _INSTEAD = {
 _P = ParamSpec("_P")
 
 
-def _with_advice(function: Callable[_P, Result]) -> Callable[_P, Result]:
-    """The function with errors that say what to use in place of wrong arguments."""
-    known = inspect.signature(function).parameters
+def _with_options(function: Callable[_P, Result]) -> Callable[_P, Result]:
+    """Give a function with ``**options`` a signature that names them, and errors that advise."""
+    own = inspect.signature(function)
+    parameters = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    parameters += [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=_DEFAULTS.get(name), annotation=kind
+        )
+        for name, kind in get_type_hints(Options).items()
+    ]
+    signature = own.replace(parameters=parameters)
 
     @functools.wraps(function)
-    def checked(*args: _P.args, **given: _P.kwargs) -> Result:
-        if len(args) > 2 or (len(args) == 2 and "bounds" in given):
+    def checked(*args: _P.args, **keywords: _P.kwargs) -> Result:
+        if len(args) > 2 or (len(args) == 2 and "bounds" in keywords):
             raise TypeError(
                 "minimize() takes only fun and bounds by position; name the others: "
                 "minimize(fun, bounds, x0=x0)"
             )
-        for name in given:
-            if name not in known:
-                near = get_close_matches(name, known, n=1)
-                advice = _INSTEAD.get(name) or (f"did you mean {near[0]!r}?" if near else None)
-                raise TypeError(
-                    f"minimize() got an unexpected keyword argument {name!r}; "
-                    + (advice or "help(uaos.minimize) lists the arguments")
-                )
-        return function(*args, **given)
+        for name in keywords:
+            if name not in signature.parameters:
+                raise TypeError(_advice(name, signature.parameters))
+        return function(*args, **keywords)
 
+    checked.__signature__ = signature  # type: ignore[attr-defined]
     return checked
 
 
-@_with_advice
+def _advice(name: str, names: Mapping[str, object]) -> str:
+    """Return what to say of a keyword argument that does not exist."""
+    similar = get_close_matches(name, names, n=1)
+    advice = _INSTEAD.get(name) or (f"did you mean {similar[0]!r}?" if similar else None)
+    return f"minimize() got an unexpected keyword argument {name!r}; " + (
+        advice or "help(uaos.minimize) lists the arguments"
+    )
+
+
+@_with_options
 def minimize(
-    fun: Objective,
+    fun: Callable[..., Any],
     bounds: Any,
     *,
-    args: tuple[Any, ...] = (),
     method: ConfigurationLike | None = None,
     budget: int | None = None,
     seed: Seed = None,
-    rng: Seed = None,
-    x0: Any = None,
-    popsize: int | str | None = None,
-    vectorized: bool = False,
-    workers: Workers = 1,
-    callback: Callable[..., Any] | None = None,
+    x0: ArrayLike | None = None,
     target: float | None = None,
-    tol: float | None = None,
-    atol: float | None = None,
-    maxiter: int | None = None,
-    maxfun: int | None = None,
-    max_time: float | None = None,
-    disp: bool = False,
-    polish: bool | Callable[..., Any] = False,
-    constraints: Any = None,
-    integrality: Any = None,
-    history: bool = True,
-    on_error: str = "raise",
-    F: Any = None,
-    CR: Any = None,
-    top_NP: float | str | None = None,
-    boundary: str | None = None,
-    operators: Sequence[Any] | str | None = None,
-    center: bool | None = None,
-    best_rule: str | None = None,
-    archive: str | None = None,
-    archive_size: float | None = None,
-    schedule: Any = None,
-    restart: Any = None,
+    **options: Unpack[Options],
 ) -> Result:
     """Minimize a function over a box.
 
@@ -222,163 +262,218 @@ def minimize(
     >>> result.success, bool(result.fun < 1e-12)
     (True, True)
     """
+    args = options.pop("args", ())
+    if not isinstance(args, tuple | list):
+        raise InvalidParameter("args", args, "a tuple of further arguments of fun")
+    problem = Problem(
+        WithArguments(fun, tuple(args)) if args and callable(fun) else fun,
+        bounds,
+        name=ANONYMOUS,
+        vectorized=options.pop("vectorized", False),
+        constraints=options.pop("constraints", None),
+        integrality=options.pop("integrality", None),
+    )
+    return minimize_problem(
+        problem,
+        method=method,
+        budget=budget,
+        seed=seed,
+        x0=x0,
+        target=target,
+        **cast(RunOptions, options),
+    )
+
+
+def minimize_problem(
+    problem: Problem,
+    *,
+    method: ConfigurationLike | None = None,
+    budget: int | None = None,
+    seed: Seed = None,
+    x0: ArrayLike | None = None,
+    target: float | None = None,
+    **options: Unpack[RunOptions],
+) -> Result:
+    """Minimize a problem; the arguments are those of :func:`uaos.minimize`."""
+    chosen: dict[str, Any] = {**_DEFAULTS, **options}
+    limit = _smallest_limit(budget, chosen.get("maxfun"))
+    tolerances = _Tolerances.of(chosen.get("tol"), chosen.get("atol"))
+    search = _Search(
+        problem,
+        method,
+        settings={
+            name: value
+            for name in DifferentialEvolutionSettings.__annotations__
+            if (value := chosen.get(name)) is not None
+        },
+        stops=tolerances.given or (limit is None and target is None),
+        tolerances=tolerances,
+        arguments={
+            "seed": _as_numpy_seed(seed, chosen.get("rng")),
+            "target": target,
+            "history": chosen["history"],
+            "budget": DEFAULT_BUDGET * max(1, problem.space.dimension) if limit is None else limit,
+        },
+    )
+    rules = _rules(problem, chosen, default_budget=limit is None, stops=search.stops)
+    polish = _polishing(chosen["polish"])
+    observers = [ProgressLine()] if true_or_false(chosen["disp"], "disp") else []
+    evaluator = Evaluator(problem, workers=chosen["workers"], on_error=chosen["on_error"])
+    with evaluator:
+        if problem.space.dimension == 0:
+            return _only_point(evaluator)
+        first, starts = search.begin(x0)
+        run = Run(first, evaluator, rules, observers)
+        return run.complete(polish, starts, search.build)
+
+
+def _smallest_limit(budget: int | None, maxfun: int | None) -> int | None:
+    """Return the limit of evaluations, None if there is none."""
+    limits = (evaluation_count(budget), evaluation_count(maxfun, "maxfun"))
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _as_numpy_seed(seed: Seed, rng: Seed) -> int | np.random.Generator | None:
+    """Return the seed as optimizers take it."""
     if seed is not None and rng is not None:
         raise InvalidParameter("rng", rng, "None where seed is given: it is the same argument")
     seed = rng if seed is None else seed
     if isinstance(seed, np.random.RandomState):
         seed = seed._bit_generator
     if isinstance(seed, np.random.SeedSequence | np.random.BitGenerator):
-        seed = np.random.default_rng(seed)
-    if not (isinstance(on_error, str) and on_error in ("raise", "fail")):
-        raise InvalidParameter("on_error", on_error, '"raise" or "fail"')
-    if callback is not None and not callable(callback):
-        raise InvalidParameter("callback", callback, "a function of the run's state, or None")
+        return np.random.default_rng(seed)
+    return seed
+
+
+def _rules(
+    problem: Problem, options: Mapping[str, Any], *, default_budget: bool, stops: bool
+) -> list[stopping.Rule]:
+    """Return the stopping rules that the arguments ask for, the first to apply first."""
+    callback, seconds = options.get("callback"), options.get("max_time")
+    iterations = evaluation_count(options.get("maxiter"), "maxiter", "iterations")
+    rules: list[stopping.Rule] = []
+    if default_budget:
+        rules.append(stopping.AllFailed(_FAILURES * problem.space.dimension))
+    if callback is not None:
+        rules.append(stopping.Callback(callback, problem.space))
+    rules += [stopping.Target(), stopping.Budget(default=default_budget), stopping.Done()]
+    if stops:
+        rules.append(stopping.Converged())
+    if iterations is not None:
+        rules.append(stopping.Iterations(iterations))
+    if seconds is not None:
+        rules.append(stopping.Time(real_number(seconds, "max_time", 0.0)))
+    return rules
+
+
+def _polishing(polish: bool | Callable[..., Any]) -> Polish | None:
+    """Return what polishes the result, None for nothing."""
     if not (callable(polish) or isinstance(polish, bool)):
         raise InvalidParameter("polish", polish, "True, False or a function")
-    if polish:
-        require("scipy", "polish")  # not only at the end of the run
-    args = tuple(args) if isinstance(args, list) else args
-    limit = _limit(budget, maxfun)
-    iterations = evaluation_count(maxiter, "maxiter", "iterations")
-    seconds = None if max_time is None else real_number(max_time, "max_time", 0.0)
-    tolerances = {
-        name: None if value is None else real_number(value, name, 0.0)
-        for name, value in (("tol", tol), ("atol", atol))
-    }
-    stops = (limit is None and target is None) or any(v is not None for v in tolerances.values())
-    space = FreeSpace(bounds, integrality)
-    limits = Constraints(
-        constraints, vectorized=true_or_false(vectorized, "vectorized"),
-        tolerate=on_error == "fail",
-    )  # fmt: skip
-    settings = {
-        "popsize": popsize, "F": F, "CR": CR, "top_NP": top_NP, "boundary": boundary,
-        "operators": operators, "center": center, "best_rule": best_rule, "archive": archive,
-        "archive_size": archive_size, "schedule": schedule, "restart": restart,
-    }  # fmt: skip
-    if space.dimension == 0:
-        return _only_point(space, limits, fun, args, vectorized)
-
-    def made(x0: Any) -> Optimizer:
-        """The run, starting from the points x0."""
-        run = _optimizer(
-            method, space, stops, bool(limits.each),
-            {k: v for k, v in settings.items() if v is not None},
-            seed=seed, target=target, x0=x0, history=history,
-            budget=DEFAULT_BUDGET * max(1, space.dimension) if limit is None else limit,
-        )  # fmt: skip
-        for name, value in tolerances.items():
-            if value is not None:
-                setattr(run, name, value)
-        if tolerances["tol"] is not None and tolerances["atol"] is None:
-            run.atol = 0.0
-        return run
-
-    given = space.reduced(x0)
-    starts = _several(given)
-    run = made(given if starts is None else starts[:1])
-    if starts is not None:
-        room = min(len(starts), run.capacity or len(starts))
-        if run.starts_together and len(starts) <= room:
-            run, starts = made(starts), None  # its first population
-        else:
-            start_points(starts, run.low, run.high, str(boundary))  # which checks them
-            starts = starts[: run.budget]
-            if space.integrality is not None:
-                starts[:, space.integrality] = np.rint(starts[:, space.integrality])
-    batched, processes = vectorized, workers
-    # numba's functions have this attribute.
-    compiled = hasattr(fun, "py_func") and not vectorized and on_error == "raise"
-    if compiled and type(workers) is int and workers >= 1:
-        batchwise = over_batch(fun, len(space.low), args, workers)
-        if batchwise is not None:
-            fun, batched, processes = batchwise, True, 1
-    evaluator = Evaluator(
-        space.function(fun, args), vectorized=batched, workers=processes,
-        tolerate=on_error == "fail", full=space.full,
-    )  # fmt: skip
-    batch = Batch(space, limits, evaluator, workers)
-    progress = _ProgressLine() if true_or_false(disp, "disp") else None
-    asks_to_stop = _asking_to_stop(callback) if callback is not None else None
-    started = time.monotonic()
-
-    def ending() -> tuple[bool, str] | None:
-        """Why the run ends here, before its budget is spent or its target reached."""
-        if progress is not None:
-            progress.show(run)
-        if run.best_x is None:
-            if limit is None and run.evaluations >= _FAILURES * space.dimension:
-                return False, run.result.message
-        elif asks_to_stop is not None and asks_to_stop(space.view(run.view)):
-            return False, "the callback ended the run"
-        if run.done:
-            return None
-        if stops and run.best_x is not None and run.converged:
-            return True, "converged"
-        if iterations is not None and run.iterations >= iterations:
-            return False, f"the limit of {count(iterations, 'iteration')} is reached"
-        if seconds is not None and time.monotonic() - started >= seconds:
-            return False, f"the time limit of {seconds:g} s is reached"
+    if not polish:
         return None
+    require("scipy", "polish")  # not only at the end of the run
+    return functools.partial(polished_by, polish) if callable(polish) else polished
 
-    with evaluator, batch:
-        try:
-            if starts is not None:
-                values, violations = batch(starts, run.epsilon)
-                level = np.zeros(len(starts)) if violations is None else violations
-                run = made(starts[feasibility.order(values, level)][:room])
-                run.count_earlier(starts, values, violations)
-                starts = None
-            verdict = None
-            while verdict is None and not run.done:
-                run.tell(*batch(run.ask(), run.epsilon))
-                verdict = ending()
-            result = run.result
-            if limit is None:  # so that nobody wonders which budget is meant
-                message = result.message.replace("the budget", "the default budget", 1)
-                result = dataclasses.replace(result, message=message)
-            if verdict is not None:
-                feasible = run.best_violation == 0
-                message = verdict[1] if feasible else f"{verdict[1]}; {INFEASIBLE}"
-                result = dataclasses.replace(
-                    result, success=verdict[0] and feasible, message=message
-                )
-            if polish and result.x is not None:
-                from uaos.runs.polish import polished, polished_by
 
-                try:
-                    result = (
-                        polished_by(polish, result, batch, run, constraints) if callable(polish)
-                        else polished(result, batch, run)
-                    )  # fmt: skip
-                except (Interrupted, KeyboardInterrupt):
-                    result = dataclasses.replace(result, success=False, message=INTERRUPTED)
-        except Interrupted as interrupt:
-            asked = run.ask() if starts is None else starts
-            result = _interrupted(run, asked, interrupt.ready)
-        except KeyboardInterrupt:
-            result = _interrupted(run, None, [])
-        except Exception as error:
-            if run.best_x is not None:
-                after, x = count(run.evaluations, "evaluation"), space.full(run.best_x).tolist()
-                error.add_note(f"best so far, after {after}: fun = {run.best_fitness!r}, x = {x}")
-            raise
-        if result.x is not None:
-            result = batch.completed(dataclasses.replace(result, x=space.full(result.x)))
-    if progress is not None:
-        progress.end(result)
-    return result
+def _only_point(evaluator: Evaluator) -> Result:
+    """Return the result where every coordinate is held."""
+    nothing = np.empty(0)
+    feasible = evaluator.violation(nothing) == 0
+    result = Result(
+        x=nothing, fun=evaluator.objective(nothing) if feasible else np.inf, nfev=1, nit=0,
+        success=feasible, status=0, message="", seed=None, history=None,
+    )  # fmt: skip
+    return described(result, stopping.HELD, evaluator, feasible=feasible)
+
+
+@dataclass(frozen=True)
+class _Tolerances:
+    """When a run counts as converged; None is the optimizer's own."""
+
+    tol: float | None
+    atol: float | None
+
+    @classmethod
+    def of(cls, tol: float | None, atol: float | None) -> "_Tolerances":
+        """Return the tolerances, checked."""
+        return cls(
+            None if tol is None else real_number(tol, "tol", 0.0),
+            None if atol is None else real_number(atol, "atol", 0.0),
+        )
+
+    @property
+    def given(self) -> bool:
+        """Whether there is one."""
+        return self.tol is not None or self.atol is not None
+
+    def set_on(self, optimizer: Optimizer) -> None:
+        """Hand them to an optimizer; `tol` alone stands for itself, as in SciPy."""
+        if self.tol is not None:
+            optimizer.tol, optimizer.atol = self.tol, 0.0
+        if self.atol is not None:
+            optimizer.atol = self.atol
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Which optimizer searches, and with what.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    method : str, path, Method, Configuration or None
+        What stands for the optimizer.
+    settings : mapping
+        Settings of the optimizer.
+    stops : bool
+        Whether the run ends where it would restart.
+    tolerances : _Tolerances
+        When it has converged.
+    arguments : mapping
+        Seed, target, history and budget.
+    """
+
+    problem: Problem
+    method: ConfigurationLike | None
+    settings: dict[str, Any]
+    stops: bool
+    tolerances: _Tolerances
+    arguments: dict[str, Any]
+
+    def build(self, x0: Any) -> Optimizer:
+        """Return the optimizer, starting from the points x0."""
+        built = _optimizer(
+            self.method, self.problem, self.stops, dict(self.settings), x0=x0, **self.arguments
+        )
+        self.tolerances.set_on(built)
+        return built
+
+    def begin(self, x0: Any) -> tuple[Optimizer, FloatArray | None]:
+        """Return an optimizer and the points to evaluate first, if it cannot take them itself."""
+        space = self.problem.space
+        points = space.reduced(x0)
+        starts = _several(points)
+        if starts is None:
+            return self.build(points), None
+        first = self.build(starts[:1])
+        if first.starts_together and len(starts) <= (first.capacity or len(starts)):
+            return self.build(starts), None  # its first population
+        # Checks them.
+        start_points(starts, first.low, first.high, str(self.settings.get("boundary")))
+        return first, space.rounded(starts[: first.budget])
 
 
 def _optimizer(
     method: ConfigurationLike | None,
-    space: FreeSpace,
+    problem: Problem,
     stops: bool,
-    constrained: bool,
     settings: dict[str, Any],
     **run: Any,
 ) -> Optimizer:
     """Return the optimizer that `method` stands for."""
+    space, constrained = problem.space, problem.constrained
     # A setting asks for differential evolution, which is then fitted to the budget.
     default = method is None and bool(settings)
     name = RECOMMENDED if default else PORTFOLIO
@@ -406,115 +501,9 @@ def _optimizer(
 
 
 def _several(x0: Any) -> FloatArray | None:
-    """The points to start from, if there are several; what is wrong with others, the run says."""
+    """Return the points to start from, if there are several; the optimizer checks others."""
     try:
         points = real_numbers(x0)
     except (TypeError, ValueError):
         return None
     return points if points.ndim == 2 and len(points) > 1 else None
-
-
-def _only_point(
-    space: FreeSpace, limits: Constraints, fun: Objective, args: tuple[Any, ...], vectorized: bool
-) -> Result:
-    """The result where every coordinate is held."""
-    applied = space.function(fun, args)
-    evaluator = Evaluator(applied, vectorized=vectorized, workers=1, tolerate=False)
-    batch, nothing = Batch(space, limits, evaluator, 1), np.empty(0)
-    feasible = batch.violation(nothing) == 0
-    message = "converged: every coordinate is held by its bounds"
-    return batch.completed(Result(
-        x=space.low, fun=batch.objective(nothing) if feasible else np.inf, nfev=1, nit=0,
-        success=feasible, message=message if feasible else INFEASIBLE, seed=None, history=None,
-    ))  # fmt: skip
-
-
-def _limit(budget: Any, maxfun: Any) -> int | None:
-    limits = [
-        evaluation_count(value, name) for name, value in (("budget", budget), ("maxfun", maxfun))
-    ]
-    given = [limit for limit in limits if limit is not None]
-    return min(given) if given else None
-
-
-class _ProgressLine:
-    """The line on the terminal that `disp=True` prints while a run goes on."""
-
-    def __init__(self) -> None:
-        self._live = sys.stdout.isatty() or "ipykernel" in sys.modules
-        self._started = self._next = time.monotonic()
-        self._width = 0
-
-    def show(self, run: Optimizer) -> None:
-        """Print the state of the run, ten times a second at most.
-
-        Into a file, which keeps every line, at times that double up to every ten seconds.
-        """
-        now = time.monotonic()
-        if now >= self._next:
-            passed = 0.0 if self._live else now - self._started
-            self._next = now + min(max(0.1, passed), 10.0)
-            self._write(self._line(run))
-
-    def _line(self, run: Optimizer) -> str:
-        found = f"best {run.best_fitness:.6g}"
-        if run.best_violation > 0:
-            found = f"least violation {run.best_violation:.3g}"
-        parts = [count(run.evaluations, "evaluation"), found]
-        order = np.argsort(-np.asarray(run.probabilities), kind="stable")[:3]
-        if len(run.operators) > 1:
-            parts += [f"{run.operators[k]} {run.probabilities[k]:.0%}" for k in order]
-        return ", ".join(parts)
-
-    def _write(self, line: str) -> None:
-        if self._live:
-            print("\r" + line.ljust(self._width), end="", flush=True)
-            self._width = len(line)
-        else:
-            print(line, flush=True)
-
-    def end(self, result: Result) -> None:
-        """Print how the run ended."""
-        self._write(f"{count(result.nfev, 'evaluation')}, best {result.fun:.6g}: {result.message}")
-        if self._width:
-            print(flush=True)
-
-
-def _asking_to_stop(callback: Callable[..., Any]) -> Callable[[Any], bool]:
-    """The callback as a function of the run's state that says whether to stop."""
-    try:
-        given = list(inspect.signature(callback).parameters.values())
-    except (TypeError, ValueError):  # of some built-in functions
-        given = [inspect.Parameter("state", inspect.Parameter.POSITIONAL_ONLY)]
-    names = [p.name for p in given]
-    positional = [p for p in given if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    needed = sum(p.default is p.empty for p in positional)
-    if not given or needed > 2:
-        raise InvalidParameter(
-            "callback", callback, "callback(intermediate_result) or callback(x, convergence)"
-        )
-
-    def stop(view: Any) -> bool:
-        try:
-            if "intermediate_result" in names:
-                return bool(callback(intermediate_result=view))
-            if "convergence" in names:
-                return bool(callback(np.array(view.x), convergence=view.convergence))
-            if needed == 2:
-                return bool(callback(np.array(view.x), view.convergence))
-            return bool(callback(np.array(view.x) if names == ["xk"] else view))
-        except StopIteration:
-            return True
-
-    return stop
-
-
-def _interrupted(optimizer: Optimizer, asked: Any, ready: list[tuple[int, float]]) -> Result:
-    """The best so far, with what was ready of the points that were asked for when Ctrl-C came."""
-    result = dataclasses.replace(optimizer.result, success=False, message=INTERRUPTED)
-    result = dataclasses.replace(result, nfev=result.nfev + len(ready))
-    finite = [(value, row) for row, value in ready if np.isfinite(value)]
-    if finite and not min(finite)[0] >= result.fun:  # which may be NaN
-        value, row = min(finite)
-        return dataclasses.replace(result, x=asked[row], fun=value)
-    return result

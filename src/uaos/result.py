@@ -3,6 +3,7 @@
 import html
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
+from enum import IntEnum
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,92 @@ if TYPE_CHECKING:
     from uaos.optimizers.base import Optimizer
 
 
-#: What the message of a result adds if its point is infeasible.
-INFEASIBLE = "no feasible point was found"
+class Status(IntEnum):
+    """Why a run ended, as an integer: :attr:`Result.status`."""
+
+    UNFINISHED = -1
+    """The run is not finished."""
+    SUCCESS = 0
+    """The target was reached, or the run converged."""
+    BUDGET = 1
+    """The budget of evaluations is spent."""
+    ITERATIONS = 2
+    """The limit of iterations is reached."""
+    TIME = 3
+    """The time limit is reached."""
+    INFEASIBLE = 4
+    """The run converged, but no feasible point was found."""
+    FAILED = 5
+    """No evaluation gave a finite value."""
+    INTERRUPTED = 6
+    """Ctrl-C ended the run."""
+    CALLBACK = 99
+    """The callback ended the run."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Why a run ended: a status and a message.
+
+    Parameters
+    ----------
+    status : Status
+        The reason.
+    message : str
+        The reason in words.
+
+    Examples
+    --------
+    >>> from uaos.result import Ending
+    >>> Ending.of_budget(200).message
+    'the budget of 200 evaluations is spent'
+    >>> Ending.converged().at_infeasible_point(maxcv=0.5).message
+    'converged; no feasible point was found (maxcv = 0.5)'
+    """
+
+    status: Status
+    message: str
+
+    @property
+    def success(self) -> bool:
+        """Whether the run found what it looked for."""
+        return self.status is Status.SUCCESS
+
+    def at_infeasible_point(self, maxcv: float | None = None) -> "Ending":
+        """Return the ending of a run whose best point violates the constraints, by `maxcv`."""
+        status = Status.INFEASIBLE if self.success else self.status
+        largest = "" if maxcv is None else f" (maxcv = {maxcv:.6g})"
+        return Ending(status, f"{self.message}; no feasible point was found{largest}")
+
+    @classmethod
+    def unfinished(cls) -> "Ending":
+        """Return the state of a run that is under way."""
+        return cls(Status.UNFINISHED, "the run is not finished")
+
+    @classmethod
+    def converged(cls) -> "Ending":
+        """Return the ending of a run that has converged."""
+        return cls(Status.SUCCESS, "converged")
+
+    @classmethod
+    def of_target(cls, target: float) -> "Ending":
+        """Return the ending of a run that reached its target."""
+        return cls(Status.SUCCESS, f"the target {target:g} was reached")
+
+    @classmethod
+    def of_budget(cls, budget: int, *, default: bool = False) -> "Ending":
+        """Return the ending of a run that spent its budget, or the default one."""
+        name = "default budget" if default else "budget"
+        return cls(Status.BUDGET, f"the {name} of {count(budget, 'evaluation')} is spent")
+
+    @classmethod
+    def of_failures(cls, evaluations: int) -> "Ending":
+        """Return the ending of a run without any finite value."""
+        return cls(
+            Status.FAILED,
+            f"none of {count(evaluations, 'evaluation')} gave a finite value; check what the "
+            "function, and constraints if there are any, return inside the bounds",
+        )
 
 
 @dataclass(frozen=True)
@@ -39,8 +124,12 @@ class Result(Mapping[str, Any]):
         True if the target was reached or the run converged. False if the budget is spent or the
         callback ended the run, at an infeasible point, after Ctrl-C, and while a run driven by ask
         and tell is under way.
+    status : int
+        Why the run ended: 0 success, 1 budget spent, 2 limit of iterations, 3 time limit,
+        4 converged at an infeasible point, 5 no evaluation gave a finite value, 6 Ctrl-C,
+        99 callback, -1 not finished. See :class:`uaos.result.Status`.
     message : str
-        Which of these it was.
+        The same in words.
     seed : int or None
         Makes the same run again; None if the run was given a generator.
     history : History or None
@@ -67,6 +156,7 @@ class Result(Mapping[str, Any]):
     nfev: int
     nit: int
     success: bool
+    status: int
     message: str
     seed: int | None
     history: History | None

@@ -38,13 +38,14 @@ def run(name: str, problem: Problem, seed: int, budget: int) -> Outcome:
 def test_hits_are_those_of_the_recorded_sequence_of_evaluations(name: str) -> None:
     seen: list[float] = []
 
-    class Recording(BBOB):
-        def evaluate(self, points: np.ndarray) -> np.ndarray:
-            values = super().evaluate(points)
-            seen.extend(values - self.optimum)
-            return values
+    problem = BBOB(1, 2, 3)
 
-    outcome = run(name, Recording(1, 2, 3), 17, 6000)
+    def recorded(x: np.ndarray) -> float:
+        seen.append(problem(x) - problem.optimum)
+        return problem(x)
+
+    recording = Problem(recorded, problem.bounds, optimum=problem.optimum)
+    outcome = run(name, recording, 17, 6000)
     assert outcome.hits.tolist() == brute_force_hits(seen)
     assert outcome.evaluations == len(seen)
     assert outcome.error == min(seen)

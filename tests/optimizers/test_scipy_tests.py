@@ -33,7 +33,7 @@ EXCLUDED = {
     "test_constraint_population_feasibilities": "an internal function of points in the unit cube",
     "test_accept_trial": "an internal function; SciPy compares violations singly, uaos their sum",
     "test_integrality_limits": "internal attributes; rounding: test_constraints.py",
-    "test_equal_bounds": "an internal function; held coordinates: test_minimize.py",
+    "test_equal_bounds": "an internal function; held coordinates: test_minimization.py",
     "test_impossible_constraint": "internal attributes; test_constraints.py",
     "test_maxfun_stops_solve": "SciPy evaluates one point more than maxfun; uaos keeps it exactly",
 }

@@ -28,7 +28,7 @@ def test_a_bbob_problem_is_that_of_cocos_suite(function: int) -> None:
 
 def test_the_sphere_is_least_at_its_optimum() -> None:
     problem = BBOB(1, 2, 1)
-    best = problem._fun.best_parameter()
+    best = problem.fun.best_parameter()
     assert problem(best) == pytest.approx(problem.optimum, abs=1e-12)
 
 

@@ -21,13 +21,14 @@ from raising import raises
 
 from uaos.errors import InvalidFeedback
 from uaos.minimization import minimize
-from uaos.runs.evaluator import Evaluator, Interrupted
+from uaos.problems import Problem
+from uaos.runs.evaluator import EvaluationInterrupted, Evaluator
 
 BOX = [(-5.0, 5.0)] * 3
 
 
-def evaluator(workers, fun=abs):
-    return Evaluator(fun, vectorized=False, workers=workers, tolerate=False)
+def evaluator(workers, fun=abs, dimension=1):
+    return Evaluator(Problem(fun, [(-5.0, 5.0)] * dimension, name="fun"), workers=workers)
 
 
 def fails_or_sleeps(x):
@@ -109,7 +110,7 @@ def test_ctrl_c_keeps_what_a_lazy_map_has_done():
         return "nothing" if x[0] == 1.0 else x * 2  # an array of length one
 
     for workers in (1, map, lambda f, points: (f(x) for x in points)):
-        with pytest.raises(Interrupted) as raised, evaluator(workers, fun) as evaluate:
+        with pytest.raises(EvaluationInterrupted) as raised, evaluator(workers, fun) as evaluate:
             evaluate(np.arange(5.0)[:, None])
         rows, values = zip(*raised.value.ready, strict=True)
         assert rows == (0, 1, 2)
@@ -130,16 +131,16 @@ def test_chunks_are_single_points_until_an_objective_proves_quick(monkeypatch):
     ticks = SimpleNamespace(perf_counter=itertools.count().__next__)  # a second between two looks
     with ThreadPoolExecutor(2) as executor, evaluator(executor, fun=lambda x: x[0]) as evaluate:
         X = np.arange(40.0)[:, None]
-        assert [len(part) for part in evaluate._parts(40)] == [1] * 40
-        assert (evaluate(X) == X[:, 0]).all()
-        evaluate._seconds = 1e-5  # four chunks for each of two workers
-        assert [len(part) for part in evaluate._parts(40)] == [5] * 8
-        assert (evaluate(X) == X[:, 0]).all()
-        evaluate._seconds = 0.0015  # three points to five milliseconds
-        assert [len(part) for part in evaluate._parts(40)] == [3] * 13 + [1]
-        monkeypatch.setattr("uaos.runs.evaluator.time", ticks)
-        assert (evaluate(X) == X[:, 0]).all()
-        assert evaluate._seconds == 0.05  # 40 points in a second on two workers
+        assert [len(part) for part in evaluate._objective._parts(40)] == [1] * 40
+        assert (evaluate(X)[0] == X[:, 0]).all()
+        evaluate._objective._seconds = 1e-5  # four chunks for each of two workers
+        assert [len(part) for part in evaluate._objective._parts(40)] == [5] * 8
+        assert (evaluate(X)[0] == X[:, 0]).all()
+        evaluate._objective._seconds = 0.0015  # three points to five milliseconds
+        assert [len(part) for part in evaluate._objective._parts(40)] == [3] * 13 + [1]
+        monkeypatch.setattr("uaos.runs.callers.time", ticks)
+        assert (evaluate(X)[0] == X[:, 0]).all()
+        assert evaluate._objective._seconds == 0.05  # 40 points in a second on two workers
 
 
 _SCRIPT = """
@@ -178,11 +179,11 @@ def test_a_worker_that_dies_costs_its_evaluation(threads):
         thread.start()
     X = np.array([[1.0], [5.0], [2.0], [3.0], [4.5], [0.0]])
     with evaluator(2, dies_at_large_values) as evaluate:
-        evaluate._seconds = 1e-5  # several points to a chunk
+        evaluate._objective._seconds = 1e-5  # several points to a chunk
         with pytest.warns(RuntimeWarning, match=r"a worker process died \(exit code 7\)"):
-            values = evaluate(X)
+            values, _ = evaluate(X)
         assert values == pytest.approx([1.0, np.nan, 4.0, 9.0, np.nan, 0.0], nan_ok=True)
-        assert evaluate(X[:1]).tolist() == [1.0]
+        assert evaluate(X[:1])[0].tolist() == [1.0]
     stop.set()
 
 
@@ -204,10 +205,10 @@ def test_an_exception_of_a_worker_says_where_it_was_raised():
 
 def test_workers_of_one_pool_end_beside_those_of_another():
     """A forked worker that kept the pipes of another pool open would have to be killed."""
-    with evaluator(2, fun=np.sum) as one, evaluator(2, fun=np.sum) as other:
+    with evaluator(2, np.sum, dimension=3) as one, evaluator(2, np.sum, dimension=3) as other:
         for evaluate in (one, other):
-            assert evaluate(np.ones((4, 3))).tolist() == [3.0] * 4
-        processes = list(one._pool._workers.values())
+            assert evaluate(np.ones((4, 3)))[0].tolist() == [3.0] * 4
+        processes = list(one._objective.pool._workers.values())
         one.__exit__()
     assert [process.exitcode for process in processes] == [0, 0]
 
@@ -230,7 +231,7 @@ def test_the_point_of_an_exception_is_the_one_of_several():
             raise ArithmeticError
         return x[0]
 
-    pool = evaluator(2, fun)._pool
+    pool = evaluator(2, fun)._objective.pool
     with pytest.raises(ArithmeticError):
         pool.evaluate(np.arange(6.0)[:, None], [range(2), range(2, 6)], {})
     pool.close(at_once=True)
@@ -367,9 +368,9 @@ def test_a_compiled_function_that_returns_no_number_is_named():
 
 def test_no_more_processes_start_than_there_are_points():
     """workers=1000 for three points starts three processes, not a thousand."""
-    with evaluator(1000, fun=lambda x: float(os.getpid())) as evaluate:
-        used = set(evaluate(np.zeros((3, 2))))
-        assert len(evaluate._pool._workers) == 3
+    with evaluator(1000, lambda x: float(os.getpid()), dimension=2) as evaluate:
+        used = set(evaluate(np.zeros((3, 2)))[0])
+        assert len(evaluate._objective.pool._workers) == 3
     assert float(os.getpid()) not in used
 
 

@@ -19,13 +19,12 @@ from uaos.errors import Missing
 from uaos.experiments import FINAL
 from uaos.experiments.plan import parse_budget
 from uaos.files import check_output
-from uaos.minimization import INTERRUPTED as INTERRUPTED_RUN
-from uaos.minimization import PORTFOLIO, minimize
+from uaos.minimization import PORTFOLIO, minimize_problem
 from uaos.optimizers.catalogue import RECOMMENDED
 from uaos.pictures import PICTURES
 from uaos.problems import BBOB, Problem
 from uaos.problems import suite as suite_called
-from uaos.result import Result, RunView
+from uaos.result import Result, RunView, Status
 from uaos.text import count
 
 
@@ -79,15 +78,15 @@ def run(
             if console.is_terminal and panel.is_due():
                 live.update(panel.drawn(state), refresh=True)
 
-        result = minimize(
-            chosen, chosen.bounds, method=method, budget=limit, seed=seed, popsize=popsize,
+        result = minimize_problem(
+            chosen, method=method, budget=limit, seed=seed, popsize=popsize,
             target=None if chosen.optimum is None else chosen.optimum + FINAL, callback=show,
         )  # fmt: skip
     console.print(_summary(chosen, name, result, panel.seconds))
     if plot is not None and result.history is not None:
         result.history.plot(plot, f_opt=chosen.optimum)
         console.print(Text(f"drawn: {plot}"))
-    if result.message == INTERRUPTED_RUN:
+    if result.status == Status.INTERRUPTED:
         sys.exit(INTERRUPTED)
 
 

@@ -8,10 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from uaos.experiments.recorder import NO_TRACE, TARGETS, Recorder, Trace, pack_course
+from uaos.arrays import FloatArray
+from uaos.experiments.recorder import FINAL, NO_TRACE, TARGETS, Recorder, Trace, pack_course
 from uaos.loading import line_of
+from uaos.optimizers.base import Optimizer, optimizer_class
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Problem
+from uaos.result import Ending
+from uaos.runs.evaluator import Evaluator
+from uaos.runs.run import Observer, Run
+from uaos.runs.stopping import Budget, Done, Rule
 
 
 class Unit(NamedTuple):
@@ -159,28 +165,63 @@ def _optimize(
 ) -> bytes:
     # A copy: a custom operator may learn, and the next run in this process must not know.
     chosen = copy.deepcopy(configuration)
-    optimizer = chosen.build(problem.bounds, seed=unit.seed, budget=unit.budget)
-    restarts: list[int] = []
-    seen = 0
-    while not (recorder.solved or optimizer.done):
-        points = optimizer.ask()
-        if optimizer.restarts > seen:  # as it was asked
-            _note(restarts, recorder.evaluations)
-        seen = optimizer.restarts
-        values = problem.evaluate(points)
-        recorder.see(values)
-        optimizer.tell(values)
-        if optimizer.restarts > seen or (not restarts and optimizer.converged):
-            _note(restarts, recorder.evaluations)
-        seen = optimizer.restarts
+    space, settings = problem.space, {}
+    accepted = optimizer_class(chosen.optimizer).settings_class.keywords()
+    if problem.constrained and "constrained" in accepted:
+        settings["constrained"] = True
+    optimizer = chosen.build(
+        space.bounds, seed=unit.seed, budget=unit.budget, integrality=space.integrality, **settings
+    )
+    watch = _Watch(recorder)
+    with Evaluator(problem, strict=True) as evaluator:
+        Run(optimizer, evaluator, (_Solved(recorder), Budget(), Done()), (watch,)).advance()
     assert optimizer.history is not None
-    return pack_course(optimizer.history, restarts)
+    return pack_course(optimizer.history, watch.restarts)
 
 
-def _note(restarts: list[int], evaluations: int) -> None:
-    """Add a restart, unless it follows from the convergence that was noted."""
-    if not restarts or restarts[-1] < evaluations:
-        restarts.append(evaluations)
+class _Solved(Rule):
+    """End a run once its recorder has seen the final target."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def __call__(self, optimizer: Optimizer) -> Ending | None:
+        """Return why the run ends, None if it goes on."""
+        optimum = self._recorder.optimum
+        if optimum is None or not self._recorder.solved:
+            return None
+        return Ending.of_target(optimum + FINAL)
+
+
+class _Watch(Observer):
+    """Shows the recorder the values of a run, and notes when the optimizer restarts."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.restarts: list[int] = []
+        self._recorder, self._seen = recorder, 0
+
+    def evaluated(
+        self, optimizer: Optimizer, values: FloatArray, violations: FloatArray | None
+    ) -> None:
+        """Record the values of feasible points."""
+        if optimizer.restarts > self._seen:  # as it was asked
+            self._note_restart()
+        self._seen = optimizer.restarts
+        if violations is not None:
+            values = np.where(violations == 0, values, np.nan)
+        self._recorder.see(values)
+
+    def told(self, optimizer: Optimizer) -> None:
+        """Note a restart, or the first convergence."""
+        if optimizer.restarts > self._seen or (not self.restarts and optimizer.converged):
+            self._note_restart()
+        self._seen = optimizer.restarts
+
+    def _note_restart(self) -> None:
+        """Add a restart, unless it follows from the convergence that was noted."""
+        evaluations = self._recorder.evaluations
+        if not self.restarts or self.restarts[-1] < evaluations:
+            self.restarts.append(evaluations)
 
 
 def outcome(unit: Unit, problem: Problem, **measured: Any) -> Outcome:

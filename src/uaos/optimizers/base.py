@@ -32,7 +32,7 @@ from uaos.jit import njit
 from uaos.optimizers import feasibility
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.problems.space import box, integer_box, integer_coordinates, start_points
-from uaos.result import INFEASIBLE, Result, RunView
+from uaos.result import Ending, Result, RunView
 from uaos.selection.components import register as register_component
 from uaos.selection.method import Method
 from uaos.text import count
@@ -478,29 +478,27 @@ class Optimizer(ABC):
     @property
     def result(self) -> Result:
         """The best so far; see :class:`Result`."""
-        if self.evaluations and self.best_x is None:
-            success, message = False, (
-                f"none of {count(self.evaluations, 'evaluation')} gave a finite value; check what "
-                "the function, and constraints if there are any, return inside the bounds"
-            )  # fmt: skip
-        elif self.on_target:
-            success, message = True, f"the target {self.target:g} was reached"
-        elif self.budget is not None and self.evaluations >= self.budget:
-            spent = count(self.budget, "evaluation")
-            success, message = False, f"the budget of {spent} is spent"
-        elif self.done:
-            success, message = True, "converged"
-        else:
-            success, message = False, "the run is not finished"
+        ending = self._ending()
         if self.best_violation > 0:
-            success, message = False, f"{message}; {INFEASIBLE}"
+            ending = ending.at_infeasible_point()
         return Result(
             x=None if self.best_x is None else self.best_x.copy(),
             fun=self.best_fitness if self.best_x is not None else float("nan"),
-            nfev=self.evaluations, nit=self.iterations, success=success, message=message,
-            seed=self.seed, history=self.history,
+            nfev=self.evaluations, nit=self.iterations, success=ending.success,
+            status=int(ending.status), message=ending.message, seed=self.seed,
+            history=self.history,
             constr_violation=self.best_violation if self._constrained else None,
         )  # fmt: skip
+
+    def _ending(self) -> Ending:
+        """Return why the run ended, as far as the optimizer can tell."""
+        if self.evaluations and self.best_x is None:
+            return Ending.of_failures(self.evaluations)
+        if self.target is not None and self.on_target:
+            return Ending.of_target(self.target)
+        if self.budget is not None and self.evaluations >= self.budget:
+            return Ending.of_budget(self.budget)
+        return Ending.converged() if self.done else Ending.unfinished()
 
     def __repr__(self) -> str:
         spent = count(self.evaluations, "evaluation")

@@ -21,11 +21,13 @@ from typing import Any
 
 import numpy as np
 
+from uaos.arrays import FloatArray
 from uaos.errors import InvalidFile, InvalidParameter
 from uaos.extras import optional, require
 from uaos.files import read_text
-from uaos.problems.problem import Array, Problem, Suite, integer_in
+from uaos.problems.problem import Problem, Suite, integer_in
 from uaos.problems.references import Reference
+from uaos.problems.space import FreeSpace
 
 NAME = "bbob"
 
@@ -106,22 +108,23 @@ class BBOB(Problem):
         self.function = f"f{self.number}"
         self.name = f"{self.function} i{self.instance} {dimension}-D"
         self.group = _group(self.function)
-        self.low, self.high = np.full(dimension, -5.0), np.full(dimension, 5.0)
-        self.vectorized = False
+        self.space = FreeSpace([(-5.0, 5.0)] * dimension)
+        self.vectorized, self.constraints = False, None
         self.held_out = self.instance in INSTANCES and (
             (self.number, self.instance) not in training_set()
         )
         self._module = None
 
     @cached_property
-    def _fun(self) -> Any:  # type: ignore[override]
+    def fun(self) -> Any:  # type: ignore[override]
+        """COCO's function."""
         cocoex = optional("cocoex", "the BBOB suite")
         return cocoex.BareProblem(NAME, self.number, self.dimension, self.instance)
 
     @cached_property
     def optimum(self) -> float:  # type: ignore[override]
         """The smallest value of the function."""
-        return float(self._fun.best_value())
+        return float(self.fun.best_value())
 
     @property
     def title(self) -> str:
@@ -134,9 +137,9 @@ class BBOB(Problem):
         """Function, dimension and instance."""
         return self.number, self.dimension, self.instance
 
-    def evaluate(self, points: Array) -> Array:
+    def evaluate(self, points: FloatArray) -> FloatArray:
         """The values at several points, (n, D), in their order."""
-        fun = self._fun
+        fun = self.fun
         # COCO reads D numbers of each point, whatever it is given.
         if points.shape[1] != self.dimension:
             raise InvalidParameter(

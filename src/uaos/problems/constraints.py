@@ -84,10 +84,10 @@ class Constraint:
         elif self._fun is None:
             values = X
         elif vectorized:
-            values = np.asarray(self._at(X, len(X)), dtype=float)
+            values = np.asarray(self._at(X.copy(), len(X)), dtype=float)
             values = values[:, None] if values.ndim == 1 else values
-        else:
-            values = np.asarray([np.atleast_1d(self._at(x)) for x in X], dtype=float)
+        else:  # a copy, which the user's function may write to
+            values = np.asarray([np.atleast_1d(self._at(x)) for x in X.copy()], dtype=float)
         sizes = ((1,), values.shape[1:])
         fits = self._low.shape in sizes and self._high.shape in sizes
         if values.ndim != 2 or len(values) != len(X) or not fits:

@@ -7,17 +7,20 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from uaos.checks import as_float
+from uaos.arrays import FloatArray
+from uaos.checks import as_float, real_numbers, true_or_false
 from uaos.errors import InvalidFeedback, InvalidParameter, NameClash, UnknownName
 from uaos.loading import module_source, source_hash
-from uaos.problems.space import box
+from uaos.problems.constraints import as_constraints
+from uaos.problems.space import FreeSpace
 
 if TYPE_CHECKING:
     from uaos.problems.references import Reference
 
-Array = NDArray[np.float64]
+#: The name of a problem that was made from arguments, not for a suite.
+ANONYMOUS = "fun"
 
 
 class Problem:
@@ -42,10 +45,18 @@ class Problem:
     group : str, optional
         Functions of a group are summarized together. Default: the name of the suite.
     vectorized : bool
-        Whether `fun` evaluates several points at once.
+        Whether `fun` and the functions of constraints evaluate several points at once.
+    constraints : NonlinearConstraint, LinearConstraint, Bounds, dict, or a sequence of these
+        As in scipy.optimize. Values of infeasible points do not count.
+    integrality : array_like of bool, optional
+        Which coordinates are integers; one value stands for all.
 
     Attributes
     ----------
+    fun : callable
+        The function.
+    space : FreeSpace
+        Bounds and integer coordinates.
     dimension : int
     low, high : array, shape (D,)
     instance : int or None
@@ -81,9 +92,11 @@ class Problem:
         function: str | None = None,
         group: str | None = None,
         vectorized: bool = False,
+        constraints: Any = None,
+        integrality: Any = None,
     ) -> None:
         if not callable(fun):
-            raise InvalidParameter("fun", fun, "a function of a point")
+            raise InvalidParameter("fun", fun, "a function of a point (or of many: vectorized)")
         if name is None:
             name = getattr(fun, "__name__", "<lambda>")
             if name == "<lambda>":
@@ -91,14 +104,31 @@ class Problem:
         self.name = _label("name", name)
         self.function = self.name if function is None else _label("function", function)
         self.group = None if group is None else _label("group", group)
-        self.low, self.high = box(bounds)
+        self.space = FreeSpace(bounds, integrality)
         self.optimum = _optimum(optimum)
-        self.vectorized = bool(vectorized)
-        self._fun = fun
+        self.vectorized = true_or_false(vectorized, "vectorized")
+        as_constraints(constraints)  # which checks them
+        self.constraints = constraints
+        self.fun = fun
         self._module: str | None = None  # the suite file's, if it came from one
 
     @property
-    def bounds(self) -> Array:
+    def low(self) -> FloatArray:
+        """The lower bounds."""
+        return self.space.low
+
+    @property
+    def high(self) -> FloatArray:
+        """The upper bounds."""
+        return self.space.high
+
+    @property
+    def constrained(self) -> bool:
+        """Whether there are constraints."""
+        return bool(as_constraints(self.constraints))
+
+    @property
+    def bounds(self) -> FloatArray:
         """The box as pairs (low, high), shape (D, 2)."""
         return np.column_stack([self.low, self.high])
 
@@ -127,25 +157,48 @@ class Problem:
             )  # fmt: skip
         return float(self.evaluate(point[None])[0])
 
-    def evaluate(self, points: Array) -> Array:
-        """The values at several points, (n, D), in their order; NaN where there is none."""
-        fun = self._fun
-        returned = fun(points) if self.vectorized else [fun(x) for x in points]
+    def evaluate(self, points: FloatArray) -> FloatArray:
+        """Return the values at several points, (n, D), in their order; NaN where there is none."""
+        copies, fun = points.copy(), self.fun
+        returned = fun(copies) if self.vectorized else [fun(x) for x in copies]
+        return self.values(returned, len(points), strict=True)
+
+    def values(self, returned: Any, n: int, *, strict: bool) -> FloatArray:
+        """Return what the function returned for n points as n numbers.
+
+        Parameters
+        ----------
+        returned : array_like or list
+            An array if the function is vectorized, otherwise a list of n values.
+        n : int
+            The number of points.
+        strict : bool
+            Whether to refuse None, which otherwise counts as a failed evaluation.
+
+        Raises
+        ------
+        InvalidFeedback
+            If they are not n real numbers.
+        """
+        owner = "" if self.name == ANONYMOUS else f"{self.name}: "
         try:
-            values = _real(returned)
+            if strict and isinstance(returned, list) and any(v is None for v in returned):
+                raise TypeError("there is no value")
+            array = real_numbers(returned)
         except (TypeError, ValueError) as error:
             raise InvalidFeedback(
-                f"{self.name}: {error}; the function must return "
-                + ("one number for each point" if self.vectorized else "a number")
-            ) from error
-        if values.shape != (len(points),):
-            if not self.vectorized and values.size == len(points):
-                return values.reshape(len(points))  # arrays of one number
+                f"{owner}fun must return a real number for each point: {error}; got "
+                f"{repr(returned)[:200]}"
+            ) from None
+        if array.size == n:  # some functions return arrays of length one
+            return array.reshape(n)
+        expected = f"{owner}fun must return one number for each point"
+        if self.vectorized:
             raise InvalidFeedback(
-                f"{self.name}: the values have shape {values.shape}; expected {(len(points),)}, "
-                + ("one number for each point" if self.vectorized else "one number for a point")
+                f"{expected}, shape {(n,)}; it returned shape {array.shape}. With vectorized=True "
+                "it takes points as the rows of an array, (n, D)"
             )
-        return values
+        raise InvalidFeedback(f"{expected}; it returned shape {array.shape[1:]}")
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         # Functions of a suite file cannot be pickled; a worker that has loaded it has them, too.
@@ -306,15 +359,6 @@ def _in_group(problem: Problem, group: str) -> Problem:
     made = object.__new__(type(problem))
     made.__dict__.update(problem.__dict__, group=group)
     return made
-
-
-def _real(values: Any) -> Array:
-    raw = np.asarray(values)
-    if raw.dtype.kind not in "fiubO":  # strings would be read, and imaginary parts dropped
-        raise TypeError(f"a value of type {raw.dtype}")
-    if raw.dtype.kind == "O":  # NumPy would make NaN of None
-        raw = np.array([float(value) for value in raw.ravel()]).reshape(raw.shape)
-    return np.array(raw, np.float64, order="C")
 
 
 def integer_in(name: str, value: Any, low: int, high: int, owner: str = "") -> int:

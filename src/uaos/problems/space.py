@@ -4,7 +4,6 @@ A coordinate whose bounds are equal is held there: a run searches the others alo
 """
 
 from collections.abc import Iterator, ValuesView
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -96,81 +95,69 @@ def start_points(x0: Any, low: FloatArray, high: FloatArray, boundary: str) -> F
     return points
 
 
-# Coordinates that are held
-
-
 class FreeSpace:
-    """The box without the coordinates that are held at low = high."""
+    """The box without the coordinates that are held at low = high.
 
-    def __init__(self, bounds: Any, integrality: Any) -> None:
+    Parameters
+    ----------
+    bounds : array_like, shape (D, 2), or an object with `lb` and `ub`
+        The box.
+    integrality : array_like of bool, optional
+        Which coordinates are integers; one value stands for all.
+
+    Attributes
+    ----------
+    low, high : ndarray, shape (D,)
+        The bounds of all coordinates; those of integers are integers.
+    free : ndarray of bool, shape (D,)
+        Which coordinates are searched.
+    dimension : int
+        How many these are.
+    integrality : ndarray of bool, shape (dimension,), or None
+        Which free coordinates are integers.
+    """
+
+    def __init__(self, bounds: Any, integrality: Any = None) -> None:
         self.low, self.high = box(bounds, held=True)
-        self.integrality: BoolArray | None = None  # of the free coordinates
+        self.integrality: BoolArray | None = None
         if integrality is not None:
             chosen = integer_coordinates(integrality, len(self.low))
             self.low[chosen], self.high[chosen] = integer_box(self.low[chosen], self.high[chosen])
             self.integrality = chosen[self.low < self.high]
         self.free = self.low < self.high
         self.dimension = int(self.free.sum())
-        self.whole = bool(self.free.all())
+        for array in (self.low, self.high, self.free):
+            array.flags.writeable = False
 
     @property
     def bounds(self) -> FloatArray:
         """The bounds of the free coordinates."""
         return np.column_stack([self.low[self.free], self.high[self.free]])
 
-    def function(self, fun: Any, args: Any) -> Any:
-        """The objective as a function of the free coordinates alone."""
-        if not isinstance(args, tuple):
-            raise InvalidParameter("args", args, "a tuple of further arguments of fun")
-        if not callable(fun) or (self.whole and not args):
-            return fun
-        # With `partial` it can be sent to workers.
-        return partial(_applied, fun, args, None if self.whole else (self.low, self.free))
-
     def full(self, x: FloatArray) -> FloatArray:
-        """A point, or several, with the held coordinates."""
-        return x if self.whole else _filled(x, self.low, self.free)
+        """Return a copy of a point, or of several, with the held coordinates."""
+        if self.dimension == len(self.low):
+            return x.copy()
+        full = np.broadcast_to(self.low, (*x.shape[:-1], len(self.low))).copy()
+        full[..., self.free] = x
+        return full
 
     def reduced(self, x0: Any) -> Any:
-        """Starting points without the held coordinates."""
-        if x0 is None or self.whole:
+        """Return starting points without the held coordinates."""
+        if x0 is None or self.dimension == len(self.low):
             return x0
         try:
             points = np.atleast_2d(np.array(x0, dtype=float))
         except (TypeError, ValueError):
             return x0  # the optimizer says what is wrong
-        if points.shape[-1] != len(self.low):
-            raise InvalidParameter(
-                "x0", x0, f"one point of length {len(self.low)}, or several, (m, {len(self.low)})"
-            )
+        D = len(self.low)
+        if points.shape[-1] != D:
+            raise InvalidParameter("x0", x0, f"one point of length {D}, or several, (m, {D})")
         return points[:, self.free]
 
-    def view(self, view: Any) -> Any:
-        """What a callback sees, with the held coordinates."""
-        return view if self.whole else _FullView(view, self)
-
-
-def _filled(x: FloatArray, low: FloatArray, free: BoolArray) -> FloatArray:
-    full = np.broadcast_to(low, (*x.shape[:-1], len(low))).copy()
-    full[..., free] = x
-    return full
-
-
-def _applied(
-    fun: Any, args: tuple[Any, ...], held: tuple[FloatArray, BoolArray] | None, x: FloatArray
-) -> Any:
-    """An objective with its further arguments and held coordinates."""
-    return fun(x if held is None else _filled(x, *held), *args)
-
-
-class _FullView:
-    """The view of a run over the free coordinates, with the held ones filled in."""
-
-    def __init__(self, view: Any, space: FreeSpace) -> None:
-        self._view, self._space = view, space
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self._view, name)
-        if name in ("x", "best", "population", "archive"):
-            return None if value is None else self._space.full(value)
-        return getattr(self._space, name) if name in ("low", "high") else value
+    def rounded(self, points: FloatArray) -> FloatArray:
+        """Return a copy of points of the free coordinates with integers rounded."""
+        points = points.copy()
+        if self.integrality is not None:
+            points[:, self.integrality] = np.rint(points[:, self.integrality])
+        return points

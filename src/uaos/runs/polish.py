@@ -11,36 +11,36 @@ from uaos.errors import InvalidFeedback
 from uaos.extras import optional
 from uaos.optimizers.base import Optimizer
 from uaos.result import Result
-from uaos.runs.evaluator import Batch
+from uaos.runs.evaluator import Evaluator
 
 # Polishing stays this far inside the constraints, relative to the range of their values, as it
 # meets them only up to rounding.
 _INSIDE = 1e-11
 
 
-def polished(result: Result, batch: Batch, run: Optimizer) -> Result:
-    """The result after a local search from its point, if that found a better one."""
+def polished(result: Result, evaluator: Evaluator, optimizer: Optimizer) -> Result:
+    """Return the result after a local search from its point, if that found a better one."""
     assert result.x is not None
     scipy = optional("scipy.optimize", "polish=True")
-    low, high = _walls(result.x, run)
+    low, high = _walls(result.x, optimizer)
     settings: dict[str, Any] = {"method": "L-BFGS-B"}
     width, unit, rounds = np.ones(len(low)), 1.0, 1
-    if batch.constrained:
+    if evaluator.constrained:
         # SLSQP wants everything of the order of 1, and often ends close to where it should.
         width, unit, rounds = np.where(low < high, high - low, 1.0), max(1.0, abs(result.fun)), 2
         settings = {"method": "SLSQP", "jac": "3-point", "options": {"ftol": 1e-14}}
         some = np.random.default_rng(0).random((20, len(low)))
-        ranges = np.ptp([batch.margins(low + u * (high - low)) for u in some], axis=0)
+        ranges = np.ptp([evaluator.margins(low + u * (high - low)) for u in some], axis=0)
         ranges = np.where(np.isfinite(ranges) & (ranges > 0), ranges, 1.0)
         settings["constraints"] = {
-            "type": "ineq", "fun": lambda u: batch.margins(u * width) / ranges - _INSIDE
+            "type": "ineq", "fun": lambda u: evaluator.margins(u * width) / ranges - _INSIDE
         }  # fmt: skip
     counted = 0
 
     def fun(u: FloatArray) -> float:
         nonlocal counted
         counted += 1
-        return batch.objective(np.clip(u * width, low, high)) / unit
+        return evaluator.objective(np.clip(u * width, low, high)) / unit
 
     walls = list(zip(low / width, high / width, strict=True))
     end = start = result.x / width
@@ -49,49 +49,50 @@ def polished(result: Result, batch: Batch, run: Optimizer) -> Result:
     # A point that is just outside is drawn a little toward the start, which is inside.
     for back in (0.0, 1e-9, 1e-7, 1e-5):
         point = np.clip((end + back * (start - end)) * width, low, high)
-        value = batch.objective(point)
+        value = evaluator.objective(point)
         counted += 1
-        if value < result.fun and batch.violation(point) == 0:
+        if value < result.fun and evaluator.violation(point) == 0:
             result = dataclasses.replace(result, x=point, fun=value)
             break
     return dataclasses.replace(result, nfev=result.nfev + counted)
 
 
 def polished_by(
-    polish: Callable[..., Any], result: Result, batch: Batch, run: Optimizer, constraints: Any
+    polish: Callable[..., Any], result: Result, evaluator: Evaluator, optimizer: Optimizer
 ) -> Result:
-    """The same by the user's function, which is called as SciPy calls it."""
+    """Return the same by the user's function, which is called as SciPy calls it."""
     assert result.x is not None
     scipy = optional("scipy.optimize", "a polishing function")
-    space, counted = batch.space, 1
+    space, counted = evaluator.space, 1
+    constraints = evaluator.problem.constraints
 
     def fun(x: FloatArray) -> float:
         nonlocal counted
         counted += 1
-        return batch.objective(np.asarray(x, dtype=float)[space.free])
+        return evaluator.objective(np.asarray(x, dtype=float)[space.free])
 
-    low, high = _walls(result.x, run)
+    low, high = _walls(result.x, optimizer)
     several = isinstance(constraints, Sequence)
-    found = polish(
+    outcome = polish(
         fun, space.full(result.x), bounds=scipy.Bounds(space.full(low), space.full(high)),
         constraints=() if constraints is None else constraints if several else (constraints,),
     )  # fmt: skip
-    if not hasattr(found, "x"):
+    if not hasattr(outcome, "x"):
         raise InvalidFeedback(
-            f"the polishing function returned {found!r:.80}; expected an object with `x`, such as "
-            "scipy.optimize.OptimizeResult"
+            f"the polishing function returned {outcome!r:.80}; expected an object with `x`, such "
+            "as scipy.optimize.OptimizeResult"
         )
-    point = np.asarray(found.x, dtype=float)[space.free]
-    value = batch.objective(point)
+    point = np.asarray(outcome.x, dtype=float)[space.free]
+    value = evaluator.objective(point)
     inside = bool(((low <= point) & (point <= high)).all())
-    if inside and value < result.fun and batch.violation(point) == 0:
-        result = dataclasses.replace(result, x=point, fun=value, jac=getattr(found, "jac", None))
+    if inside and value < result.fun and evaluator.violation(point) == 0:
+        result = dataclasses.replace(result, x=point, fun=value, jac=getattr(outcome, "jac", None))
     return dataclasses.replace(result, nfev=result.nfev + counted)
 
 
-def _walls(x: FloatArray, run: Optimizer) -> tuple[FloatArray, FloatArray]:
-    """The bounds within which to polish; integers stay what they are."""
-    low, high = run.low.copy(), run.high.copy()
-    if run.integers is not None:
-        low[run.integers] = high[run.integers] = x[run.integers]
+def _walls(x: FloatArray, optimizer: Optimizer) -> tuple[FloatArray, FloatArray]:
+    """Return the bounds within which to polish; integers stay what they are."""
+    low, high = optimizer.low.copy(), optimizer.high.copy()
+    if optimizer.integers is not None:
+        low[optimizer.integers] = high[optimizer.integers] = x[optimizer.integers]
     return low, high

@@ -1,0 +1,271 @@
+"""Ways to call a function at the points of a batch: all at once, one by one, on workers.
+
+Every way returns the same values for the same points, so that a run does not depend on it. The
+function may write to the points that it gets: they are the caller's copies.
+"""
+
+import math
+import os
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any, Protocol
+
+import numpy as np
+
+from uaos.arrays import FloatArray
+from uaos.errors import InvalidFeedback, InvalidParameter
+from uaos.runs.workers import ProcessPool
+from uaos.text import count
+
+Function = Callable[[FloatArray], Any]
+#: `workers`: a number of processes (-1: one per processor), an Executor, or a function like map.
+Workers = Any
+
+# Chunks per worker and batch: few messages, yet no worker waits long for a slow one.
+_CHUNKS = 4
+# A chunk takes no longer than this, unless it is a single point: at the end of a batch workers wait
+# for the slowest, and a message costs some 0.1 ms.
+_CHUNK_SECONDS = 0.005
+
+
+class CallsInterrupted(KeyboardInterrupt):
+    """Ctrl-C came while a batch was evaluated.
+
+    Parameters
+    ----------
+    returned : mapping of int to object
+        What the function had returned by then, by row.
+    """
+
+    def __init__(self, returned: dict[int, Any]) -> None:
+        super().__init__("interrupted")
+        self.returned = returned
+
+
+class SupportsSubmit(Protocol):
+    """An executor, as those of concurrent.futures."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any) -> "Future[Any]":
+        """Schedule a call."""
+        ...
+
+
+class Caller(ABC):
+    """Calls a function at each row of an array.
+
+    Attributes
+    ----------
+    failed_row : int or None
+        The row at which the function raised an exception, if that is known.
+    """
+
+    failed_row: int | None = None
+
+    @abstractmethod
+    def __call__(self, points: FloatArray) -> Any:
+        """Return what the function returns for the points, (n, D): a list, or an array."""
+
+    def close(self) -> None:
+        """Release the workers."""
+        return
+
+
+class AllAtOnce(Caller):
+    """Calls a vectorized function once per batch.
+
+    Parameters
+    ----------
+    function : callable
+        A function of many points, (n, D).
+    tolerate : bool
+        Whether an exception counts as n failed evaluations.
+    """
+
+    def __init__(self, function: Function, tolerate: bool = False) -> None:
+        self._function, self._tolerate = function, tolerate
+
+    def __call__(self, points: FloatArray) -> Any:
+        """Return what the function returns."""
+        try:
+            return self._function(points)
+        except Exception:
+            if not self._tolerate:
+                raise
+            return np.full(len(points), np.nan)
+
+
+class OneByOne(Caller):
+    """Calls a function at one point after another, in this process."""
+
+    def __init__(self, function: Function) -> None:
+        self._function = function
+
+    def __call__(self, points: FloatArray) -> list[Any]:
+        """Return a list of what the function returns at each point."""
+        values: list[Any] = []
+        try:
+            # Quicker than a loop, and like one it keeps what was ready when Ctrl-C comes.
+            values.extend(map(self._function, points))
+        except KeyboardInterrupt:
+            raise CallsInterrupted(dict(enumerate(values))) from None
+        except Exception:
+            self.failed_row = len(values)
+            raise
+        if len(values) < len(points):
+            raise StopIteration  # by the function, which ended the loop of `extend`
+        return values
+
+
+class ByMap(Caller):
+    """Calls a function by a user's function like `map`."""
+
+    def __init__(self, function: Function, map_like: Callable[..., Any]) -> None:
+        self._function, self._map = function, map_like
+
+    def __call__(self, points: FloatArray) -> list[Any]:
+        """Return a list of what the function returns at each point."""
+        expected = (
+            "workers, as a function, must return like map one value for each point; it returned"
+        )
+        values: list[Any] = []
+        try:
+            mapped = self._map(self._function, list(points))
+            try:
+                iterator = iter(mapped)
+            except TypeError:
+                raise InvalidFeedback(f"{expected} {repr(mapped)[:200]}") from None
+            values.extend(iterator)
+        except KeyboardInterrupt:
+            raise CallsInterrupted(dict(enumerate(values))) from None
+        if len(values) != len(points):
+            raise InvalidFeedback(
+                f"{expected} {count(len(values), 'value')} for {count(len(points), 'point')}"
+            )
+        return values
+
+
+class _Chunked(Caller):
+    """Calls a function for chunks of points on several workers."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._seconds = math.inf  # that a point took in the last batch
+
+    def __call__(self, points: FloatArray) -> list[Any]:
+        """Return a list of what the function returns at each point."""
+        started, n = time.perf_counter(), len(points)
+        returned = self._gather(points, self._parts(n))
+        self._seconds = (time.perf_counter() - started) * min(self._workers, n) / n
+        return [returned[row] for row in range(n)]
+
+    @abstractmethod
+    def _gather(self, points: FloatArray, parts: Sequence[range]) -> dict[int, Any]:
+        """Return what the function returns for each row, chunk by chunk."""
+
+    def _parts(self, n: int) -> list[range]:
+        """Return the rows of each chunk: as many as a worker did in a moment of the last batch."""
+        quick = math.ceil(n / (_CHUNKS * self._workers))
+        size = max(1, min(quick, int(_CHUNK_SECONDS / max(self._seconds, 1e-9))))
+        return [range(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+class OnProcesses(_Chunked):
+    """Calls a function on processes of its own."""
+
+    def __init__(self, function: Function, workers: int) -> None:
+        super().__init__(workers)
+        self.pool = ProcessPool(function, workers)
+
+    def _gather(self, points: FloatArray, parts: Sequence[range]) -> dict[int, Any]:
+        returned: dict[int, Any] = {}
+        try:
+            self.pool.evaluate(points, parts, returned)
+        except KeyboardInterrupt:
+            self.pool.close(at_once=True)
+            raise CallsInterrupted(dict(sorted(returned.items()))) from None
+        except BaseException:
+            self.pool.close(at_once=True)
+            self.failed_row = self.pool.failed_row
+            raise
+        return returned
+
+    def close(self) -> None:
+        """End the processes."""
+        self.pool.close()
+
+
+class OnExecutor(_Chunked):
+    """Calls a function on a user's executor, which stays open."""
+
+    def __init__(self, function: Function, executor: SupportsSubmit) -> None:
+        super().__init__(getattr(executor, "_max_workers", 0) or 4)
+        self._function, self._executor = function, executor
+
+    def _gather(self, points: FloatArray, parts: Sequence[range]) -> dict[int, Any]:
+        futures: list[Future[list[Any]]] = []
+        returned: dict[int, Any] = {}
+        try:
+            for part in parts:
+                rows = points[part.start : part.stop]
+                futures.append(self._executor.submit(_call_each, self._function, rows))
+            for part, future in zip(parts, futures, strict=True):
+                returned.update(zip(part, future.result(), strict=True))
+        except BaseException as error:
+            returned = _finished(parts, futures)
+            for future in futures:
+                future.cancel()
+            if isinstance(error, KeyboardInterrupt):
+                raise CallsInterrupted(returned) from None
+            raise
+        return returned
+
+
+def _call_each(function: Function, points: FloatArray) -> list[Any]:
+    """Call the function for several rows; a module's function can be sent to workers."""
+    return [function(x) for x in points]
+
+
+def _finished(parts: Sequence[range], futures: Sequence["Future[list[Any]]"]) -> dict[int, Any]:
+    """Return the rows of the chunks that are finished, each with what was returned."""
+    returned: dict[int, Any] = {}
+    for part, future in zip(parts, futures, strict=False):
+        if future.done() and not future.cancelled() and future.exception() is None:
+            returned.update(zip(part, future.result(), strict=True))
+    return returned
+
+
+def caller(function: Function, workers: Workers) -> Caller:
+    """Return the way to call a function of one point on `workers`."""
+    number = worker_count(workers)
+    if number == 1 or workers is map:
+        return OneByOne(function)
+    if number is not None:
+        return OnProcesses(function, number)
+    if hasattr(workers, "submit"):
+        return OnExecutor(function, workers)
+    return ByMap(function, workers)
+
+
+def worker_count(workers: Workers) -> int | None:
+    """Return the number of processes that `workers` stands for; None if it is not a number.
+
+    Raises
+    ------
+    InvalidParameter
+        If it is neither a number of processes, an executor, nor a function.
+    """
+    if isinstance(workers, int | np.integer) and not isinstance(workers, bool):
+        if workers == -1:
+            return os.cpu_count() or 1
+        if workers >= 1:
+            return int(workers)
+    elif hasattr(workers, "submit") or callable(workers):
+        return None
+    raise InvalidParameter(
+        f"workers is {workers!r}; expected a positive number of processes, -1 for one per "
+        "processor, a concurrent.futures.Executor, or a function like map, such as pool.map",
+        name="workers",
+        value=workers,
+    )

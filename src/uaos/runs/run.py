@@ -1,0 +1,214 @@
+"""A run: an optimizer meets a problem."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from uaos.arrays import FloatArray
+from uaos.optimizers import feasibility
+from uaos.optimizers.base import Optimizer
+from uaos.result import Ending, Result
+from uaos.runs.evaluator import EvaluationInterrupted, Evaluator
+from uaos.runs.stopping import INTERRUPTED, Budget, Rule, Target
+from uaos.text import count
+
+#: The rules that every optimizer knows.
+DEFAULT_RULES: tuple[Rule, ...] = (Target(), Budget())
+
+#: What improves the result of a run at its end.
+Polish = Callable[[Result, Evaluator, Optimizer], Result]
+
+
+class Observer:
+    """Watches a run. A subclass overrides what it wants to hear of."""
+
+    def evaluated(
+        self, optimizer: Optimizer, values: FloatArray, violations: FloatArray | None
+    ) -> None:
+        """Hear of the values of a batch before the optimizer does."""
+        return
+
+    def told(self, optimizer: Optimizer) -> None:
+        """Look at the optimizer after it has learned from a batch."""
+        return
+
+    def ended(self, result: Result) -> None:
+        """Hear of the result."""
+        return
+
+
+class Run:
+    """An optimizer at work on a problem, until a stopping rule ends it.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Proposes points, and learns from their values.
+    evaluator : Evaluator
+        Turns points into values.
+    rules : sequence of Rule
+        When the run ends. The first rule that applies says why.
+    observers : sequence of Observer
+        Who watches.
+
+    Attributes
+    ----------
+    ending : Ending or None
+        Why the run ended; None while it is under way.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> from uaos.problems import sphere
+    >>> from uaos.runs.evaluator import Evaluator
+    >>> from uaos.runs.run import Run
+    >>> problem = uaos.Problem(sphere, [(-5, 5)] * 2)
+    >>> optimizer = uaos.CMAES(problem.bounds, seed=1, budget=100)
+    >>> with Evaluator(problem) as evaluator:
+    ...     result = Run(optimizer, evaluator).complete()
+    >>> result.nfev, result.status
+    (100, 1)
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        evaluator: Evaluator,
+        rules: Sequence[Rule] = DEFAULT_RULES,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        self.optimizer, self.evaluator = optimizer, evaluator
+        self.rules, self.observers = rules, observers
+        self.ending: Ending | None = None
+        self._batches = 0
+        self._pending: FloatArray | None = None  # points that are being evaluated
+
+    def advance(self) -> None:
+        """Ask, evaluate and tell until a rule ends the run."""
+        while not self._stops():
+            points = self.optimizer.ask()
+            values, violations = self._evaluate(points)
+            self.optimizer.tell(values, violations)
+            self._batches += 1
+            for observer in self.observers:
+                observer.told(self.optimizer)
+
+    def _stops(self) -> bool:
+        """Ask the rules whether the run ends here."""
+        rules = self.rules if self._batches else [rule for rule in self.rules if rule.at_start]
+        endings = (rule(self.optimizer) for rule in rules)
+        self.ending = next((ending for ending in endings if ending is not None), None)
+        return self.ending is not None
+
+    def _evaluate(self, points: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+        self._pending = points
+        values, violations = self.evaluator(points, self.optimizer.epsilon)
+        self._pending = None
+        for observer in self.observers:
+            observer.evaluated(self.optimizer, values, violations)
+        return values, violations
+
+    def _start(self, points: FloatArray, build: Callable[[FloatArray], Optimizer]) -> None:
+        """Evaluate several starting points, and let the search start from the best."""
+        values, violations = self._evaluate(points)
+        order = feasibility.order(
+            values, np.zeros(len(points)) if violations is None else violations
+        )
+        self.optimizer = build(points[order][: self.optimizer.capacity])
+        self.optimizer.count_earlier(points, values, violations)
+
+    def complete(
+        self,
+        polish: Polish | None = None,
+        starts: FloatArray | None = None,
+        build: Callable[[FloatArray], Optimizer] | None = None,
+    ) -> Result:
+        """Run to the end and return the result; Ctrl-C returns the best so far.
+
+        Parameters
+        ----------
+        polish : callable, optional
+            Improves the result.
+        starts : ndarray, shape (m, d), optional
+            Points to evaluate before the search, which starts from the best of them.
+        build : callable, optional
+            Makes the optimizer that starts from them; needed with `starts`.
+        """
+        try:
+            if starts is not None and build is not None:
+                self._start(starts, build)
+            self.advance()
+            result = self.optimizer.result
+            if polish is not None and result.x is not None:
+                result = self._polished(result, polish)
+        except KeyboardInterrupt as interrupt:
+            self.ending = INTERRUPTED
+            result = self._with_pending(interrupt)
+        except Exception as error:
+            self._note_best(error)
+            raise
+        result = self._described(result)
+        for observer in self.observers:
+            observer.ended(result)
+        return result
+
+    def _polished(self, result: Result, polish: Polish) -> Result:
+        try:
+            return polish(result, self.evaluator, self.optimizer)
+        except KeyboardInterrupt:
+            self.ending = INTERRUPTED
+            return result
+
+    def _with_pending(self, interrupt: KeyboardInterrupt) -> Result:
+        """Return the best so far, with what was ready of the batch when Ctrl-C came."""
+        result = self.optimizer.result
+        if self._pending is None or not isinstance(interrupt, EvaluationInterrupted):
+            return result
+        result = dataclasses.replace(result, nfev=result.nfev + len(interrupt.ready))
+        finite = [(value, row) for row, value in interrupt.ready if np.isfinite(value)]
+        if finite and not min(finite)[0] >= result.fun:  # which may be NaN
+            value, row = min(finite)
+            return dataclasses.replace(result, x=self._pending[row], fun=value)
+        return result
+
+    def _note_best(self, error: Exception) -> None:
+        """Say what was best when a function raised an exception."""
+        optimizer = self.optimizer
+        if optimizer.best_x is not None:
+            after = count(optimizer.evaluations, "evaluation")
+            x = self.evaluator.space.full(optimizer.best_x).tolist()
+            error.add_note(f"best so far, after {after}: fun = {optimizer.best_fitness!r}, x = {x}")
+
+    def _described(self, result: Result) -> Result:
+        """Return the result with all coordinates, the violations at its point, and the ending."""
+        assert self.ending is not None
+        feasible = self.optimizer.best_violation == 0 or bool(np.isfinite(result.fun))
+        return described(result, self.ending, self.evaluator, feasible=feasible)
+
+
+def described(result: Result, ending: Ending, evaluator: Evaluator, *, feasible: bool) -> Result:
+    """Return a result with all coordinates, the violations at its point, and the ending.
+
+    Parameters
+    ----------
+    result : Result
+        The result, over the free coordinates.
+    ending : Ending
+        Why the run ended.
+    evaluator : Evaluator
+        Knows the held coordinates and the constraints.
+    feasible : bool
+        Whether the point is feasible.
+    """
+    x, maxcv = result.x, None
+    if x is not None:
+        if evaluator.constrained:
+            constr = evaluator.violations_by_constraint(x)
+            maxcv = float(max(excess.max(initial=0.0) for excess in constr))
+            result = dataclasses.replace(result, constr=constr, constr_violation=maxcv)
+        result = dataclasses.replace(result, x=evaluator.space.full(x))
+        ending = ending if feasible else ending.at_infeasible_point(maxcv)
+    return dataclasses.replace(
+        result, success=ending.success, status=int(ending.status), message=ending.message
+    )

@@ -1,0 +1,232 @@
+"""Stopping rules: each looks at the optimizer after every batch and says why the run ends.
+
+The first rule that returns an :class:`uaos.result.Ending` ends the run.
+"""
+
+import inspect
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from uaos.errors import InvalidParameter
+from uaos.optimizers.base import Optimizer
+from uaos.problems.space import FreeSpace
+from uaos.result import Ending, RunView, Status
+from uaos.text import count
+
+#: The ending of a run after Ctrl-C.
+INTERRUPTED = Ending(Status.INTERRUPTED, "interrupted; this is the best so far")
+
+#: The ending of a run that has nothing to search.
+HELD = Ending(Status.SUCCESS, "converged: every coordinate is held by its bounds")
+
+
+class Rule(ABC):
+    """Says when and why a run ends."""
+
+    #: Whether the rule is asked before the first batch as well as after each.
+    at_start: ClassVar[bool] = False
+
+    @abstractmethod
+    def __call__(self, optimizer: Optimizer) -> Ending | None:
+        """Return why the run ends, None if it goes on."""
+
+
+class Target(Rule):
+    """End the run once its target is reached."""
+
+    at_start = True
+
+    def __call__(self, optimizer: Optimizer) -> Ending | None:
+        """Return why the run ends, None if it goes on."""
+        if optimizer.target is None or not optimizer.on_target:
+            return None
+        return Ending.of_target(optimizer.target)
+
+
+class Budget(Rule):
+    """End the run once its budget is spent.
+
+    Parameters
+    ----------
+    default : bool
+        Whether the budget is the default one, which the message then says.
+    """
+
+    at_start = True
+
+    def __init__(self, *, default: bool = False) -> None:
+        self._default = default
+
+    def __call__(self, optimizer: Optimizer) -> Ending | None:
+        """Return why the run ends, None if it goes on."""
+        if optimizer.budget is None or optimizer.evaluations < optimizer.budget:
+            return None
+        if optimizer.best_x is None:
+            return Ending.of_failures(optimizer.evaluations)
+        return Ending.of_budget(optimizer.budget, default=self._default)
+
+
+class Done(Rule):
+    """End the run of an optimizer that says for itself that it is done."""
+
+    at_start = True
+
+    def __call__(self, optimizer: Optimizer) -> Ending | None:
+        """Return why the run ends, None if it goes on."""
+        if not optimizer.done:
+            return None
+        failed = optimizer.best_x is None
+        return Ending.of_failures(optimizer.evaluations) if failed else Ending.converged()
+
+
+class AllFailed(Rule):
+    """End the run once this many evaluations have all failed.
+
+    Parameters
+    ----------
+    evaluations : int
+        The number of evaluations.
+    """
+
+    def __init__(self, evaluations: int) -> None:
+        self._evaluations = evaluations
+
+    def __call__(self, optimizer: Optimizer) -> Ending | None:
+        """Return why the run ends, None if it goes on."""
+        if optimizer.best_x is not None or optimizer.evaluations < self._evaluations:
+            return None
+        return Ending.of_failures(optimizer.evaluations)
+
+
+class Converged(Rule):
+    """End the run once the optimizer has converged."""
+
+    def __call__(self, optimizer: Optimizer) -> Ending | None:
+        """Return why the run ends, None if it goes on."""
+        if optimizer.best_x is None or not optimizer.converged:
+            return None
+        return Ending.converged()
+
+
+class Iterations(Rule):
+    """End the run after a number of iterations.
+
+    Parameters
+    ----------
+    limit : int
+        The number.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+
+    def __call__(self, optimizer: Optimizer) -> Ending | None:
+        """Return why the run ends, None if it goes on."""
+        if optimizer.iterations < self._limit:
+            return None
+        message = f"the limit of {count(self._limit, 'iteration')} is reached"
+        return Ending(Status.ITERATIONS, message)
+
+
+class Time(Rule):
+    """End the run after a number of seconds, counted from when the rule was made.
+
+    Parameters
+    ----------
+    seconds : float
+        The number.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds, self._started = seconds, time.monotonic()
+
+    def __call__(self, optimizer: Optimizer) -> Ending | None:
+        """Return why the run ends, None if it goes on."""
+        if time.monotonic() - self._started < self._seconds:
+            return None
+        return Ending(Status.TIME, f"the time limit of {self._seconds:g} s is reached")
+
+
+class Callback(Rule):
+    """End the run when the user's callback asks for it.
+
+    Parameters
+    ----------
+    callback : callable
+        Called after each batch, once a value was finite, as ``callback(intermediate_result)``, as
+        ``callback(x, convergence)`` or as ``callback(xk)``. It ends the run if it returns a true
+        value or raises StopIteration.
+    space : FreeSpace
+        The space of the problem: the callback sees all coordinates.
+
+    Raises
+    ------
+    InvalidParameter
+        If it is no function, or takes other arguments.
+    """
+
+    def __init__(self, callback: Callable[..., Any], space: FreeSpace) -> None:
+        if not callable(callback):
+            raise InvalidParameter(
+                f"callback is {callback!r}; expected a function of the run's state, or None",
+                name="callback",
+                value=callback,
+            )
+        self._call, self._space = _function_of_view(callback), space
+
+    def __call__(self, optimizer: Optimizer) -> Ending | None:
+        """Return why the run ends, None if it goes on."""
+        if optimizer.best_x is None:
+            return None
+        view: Any = optimizer.view
+        if self._space.dimension < len(self._space.low):
+            view = _FullView(view, self._space)
+        try:
+            stops = bool(self._call(view))
+        except StopIteration:
+            stops = True
+        return Ending(Status.CALLBACK, "the callback ended the run") if stops else None
+
+
+def _function_of_view(callback: Callable[..., Any]) -> Callable[[RunView], Any]:
+    """Return the callback as a function of the state of the run."""
+    try:
+        parameters = list(inspect.signature(callback).parameters.values())
+    except (TypeError, ValueError):  # of some built-in functions
+        return callback
+    names = [p.name for p in parameters]
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    required = sum(p.default is p.empty for p in positional)
+    if not parameters or required > 2:
+        raise InvalidParameter(
+            f"callback is {callback!r}; expected callback(intermediate_result) or "
+            "callback(x, convergence)",
+            name="callback",
+            value=callback,
+        )
+    if "intermediate_result" in names:
+        return lambda view: callback(intermediate_result=view)
+    if "convergence" in names:
+        return lambda view: callback(np.array(view.x), convergence=view.convergence)
+    if required == 2:
+        return lambda view: callback(np.array(view.x), view.convergence)
+    if names == ["xk"]:
+        return lambda view: callback(np.array(view.x))
+    return callback
+
+
+class _FullView:
+    """The view of a run over the free coordinates, with the held ones filled in."""
+
+    def __init__(self, view: RunView, space: FreeSpace) -> None:
+        self._view, self._space = view, space
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._view, name)
+        if name in ("x", "best", "population", "archive"):
+            return None if value is None else self._space.full(value)
+        return getattr(self._space, name) if name in ("low", "high") else value
