@@ -8,6 +8,7 @@ tuner returns: 0 is the optimum, and the tuners never see it.
 """
 
 import argparse
+import functools
 import hashlib
 import math
 import statistics
@@ -23,6 +24,8 @@ from uaos.params import Choice, Integer, Real, Value
 from uaos.tuning.irace import irace_version, run_irace
 from uaos.tuning.race import Task
 from uaos.tuning.racer import iterated_racing
+from uaos.tuning.records import Candidate, Event
+from uaos.tuning.search import Search, Tuner
 from uaos.tuning.space import Condition, Space, Variable, uniform_candidates
 
 NOISE = 0.3
@@ -87,14 +90,25 @@ def costs(tasks: Sequence[Task]) -> list[float]:
     return [cost(task) for task in tasks]
 
 
+def best_of(tuner: Tuner, search: Search) -> Mapping[str, Value]:
+    """The values of the candidate that a tuner finds."""
+    values: dict[int, Mapping[str, Value]] = {}
+
+    def note(event: Event) -> None:
+        if isinstance(event, Candidate):
+            values[event.id] = event.values
+
+    return values[tuner(search, costs, note).elites[0].candidate]
+
+
 def by_racer(seed: int, runs: int) -> float:
-    return distance(iterated_racing(SPACE, INSTANCES, costs, runs=runs, seed=seed).best)
+    return distance(best_of(iterated_racing, Search(SPACE, INSTANCES, runs, seed)))
 
 
 def by_irace(seed: int, runs: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
-        found = run_irace(SPACE, INSTANCES, costs, folder=folder, runs=runs, seed=seed)
-    return distance(found.best)
+        tuner = functools.partial(run_irace, folder=folder)
+        return distance(best_of(tuner, Search(SPACE, INSTANCES, runs, seed)))
 
 
 def at_random(depth: int) -> Callable[[int, int], float]:

@@ -12,10 +12,11 @@ from uaos.experiments.recorder import NO_TRACE, TARGETS
 from uaos.experiments.unit import Outcome, derived_seed
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Problem, suite
-from uaos.tuning.design import design
+from uaos.tuning.design_space import design
 from uaos.tuning.irace import irace_version
+from uaos.tuning.plan import TuningPlan
 from uaos.tuning.records import Event, Step
-from uaos.tuning.tune import TuningPlan, tune
+from uaos.tuning.tuner import tune
 
 TITLE = "tuning"
 JOBS = 2

@@ -13,7 +13,8 @@ from tuning_cases import AtOnce, sade_with
 
 from uaos.experiments import Plan, Store, run_unit
 from uaos.problems import suite
-from uaos.tuning.tune import TuningPlan, tune
+from uaos.tuning.plan import TuningPlan
+from uaos.tuning.tuner import tune
 
 
 def experiment(path: Path, *methods: str, **changes: Any) -> Path:

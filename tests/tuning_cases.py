@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import Any
 
-from uaos.tuning.design import Design, design_for
+from uaos.tuning.design_space import Design, design_for
 
 
 class AtOnce(Executor):

@@ -25,13 +25,14 @@ from uaos.optimizers.catalogue import RECOMMENDED, configuration, methods
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Suite
 from uaos.problems import suite as suite_called
-from uaos.tuning.design import DEFAULT_PRESET, Design, design
+from uaos.tuning.design_space import DEFAULT_PRESET, Design, design
+from uaos.tuning.plan import TuningPlan, initial_candidates
 from uaos.tuning.store import TuningStore
-from uaos.tuning.tune import TuningPlan, finished, initial_candidates, tune
+from uaos.tuning.tuner import finished, tune
 
 if TYPE_CHECKING:
     from uaos.analysis import Comparison
-    from uaos.tuning.evaluator import RunCost
+    from uaos.tuning.costs import RunCost
     from uaos.tuning.records import Event
 
 #: The stages, in order.

@@ -43,13 +43,13 @@ def test_the_test_set_is_refused_in_any_dimension(which: str, dimension: int) ->
     total = 312 if which == "test" else 360
     message = (
         rf"of the {total} problems 312 are test problems \(the first: f1 i2 {dimension}-D\); a "
-        r"method tuned on them .* above 15 are free; --force-test-instances \(force=True\)"
+        r"method tuned on them .* above 15, or --force-test-instances \(force=True\)"
     )
     with pytest.raises(HeldOutProblems, match=message) as error:
         instances(which, dimension=dimension)
     assert isinstance(error.value, UaosError)
     assert isinstance(error.value, ValueError)
-    assert len(error.value.found) == 312
+    assert len(error.value.problems) == 312
     assert len(instances(which, dimension=dimension, force=True)) == total
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from uaos.experiments.unit import Outcome, Unit, outcome
 from uaos.problems import suite
-from uaos.tuning.evaluator import run_one
+from uaos.tuning.costs import run_one
 
 #: Six problems that take no time.
 PROBLEMS = suite("bbob", functions="1-3", dimension=2, instances=[16, 17])

@@ -19,7 +19,7 @@ from uaos.optimizers.de.rules import Jade, SuccessHistory
 from uaos.params import Choice, Integer, Real, parameters
 from uaos.selection.components import FAMILIES, base, components
 from uaos.selection.method import Method
-from uaos.tuning.design import (
+from uaos.tuning.design_space import (
     INITIAL,
     PRESETS,
     SETTINGS,

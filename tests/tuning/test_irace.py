@@ -12,21 +12,23 @@ from pathlib import Path
 import irace_fake
 import pytest
 from irace_spaces import SMALL, TINY, choice, needs_irace, variable
+from race_log import RaceLog
 from raising import raises
 
 from uaos.errors import InvalidParameter
 from uaos.params import Value
 from uaos.tuning import irace
-from uaos.tuning.design import PRESETS, design
-from uaos.tuning.irace import IraceFailed, IraceMissing, Session, irace_version, run_irace
+from uaos.tuning.design_space import PRESETS, design
+from uaos.tuning.irace import IraceFailed, IraceMissing, IraceSession, irace_version, run_irace
 from uaos.tuning.irace_files import Dialect, write_files
-from uaos.tuning.race import Rules, Task
-from uaos.tuning.racer import Winners
+from uaos.tuning.plan import initial_candidates
+from uaos.tuning.race import Task
 from uaos.tuning.records import Candidate, Elite, Event, Iteration, IterationStarted, Step
+from uaos.tuning.search import Search
 from uaos.tuning.space import Space
-from uaos.tuning.tune import initial_candidates
 
 INSTANCES = ("a", "b", "c")
+TINY_SEARCH = Search(TINY, INSTANCES, 96)
 
 
 def cost(values: dict[str, Value] | object, seed: int) -> float:
@@ -47,9 +49,7 @@ def evaluate(tasks: Sequence[Task]) -> list[float]:
 def recorded() -> list[Event]:
     """The events of the recorded session."""
     events: list[Event] = []
-    session = Session(
-        Dialect(TINY), INSTANCES, evaluate, (), Rules(), lambda _: True, events.append
-    )
+    session = IraceSession(Dialect(TINY), Search(TINY, INSTANCES, 96), evaluate, events.append)
     for part in irace_fake.session():
         if isinstance(part, str):
             session.line(part)
@@ -124,10 +124,8 @@ def race_of(rows: Sequence[tuple[str, int, list[float]]], count: int) -> list[Ev
     """The steps of a race with these markers, numbers left and costs."""
     events: list[Event] = []
     found: list[float] = []
-    session = Session(
-        Dialect(TINY), "a", lambda _: found, [{"x": 0.5, "n": 1}], Rules(), lambda _: True,
-        events.append,
-    )  # fmt: skip
+    search = Search(TINY, "a", 96, initial=[{"x": 0.5, "n": 1}])
+    session = IraceSession(Dialect(TINY), search, lambda _: found, events.append)
     session.line("# 2026-01-01 12:00:00 UTC: Iteration 1 of 2")
     alive = list(range(1, count + 1))
     for place, (marker, left, costs) in enumerate(rows, start=1):
@@ -213,9 +211,8 @@ def test_a_session_gives_the_winners_that_irace_logged(
         batches.append(len(tasks))
         return evaluate(tasks)
 
-    found = run_irace(
-        TINY, INSTANCES, seen, folder=tmp_path / "run", runs=96, on_event=events.append
-    )
+    last = run_irace(TINY_SEARCH, seen, events.append, folder=tmp_path / "run")
+    found = RaceLog(events, last)
     assert repr(events) == repr(recorded)  # NaN is not NaN
     assert batches[:6] == [5, 5, 5, 5, 5, 5]  # all candidates on one instance are one call
     assert found.best == {"x": 0.3, "n": 7}
@@ -239,10 +236,8 @@ def test_a_candidate_that_does_not_work_is_not_run(tmp_path: Path) -> None:
         asked.update(t.id for t in tasks)
         return evaluate(tasks)
 
-    run_irace(
-        TINY, INSTANCES, seen, folder=tmp_path, runs=96, works=lambda c: c["n"] != 33,
-        on_event=events.append,
-    )  # fmt: skip
+    search = Search(TINY, INSTANCES, 96, works=lambda c: c["n"] != 33)
+    run_irace(search, seen, events.append, folder=tmp_path)
     assert asked == set(range(2, 16))
     assert {e.id for e in events if isinstance(e, Candidate)} == asked
 
@@ -254,7 +249,7 @@ def test_a_cost_that_is_no_number_is_infinite(tmp_path: Path) -> None:
     def broken(tasks: Sequence[Task]) -> list[float]:
         return [math.nan if t.id == 3 else cost(t.values, t.seed) for t in tasks]
 
-    run_irace(TINY, INSTANCES, broken, folder=tmp_path, runs=96, on_event=events.append)
+    run_irace(TINY_SEARCH, broken, events.append, folder=tmp_path)
     first = of(events, Step)[0]
     assert isinstance(first, Step)
     assert first.costs[3] == math.inf
@@ -267,7 +262,7 @@ def test_an_error_of_irace_is_one_line_with_its_words(
 ) -> None:
     monkeypatch.setenv("FAKE_IRACE", "fails")
     with pytest.raises(IraceFailed) as caught:
-        run_irace(TINY, INSTANCES, evaluate, folder=tmp_path, runs=96)
+        run_irace(TINY_SEARCH, evaluate, folder=tmp_path)
     log = tmp_path / "irace.log"
     assert str(caught.value) == f"irace failed: All is lost! (all that it printed: {log})"
 
@@ -276,7 +271,7 @@ def test_an_error_of_irace_is_one_line_with_its_words(
 def test_the_death_of_r_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_IRACE", "dies")
     with pytest.raises(IraceFailed, match="irace failed: R was ended by signal 9"):
-        run_irace(TINY, INSTANCES, evaluate, folder=tmp_path, runs=96)
+        run_irace(TINY_SEARCH, evaluate, folder=tmp_path)
 
 
 @pytest.mark.usefixtures("fake")
@@ -285,18 +280,18 @@ def test_an_objective_that_raises_ends_r_and_is_heard(tmp_path: Path) -> None:
         raise ZeroDivisionError("no such problem")
 
     with pytest.raises(ZeroDivisionError, match="no such problem"):
-        run_irace(TINY, INSTANCES, broken, folder=tmp_path, runs=96)
+        run_irace(TINY_SEARCH, broken, folder=tmp_path)
 
 
 def test_what_irace_would_refuse_is_refused_before_it_starts(tmp_path: Path) -> None:
     # Two free parameters: J = S = 3, T = 5 + 1 + 2, and (3 + 1) 3 8 = 96.
     with raises(InvalidParameter, name="runs", value=95):
-        run_irace(TINY, INSTANCES, evaluate, folder=tmp_path, runs=95)
+        run_irace(Search(TINY, INSTANCES, 95), evaluate, folder=tmp_path)
     with raises(InvalidParameter, name="seed", value=2147483648):
-        run_irace(TINY, INSTANCES, evaluate, folder=tmp_path, runs=96, seed=2**31)
+        run_irace(Search(TINY, INSTANCES, 96, 2**31), evaluate, folder=tmp_path)
     fixed = Space((variable("x", choice(1)),))
     with raises(InvalidParameter, name="space"):
-        run_irace(fixed, INSTANCES, evaluate, folder=tmp_path, runs=96)
+        run_irace(Search(fixed, INSTANCES, 96), evaluate, folder=tmp_path)
     assert not list(tmp_path.iterdir())
 
 
@@ -308,8 +303,8 @@ def test_what_irace_would_refuse_is_refused_before_it_starts(tmp_path: Path) -> 
 def test_irace_accepts_the_presets(preset: str, tmp_path: Path) -> None:
     whole = design(preset)
     initial, _ = initial_candidates(whole)
-    write_files(tmp_path, whole.space, ["f1 20-D i3"], runs=3000, initial=[*initial.values()],
-                version=irace_version()[0])  # fmt: skip
+    search = Search(whole.space, ["f1 20-D i3"], 3000, initial=[*initial.values()])
+    write_files(tmp_path, search, version=irace_version()[0])
     irace._converse(tmp_path, lambda _: None, lambda batch: [0.0] * len(batch), "--check")
     assert "Check successful" in (tmp_path / "irace.log").read_text()
 
@@ -330,7 +325,7 @@ START = {"x": 0.123456, "n": 3, "kind": "plain", "rate": 0.25}
 def race(
     folder: Path, on_event: Callable[[Event], None], known: dict[object, float] | None = None,
     allowed: int = 10**9,
-) -> Winners:  # fmt: skip
+) -> Iteration:  # fmt: skip
     """A real race; `known` are costs that were found before, `allowed` how many more may be."""
 
     def seen(tasks: Sequence[Task]) -> list[float]:
@@ -342,20 +337,19 @@ def race(
                 known[key] = small_cost(task)
         return [small_cost(task) for task in tasks]
 
-    return run_irace(
-        SMALL, [f"i{k}" for k in range(10)], seen, folder=folder, runs=200, initial=[START],
-        on_event=on_event,
-    )  # fmt: skip
+    search = Search(SMALL, [f"i{k}" for k in range(10)], 200, initial=[START])
+    return run_irace(search, seen, on_event, folder=folder)
 
 
 @pytest.fixture(scope="module")
-def raced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Winners, list[Event], Path]:
+def raced(tmp_path_factory: pytest.TempPathFactory) -> tuple[RaceLog, list[Event], Path]:
     """A real race over a space with everything in it."""
     folder, events = tmp_path_factory.mktemp("race"), []
-    return race(folder, events.append), events, folder
+    last = race(folder, events.append)
+    return RaceLog(events, last), events, folder
 
 
-Raced = tuple[Winners, list[Event], Path]
+Raced = tuple[RaceLog, list[Event], Path]
 
 
 @needs_irace
@@ -382,13 +376,7 @@ def test_irace_finds_what_is_good(raced: Raced) -> None:
 @needs_irace
 def test_the_events_are_what_irace_logged(raced: Raced) -> None:
     found, events, _ = raced
-    told: dict[int, dict[int, float]] = {}
-    for step in events:
-        if isinstance(step, Step):
-            for one, value in step.costs.items():
-                told.setdefault(one, {})[step.position] = value
-    assert told == found.results
-    assert sum(map(len, told.values())) == found.used <= 200
+    assert sum(map(len, found.results.values())) == found.used <= 200
     ended = [e for e in events if isinstance(e, Iteration)]
     assert ended[-1].elites == found.elites
     assert len(ended) == found.iterations
@@ -441,7 +429,7 @@ def test_a_race_that_was_stopped_goes_the_same_way_when_begun_again(
     assert processes_in(tmp_path) == []
     before = len(known)
     again: list[Event] = []
-    assert race(tmp_path, again.append, known) == found
+    assert race(tmp_path, again.append, known) == found.last
     assert repr(again) == repr(events)
     assert before == 90
 
@@ -463,12 +451,13 @@ import sys, time
 sys.path.insert(0, sys.argv[1])
 from irace_spaces import TINY
 from uaos.tuning.irace import run_irace
+from uaos.tuning.search import Search
 
 def evaluate(tasks):
     print("asked", flush=True)
     time.sleep(600)
 
-run_irace(TINY, ["a"], evaluate, folder=sys.argv[2], runs=96)
+run_irace(Search(TINY, ["a"], 96), evaluate, folder=sys.argv[2])
 """
 
 
@@ -492,4 +481,4 @@ def test_r_does_not_survive_python(tmp_path: Path) -> None:
 @needs_irace
 def test_if_everything_fails_irace_says_so(tmp_path: Path) -> None:
     with pytest.raises(IraceFailed, match="irace failed: All configurations have been .*rejected"):
-        run_irace(TINY, INSTANCES, lambda tasks: [math.inf] * len(tasks), folder=tmp_path, runs=96)
+        run_irace(TINY_SEARCH, lambda tasks: [math.inf] * len(tasks), folder=tmp_path)

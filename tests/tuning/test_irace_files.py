@@ -13,9 +13,10 @@ from raising import raises
 
 from uaos.errors import InvalidParameter
 from uaos.params import Choice, Value
-from uaos.tuning.design import PRESETS, design
+from uaos.tuning.design_space import PRESETS, design
 from uaos.tuning.irace_files import Dialect, write_files
 from uaos.tuning.race import Rules
+from uaos.tuning.search import Search
 from uaos.tuning.space import Clause, Condition, Forbidden, Space, Variable, uniform_candidates
 
 LINE = re.compile(r'^(\S+) +"--\1=" +(c|[ir](?:,log)?) +\(([^|]*)\)(?: \| (.*))?$')
@@ -233,7 +234,7 @@ def test_the_folder_holds_everything(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "folder"
     start = {"x": 0, "n": 3, "kind": "plain", "rate": 0.1}
     names = ["f1 20-D i3", "a # b\nc", ""]
-    write_files(folder, SMALL, names, runs=500, seed=7, rules=rules, initial=[start])
+    write_files(folder, Search(SMALL, names, 500, 7, [start], rules))
     lines = (folder / "scenario.txt").read_text().splitlines()
     for line in (
         "maxExperiments <- 500",
@@ -256,14 +257,14 @@ def test_the_folder_holds_everything(tmp_path: Path) -> None:
 
 
 def test_what_there_is_none_of_is_not_named_in_the_scenario(tmp_path: Path) -> None:
-    write_files(tmp_path, Space((variable("n", integer(1, 9)),)), ["one"], runs=500)
+    write_files(tmp_path, Search(Space((variable("n", integer(1, 9)),)), ["one"], 500))
     scenario = (tmp_path / "scenario.txt").read_text()
     for absent in ("forbiddenFile", "configurationsFile", "repairConfiguration"):
         assert absent not in scenario
 
 
 def test_irace_4_reads_digits_and_what_is_forbidden_with_the_parameters(tmp_path: Path) -> None:
-    write_files(tmp_path, SMALL, ["one"], runs=500, version=4)
+    write_files(tmp_path, Search(SMALL, ["one"], 500), version=4)
     assert (tmp_path / "parameters.txt").read_text().splitlines()[-5:] == [
         "[forbidden]",
         '(rate > 0.5) & (kind %in% c("a%20b"))',
@@ -278,11 +279,11 @@ def test_irace_4_reads_digits_and_what_is_forbidden_with_the_parameters(tmp_path
 
 def test_rules_that_irace_refuses_are_refused(tmp_path: Path) -> None:
     with raises(InvalidParameter, name="first_test", value=5):
-        write_files(tmp_path, SMALL, ["one"], runs=500, rules=Rules(each_test=2))
+        write_files(tmp_path, Search(SMALL, ["one"], 500, rules=Rules(each_test=2)))
 
 
 def test_a_folder_that_is_a_file_is_one_clear_line(tmp_path: Path) -> None:
     place = tmp_path / "file"
     place.write_text("")
     with raises(InvalidParameter, name="folder"):
-        write_files(place, SMALL, ["one"], runs=500)
+        write_files(place, Search(SMALL, ["one"], 500))

@@ -9,7 +9,7 @@ from raising import raises
 
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
 from uaos.params import Choice, Integer, Real
-from uaos.tuning.design import design, design_for
+from uaos.tuning.design_space import design, design_for
 from uaos.tuning.limits import narrow
 
 PAPER = design("paper")

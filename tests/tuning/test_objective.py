@@ -13,8 +13,8 @@ from uaos.experiments.recorder import TARGETS
 from uaos.experiments.unit import Outcome, Unit, failed
 from uaos.experiments.unit import outcome as made_outcome
 from uaos.problems import BBOB
-from uaos.tuning.evaluator import OBJECTIVES
-from uaos.tuning.evaluator import objective_called as objective
+from uaos.tuning.costs import OBJECTIVES
+from uaos.tuning.costs import objective_called as objective
 
 
 def outcome(hits: list[int] | np.ndarray, *, error: float = 1.0, budget: int = 2000) -> Outcome:

@@ -10,7 +10,7 @@ import pytest
 from raising import raises
 
 from uaos.errors import InvalidParameter, UnknownName
-from uaos.tuning.race import NobodyLeft, Race, Rules, Stream, Task
+from uaos.tuning.race import AllCandidatesFailed, Race, Rules, Stream, Task
 from uaos.tuning.records import Step
 
 Cost = Callable[[int, int], float]
@@ -249,7 +249,7 @@ def test_runs_of_a_batch_count_even_if_their_candidate_failed_before() -> None:
 
 
 def test_a_race_that_everybody_fails_is_an_error() -> None:
-    with pytest.raises(NobodyLeft):
+    with pytest.raises(AllCandidatesFailed):
         race(lambda c, p: math.inf if p == 3 else 1.0, 4)
 
 

@@ -11,20 +11,15 @@ import pytest
 import reference_racer as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from race_log import RaceLog
 from raising import raises
 from spaces import choice, flat, real, when, whole
 
 from uaos.errors import InvalidParameter
-from uaos.tuning.race import NobodyLeft, Rules, Task
-from uaos.tuning.racer import (
-    Sampler,
-    Winners,
-    _Search,
-    iterated_racing,
-    least_budget,
-    races_planned,
-)
+from uaos.tuning.race import AllCandidatesFailed, Rules, Stream, Task
+from uaos.tuning.racer import Sampler, _State, iterated_racing
 from uaos.tuning.records import Candidate, Elite, Event, Iteration, IterationStarted, Step
+from uaos.tuning.search import Search, least_budget, races_planned
 from uaos.tuning.space import Clause, Forbidden, ForbiddenCandidate, Space, Values
 
 STEADY = settings(deadline=None, derandomize=True, max_examples=12)
@@ -77,11 +72,11 @@ class Noisy:
 
 def raced(
     evaluate: Any, *, space: Space | None = None, **changes: Any
-) -> tuple[Winners, list[Event]]:
+) -> tuple[RaceLog, list[Event]]:
     events: list[Event] = []
-    told = {"runs": 400, "seed": 1, "on_event": events.append} | changes
-    found = iterated_racing(space or twelve(), range(6), evaluate, **told)
-    return found, events
+    search = Search(space or twelve(), range(6), **({"runs": 400} | changes))
+    last = iterated_racing(search, evaluate, events.append)
+    return RaceLog(events, last), events
 
 
 # Numbers by hand
@@ -113,11 +108,11 @@ def test_the_least_budget_follows_the_rules() -> None:
     assert least_budget(35, Rules(first_test=6, each_test=3)) == 8 * 7 * 26
 
 
-def after(space: Space, *elites: tuple[Values, int], seen: int) -> _Search:
+def after(space: Space, *elites: tuple[Values, int], seen: int) -> _State:
     """A search whose survivors are these candidates, with results of so many places."""
-    search = _Search(space, lambda _: True, Rules(), np.random.default_rng(1))
+    search = _State(Search(space, range(6), 400), Stream(range(6), 1), lambda _: [])
     for values, _ in elites:
-        search.join(1, None, values, "uniform")
+        search._join(1, None, values, "uniform")
     search.elites = tuple(
         Elite(1, n, n, places, float(n), 0.0) for n, (_, places) in enumerate(elites, start=1)
     )
@@ -137,14 +132,14 @@ def test_the_runs_to_the_first_test_are_computed_by_hand() -> None:
     # Ten in the race. New ones: 5 each. Of 8 places seen, survivors lack 0, 2 and 6: with the new
     # one 1, 3 and, before the first test, 5 runs.
     search = after(flat(2), ({"c0": 0}, 8), ({"c0": 0}, 6), ({"c0": 0}, 2), seen=8)
-    assert search.runs_to_first_test(10) == 7 * 5 + 1 + 3 + 5
-    assert after(flat(2), seen=0).runs_to_first_test(10) == 50
+    assert search._runs_to_first_test(10) == 7 * 5 + 1 + 3 + 5
+    assert after(flat(2), seen=0)._runs_to_first_test(10) == 50
 
 
 def test_a_race_that_could_not_come_to_its_first_test_is_not_begun(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_Search, "runs_to_first_test", lambda self, _: 280 if self.elites else 0)
+    monkeypatch.setattr(_State, "_runs_to_first_test", lambda self, _: 280 if self.elites else 0)
     found, _ = raced(Noisy(), runs=300)
     assert found.used > 20
     assert found.iterations == 1
@@ -328,7 +323,7 @@ def test_what_failed_once_is_out_for_good() -> None:
 
 
 def test_a_search_in_which_all_fails_is_an_error() -> None:
-    with pytest.raises(NobodyLeft):
+    with pytest.raises(AllCandidatesFailed):
         raced(lambda tasks: [math.inf] * len(tasks))
 
 

@@ -18,7 +18,7 @@ from uaos.history import History
 from uaos.optimizers.portfolio import Member, default_members, leader_method
 from uaos.problems.bbob import bbob_problem
 from uaos.tuning import HeldOutProblems, RecordedRun, Recordings, narrow, simulate, tune
-from uaos.tuning.evaluator import evaluations
+from uaos.tuning.costs import evaluations_cost
 
 PROBLEM = uaos.Problem(lambda x: float(x @ x), [(-5, 5)] * 2, name="bowl", optimum=0.0)
 D, BUDGET = 5, 20_000 * 5
@@ -146,9 +146,9 @@ def test_any_method_can_be_simulated():
 
 def test_the_cost_in_evaluations_tells_unsolved_runs_apart():
     runs = [made_up("A", [(1, 5.0), (100, 1e-9)], batch=10)]
-    assert evaluations(runs[0].outcome) == pytest.approx(2.0)  # log10 100
+    assert evaluations_cost(runs[0].outcome) == pytest.approx(2.0)  # log10 100
     unsolved = made_up("A", [(1, 1e-6)], batch=10).outcome
-    assert evaluations(unsolved) == pytest.approx(3.02)  # log10 1000, and two decades lacking
+    assert evaluations_cost(unsolved) == pytest.approx(3.02)  # log10 1000, and two decades lacking
 
 
 @pytest.fixture(scope="module")

@@ -216,7 +216,7 @@ def _wanted_design(
     space: str | None, method: str | None, free: str | None, pool: str | None, dimension: int
 ) -> "Design":
     """The search space before its limits."""
-    from uaos.tuning.design import DEFAULT_PRESET, design, design_for
+    from uaos.tuning.design_space import DEFAULT_PRESET, design, design_for
 
     if method is None:
         if free is not None:
@@ -232,7 +232,7 @@ def _wanted_start(
     of: "Design", wanted: str | None, method: str | None
 ) -> tuple[tuple[dict[str, Value], ...], str]:
     """The candidates to start from, and what to say about them."""
-    from uaos.tuning.tune import initial_candidates
+    from uaos.tuning.plan import initial_candidates
 
     random = "random candidates"
     if wanted is not None and wanted.strip() == "none":
@@ -282,12 +282,12 @@ def _run(
     from uaos.experiments import Stopped
     from uaos.tuning import TuningStore, tune
     from uaos.tuning.summaries import importance, survivors_table
-    from uaos.tuning.tune import failures, finished
+    from uaos.tuning.tuner import failures, finished
 
     tuned = finished(plan, store) if store.exists() and not retry else None
     if tuned is not None:
         console.print(Text(
-            f"This tuning is finished: {count(tuned.used, 'run')} in {clock(tuned.seconds)}. Its "
+            f"This tuning is finished: {count(tuned.runs, 'run')} in {clock(tuned.seconds)}. Its "
             f"result, from {store}:"
         ))  # fmt: skip
     else:
@@ -357,8 +357,5 @@ def _export(plan: "TuningPlan", folder: Path) -> None:
     """Write the files of a scenario for irace."""
     from uaos.tuning.irace_files import write_files
 
-    write_files(
-        folder, plan.design.space, plan.suite, runs=plan.runs, seed=plan.seed, rules=plan.rules,
-        initial=plan.initial,
-    )  # fmt: skip
+    write_files(folder, plan.search)
     console.print(Text(f"written: {folder}"))

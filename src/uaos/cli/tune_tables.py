@@ -11,11 +11,11 @@ from uaos.optimizers.configuration import Configuration
 from uaos.problems import Suite
 from uaos.table import TEXT, Cell, Row, Table
 from uaos.text import count, join_names
-from uaos.tuning.design import Design
-from uaos.tuning.racer import least_budget, races_planned
+from uaos.tuning.design_space import Design
+from uaos.tuning.plan import TuningPlan
+from uaos.tuning.search import least_budget, races_planned
 from uaos.tuning.store import TuningStore
 from uaos.tuning.summaries import candidate_words
-from uaos.tuning.tune import TuningPlan
 
 
 def plan_table(plan: TuningPlan, starts: str, output: Path) -> RenderableType:

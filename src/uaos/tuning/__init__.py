@@ -12,24 +12,17 @@ The plan decides what is found: neither the workers nor interruptions do. `uaos 
 from a terminal.
 """
 
-from uaos.tuning.design import Design, design, design_for, portfolio_design
+from uaos.tuning.design_space import Design, design, design_for, portfolio_design
 from uaos.tuning.limits import narrow
+from uaos.tuning.plan import HeldOutProblems, TuningPlan, check_training, initial_candidates
 from uaos.tuning.race import Rules
 from uaos.tuning.simulation import RecordedRun, Recordings, simulate
 from uaos.tuning.space import Space
 from uaos.tuning.store import TuningStore
-from uaos.tuning.tune import (
-    Found,
-    HeldOutProblems,
-    Tuned,
-    TuningPlan,
-    check_training,
-    initial_candidates,
-    tune,
-)
+from uaos.tuning.tuner import TuningResult, tune
 
 __all__ = [
-    "Design", "Found", "HeldOutProblems", "RecordedRun", "Recordings", "Rules", "Space",
-    "Tuned", "TuningPlan", "TuningStore", "check_training", "design", "design_for",
+    "Design", "HeldOutProblems", "RecordedRun", "Recordings", "Rules", "Space",
+    "TuningPlan", "TuningResult", "TuningStore", "check_training", "design", "design_for",
     "initial_candidates", "narrow", "portfolio_design", "simulate", "tune",
 ]  # fmt: skip

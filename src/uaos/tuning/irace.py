@@ -16,10 +16,10 @@ import numpy as np
 from uaos.errors import InvalidParameter, UaosError
 from uaos.statistics import rank_rows
 from uaos.tuning.irace_files import LOG, RUNNER, Dialect, write_files
-from uaos.tuning.race import Evaluate, Results, Rules, Standings, Task, shared_costs
-from uaos.tuning.racer import Winners, check_search, checked_initial
+from uaos.tuning.race import Evaluate, Results, Standings, Task, shared_costs
 from uaos.tuning.records import NAN, Candidate, Elite, Event, Iteration, IterationStarted, Step
-from uaos.tuning.space import Space, Values
+from uaos.tuning.search import Search
+from uaos.tuning.space import Values
 
 #: What irace prints, errors included, kept in the folder of a run.
 OUTPUT = "irace.log"
@@ -72,48 +72,55 @@ def _version(path: str, libraries: str) -> tuple[int, ...]:
     return version
 
 
-def check_budget(space: Space, runs: int, seed: int, rules: Rules) -> None:
-    """Refuse what irace would refuse after it has started."""
-    if not 0 <= seed <= _LARGEST_SEED:
-        raise InvalidParameter("seed", seed, f"for irace an integer 0 to {_LARGEST_SEED}")
-    check_search(space, runs, seed, rules)
+def check_search(search: Search) -> None:
+    """Refuse a search that irace would refuse after it has started."""
+    if not 0 <= search.seed <= _LARGEST_SEED:
+        raise InvalidParameter(
+            f"irace needs a seed from 0 to {_LARGEST_SEED}, not {search.seed!r}",
+            name="seed", value=search.seed,
+        )  # fmt: skip
+    search.check()
 
 
 def run_irace(
-    space: Space,
-    instances: Sequence[Any],
+    search: Search,
     evaluate: Evaluate,
+    on_event: Callable[[Event], None] = lambda _: None,
     *,
     folder: str | os.PathLike[str],
-    runs: int,
-    seed: int = 1,
-    initial: Sequence[Values] = (),
-    rules: Rules | None = None,
-    works: Callable[[Values], bool] = lambda _: True,
-    on_event: Callable[[Event], None] = lambda _: None,
-) -> Winners:
-    """As :func:`~uaos.tuning.racer.iterated_racing`, by irace; its files go into `folder`.
+) -> Iteration:
+    """Search by irace, as :func:`~uaos.tuning.racer.iterated_racing` does; return the last race.
 
-    One call of `evaluate` gets all candidates that irace wants on one instance. A candidate that
-    does not work costs infinity, and so leaves. What comes out depends on the arguments and the
-    version of irace alone: a search that was stopped or killed and is begun again with the costs it
-    had goes the same way. R ends when Python does, and an exception in `evaluate` ends R.
+    One call of `evaluate` gets all candidates that irace runs on one instance. A candidate that
+    does not work costs infinity, and so is dropped. The result depends on the arguments and the
+    version of irace alone: a search that was stopped and is begun again with the same costs takes
+    the same course. R ends when Python does, and an exception in `evaluate` ends R.
+
+    Parameters
+    ----------
+    search : Search
+    evaluate : callable
+        Returns the costs of runs.
+    on_event : callable
+        Called with each event.
+    folder : str or path
+        The folder of irace's files.
+
+    Returns
+    -------
+    Iteration
+        The last race, with its survivors.
     """
-    r = rules or Rules()
-    check_budget(space, runs, seed, r)
+    check_search(search)
     version = irace_version()
-    start = checked_initial(space, initial)
     place = Path(folder)
-    dialect = write_files(
-        place, space, instances, runs=runs, seed=seed, rules=r, initial=start, version=version[0]
-    )
-    session = Session(dialect, instances, evaluate, start, r, works, on_event)
+    dialect = write_files(place, search, version=version[0])
+    session = IraceSession(dialect, search, evaluate, on_event)
     _converse(place, session.line, session.answer)
     session.end()
-    if not session.elites:
-        raise IraceFailed("it has not printed who survived", place / OUTPUT)
-    last = session.elites[0].iteration
-    return Winners(session.elites, session.candidates, session.results, session.used, last)
+    if session.last is None:
+        raise IraceFailed("it did not print the survivors", place / OUTPUT)
+    return session.last
 
 
 # Talking to R: it asks for runs on its output, and is answered on its input.
@@ -202,25 +209,28 @@ _SURVIVOR = re.compile(r"^ *(\d+)(?: |$)")
 _TESTED = "-=!"
 
 
-class Session:
-    """Answers what irace asks for, and turns what it prints into events.
+class IraceSession:
+    """Answers irace's requests, and turns what it prints into events.
 
-    irace numbers the initial candidates, `start`, from 1; here they have all their digits.
+    irace numbers the initial candidates from 1 and rounds them; here they keep all their digits.
     """
 
     def __init__(
-        self, dialect: Dialect, instances: Sequence[Any], evaluate: Evaluate,
-        start: Sequence[Values], rules: Rules, works: Callable[[Values], bool],
-        tell: Callable[[Event], None],
-    ) -> None:  # fmt: skip
-        self._dialect, self._instances, self._evaluate = dialect, instances, evaluate
-        self._start, self._works, self._tell = dict(enumerate(start, start=1)), works, tell
+        self,
+        dialect: Dialect,
+        search: Search,
+        evaluate: Evaluate,
+        on_event: Callable[[Event], None],
+    ) -> None:
+        self._dialect, self._search, self._evaluate = dialect, search, evaluate
+        self._start = dict(enumerate(search.initial_candidates(), start=1))
+        self._tell = on_event
         self.candidates: dict[int, Values] = {}  # those that work
         self.results: Results = {}
-        self.elites: tuple[Elite, ...] = ()
+        self.last: Iteration | None = None  # the last race that is over
         self.used = 0
         self._broken: set[int] = set()
-        self._race = Standings((), (), self.results, rules)
+        self._race = Standings((), (), self.results, search.rules)
         self._iteration = self._planned = self._budget = 0
         self._why = ""
         self._places: dict[int, tuple[str, int]] = {}  # their instances and seeds
@@ -231,7 +241,7 @@ class Session:
         """The costs of the runs that irace asks for; those that do not work are not run."""
         tasks = [task for row in batch if (task := self._task(*row)) is not None]
         if not self._race.alive:
-            elites = [e.candidate for e in self.elites]
+            elites = [e.candidate for e in self.last.elites] if self.last else []
             everyone = [*elites, *(task.id for task in tasks if task.id not in elites)]
             self._race = Standings(everyone, elites, self.results, self._race.rules)
             here = self._iteration, self._planned, self._budget
@@ -252,7 +262,7 @@ class Session:
             return None
         if i not in self.candidates:
             values = self._start.get(i) or self._dialect.values(row)
-            if not self._works(values):
+            if not self._search.works(values):
                 self._broken.add(i)
                 return None
             self.candidates[i], self.results[i] = values, {}
@@ -260,7 +270,7 @@ class Session:
             origin = "model" if self._iteration > 1 else origin
             mother = None if parent == "NA" else int(parent)
             self._tell(Candidate(i, self._iteration, mother, "", values, origin))
-        return Task(i, self.candidates[i], self._instances[int(instance) - 1], int(seed))
+        return Task(i, self.candidates[i], self._search.instances[int(instance) - 1], int(seed))
 
     def line(self, text: str) -> None:
         """Take note of a printed line."""
@@ -286,12 +296,11 @@ class Session:
         """The race is over once all its survivors are known."""
         ids, self._survivors = self._survivors, None
         if ids:
-            self.elites = self._ranked(ids)
-            size = len(list(self._race.candidates))
-            self._tell(Iteration(
-                self._iteration, self._planned, self._budget, size, self.used, self._why,
-                self.elites,
-            ))  # fmt: skip
+            self.last = Iteration(
+                self._iteration, self._planned, self._budget, len(list(self._race.candidates)),
+                self.used, self._why, self._ranked(ids),
+            )  # fmt: skip
+            self._tell(self.last)
 
     def _row(self, marker: str, number: int, left: int, best: int) -> None:
         """An instance of a race is over: those that failed leave, and then those that lost."""

@@ -13,13 +13,12 @@ import re
 from collections.abc import Iterable, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from uaos.errors import InvalidParameter
 from uaos.files import check_folder, whole_file
 from uaos.params import Choice, Integer, Real, Value
-from uaos.tuning.race import Rules
+from uaos.tuning.search import Search
 from uaos.tuning.space import Clause, Space, Values, Variable, decimals
 
 PARAMETERS, FORBIDDEN, CONFIGURATIONS = "parameters.txt", "forbidden.txt", "configurations.txt"
@@ -145,44 +144,29 @@ class Dialect:
         return f"as.numeric({self.names[name]})" if numbers else self.names[name]
 
 
-def write_files(
-    folder: Path,
-    space: Space,
-    instances: Sequence[object],
-    *,
-    runs: int,
-    seed: int = 1,
-    rules: Rules | None = None,
-    initial: Sequence[Values] = (),
-    version: int = 3,
-) -> Dialect:
+def write_files(folder: Path, search: Search, *, version: int = 3) -> Dialect:
     """Write the files of a scenario for irace, and return how the space is spelled in R.
 
-    `runs` are those of all candidates together; `initial` candidates take part in the first race.
-    irace 4 (`version`) reads `digits` and what is forbidden in `parameters.txt`; the runs and the
-    race are the same.
+    irace 4 (`version`) reads `digits` and the forbidden combinations in `parameters.txt`; the runs
+    and the race are the same.
     """
-    dialect, rules = Dialect(space), rules or Rules()
+    dialect, rules = Dialect(search.space), search.rules
     if rules.first_test % rules.each_test:
-        allowed = f"a multiple of each_test, {rules.each_test}"
-        raise InvalidParameter("first_test", rules.first_test, allowed)
-    parameters = ["# name, switch, type, range | condition", *dialect.parameters()]
-    forbidden = [
-        f"{line}  # {one.why.encode('ascii', 'replace').decode()}"
-        for line, one in zip(dialect.forbidden(), space.forbidden, strict=True)
-    ]
-    if version >= 4:
-        parameters += ["", "[forbidden]", *dialect.forbidden()] if forbidden else []
-        parameters += ["", "[global]", f"digits = {dialect.digits}"]
+        raise InvalidParameter(
+            f"irace needs a first_test that is a multiple of each_test, {rules.each_test}, not "
+            f"{rules.first_test}",
+            name="first_test", value=rules.first_test,
+        )  # fmt: skip
+    initial = search.initial_candidates()
     files: dict[str, Iterable[str]] = {
-        PARAMETERS: parameters,
-        FORBIDDEN: ["# What cannot work, and why.", *forbidden],
+        PARAMETERS: _parameters(dialect, version),
+        FORBIDDEN: ["# Combinations that cannot work, and why.", *_forbidden(dialect)],
         CONFIGURATIONS: dialect.configurations(initial),
         INSTANCES: [
-            quote(" ".join(str(one).split()), safe=" +/:*=,()") or f"instance {number}"
-            for number, one in enumerate(instances, start=1)
+            quote(" ".join(str(instance).split()), safe=" +/:*=,()") or f"instance {number}"
+            for number, instance in enumerate(search.instances, start=1)
         ],
-        SCENARIO: _scenario(dialect, runs, seed, rules, bool(initial), version),
+        SCENARIO: _scenario(dialect, search, version),
     }
     texts = {name: "\n".join(lines) + "\n" for name, lines in files.items()}
     texts[RUNNER] = resources.files("uaos").joinpath("data", "irace_runner.R").read_text("utf-8")
@@ -193,38 +177,27 @@ def write_files(
     return dialect
 
 
-def _scenario(
-    dialect: Dialect, runs: int, seed: int, rules: Rules, initial: bool, version: int
-) -> list[str]:
-    """The scenario file, which is R code."""
-    alike = max([2, *(v.domain.digits for v in dialect.space if isinstance(v.domain, Real))])
-    settings: dict[str, Any] = {
-        "execDir": ".",
-        "logFile": f"./{LOG}",
-        "parameterFile": f"./{PARAMETERS}",
-        "trainInstancesDir": "",
-        "trainInstancesFile": f"./{INSTANCES}",
-        "maxExperiments": runs,
-        "seed": seed,
-        "deterministic": 0,
-        "testType": _TESTS[rules.test],
-        "firstTest": rules.first_test,
-        "eachTest": rules.each_test,
-        "confidence": 1 - rules.alpha,
-        "elitist": 1,
-        "elitistNewInstances": rules.new_instances,
-        "elitistLimit": rules.elitist_limit,
-        "mu": rules.mu,
-        "postselection": 0,
-        "softRestartThreshold": 10.0**-alike,
-        "debugLevel": 1,  # so that irace says why a race ended
-    }
-    if initial:
-        settings["configurationsFile"] = f"./{CONFIGURATIONS}"
-    if version < 4:
-        settings["digits"] = dialect.digits
-        if dialect.space.forbidden:
-            settings["forbiddenFile"] = f"./{FORBIDDEN}"
+def _parameters(dialect: Dialect, version: int) -> list[str]:
+    """Return the lines of the parameter file."""
+    lines = ["# name, switch, type, range | condition", *dialect.parameters()]
+    if version >= 4:
+        forbidden = dialect.forbidden()
+        lines += ["", "[forbidden]", *forbidden] if forbidden else []
+        lines += ["", "[global]", f"digits = {dialect.digits}"]
+    return lines
+
+
+def _forbidden(dialect: Dialect) -> list[str]:
+    """Return a line for each forbidden combination, with its reason as a comment."""
+    return [
+        f"{line}  # {rule.why.encode('ascii', 'replace').decode()}"
+        for line, rule in zip(dialect.forbidden(), dialect.space.forbidden, strict=True)
+    ]
+
+
+def _scenario(dialect: Dialect, search: Search, version: int) -> list[str]:
+    """Return the lines of the scenario file, which is R code."""
+    settings = _settings(dialect, search, version)
     lines = [f'{k} <- "{v}"' if isinstance(v, str) else f"{k} <- {v}" for k, v in settings.items()]
     lines += [
         "# uaos does the runs. To do them otherwise, set targetRunner in place of these lines.",
@@ -236,6 +209,40 @@ def _scenario(
         digits = ", ".join(f"{name} = {count}" for name, count in rounding.items())
         lines += [f".runner$digits <- c({digits})", "repairConfiguration <- .runner$rounded"]
     return lines
+
+
+def _settings(dialect: Dialect, search: Search, version: int) -> dict[str, str | float]:
+    """Return irace's options."""
+    rules = search.rules
+    alike = max([2, *(v.domain.digits for v in dialect.space if isinstance(v.domain, Real))])
+    settings: dict[str, str | float] = {
+        "execDir": ".",
+        "logFile": f"./{LOG}",
+        "parameterFile": f"./{PARAMETERS}",
+        "trainInstancesDir": "",
+        "trainInstancesFile": f"./{INSTANCES}",
+        "maxExperiments": search.runs,
+        "seed": search.seed,
+        "deterministic": 0,
+        "testType": _TESTS[rules.test],
+        "firstTest": rules.first_test,
+        "eachTest": rules.each_test,
+        "confidence": 1 - rules.alpha,
+        "elitist": 1,
+        "elitistNewInstances": rules.new_instances,
+        "elitistLimit": rules.elitist_limit,
+        "mu": rules.mu,
+        "postselection": 0,
+        "softRestartThreshold": 10.0**-alike,
+        "debugLevel": 1,  # so that irace prints why a race ended
+    }
+    if search.initial:
+        settings["configurationsFile"] = f"./{CONFIGURATIONS}"
+    if version < 4:
+        settings["digits"] = dialect.digits
+        if dialect.space.forbidden:
+            settings["forbiddenFile"] = f"./{FORBIDDEN}"
+    return settings
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -16,7 +16,7 @@ import numpy as np
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
 from uaos.files import read_toml
 from uaos.params import Choice, Integer, Real, Value, known_only
-from uaos.tuning.design import Design, design
+from uaos.tuning.design_space import Design, design
 from uaos.tuning.space import Space, Variable, uniform_candidates
 
 # How many candidates are drawn, each from a hundred attempts, to see whether any can run.

@@ -119,7 +119,7 @@ Evaluate = Callable[[Sequence[Task]], Sequence[float]]
 Results = dict[int, dict[int, float]]
 
 
-class NobodyLeft(UaosError):
+class AllCandidatesFailed(UaosError):
     """Every candidate of a race failed."""
 
 
@@ -311,7 +311,7 @@ class Race(Standings):
         dropped = self.cover(place)
         instance, seed = self.stream[place]
         if not self.alive:
-            raise NobodyLeft(
+            raise AllCandidatesFailed(
                 f"every candidate of race {self.iteration} has failed on some instance; the last "
                 f"was {instance}"
             )

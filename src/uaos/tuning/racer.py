@@ -11,16 +11,14 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from uaos.errors import InvalidParameter
+from uaos.arrays import BoolArray, FloatArray
 from uaos.params import Choice, Integer, Real, Value
-from uaos.text import count as plural
-from uaos.tuning.race import Evaluate, Race, Results, Rules, Stream
+from uaos.tuning.race import Evaluate, Race, Results, Stream
 from uaos.tuning.records import Candidate, Elite, Event, Iteration, IterationStarted
+from uaos.tuning.search import Search, races_planned
 from uaos.tuning.space import (
     REDRAWS,
     ForbiddenCandidate,
@@ -43,11 +41,11 @@ class Sampler:
     """Spreads of the numbers (in log space for a log scale) and distributions of the choices."""
 
     spreads: dict[str, float]
-    chances: dict[str, NDArray[np.float64]]
+    chances: dict[str, FloatArray]
 
     @classmethod
     def first(cls, space: Space) -> "Sampler":
-        """Half of each range, and equal chances."""
+        """Return the model before the first race: half of each range, and equal chances."""
         sizes = {v.name: len(v.domain.choices) for v in space if isinstance(v.domain, Choice)}
         return cls(
             {v.name: v.width / 2 for v in space if v.name not in sizes},
@@ -57,7 +55,7 @@ class Sampler:
     def updated(
         self, space: Space, values: Values, *, iteration: int, planned: int, new: int
     ) -> "Sampler":
-        """The model of a survivor for iteration j of J in which `new` candidates are drawn.
+        """Return the model of a survivor for iteration j of J, in which `new` candidates are drawn.
 
         With N free variables, spreads shrink by (1/new)^(1/N); chances become p (1 - (j-1)/J), plus
         (j-1)/J for the survivor's own value, at most 0.2^(1/N), and are normalized.
@@ -75,7 +73,7 @@ class Sampler:
         return Sampler({name: s * shrink for name, s in self.spreads.items()}, chances)
 
     def widened(self, space: Space, new: int) -> "Sampler":
-        """Softly restarted, for an iteration in which `new` candidates are drawn.
+        """Return the model after a soft restart, for an iteration that draws `new` candidates.
 
         Spreads go back by two iterations, times new^(2/N), to that of the second iteration at most;
         chances become 0.9 p + 0.1 max p, and are normalized.
@@ -89,7 +87,7 @@ class Sampler:
         return Sampler(spreads, {name: p / p.sum() for name, p in flatter.items()})
 
     def draw(self, variable: Variable, parent: Values, rng: np.random.Generator) -> Value:
-        """A value near the parent's; uniform where the parent has none."""
+        """Draw a value near the parent's, or uniformly if the parent has none."""
         domain = variable.domain
         if isinstance(domain, Choice):
             return domain.choices[_pick(np.cumsum(self.chances[variable.name]), rng)]
@@ -99,7 +97,7 @@ class Sampler:
 
 
 def _near(domain: Real | Integer, center: float, spread: float, rng: np.random.Generator) -> Value:
-    """Truncated normal around a value, by inversion of the distribution function."""
+    """Draw from a truncated normal distribution by inverting its distribution function."""
     from scipy.special import ndtr, ndtri
 
     low, high = bounds(domain)
@@ -113,9 +111,10 @@ def _near(domain: Real | Integer, center: float, spread: float, rng: np.random.G
     return rounded(domain, min(max(drawn, low), high))
 
 
-def _pick(steps: NDArray[np.float64], rng: np.random.Generator) -> int:
-    """The step of a cumulated distribution into which a draw falls; the last may miss 1."""
-    return min(int(np.searchsorted(steps, rng.random(), side="right")), len(steps) - 1)
+def _pick(cumulated: FloatArray, rng: np.random.Generator) -> int:
+    """Draw an index by its cumulated probabilities, the last of which may be just below 1."""
+    index = int(np.searchsorted(cumulated, rng.random(), side="right"))
+    return min(index, len(cumulated) - 1)
 
 
 def _index(variable: Variable, value: Value) -> int:
@@ -127,9 +126,9 @@ def children(
     space: Space, parents: Mapping[int, tuple[Values, Sampler]], count: int,
     rng: np.random.Generator, works: Callable[[Values], bool], besides: Iterable[Values] = (),
 ) -> list[tuple[int, dict[str, Value]]]:  # fmt: skip
-    """`count` new candidates, each with its parent: the best of E has E shares, the last has 1.
+    """Draw `count` new candidates, each with its parent: the best of E has E shares, the last 1.
 
-    None is forbidden, none comes twice, none is a parent or one of `besides`.
+    None is forbidden, none occurs twice, none is a parent or one of `besides`.
     """
     numbers, shares = list(parents), np.arange(len(parents), 0, -1)
     steps = np.cumsum(shares) / np.sum(shares)
@@ -143,10 +142,11 @@ def children(
     return distinct(space, count, draw, works, (*taken, *besides))
 
 
-def nearly_equal(space: Space, candidates: Sequence[Values]) -> NDArray[np.bool_]:
-    """Which candidates have a near twin: the same choices, numbers within 10^-digits of the range.
+def nearly_equal(space: Space, candidates: Sequence[Values]) -> BoolArray:
+    """Return which candidates have a near twin.
 
-    An integer counts as a real number of the usual two digits.
+    Twins have the same choices, and numbers within 10^-digits of the range. An integer counts as a
+    real number of the usual two digits.
     """
     alike = ~np.eye(len(candidates), dtype=bool)
     for variable in space:
@@ -158,7 +158,7 @@ def nearly_equal(space: Space, candidates: Sequence[Values]) -> NDArray[np.bool_
 
 
 def _coordinate(variable: Variable, value: Value | None) -> float:
-    """A value on a scale where different choices are 1 apart, a range is 1 wide, absent is far."""
+    """Map a value to a scale on which choices are 1 apart, ranges 1 wide, and absence is far."""
     if value is None:
         return -1e9
     if isinstance(variable.domain, Choice):
@@ -167,131 +167,67 @@ def _coordinate(variable: Variable, value: Value | None) -> float:
     return (number - bounds(variable.domain)[0]) / (variable.width or 1.0)
 
 
-@dataclass(frozen=True)
-class Winners:
-    """The survivors of the last race, best first, and what they are."""
-
-    elites: tuple[Elite, ...]
-    candidates: Mapping[int, Values]
-    results: Results
-    used: int
-    iterations: int
-
-    @property
-    def best(self) -> Values:
-        """The values of the best candidate."""
-        return self.candidates[self.elites[0].candidate]
-
-
-def races_planned(free: int) -> int:
-    """Iterations J, and survivors S, of a space with N free variables: ⌊2 + log₂ N⌋."""
-    return math.floor(2 + math.log2(max(1, free)))
-
-
-def least_budget(free: int, rules: Rules | None = None) -> int:
-    """The fewest runs that let every planned race be run: (S + 1) J T.
-
-    T = m + e + (J-5) Tnew + 5 max(e, Tnew) if J > 5, else m + e + (J-1) max(e, Tnew), with m the
-    instances each new candidate should see and e those between tests.
-    """
-    r = rules or Rules()
-    J = races_planned(free)
-    more = max(r.each_test, r.new_instances)
-    T = r.least + r.each_test + max(0, J - 5) * r.new_instances + min(J - 1, 5) * more
-    return (J + 1) * J * T
-
-
-def check_search(space: Space, runs: int, seed: int, rules: Rules) -> None:
-    """Refuse a search that has nothing to search, too few runs for that, or no seed."""
-    if not space.free:
-        raise InvalidParameter("space", "all fixed", "at least one free parameter")
-    least = least_budget(space.free, rules)
-    if runs < least:
-        raise InvalidParameter(
-            "runs", runs, f"at least {least:,} for {plural(space.free, 'free parameter')}; allow "
-            "more runs, or leave fewer parameters free (--fix, --method)",
-        )  # fmt: skip
-    if not isinstance(seed, int) or seed < 0:
-        raise InvalidParameter("seed", seed, "an integer, 0 or more")
-
-
-def checked_initial(space: Space, initial: Sequence[Values]) -> list[Values]:
-    """The initial candidates, each once; an error if the space does not have one."""
-    made: list[Values] = []
-    for number, given in enumerate(initial, start=1):
-        values = space.check(given, f"initial candidate {number}")
-        if values not in made:
-            made.append(values)
-    return made
-
-
 def iterated_racing(
-    space: Space,
-    instances: Sequence[Any],
-    evaluate: Evaluate,
-    *,
-    runs: int,
-    seed: int = 1,
-    initial: Sequence[Values] = (),
-    rules: Rules | None = None,
-    works: Callable[[Values], bool] = lambda _: True,
-    on_event: Callable[[Event], None] = lambda _: None,
-) -> Winners:
-    """Search `space` with at most `runs` runs on `instances`; `evaluate` gives their costs.
+    search: Search, evaluate: Evaluate, on_event: Callable[[Event], None] = lambda _: None
+) -> Iteration:
+    """Search by races between survivors and new candidates; return the last race.
 
-    `initial` candidates take part in the first race. `works` says of a candidate that no rule of
-    the space forbids whether it can run. What comes out depends on the arguments alone: a search
-    that was killed and is begun again with the costs it had goes the same way.
+    The result depends on the arguments alone: a search that was killed and is begun again with the
+    same costs takes the same course.
+
+    Parameters
+    ----------
+    search : Search
+    evaluate : callable
+        Returns the costs of runs.
+    on_event : callable
+        Called with each event.
+
+    Returns
+    -------
+    Iteration
+        The last race, with its survivors.
     """
-    r = rules or Rules()
-    check_search(space, runs, seed, r)
-    stream = Stream(instances, seed)
-    search = _Search(space, works, r, np.random.default_rng([seed, 2]))
-    start = checked_initial(space, initial)
-    for number, values in enumerate(start, start=1):
-        if not works(values):
+    search.check()
+    state = _State(search, Stream(search.instances, search.seed), evaluate)
+    initial = search.initial_candidates()
+    for number, values in enumerate(initial, start=1):
+        if not search.works(values):
             raise ForbiddenCandidate(f"initial candidate {number} cannot run: {values}")
-    planned = survivors = races_planned(space.free)
+    planned = races_planned(search.space.free)
+    last: Iteration | None = None
     for iteration in itertools.count(1):
         planned = max(planned, iteration)
-        budget = (runs - search.used) // (planned - iteration + 1)
-        size = search.race_size(budget, iteration)
-        if size <= max(survivors, len(search.elites)):
-            break  # too few to tell anything
-        if search.runs_to_first_test(size) > runs - search.used:
-            break  # they could not be tested
+        budget = (search.runs - state.used) // (planned - iteration + 1)
+        size = state.race_size(budget, iteration)
+        if not state.can_race(size):
+            break
         first = iteration == 1
-        joined = search.first(size, start) if first else search.next(size, iteration, planned)
+        joined = state.first(size, initial) if first else state.next(size, iteration, planned)
         if not joined:
-            break  # nothing new is left to try
-        for one in joined:
-            on_event(one)
-        elites = [e.candidate for e in search.elites]
-        racing = {i: search.candidates[i] for i in (*elites, *(one.id for one in joined))}
-        on_event(IterationStarted(iteration, planned, budget, tuple(racing)))
-        race = Race(
-            racing, elites, search.results, r, iteration, search.seen, budget, survivors, stream,
-            evaluate, search.rng, search.used,
-        )  # fmt: skip
+            break  # all candidates of the space have been tried
+        for candidate in joined:
+            on_event(candidate)
+        race = state.race(joined, iteration, budget)
+        on_event(IterationStarted(iteration, planned, budget, tuple(race.candidates)))
         for step in race.run():
             on_event(step)
-        search.used += race.used
-        search.seen = max(search.seen, *(place + 1 for place in race.covered))
-        search.elites = race.survived()
-        on_event(Iteration(
-            iteration, planned, budget, len(racing), search.used, race.why, search.elites
-        ))  # fmt: skip
-    return Winners(search.elites, search.candidates, search.results, search.used, iteration - 1)
+        state.finish(race)
+        last = Iteration(
+            iteration, planned, budget, len(race.candidates), state.used, race.why, state.elites
+        )
+        on_event(last)
+    assert last is not None
+    return last
 
 
 @dataclass
-class _Search:
-    """What the races so far have left behind, and who is in the next one."""
+class _State:
+    """The outcome of the races so far, and the candidates of the next one."""
 
-    space: Space
-    works: Callable[[Values], bool]
-    rules: Rules
-    rng: np.random.Generator
+    search: Search
+    stream: Stream
+    evaluate: Evaluate
     candidates: dict[int, Values] = field(default_factory=dict)
     models: dict[int, Sampler] = field(default_factory=dict)
     results: Results = field(default_factory=dict)
@@ -299,70 +235,109 @@ class _Search:
     seen: int = 0
     used: int = 0
 
-    # How many race
+    def __post_init__(self) -> None:
+        self.rng = np.random.default_rng([self.search.seed, 2])
+        self.survivors = races_planned(self.search.space.free)
+
+    # The size of a race
 
     def race_size(self, budget: int, iteration: int) -> int:
-        """C = ⌊(B + E I) / max(m + e min(5, j), I + Tnew)⌋, for E survivors and I instances."""
-        r = self.rules
+        """Return C = ⌊(B + E I) / max(m + e min(5, j), I + Tnew)⌋.
+
+        E is the number of survivors, I that of the instances seen.
+        """
+        r = self.search.rules
         instances = max(
             r.least + r.each_test * min(5, iteration),
             self.seen + r.new_instances if self.seen else 0,
         )
         return (budget + len(self.elites) * self.seen) // instances
 
-    def runs_to_first_test(self, size: int) -> int:
-        """The most runs that a race of that size can take to its first test."""
-        r = self.rules
-        lacking = (r.new_instances + self.seen - e.instances for e in self.elites)
-        old = sum(min(r.first_test, lacks) for lacks in lacking)
-        return old + (size - len(self.elites)) * r.least
+    def can_race(self, size: int) -> bool:
+        """Return whether a race of this size has new candidates and comes to its first test."""
+        if size <= max(self.survivors, len(self.elites)):
+            return False
+        return self._runs_to_first_test(size) <= self.search.runs - self.used
 
-    # Who races
+    def _runs_to_first_test(self, size: int) -> int:
+        """Return the most runs that a race of this size can take to its first test."""
+        r = self.search.rules
+        lacking = (r.new_instances + self.seen - e.instances for e in self.elites)
+        of_elites = sum(min(r.first_test, lacks) for lacks in lacking)
+        return of_elites + (size - len(self.elites)) * r.least
+
+    # The race
+
+    def race(self, joined: Sequence[Candidate], iteration: int, budget: int) -> Race:
+        """Return a race of the survivors and the candidates that joined."""
+        elites = [e.candidate for e in self.elites]
+        numbers = (*elites, *(candidate.id for candidate in joined))
+        return Race(
+            {i: self.candidates[i] for i in numbers}, elites, self.results, self.search.rules,
+            iteration, self.seen, budget, self.survivors, self.stream, self.evaluate, self.rng,
+            self.used,
+        )  # fmt: skip
+
+    def finish(self, race: Race) -> None:
+        """Take over the survivors of a race."""
+        self.used += race.used
+        self.seen = max(self.seen, *(place + 1 for place in race.covered))
+        self.elites = race.survived()
+
+    # Its candidates
 
     def first(self, size: int, initial: Sequence[Values]) -> list[Candidate]:
-        """The initial candidates, and uniform ones."""
-        given = initial[:size]
-        more = uniform_candidates(self.space, size - len(given), self.rng, self.works, given)
-        if not (given or more):
+        """Add the initial candidates and uniform ones."""
+        start = initial[:size]
+        more = uniform_candidates(
+            self.search.space, size - len(start), self.rng, self.search.works, start
+        )
+        if not (start or more):
             raise ForbiddenCandidate(
-                f"no candidate was found that can run, in {size * REDRAWS} draws; widen the space"
+                f"none of {size * REDRAWS} random candidates can run; widen the search space"
             )
-        origins = ["initial"] * len(given) + ["uniform"] * len(more)
-        return [self.join(1, None, *one) for one in zip([*given, *more], origins, strict=True)]
+        origins = ["initial"] * len(start) + ["uniform"] * len(more)
+        return [
+            self._join(1, None, values, origin)
+            for values, origin in zip([*start, *more], origins, strict=True)
+        ]
 
     def next(self, size: int, iteration: int, planned: int) -> list[Candidate]:
-        """Children of the survivors; drawn again, from wider models, where some are alike.
+        """Add children of the survivors; draw them again from wider models if some are alike.
 
-        Models too narrow to give as many as wanted are widened too: their draws repeat themselves.
+        Models that yield too few different candidates are widened as well.
         """
         old = [e.candidate for e in self.elites]
         new = size - len(old)
         for i in old:
             self.models[i] = self.models[i].updated(
-                self.space, self.candidates[i], iteration=iteration, planned=planned, new=new
+                self.search.space, self.candidates[i], iteration=iteration, planned=planned, new=new
             )
-        made = self._children(old, new)
-        owners = [*old, *(parent for parent, _ in made)]
-        alike = nearly_equal(self.space, [self.candidates[i] for i in old] + [v for _, v in made])
+        drawn = self._children(old, new)
+        owners = [*old, *(parent for parent, _ in drawn)]
+        everyone = [self.candidates[i] for i in old] + [values for _, values in drawn]
+        alike = nearly_equal(self.search.space, everyone)
         narrow = {owner for owner, twin in zip(owners, alike, strict=True) if twin}
-        if len(made) < new:
+        if len(drawn) < new:
             narrow.update(old)
         if narrow:
             for i in narrow:
-                self.models[i] = self.models[i].widened(self.space, new)
-            made = self._children(old, new)
-        return [self.join(iteration, parent, values, "model") for parent, values in made]
+                self.models[i] = self.models[i].widened(self.search.space, new)
+            drawn = self._children(old, new)
+        return [self._join(iteration, parent, values, "model") for parent, values in drawn]
 
     def _children(self, old: Sequence[int], count: int) -> list[tuple[int, dict[str, Value]]]:
-        """New candidates, each with its parent's number; what has failed is not tried again."""
+        """Draw new candidates, each with its parent's number, but none that has failed."""
         parents = {i: (self.candidates[i], self.models[i]) for i in old}
         failed = [c for i, c in self.candidates.items() if math.inf in self.results[i].values()]
-        return children(self.space, parents, count, self.rng, self.works, failed)
+        return children(self.search.space, parents, count, self.rng, self.search.works, failed)
 
-    def join(self, iteration: int, parent: int | None, values: Values, origin: str) -> Candidate:
-        """Number a new candidate, and give it a model and a place for its results."""
+    def _join(self, iteration: int, parent: int | None, values: Values, origin: str) -> Candidate:
+        """Number a new candidate, and give it a model and room for its results."""
         number = len(self.candidates) + 1
         self.candidates[number] = values
         self.results[number] = {}
-        self.models[number] = Sampler.first(self.space) if parent is None else self.models[parent]
+        self.models[number] = (
+            Sampler.first(self.search.space) if parent is None else self.models[parent]
+        )
         return Candidate(number, iteration, parent, "", values, origin)

@@ -37,8 +37,8 @@ from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.portfolio import Member, Turns, continuing, default_members
 from uaos.problems import Problem, Suite
 from uaos.selection.method import Method
-from uaos.tuning.design import Design, portfolio_design
-from uaos.tuning.tune import TuningPlan, check_training
+from uaos.tuning.design_space import Design, portfolio_design
+from uaos.tuning.plan import TuningPlan, check_training
 
 #: The most evaluations of a slice, as a share of the evaluations made so far.
 RESOLUTION = 0.01

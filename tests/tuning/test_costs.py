@@ -1,4 +1,4 @@
-"""The evaluator runs what was never run, on any workers, and loses nothing that was."""
+"""The runner runs what was never run, on any workers, and loses nothing that was."""
 
 import dataclasses
 import os
@@ -20,7 +20,7 @@ import uaos
 from uaos.errors import UaosError, UnknownName
 from uaos.experiments import Stopped, Unit, WorkersLost, run_unit
 from uaos.problems import BBOB, Suite
-from uaos.tuning.evaluator import OBJECTIVES, CostEvaluator, RunCost, run_one
+from uaos.tuning.costs import OBJECTIVES, CandidateRunner, RunCost, run_one
 from uaos.tuning.store import TuningStore
 
 MIX, JADE = uaos.configuration("mix"), uaos.configuration("JADE")
@@ -63,8 +63,8 @@ def test_a_cost_is_the_objective_of_the_run(objective: str, store: TuningStore) 
     problem = PROBLEMS[2]
     unit = Unit("mix", problem.name, 1, 7, BUDGET)
     expected = run_unit(unit, problem, MIX).outcome
-    with CostEvaluator(store, objective, each, AtOnce()) as evaluator:
-        (result,) = evaluator.evaluate([(MIX, problem, 7)])
+    with CandidateRunner(store, objective, each, AtOnce()) as runner:
+        (result,) = runner.run([(MIX, problem, 7)])
     assert result.cost == OBJECTIVES[objective](expected)
     assert result.reason == ""
     ((key, outcome),) = store.cached().items()
@@ -83,12 +83,12 @@ def test_results_are_in_the_order_of_the_tasks(store: TuningStore) -> None:
 
     with (
         ThreadPoolExecutor(8) as executor,
-        CostEvaluator(
+        CandidateRunner(
             store, "error", each, executor, work=last_first,
             on_run=lambda result: ended.append(result.cost),
-        ) as evaluator,
+        ) as runner,
     ):  # fmt: skip
-        results = evaluator.evaluate([(MIX, PROBLEMS[0], seed) for seed in range(8)])
+        results = runner.run([(MIX, PROBLEMS[0], seed) for seed in range(8)])
     # f1, instance 16: 1.16 + seed / 10000
     assert [r.cost for r in results] == pytest.approx([1.16 + s / 10_000 for s in range(8)])
     assert ended == [r.cost for r in reversed(results)]
@@ -101,32 +101,32 @@ def test_what_the_store_has_is_not_run_again(tmp_path: Path) -> None:
     work, asked = counting()
     with (
         TuningStore.create_or_resume(tmp_path / "t.db", PROBLEMS) as store,
-        CostEvaluator(store, "error", each, AtOnce(), work=work) as evaluator,
+        CandidateRunner(store, "error", each, AtOnce(), work=work) as runner,
     ):
-        first = evaluator.evaluate(TASKS[:8])
+        first = runner.run(TASKS[:8])
         assert len(asked) == 8
-        second = evaluator.evaluate(TASKS)
+        second = runner.run(TASKS)
         assert len(asked) == 12
     assert second[:8] == first
     with (
         TuningStore.create_or_resume(tmp_path / "t.db", PROBLEMS) as store,
-        CostEvaluator(store, "error", each, AtOnce(), work=work) as evaluator,
+        CandidateRunner(store, "error", each, AtOnce(), work=work) as runner,
     ):
-        assert evaluator.evaluate(TASKS) == second
+        assert runner.run(TASKS) == second
     assert len(asked) == 12
 
 
 def test_equal_tasks_are_run_once_whatever_they_are_called(store: TuningStore) -> None:
     work, asked = counting()
     same = dataclasses.replace(MIX, name="mine")
-    with CostEvaluator(store, "error", each, AtOnce(), work=work) as evaluator:
-        results = evaluator.evaluate(
+    with CandidateRunner(store, "error", each, AtOnce(), work=work) as runner:
+        results = runner.run(
             [(MIX, PROBLEMS[0], 1), (same, PROBLEMS[0], 1), (MIX, PROBLEMS[0], np.int64(1))]
         )
         assert results[0] == results[1] == results[2]
         assert len(asked) == 1
         # and whatever else differs is another run
-        evaluator.evaluate([(MIX, PROBLEMS[0], 2), (MIX, PROBLEMS[1], 1), (JADE, PROBLEMS[0], 1)])
+        runner.run([(MIX, PROBLEMS[0], 2), (MIX, PROBLEMS[1], 1), (JADE, PROBLEMS[0], 1)])
         assert len(asked) == 4
 
 
@@ -134,8 +134,8 @@ def test_another_objective_uses_the_same_runs(store: TuningStore) -> None:
     work, asked = counting()
     costs = {}
     for objective in OBJECTIVES:
-        with CostEvaluator(store, objective, each, AtOnce(), work=work) as evaluator:
-            costs[objective] = [r.cost for r in evaluator.evaluate(TASKS)]
+        with CandidateRunner(store, objective, each, AtOnce(), work=work) as runner:
+            costs[objective] = [r.cost for r in runner.run(TASKS)]
     assert len(asked) == len(TASKS)
     assert costs["error"] != costs["anytime"]
 
@@ -145,13 +145,13 @@ def test_a_budget_depends_on_the_problem(tmp_path: Path) -> None:
     problems = Suite("two", [BBOB(1, dimension, 16) for dimension in (2, 5)])
     store = TuningStore.create_or_resume(tmp_path / "t.db", problems)
     tasks = [(MIX, problem, 1) for problem in problems]
-    with CostEvaluator(
+    with CandidateRunner(
         store, "error", lambda p: 100 * p.dimension, AtOnce(), work=work
-    ) as evaluator:
-        evaluator.evaluate(tasks)
+    ) as runner:
+        runner.run(tasks)
     assert [budget for *_, budget in asked] == [200, 500]
-    with CostEvaluator(store, "error", lambda _: 200, AtOnce(), work=work) as evaluator:
-        evaluator.evaluate(tasks)
+    with CandidateRunner(store, "error", lambda _: 200, AtOnce(), work=work) as runner:
+        runner.run(tasks)
     assert len(asked) == 3
     assert sorted(unit.budget for unit in store.cached()) == [200, 200, 500]
     store.close()
@@ -163,8 +163,8 @@ def test_what_comes_back_together_is_one_transaction(
     sizes: list[int] = []
     record = store.record_runs
     monkeypatch.setattr(store, "record_runs", lambda o: (sizes.append(len(o)), record(o)))
-    with CostEvaluator(store, "error", each, AtOnce(), work=cheap) as evaluator:
-        evaluator.evaluate(TASKS)
+    with CandidateRunner(store, "error", each, AtOnce(), work=cheap) as runner:
+        runner.run(TASKS)
     assert sizes == [8, 4]
 
 
@@ -172,12 +172,12 @@ def test_a_run_is_in_the_store_before_anybody_is_told(store: TuningStore) -> Non
     told: list[int] = []
     with (
         TuningStore.open(store.path) as reader,
-        CostEvaluator(
+        CandidateRunner(
             store, "error", each, AtOnce(), work=cheap,
             on_run=lambda _: told.append(len(reader.cached())),
-        ) as evaluator,
+        ) as runner,
     ):  # fmt: skip
-        evaluator.evaluate(TASKS)
+        runner.run(TASKS)
     assert told == [8] * 8 + [12] * 4
 
 
@@ -185,34 +185,34 @@ def test_a_run_is_in_the_store_before_anybody_is_told(store: TuningStore) -> Non
 
 
 def test_a_run_that_raises_is_a_failed_run_and_the_rest_goes_on(store: TuningStore) -> None:
-    with CostEvaluator(store, "error", each, AtOnce(), work=stubs.raises_on_f3) as evaluator:
-        results = evaluator.evaluate(TASKS)
+    with CandidateRunner(store, "error", each, AtOnce(), work=stubs.raises_on_f3) as runner:
+        results = runner.run(TASKS)
     for (_, problem, _), result in zip(TASKS, results, strict=True):
         assert (result.cost == float("inf")) == (problem.function == "f3")
         assert result.reason == (
             "ZeroDivisionError: on purpose" if problem.function == "f3" else ""
         )
     # failed is a result: it is run again only if that is wished
-    with CostEvaluator(store, "error", each, AtOnce(), work=cheap) as evaluator:
-        assert evaluator.evaluate(TASKS) == results
+    with CandidateRunner(store, "error", each, AtOnce(), work=cheap) as runner:
+        assert runner.run(TASKS) == results
     assert store.forget_failures() == 4
-    with CostEvaluator(store, "error", each, AtOnce(), work=cheap) as evaluator:
-        assert [r.cost for r in evaluator.evaluate(TASKS)][-1] == pytest.approx(3.1701)
+    with CandidateRunner(store, "error", each, AtOnce(), work=cheap) as runner:
+        assert [r.cost for r in runner.run(TASKS)][-1] == pytest.approx(3.1701)
 
 
 def test_a_configuration_that_cannot_run_at_all_is_a_failed_run(store: TuningStore) -> None:
     few = dataclasses.replace(MIX, settings=dataclasses.replace(MIX.settings, schedule=None, NP=4))
-    with CostEvaluator(store, "error", each, AtOnce()) as evaluator:
-        (result,) = evaluator.evaluate([(few, PROBLEMS[0], 1)])
+    with CandidateRunner(store, "error", each, AtOnce()) as runner:
+        (result,) = runner.run([(few, PROBLEMS[0], 1)])
     assert result.cost == float("inf")
     assert result.reason.startswith("InvalidParameter: NP")
 
 
 def test_a_task_that_kills_its_worker_is_recorded_and_the_rest_goes_on(store: TuningStore) -> None:
-    with CostEvaluator(store, "error", each, jobs=2, work=stubs.dies_on_f2) as evaluator:
-        results = evaluator.evaluate([(MIX, problem, 1) for problem in PROBLEMS])
+    with CandidateRunner(store, "error", each, jobs=2, work=stubs.dies_on_f2) as runner:
+        results = runner.run([(MIX, problem, 1) for problem in PROBLEMS])
         # the same workers, or their successors, go on
-        assert evaluator.evaluate([(MIX, PROBLEMS[0], 2)])[0].cost == pytest.approx(1.1602)
+        assert runner.run([(MIX, PROBLEMS[0], 2)])[0].cost == pytest.approx(1.1602)
     # 1 + 16 / 100 + 1 / 10000, and so on
     costs = [1.1601, 1.1701, float("inf"), 2.1701, 3.1601, 3.1701]
     assert [r.cost for r in results] == pytest.approx(costs)
@@ -233,12 +233,12 @@ def test_workers_that_cannot_be_replaced_end_it_with_what_was_finished(store: Tu
             return super().submit(work, *arguments)
 
     with (
-        CostEvaluator(store, "error", each, Breaks(), work=cheap) as evaluator,
+        CandidateRunner(store, "error", each, Breaks(), work=cheap) as runner,
         pytest.raises(WorkersLost),
     ):
-        evaluator.evaluate(TASKS * 2 + [(MIX, PROBLEMS[0], seed) for seed in range(20)])
-    with CostEvaluator(store, "error", each, AtOnce(), work=cheap) as evaluator:
-        assert len(evaluator.evaluate(TASKS)) == 12
+        runner.run(TASKS * 2 + [(MIX, PROBLEMS[0], seed) for seed in range(20)])
+    with CandidateRunner(store, "error", each, AtOnce(), work=cheap) as runner:
+        assert len(runner.run(TASKS)) == 12
 
 
 # The pool
@@ -253,16 +253,16 @@ def test_the_pool_starts_with_the_first_run_that_is_needed_and_serves_till_the_e
         made.append(ThreadPoolExecutor(2))
         return made[-1]
 
-    with CostEvaluator(store, "error", each, make, work=cheap) as evaluator:
-        assert evaluator.evaluate([]) == []
+    with CandidateRunner(store, "error", each, make, work=cheap) as runner:
+        assert runner.run([]) == []
         assert made == []
-        evaluator.evaluate(TASKS[:4])
-        evaluator.evaluate(TASKS)
+        runner.run(TASKS[:4])
+        runner.run(TASKS)
         assert len(made) == 1
     with pytest.raises(RuntimeError, match="after shutdown"):
         made[0].submit(int)
-    with CostEvaluator(store, "error", each, make, work=cheap) as evaluator:
-        evaluator.evaluate(TASKS)
+    with CandidateRunner(store, "error", each, make, work=cheap) as runner:
+        runner.run(TASKS)
     assert len(made) == 1
 
 
@@ -270,9 +270,9 @@ def test_worker_processes_start_once(
     store: TuningStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("UAOS_TEST_MARK", str(tmp_path / "mark"))
-    with CostEvaluator(store, "error", each, jobs=1, work=stubs.tells_its_process) as evaluator:
-        evaluator.evaluate(TASKS[:1])
-        evaluator.evaluate(TASKS)
+    with CandidateRunner(store, "error", each, jobs=1, work=stubs.tells_its_process) as runner:
+        runner.run(TASKS[:1])
+        runner.run(TASKS)
     workers = (tmp_path / "mark").read_text().split()
     assert len(workers) == 12
     assert len(set(workers)) == 1
@@ -280,7 +280,7 @@ def test_worker_processes_start_once(
 
 def test_an_unknown_objective_is_refused(store: TuningStore) -> None:
     with raises(UnknownName, name="speed"):
-        CostEvaluator(store, "speed", each)
+        CandidateRunner(store, "speed", each)
 
 
 # Stopped or killed
@@ -298,31 +298,31 @@ def test_a_stopped_evaluation_keeps_what_is_finished_and_continues(
             os.kill(os.getpid(), number)
 
     with ThreadPoolExecutor(1) as executor:
-        with CostEvaluator(
+        with CandidateRunner(
             store, "error", each, executor, work=stubs.slowly, on_run=stop
-        ) as evaluator:
+        ) as runner:
             message = r"stopped: all finished runs \(\d+\) are in .*t.db; the same command contin"
             with pytest.raises(Stopped, match=message) as error:
-                evaluator.evaluate(TASKS)
+                runner.run(TASKS)
             finished = len(store.cached())
             assert 3 <= finished < len(TASKS)
             assert f"({finished})" in str(error.value)
             with pytest.raises(Stopped):  # it is over, for runs that are cached, too
-                evaluator.evaluate([])
+                runner.run([])
         again: list[RunCost] = []
-        with CostEvaluator(store, "error", each, executor, on_run=again.append) as evaluator:
-            evaluator.evaluate(TASKS)
+        with CandidateRunner(store, "error", each, executor, on_run=again.append) as runner:
+            runner.run(TASKS)
     assert len(again) == len(TASKS) - finished
 
 
 def test_a_wish_to_stop_between_evaluations_is_heard_at_the_next(store: TuningStore) -> None:
     work, asked = counting()
     before = signal.getsignal(signal.SIGINT)
-    with CostEvaluator(store, "error", each, AtOnce(), work=work) as evaluator:
-        evaluator.evaluate(TASKS)
+    with CandidateRunner(store, "error", each, AtOnce(), work=work) as runner:
+        runner.run(TASKS)
         os.kill(os.getpid(), signal.SIGINT)
         with pytest.raises(Stopped):
-            evaluator.evaluate(TASKS)
+            runner.run(TASKS)
         with pytest.raises(KeyboardInterrupt):  # whoever insists need not wait for that
             os.kill(os.getpid(), signal.SIGINT)
     assert len(asked) == 12
@@ -335,9 +335,9 @@ def test_it_works_in_a_thread_where_signals_cannot_be_caught(tmp_path: Path) -> 
     def elsewhere() -> None:
         with (
             TuningStore.create_or_resume(tmp_path / "t.db", PROBLEMS) as store,
-            CostEvaluator(store, "error", each, AtOnce(), work=cheap) as evaluator,
+            CandidateRunner(store, "error", each, AtOnce(), work=cheap) as runner,
         ):
-            costs.extend(r.cost for r in evaluator.evaluate(TASKS))
+            costs.extend(r.cost for r in runner.run(TASKS))
 
     thread = threading.Thread(target=elsewhere)
     thread.start()
@@ -348,17 +348,17 @@ def test_it_works_in_a_thread_where_signals_cannot_be_caught(tmp_path: Path) -> 
 def test_a_store_that_cannot_be_written_any_more_is_a_clear_error(store: TuningStore) -> None:
     store._connection.execute("PRAGMA query_only = 1")
     with (
-        CostEvaluator(store, "error", each, AtOnce(), work=cheap) as evaluator,
+        CandidateRunner(store, "error", each, AtOnce(), work=cheap) as runner,
         pytest.raises(UaosError, match=r"t.db: cannot be written \(attempt to write a readonly"),
     ):
-        evaluator.evaluate(TASKS)
+        runner.run(TASKS)
 
 
 def test_commands_load_no_tuner_and_workers_no_statistics() -> None:
     code = """if True:
         import sys, uaos.cli
         print("uaos.tuning" in sys.modules)
-        import uaos.tuning.evaluator
+        import uaos.tuning.costs
         print("scipy.stats" in sys.modules)"""
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.split() == ["False", "False"]
@@ -368,14 +368,14 @@ SESSION = """
 import sys
 import evaluator_stubs as stubs
 import uaos
-from uaos.tuning.evaluator import CostEvaluator
+from uaos.tuning.costs import CandidateRunner
 from uaos.tuning.store import TuningStore
 if __name__ == "__main__":
     tasks = [(uaos.configuration(n), p, 1) for p in stubs.PROBLEMS for n in ("mix", "JADE")]
     with TuningStore.create_or_resume(sys.argv[1], stubs.PROBLEMS) as store:
         work = stubs.takes_a_ticket
-        with CostEvaluator(store, "error", stubs.each, jobs=2, work=work) as evaluator:
-            evaluator.evaluate(tasks)
+        with CandidateRunner(store, "error", stubs.each, jobs=2, work=work) as runner:
+            runner.run(tasks)
 """
 
 
@@ -408,9 +408,9 @@ def test_a_killed_tuner_loses_only_what_is_in_flight(tmp_path: Path) -> None:
     again: list[RunCost] = []
     with (
         TuningStore.create_or_resume(path, PROBLEMS) as store,
-        CostEvaluator(store, "error", each, AtOnce(), on_run=again.append) as evaluator,
+        CandidateRunner(store, "error", each, AtOnce(), on_run=again.append) as runner,
     ):
-        results = evaluator.evaluate(TASKS)
+        results = runner.run(TASKS)
     assert len(again) == len(TASKS) - len(found)
     assert found.items() <= runs_of(path).items()
     # what was run before the kill and after it is what would have been run without

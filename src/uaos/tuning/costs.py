@@ -1,4 +1,4 @@
-"""What candidates cost: the objectives, and the evaluator, which makes each run only once."""
+"""The costs of candidates: objectives, and the runner that makes each run only once."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -24,12 +24,12 @@ Objective = Callable[[Outcome], float]
 _EASIEST = len(TARGETS) - len(ECDF_TARGETS)
 
 
-def error(outcome: Outcome) -> float:
-    """How far from the optimum the run ended: max(f_best - f_opt, 10⁻⁸).
+def error_cost(outcome: Outcome) -> float:
+    """Return how far from the optimum the run ended: max(f_best - f_opt, 10⁻⁸).
 
-    Where the optimum is not known, the best value itself. A run ends when it comes within 10⁻⁸, the
-    final target, and by how much it then overshoots says nothing about the method: a run that
-    solved its problem is as good as another that did.
+    Where the optimum is not known, return the best value. A run ends when it comes within 10⁻⁸, the
+    final target. By how much it overshoots says nothing about the method, so all runs that solve
+    their problem cost the same.
     """
     if outcome.status != "done" or not outcome.best < np.inf:
         return float("inf")
@@ -38,12 +38,12 @@ def error(outcome: Outcome) -> float:
     return max(outcome.error, FINAL)
 
 
-def evaluations(outcome: Outcome) -> float:
-    """How long the run took: log10 of the evaluations to within 10⁻⁸ of the optimum.
+def evaluations_cost(outcome: Outcome) -> float:
+    """Return how long the run took: log10 of the evaluations to within 10⁻⁸ of the optimum.
 
-    A run that did not come so close counts with its budget, and the decades that it lacks (at most
-    20 of them) add a hundredth each, to distinguish unsolved runs. Where the optimum is
-    not known, the cost is the best value.
+    An unsolved run counts with its budget, plus a hundredth for each decade that its error is above
+    10⁻⁸ (at most 20), to distinguish unsolved runs. Where the optimum is not known, the cost is the
+    best value.
     """
     if outcome.status != "done" or not outcome.best < np.inf:
         return float("inf")
@@ -51,12 +51,12 @@ def evaluations(outcome: Outcome) -> float:
         return outcome.best
     if outcome.solved:
         return float(np.log10(outcome.hits[-1]))
-    lacking = np.log10(outcome.error / FINAL) if outcome.error > FINAL else 0.0
-    return float(np.log10(outcome.budget) + 0.01 * min(lacking, 20.0))
+    decades = np.log10(outcome.error / FINAL) if outcome.error > FINAL else 0.0
+    return float(np.log10(outcome.budget) + 0.01 * min(decades, 20.0))
 
 
-def anytime(outcome: Outcome) -> float:
-    """How much of the whole run was spent far from the optimum: 1 - A.
+def anytime_cost(outcome: Outcome) -> float:
+    """Return how much of the run was spent far from the optimum: 1 - A.
 
         A = 1/L ∫₀ᴸ ECDF(10ᵘ) du,  L = log10(budget / D)
 
@@ -78,12 +78,12 @@ def anytime(outcome: Outcome) -> float:
 
 
 OBJECTIVES: dict[str, Objective] = {
-    "error": error, "evaluations": evaluations, "anytime": anytime,
+    "error": error_cost, "evaluations": evaluations_cost, "anytime": anytime_cost,
 }  # fmt: skip
 
 
 def objective_called(name: str) -> Objective:
-    """The objective of this name."""
+    """Return the objective of this name."""
     if name not in OBJECTIVES:
         raise UnknownName("objective", name, OBJECTIVES)
     return OBJECTIVES[name]
@@ -95,12 +95,12 @@ CandidateRun = tuple[Configuration, Problem, int]
 #: Runs a configuration on a problem, with a seed and a budget in evaluations.
 Work = Callable[[Configuration, Problem, int, int], Outcome]
 
-# As many processes as the user wants: how many runs there will be is not known.
+# The number of runs is not known beforehand and does not limit the processes.
 _MANY = 1024
 
 
 class RunCost(NamedTuple):
-    """What a task cost, infinite with the `reason` for a run that failed."""
+    """The cost of a run; infinite for a run that failed, with the `reason`."""
 
     cost: float
     reason: str
@@ -112,17 +112,17 @@ def run_one(configuration: Configuration, problem: Problem, seed: int, budget: i
     return run_unit(unit, problem, configuration).outcome
 
 
-class CostEvaluator:
-    """Gives the costs of tasks, running on a pool what the store does not have.
+class CandidateRunner:
+    """Runs candidates on a pool, unless the store has the run already, and returns their costs.
 
         with TuningStore.create_or_resume("tuning.db", suite) as store:
-            with CostEvaluator(store, "error", lambda problem: 20_000, jobs=2) as evaluator:
-                results = evaluator.evaluate(tasks)
+            with CandidateRunner(store, "error", lambda problem: 20_000, jobs=2) as runner:
+                costs = runner.run(runs)
 
     The pool starts with the first run that is needed and serves until the end: `jobs` processes of
     this machine (default: one for each processor), the Dask cluster at the address `dask`, or
-    `executor`, as in :func:`uaos.experiments.run`. `on_run` is told of every run that ends. Ctrl-C,
-    whenever it comes, stops the evaluation (:class:`~uaos.experiments.Stopped`).
+    `executor`, as in :func:`uaos.experiments.run`. `on_run` is called with the cost
+    of every run that ends. Ctrl-C stops the runs at any time (:class:`~uaos.experiments.Stopped`).
     """
 
     def __init__(
@@ -142,9 +142,9 @@ class CostEvaluator:
         self._where = executor, jobs, dask
         self._pool: WorkerPool | None = None
         self._stopping, self._signals = threading.Event(), ExitStack()
-        self._known = {unit: self._result(o) for unit, o in store.cached().items()}
+        self._costs = {unit: self._result(o) for unit, o in store.cached().items()}
 
-    def __enter__(self) -> "CostEvaluator":
+    def __enter__(self) -> "CandidateRunner":
         self._stopping = self._signals.enter_context(stop_signals())
         return self
 
@@ -152,19 +152,19 @@ class CostEvaluator:
         self._signals.close()
         self._end_pool(finished=True)
 
-    def evaluate(self, tasks: Sequence[CandidateRun]) -> list[RunCost]:
-        """The results of the tasks, in their order; what the store has is not run again."""
+    def run(self, runs: Sequence[CandidateRun]) -> list[RunCost]:
+        """Return the costs of runs, in order; a run that the store has is not repeated."""
         units = [
             Unit(self._store.key(configuration), problem.name, 1, seed, self._budget(problem))
-            for configuration, problem, seed in tasks
+            for configuration, problem, seed in runs
         ]
-        missing = {u: t for u, t in zip(units, tasks, strict=True) if u not in self._known}
+        missing = {u: r for u, r in zip(units, runs, strict=True) if u not in self._costs}
         if missing or self._stopping.is_set():
-            self._run(missing)
-        return [self._known[unit] for unit in units]
+            self._run_missing(missing)
+        return [self._costs[unit] for unit in units]
 
-    def _run(self, missing: dict[Unit, CandidateRun]) -> None:
-        """Run units, writing each as it ends."""
+    def _run_missing(self, missing: dict[Unit, CandidateRun]) -> None:
+        """Run units, and write each as it ends."""
         finished = False
         try:
             if not self._stopping.is_set():
@@ -182,14 +182,14 @@ class CostEvaluator:
             if not finished:
                 self._end_pool(finished=False)
         if not finished:
-            raise Stopped(f"all finished runs ({len(self._known)})", self._store.path)
+            raise Stopped(f"all finished runs ({len(self._costs)})", self._store.path)
 
     def _write(self, ended: list[tuple[Unit, Outcome]]) -> None:
         outcomes = [outcome._replace(**unit._asdict()) for unit, outcome in ended]
         self._store.record_runs(outcomes)
         for (unit, _), outcome in zip(ended, outcomes, strict=True):
-            self._known[unit] = self._result(outcome)
-            self._on_run(self._known[unit])
+            self._costs[unit] = self._result(outcome)
+            self._on_run(self._costs[unit])
 
     def _result(self, outcome: Outcome) -> RunCost:
         return RunCost(self._cost(outcome), outcome.reason)

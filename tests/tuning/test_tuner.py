@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import itertools
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,11 +16,13 @@ import uaos
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.optimizers.catalogue import configuration
 from uaos.problems import suite
-from uaos.tuning.design import INITIAL, design
+from uaos.tuning import tuner
+from uaos.tuning.design_space import INITIAL, design
+from uaos.tuning.plan import TuningPlan, initial_candidates
 from uaos.tuning.records import Candidate, Iteration, IterationStarted, Step
 from uaos.tuning.store import TuningStore
 from uaos.tuning.summaries import candidate_words
-from uaos.tuning.tune import Tuned, TuningPlan, initial_candidates, tune
+from uaos.tuning.tuner import TuningResult, tune
 
 PROBLEMS = suite("bbob", functions="1,2,8", dimension=2, instances=[16])
 
@@ -51,29 +52,29 @@ def record(path: Path, number: int = 1) -> dict[str, Any]:
     return {name: repr(rows) for name, rows in told.items()}
 
 
-def files(found: Tuned) -> list[str]:
-    return [one.configuration.to_toml() for one in found.found]
+def files(result: TuningResult) -> list[str]:
+    return [configuration.to_toml() for configuration in result.configurations]
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tuned, dict[str, Any]]:
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[TuningResult, dict[str, Any]]:
     path = tmp_path_factory.mktemp("whole") / "tuning.db"
     return tune(plan(), path, jobs=1), record(path)
 
 
 def test_a_tuning_finds_configurations_that_say_how(
-    uninterrupted: tuple[Tuned, dict[str, Any]], tmp_path: Path
+    uninterrupted: tuple[TuningResult, dict[str, Any]], tmp_path: Path
 ) -> None:
     found, _ = uninterrupted
-    assert found.used <= 96
-    assert [one.elite.rank for one in found.found] == list(range(1, len(found.found) + 1))
+    assert found.runs <= 96
+    assert [e.rank for e in found.elites] == list(range(1, len(found.configurations) + 1))
     best = found.best
     assert best.name == "tuned"
     told = best.tuning
     assert (told["tuner"], told["training_set"], told["problems"]) == ("racer", "three", 3)
     assert (told["dimension"], told["objective"]) == (2, "error")
     assert (told["runs"], told["seed"], told["evaluations_of_a_run"]) == (96, 3, 80)
-    assert (told["runs_used"], told["rank"]) == (found.used, 1)
+    assert (told["runs_used"], told["rank"]) == (found.runs, 1)
     assert told["versions"]["uaos"] == uaos.__version__
     best.to_toml(tmp_path / "best.toml")
     again = configuration(tmp_path / "best.toml")
@@ -88,9 +89,7 @@ def test_mean_costs_are_those_of_the_results(tmp_path: Path) -> None:
     found = tune(plan(), tmp_path / "t.db", AtOnce())
     with TuningStore.open(tmp_path / "t.db") as store:
         costs = [
-            cost.cost
-            for cost in store.results(1)
-            if cost.candidate == found.found[0].elite.candidate
+            cost.cost for cost in store.results(1) if cost.candidate == found.elites[0].candidate
         ]
     assert len(costs) == found.best.tuning["on_instances"]
     assert sum(costs) / len(costs) == pytest.approx(found.best.tuning["mean_cost"])
@@ -98,7 +97,7 @@ def test_mean_costs_are_those_of_the_results(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kills", [[1], [2, 30], [47, 3]])
 def test_a_killed_tuning_goes_on_and_ends_as_if_nothing_had_happened(
-    kills: list[int], uninterrupted: tuple[Tuned, dict[str, Any]], tmp_path: Path
+    kills: list[int], uninterrupted: tuple[TuningResult, dict[str, Any]], tmp_path: Path
 ) -> None:
     whole, told = uninterrupted
     path = tmp_path / "t.db"
@@ -118,7 +117,7 @@ def test_a_killed_tuning_goes_on_and_ends_as_if_nothing_had_happened(
     found = tune(plan(), path, AtOnce(), on_run=ran.append)
     assert record(path) == told
     assert files(found) == files(whole)
-    assert len(ran) == found.used - finished  # nothing was run twice
+    assert len(ran) == found.runs - finished  # nothing was run twice
 
 
 def test_the_time_of_earlier_sessions_counts(
@@ -126,7 +125,7 @@ def test_the_time_of_earlier_sessions_counts(
 ) -> None:
     path, steps, ticks = tmp_path / "tuning.db", [], itertools.count()
     clock = SimpleNamespace(perf_counter=lambda: float(next(ticks)))
-    monkeypatch.setattr(sys.modules["uaos.tuning.tune"], "time", clock)
+    monkeypatch.setattr(tuner, "time", clock)
 
     def kill(event: Any) -> None:
         if isinstance(event, Step):
@@ -146,7 +145,7 @@ def test_the_time_of_earlier_sessions_counts(
 
 
 def test_a_finished_tuning_is_told_again_without_a_run(
-    uninterrupted: tuple[Tuned, dict[str, Any]], tmp_path: Path
+    uninterrupted: tuple[TuningResult, dict[str, Any]], tmp_path: Path
 ) -> None:
     path = tmp_path / "t.db"
     tune(plan(), path, AtOnce())
@@ -158,7 +157,7 @@ def test_a_finished_tuning_is_told_again_without_a_run(
 
 
 def test_the_number_of_workers_does_not_matter(
-    uninterrupted: tuple[Tuned, dict[str, Any]], tmp_path: Path
+    uninterrupted: tuple[TuningResult, dict[str, Any]], tmp_path: Path
 ) -> None:
     found = tune(plan(), tmp_path / "t.db", jobs=2)
     assert record(tmp_path / "t.db") == uninterrupted[1]
