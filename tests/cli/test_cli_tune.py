@@ -325,8 +325,8 @@ def test_a_file_of_something_else_is_replaced_only_if_told(
         ("new.db --instances 1-3", "test problems (the first: f1 i2 20-D); a method tuned on them"),
         ("new.db --instances note.txt", "note.txt, line 1: 'dear diary'; expected function inst"),
         ("new.db --instances no.csv", "no.csv: there is no such file"),
-        ("new.db --functions 25", "functions is '25'"),
-        ("new.db --dim 4", "dimension is 4; allowed: one of 2, 3"),
+        ("new.db --functions 25", "functions must be numbers from 1 to 24"),
+        ("new.db --dim 4", "dimension 4; choose one of 2, 3"),
         ("new.db --budget lots", "budget is 'lots'; allowed: a number of evaluations"),
         (
             "new.db --objective speed",

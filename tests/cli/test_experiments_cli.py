@@ -88,9 +88,9 @@ def test_ctrl_c_ends_with_exit_code_130_and_says_how_to_continue(tmp_path: Path)
     [
         ("new.db", "Missing option --methods, for example"),
         ("new.db --methods mxi", "unknown method 'mxi'; did you mean 'mix'"),
-        ("new.db --methods mix --dim 4", "dimension is 4"),
-        ("new.db --methods mix --functions 0-3", "functions is '0-3'"),
-        ("new.db --methods mix --instances some", "instances is 'some'"),
+        ("new.db --methods mix --dim 4", "the dimension 4; choose"),
+        ("new.db --methods mix --functions 0-3", "not '0-3'"),
+        ("new.db --methods mix --instances some", "not 'some'"),
         ("new.db --methods mix --budget lots", "budget is 'lots'"),
         ("new.db --methods mix --jobs 0", "jobs is 0"),
         ("no/new.db --methods mix", "no/new.db: there is no folder"),

@@ -8,12 +8,12 @@ from raising import raises
 
 from uaos.errors import InvalidFile, InvalidParameter, UaosError
 from uaos.problems import Suite
-from uaos.problems.bbob import BBOB, bbob, parse_numbers, training_set
+from uaos.problems.bbob import BBOB, bbob_suite, parse_numbers, training_set
 from uaos.tuning import HeldOutProblems, check_training
 
 
 def instances(which: object = "train", force: bool = False, **options: object) -> Suite:
-    return check_training(bbob(instances=which, **options), force=force)
+    return check_training(bbob_suite(instances=which, **options), force=force)
 
 
 def test_the_training_set_is_the_default() -> None:
@@ -125,19 +125,19 @@ def test_a_file_is_kept_away_from_the_test_set_too(tmp_path: Path) -> None:
         ("\u0663 16", "expected function instance"),  # a digit of another script
         ("instance function", "expected function instance"),
         ("function instance", "expected function instance"),  # a header comes first
-        ("0 16", "expected a function 1 to 24"),
-        ("25 16", "expected a function 1 to 24"),
-        ("3 0", "expected an instance 1 to 1000"),
-        ("3 1001", "expected an instance 1 to 1000"),
-        ("3 16 4", "expected a dimension of 2, 3, 5, 10, 20, 40"),
-        ("4,16", "f4 i16 20-D again, as in line 2; a problem is given once"),
+        ("0 16", "expected a function from 1 to 24"),
+        ("25 16", "expected a function from 1 to 24"),
+        ("3 0", "expected an instance from 1 to 1000"),
+        ("3 1001", "expected an instance from 1 to 1000"),
+        ("3 16 4", "expected one of the dimensions 2, 3, 5, 10, 20, 40"),
+        ("4,16", "repeats f4 i16 20-D of line 2; list each problem once"),
     ],
 )
 def test_a_wrong_line_is_named_with_what_it_holds(line: str, expected: str, tmp_path: Path) -> None:
     path = written(tmp_path, f"# problems\n4 16\n{line}\n5 16\n")
     with pytest.raises(InvalidFile) as error:
         instances(path)
-    assert "again" in expected or f"{line!r}" in str(error.value)
+    assert "repeats" in expected or f"{line!r}" in str(error.value)
 
 
 def test_a_file_has_one_header(tmp_path: Path) -> None:
@@ -149,8 +149,8 @@ def test_a_file_has_one_header(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "holds no problem; expected in each line: function instance"),
-        (b"function,instance\n# nothing\n", "holds no problem"),
+        (b"", "contains no problem; expected in each line: function instance"),
+        (b"function,instance\n# nothing\n", "contains no problem"),
         (b"\xff\xfe3\x00", "not a text file"),
     ],
 )
@@ -172,7 +172,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
 
 
 def pairs(functions: object, instances: object) -> list[tuple[int, int]]:
-    return [(p.number, p.instance) for p in bbob(functions=functions, instances=instances)]
+    return [(p.number, p.instance) for p in bbob_suite(functions=functions, instances=instances)]
 
 
 def test_the_training_set_has_48_problems_and_the_test_set_the_312_others() -> None:

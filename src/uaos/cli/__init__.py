@@ -1,4 +1,4 @@
-"""The command line: parse, call the library, show. One command is one module."""
+"""The command line: parse, call the library, show. Each command has a module of its own."""
 
 import inspect
 import re
@@ -19,21 +19,21 @@ def load_commands(names: Iterable[str] = COMMANDS) -> typer.Typer:
     for name in names:
         import_module(f"uaos.cli.{name}")
     for command in _app.app.registered_commands:
-        # typer keeps the line breaks of a docstring; a terminal has its own.
+        # typer keeps the line breaks of a docstring; join them, so that the terminal wraps lines.
         command.help = re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.getdoc(command.callback) or "")
     return _app.app
 
 
 def main() -> None:
-    """Run the command line, loading only the module of the command that is given."""
+    """Run the command line, loading only the module of the requested command."""
     words = sys.argv[1:]
-    previous = ["", *words]
-    given = [
+    arguments = (
         word
-        for word, before in zip(words, previous, strict=False)
-        if not word.startswith("-") and before != "--import"
-    ]
-    load_commands(given[:1] if given and given[0] in COMMANDS else COMMANDS)
+        for previous, word in zip(["", *words], words, strict=False)
+        if not word.startswith("-") and previous != "--import"
+    )
+    command = next(arguments, None)
+    load_commands([command] if command in COMMANDS else COMMANDS)
     _app.main()
 
 

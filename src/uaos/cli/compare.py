@@ -1,7 +1,8 @@
-"""`uaos compare`: the methods in one or several stores, and published numbers beside them."""
+"""`uaos compare`: compare the methods in stores with each other and with published numbers."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -10,6 +11,9 @@ from uaos.cli.app import app, console
 from uaos.cli.options import Overwrite, split_names
 from uaos.files import MARK, check_folder, check_output, whole_file
 from uaos.optimizers.catalogue import expanded
+
+if TYPE_CHECKING:
+    from uaos.analysis import Comparison, Results
 
 
 # fmt: off
@@ -40,17 +44,27 @@ def show_comparison(
     seed: Annotated[int, typer.Option(min=0, help="Simulate restarts with this seed.")] = 1,
 ) -> None:
     # fmt: on
-    """Compare methods: runs solved, running times, ECDF areas, tests, and whether adapting pays."""
-    # Here, because SciPy's statistics would slow down the start of every other command.
-    from uaos.analysis import Results, compare, write_csv
+    """Compare methods by solved runs, running times, ECDF areas and tests; does adapting pay?"""
+    # Imported here, because SciPy's statistics would slow down the start of every other command.
+    from uaos.analysis import Results, compare
 
-    texts = {markdown: (".md", ".markdown", ".txt"), latex: (".tex",)}
-    for path, suffixes in texts.items():
+    documents = {markdown: (".md", ".markdown", ".txt"), latex: (".tex",)}
+    for path, suffixes in documents.items():
         if path is not None:
             check_output(path, inputs=stores, suffixes=suffixes, overwrite=overwrite)
     if csv is not None:
         check_folder(csv)
-    results = Results.read(*stores)
+    results = _select(Results.read(*stores), methods, functions)
+    comparison = compare(
+        results, paper=against_paper, archive=split_names(archive or ""), seed=seed
+    )
+    _show(comparison)
+    for path in _write(comparison, csv, markdown, latex, overwrite=overwrite):
+        console.print(Text(f"written: {path}"))
+
+
+def _select(results: "Results", methods: str | None, functions: str | None) -> "Results":
+    """Return the results of the methods and functions that the options name."""
     if methods is not None:
         names = split_names(methods)
         # A group of the catalogue stands for its members that are in the stores.
@@ -58,28 +72,38 @@ def show_comparison(
         results = results.select(methods=chosen)
     if functions is not None:
         results = results.select(functions=results.matching(functions))
-    comparison = compare(
-        results, paper=against_paper, archive=split_names(archive or ""), seed=seed
-    )
-    for one in comparison.sections:
-        for table in one.tables:
+    return results
+
+
+def _show(comparison: "Comparison") -> None:
+    """Print the tables and verdicts of all sections, and published numbers."""
+    for section in comparison.sections:
+        for table in section.tables:
             console.print(table.to_rich(console.width))
-        console.print(Text(one.headline, style="bold"))
-        console.print(Text(one.verdict))
-        for line in one.notes:
+        console.print(Text(section.headline, style="bold"))
+        console.print(Text(section.verdict))
+        for line in section.notes:
             console.print(Text(line, style="yellow"))
         console.print()
     for table in comparison.published:
         console.print(table.to_rich(console.width))
+
+
+def _write(
+    comparison: "Comparison", csv: Path | None, markdown: Path | None, latex: Path | None,
+    *, overwrite: bool,
+) -> Iterator[Path]:  # fmt: skip
+    """Write the requested files, and yield their paths."""
+    from uaos.analysis import write_csv
+
     if csv is not None:
-        for path in write_csv(comparison.tables, csv, overwrite=overwrite):
-            console.print(Text(f"written: {path}"))
+        yield from write_csv(comparison.tables, csv, overwrite=overwrite)
     documents = (
         (markdown, f"<!-- {MARK} -->\n\n", comparison.to_markdown),
         (latex, f"% {MARK}\n", comparison.to_latex),
     )
-    for place, mark, text in documents:
-        if place is not None:
-            with whole_file(place) as part:
-                part.write_text(mark + text(), encoding="utf-8")
-            console.print(Text(f"written: {place}"))
+    for path, mark, render in documents:
+        if path is not None:
+            with whole_file(path) as part:
+                part.write_text(mark + render(), encoding="utf-8")
+            yield path

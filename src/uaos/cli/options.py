@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they stand for."""
+"""Options that several commands share, and functions that parse them."""
 
 from typing import Annotated
 
@@ -27,12 +27,12 @@ SplitSeed = Annotated[int, typer.Option(min=0, help="Draw the share of --train w
 
 
 def split_names(text: str) -> list[str]:
-    """The names in an option, which separates them by commas."""
+    """Return the names in an option, which are separated by commas."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def parse_train(text: str | None) -> float | list[str] | None:
-    """The share or the names that --train was given."""
+    """Return the share or the names in the option --train."""
     if text is None:
         return None
     try:

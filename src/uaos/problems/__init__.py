@@ -36,7 +36,7 @@ __all__ = [
     "rastrigin", "reference", "rosenbrock", "sphere", "suite", "titles",
 ]  # fmt: skip
 
-_BUILT_IN = {_bbob.NAME: _bbob.bbob}
+_BUILT_IN = {_bbob.NAME: _bbob.bbob_suite}
 
 
 def suite(
@@ -54,8 +54,8 @@ def suite(
         "bbob", or a Python file that defines ``suite = uaos.Suite(...)`` or just objects of
         `uaos.Problem`.
     dimension, functions, instances : optional
-        For "bbob": which part of it; see `uaos.problems.bbob.bbob`. By default 20-D, all functions
-        and the 312 test problems.
+        The part of "bbob"; see `uaos.problems.bbob.bbob_suite`. By default 20-D, all functions and
+        the 312 test problems.
 
     Returns
     -------

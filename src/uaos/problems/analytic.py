@@ -1,13 +1,13 @@
-"""Functions with the minimum 0, of one point (D,) or of many (n, D) at once."""
+"""Test functions with minimum 0, of one point (D,) or of several (n, D)."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Value = NDArray[np.float64]
+from uaos.arrays import FloatArray
 
 
-def sphere(x: ArrayLike) -> Value:
-    """Σ x_j², minimum 0 at 0: the easiest there is.
+def sphere(x: ArrayLike) -> FloatArray:
+    """Compute Σ x_j², with minimum 0 at 0: the easiest test function.
 
     Parameters
     ----------
@@ -17,7 +17,7 @@ def sphere(x: ArrayLike) -> Value:
     Returns
     -------
     float or ndarray
-        Their values.
+        The value of each point.
 
     Examples
     --------
@@ -29,8 +29,8 @@ def sphere(x: ArrayLike) -> Value:
     return np.asarray((x**2).sum(axis=-1))
 
 
-def rosenbrock(x: ArrayLike) -> Value:
-    """Σ 100 (x_{j+1} − x_j²)² + (1 − x_j)², minimum 0 at 1: a bent, narrow valley.
+def rosenbrock(x: ArrayLike) -> FloatArray:
+    """Compute Σ 100 (x_{j+1} − x_j²)² + (1 − x_j)², with minimum 0 at 1: a narrow, curved valley.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def rosenbrock(x: ArrayLike) -> Value:
     Returns
     -------
     float or ndarray
-        Their values.
+        The value of each point.
 
     Examples
     --------
@@ -53,8 +53,8 @@ def rosenbrock(x: ArrayLike) -> Value:
     return np.asarray((100.0 * (b - a**2) ** 2 + (1.0 - a) ** 2).sum(axis=-1))
 
 
-def rastrigin(x: ArrayLike) -> Value:
-    """10 D + Σ x_j² − 10 cos 2πx_j, minimum 0 at 0: a regular grid of local minima.
+def rastrigin(x: ArrayLike) -> FloatArray:
+    """Compute 10 D + Σ x_j² − 10 cos 2πx_j, with minimum 0 at 0: a regular grid of local minima.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def rastrigin(x: ArrayLike) -> Value:
     Returns
     -------
     float or ndarray
-        Their values.
+        The value of each point.
 
     Examples
     --------
@@ -76,8 +76,8 @@ def rastrigin(x: ArrayLike) -> Value:
     return np.asarray((x**2 - 10.0 * np.cos(2.0 * np.pi * x) + 10.0).sum(axis=-1))
 
 
-def ackley(x: ArrayLike) -> Value:
-    """A nearly flat, rippled plain with a deep hole in the middle; minimum 0 at 0.
+def ackley(x: ArrayLike) -> FloatArray:
+    """Compute Ackley's function, with minimum 0 at 0: a rippled plain with a deep hole.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def ackley(x: ArrayLike) -> Value:
     Returns
     -------
     float or ndarray
-        Their values.
+        The value of each point.
 
     Examples
     --------
@@ -96,6 +96,6 @@ def ackley(x: ArrayLike) -> Value:
     True
     """
     x = np.asarray(x, float)
-    far = np.exp(-0.2 * np.sqrt((x**2).mean(axis=-1)))
+    hole = np.exp(-0.2 * np.sqrt((x**2).mean(axis=-1)))
     ripples = np.exp(np.cos(2.0 * np.pi * x).mean(axis=-1))
-    return np.asarray(20.0 + np.e - 20.0 * far - ripples)
+    return np.asarray(20.0 + np.e - 20.0 * hole - ripples)

@@ -13,11 +13,11 @@ cocopp 2.9.1 (BSD license) gives it: Hansen, N., Auger, A., Ros, R., Finck, S. &
 import csv
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -49,7 +49,7 @@ GROUPS = {
     }.items()
 }
 
-#: What the functions are called.
+#: The names of the functions.
 TITLES = {
     f"f{number}": title
     for number, title in enumerate((
@@ -70,7 +70,7 @@ REFERENCE = Reference(
 )
 
 _NUMBERS = re.compile(r"\s*\d+(?:\s*-\s*\d+)?(?:\s*,\s*\d+(?:\s*-\s*\d+)?)*\s*")
-# A set of problems, or so many of each function: "test", "test:4".
+# A set of problems, or the first few of each function: "test", "test:4".
 _SET = re.compile(r"\s*(?P<set>train|test|all)(?::(?P<few>\d+))?\s*")
 _FILES = (".txt", ".csv")
 _SEPARATOR = re.compile(r"\s*,\s*|\s+")
@@ -100,11 +100,11 @@ class BBOB(Problem):
     """
 
     def __init__(self, function: int, dimension: int = 20, instance: int = 1) -> None:
-        # COCO itself ends the whole process for a problem that does not exist.
+        # Check first: COCO ends the whole process for a problem that does not exist.
         owner = "a BBOB problem"
         self.number = integer_in("function", function, 1, 24, owner)
         self.instance: int = integer_in("instance", instance, 1, 1000, owner)
-        dimension = checked_dimension(dimension, owner)
+        dimension = check_dimension(dimension, owner)
         self.function = f"f{self.number}"
         self.name = f"{self.function} i{self.instance} {dimension}-D"
         self.group = _group(self.function)
@@ -128,13 +128,13 @@ class BBOB(Problem):
 
     @property
     def title(self) -> str:
-        """The problem in words."""
+        """Return a description of the problem."""
         about = f"{self.function} {TITLES[self.function]}"
         return f"{about}, {self.dimension}-D, instance {self.instance}"
 
     @property
     def key(self) -> tuple[int, int, int]:
-        """Function, dimension and instance."""
+        """Return function, dimension and instance."""
         return self.number, self.dimension, self.instance
 
     def evaluate(self, points: FloatArray) -> FloatArray:
@@ -147,24 +147,26 @@ class BBOB(Problem):
             )
         return np.array([fun(x) for x in points])
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        # COCO's objects cannot be pickled. Cached: a worker makes each problem once.
+    def __reduce_ex__(
+        self, protocol: SupportsIndex
+    ) -> tuple[Callable[[int, int, int], "BBOB"], tuple[int, int, int]]:
+        # COCO's objects cannot be pickled; a worker builds each problem once.
         return bbob_problem, self.key
 
 
 @cache
 def bbob_problem(function: int, dimension: int, instance: int) -> BBOB:
-    """One BBOB problem, made once."""
+    """Return a BBOB problem, which is built only once."""
     return BBOB(function, dimension, instance)
 
 
-def bbob(
+def bbob_suite(
     *,
     dimension: int = 20,
     functions: str | Iterable[int] = "1-24",
     instances: str | Iterable[int] | os.PathLike[str] = "test",
 ) -> Suite:
-    """The BBOB suite, or a part of it.
+    """Return the BBOB suite, or a part of it.
 
     Parameters
     ----------
@@ -173,11 +175,11 @@ def bbob(
     functions : str or iterable of int
         Numbers, or a string such as "1-5,8".
     instances : str, iterable of int or path
-        Numbers 1 to 1000 of each function, or a string such as "1-5,8"; "train" (the 48 problems
-        that the configurations of the framework's paper were tuned on), "test" (the 312 others of
-        the instances 1 to 15) or "all" (both), "test:4" for the first four of each function; or a
-        file (.txt, .csv) with a problem in each line: function, instance and, if it is not
-        `dimension`, dimension. Problems of other functions in the file are left out.
+        The instances of each function: numbers from 1 to 1000, or a string such as "1-5,8"; "train"
+        (the 48 problems that the configurations of the framework's paper were tuned on), "test"
+        (the 312 others among the instances 1 to 15) or "all" (both), or "test:4" for the first four
+        of each function. Or a file (.txt, .csv) with a problem in each line: function, instance,
+        and the dimension if it differs from `dimension`; problems of other functions are skipped.
 
     Returns
     -------
@@ -190,121 +192,124 @@ def bbob(
 
     Examples
     --------
-    >>> from uaos.problems.bbob import bbob
-    >>> bbob(dimension=5, functions="1-3", instances="1-2").names[:2]
+    >>> from uaos.problems.bbob import bbob_suite
+    >>> bbob_suite(dimension=5, functions="1-3", instances="1-2").names[:2]
     ('f1 i1 5-D', 'f1 i2 5-D')
     """
-    # Here, not when worker processes evaluate it.
+    # Check here, and not first in a worker process.
     require("cocoex", "the BBOB suite")
-    dimension = checked_dimension(dimension)
-    chosen = parse_numbers("functions", functions, 1, 24)
+    dimension = check_dimension(dimension)
+    numbers = parse_numbers("functions", functions, 1, 24)
     if isinstance(instances, os.PathLike) or (
         isinstance(instances, str) and instances.strip().lower().endswith(_FILES)
     ):
-        listed = _read(Path(instances), dimension)
-        keys = [key for key in listed if key[0] in chosen]
+        keys = [key for key in _read_keys(Path(instances), dimension) if key[0] in numbers]
         if not keys:
-            allowed = "a file with problems of these functions"
-            raise InvalidParameter("instances", str(instances), allowed)
+            message = f"{instances} contains no problem of these functions"
+            raise InvalidParameter(message, name="instances", value=str(instances))
     else:
-        keys = [(f, dimension, i) for f, i in _pairs(chosen, instances)]
-    made = Suite(NAME, (bbob_problem(*key) for key in keys))
-    made.reference = REFERENCE
-    return made
+        keys = [(f, dimension, i) for f, i in _pairs(numbers, instances)]
+    suite = Suite(NAME, (bbob_problem(*key) for key in keys))
+    suite.reference = REFERENCE
+    return suite
 
 
 @cache
 def training_set() -> frozenset[tuple[int, int]]:
-    """The 48 problems (function, instance) that the paper's configurations were tuned on."""
+    """Return the 48 problems (function, instance) that the paper's configurations were tuned on."""
     text = files("uaos").joinpath("data/training_set.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(text.splitlines())
     return frozenset((int(row["function"]), int(row["instance"])) for row in rows)
 
 
 def _pairs(functions: Iterable[int], instances: str | Iterable[int]) -> list[tuple[int, int]]:
-    """The pairs (function, instance) that are meant, in order."""
-    named = _SET.fullmatch(instances) if isinstance(instances, str) else None
-    if named is None:
+    """Return the pairs (function, instance) that `instances` selects, in order."""
+    match = _SET.fullmatch(instances) if isinstance(instances, str) else None
+    if match is None:
         numbers = parse_numbers("instances", instances, 1, 1000)
         return [(f, i) for f in functions for i in numbers]
-    which, few = named["set"], int(named["few"] or len(INSTANCES))
-    found = []
+    subset, few = match["set"], int(match["few"] or len(INSTANCES))
+    pairs = []
     for f in functions:
-        every = [(f, i) for i in INSTANCES]
-        if which != "all":
-            every = [pair for pair in every if (pair in training_set()) == (which == "train")]
-        found += every[:few]
-    if not found:
-        raise InvalidParameter("instances", instances, "a set with problems of these functions")
-    return found
+        candidates = [(f, i) for i in INSTANCES]
+        if subset != "all":
+            trained = subset == "train"
+            candidates = [pair for pair in candidates if (pair in training_set()) == trained]
+        pairs += candidates[:few]
+    if not pairs:
+        message = f"the set {instances!r} contains no problem of these functions"
+        raise InvalidParameter(message, name="instances", value=instances)
+    return pairs
 
 
-def parse_numbers(name: str, given: str | Iterable[int], low: int, high: int) -> list[int]:
-    """Numbers from a string such as "1-5,8", ascending and each once."""
-    allowed = f'numbers {low} to {high} such as "1-5,8"'
-    if name == "instances":
-        allowed = f'"train", "test", "all", "test:4", {allowed}, or a file (.txt, .csv)'
-    if not isinstance(given, str):
-        found = {integer_in(name, n, low, high) for n in given}
-    elif _NUMBERS.fullmatch(given):
-        ends = [[int(end) for end in part.split("-")] for part in given.split(",")]
-        found = {n for part in ends for n in range(part[0], part[-1] + 1)}
-        if not all(low <= part[0] <= part[-1] <= high for part in ends):
-            found = set()
-    else:
-        found = set()
-    if not found:
-        raise InvalidParameter(name, given, allowed)
-    return sorted(found)
+def parse_numbers(name: str, text: str | Iterable[int], low: int, high: int) -> list[int]:
+    """Return the numbers in a string such as "1-5,8", in ascending order and without repetition."""
+    selected: set[int] = set()
+    if not isinstance(text, str):
+        selected = {integer_in(name, number, low, high) for number in text}
+    elif _NUMBERS.fullmatch(text):
+        ranges = [[int(end) for end in part.split("-")] for part in text.split(",")]
+        if all(low <= ends[0] <= ends[-1] <= high for ends in ranges):
+            selected = {n for ends in ranges for n in range(ends[0], ends[-1] + 1)}
+    if not selected:
+        expected = f'numbers from {low} to {high} such as "1-5,8"'
+        if name == "instances":
+            expected = f'"train", "test", "all", "test:4", {expected}, or a file (.txt, .csv)'
+        message = f"{name} must be {expected}, not {text!r}"
+        raise InvalidParameter(message, name=name, value=text)
+    return sorted(selected)
 
 
-def checked_dimension(dimension: int, owner: str = "") -> int:
-    """The dimension, if it is one of COCO's suite."""
+def check_dimension(dimension: int, owner: str = "the BBOB suite") -> int:
+    """Return the dimension if COCO's suite has it, otherwise raise an error."""
     if dimension not in DIMENSIONS:
-        allowed = "one of " + ", ".join(map(str, DIMENSIONS))
-        raise InvalidParameter("dimension", dimension, allowed, owner=owner)
+        expected = ", ".join(map(str, DIMENSIONS))
+        message = f"{owner} does not have the dimension {dimension!r}; choose one of {expected}"
+        raise InvalidParameter(message, name="dimension", value=dimension, owner=owner)
     return int(dimension)
 
 
 @cache
 def _group(function: str) -> str:
+    """Return the group of a function."""
     return next(group for group, members in GROUPS.items() if function in members)
 
 
-def _read(path: Path, dimension: int) -> list[tuple[int, int, int]]:
-    """The problems (function, dimension, instance) in a file."""
+def _read_keys(path: Path, dimension: int) -> list[tuple[int, int, int]]:
+    """Return the problems (function, dimension, instance) in a file."""
     text = read_text(path, "a file with a problem in each line")
-    found: dict[tuple[int, int, int], int] = {}
-    header = False
+    line_of: dict[tuple[int, int, int], int] = {}
+    has_header = False
     for number, line in enumerate(text.splitlines(), 1):
         content = line.partition("#")[0].strip()
         if not content:
             continue
         words = _SEPARATOR.split(content)
-        if not (found or header) and [word.lower() for word in words] in _HEADERS:
-            header = True
+        if not (line_of or has_header) and [word.lower() for word in words] in _HEADERS:
+            has_header = True
             continue
-        key = _problem_in(words, dimension, f"{path}, line {number}: {line.strip()[:80]!r}")
-        if key in found:
+        key = _parse_key(words, dimension, f"{path}, line {number}: {line.strip()[:80]!r}")
+        if key in line_of:
             raise InvalidFile(
-                f"{path}, line {number}: {BBOB(*key).name} again, as in line {found[key]}; a "
-                "problem is given once"
+                f"{path}, line {number}: repeats {BBOB(*key).name} of line {line_of[key]}; list "
+                "each problem once"
             )
-        found[key] = number
-    if not found:
-        raise InvalidFile(f"{path}: holds no problem; expected in each line: {_LINE}")
-    return list(found)
+        line_of[key] = number
+    if not line_of:
+        raise InvalidFile(f"{path}: contains no problem; expected in each line: {_LINE}")
+    return list(line_of)
 
 
-def _problem_in(words: list[str], dimension: int, where: str) -> tuple[int, int, int]:
+def _parse_key(words: list[str], dimension: int, where: str) -> tuple[int, int, int]:
+    """Return the problem (function, dimension, instance) in the words of a line."""
     if len(words) not in (2, 3) or not all(re.fullmatch(r"[0-9]{1,9}", word) for word in words):
         raise InvalidFile(f"{where}; expected {_LINE}")
-    function, instance, chosen = [*map(int, words), dimension][:3]
-    for value, allowed, meant in (
-        (function, range(1, 25), "a function 1 to 24"),
-        (instance, range(1, 1001), "an instance 1 to 1000"),
-        (chosen, DIMENSIONS, f"a dimension of {', '.join(map(str, DIMENSIONS))}"),
+    function, instance, dimension = [*map(int, words), dimension][:3]
+    for value, allowed, description in (
+        (function, range(1, 25), "a function from 1 to 24"),
+        (instance, range(1, 1001), "an instance from 1 to 1000"),
+        (dimension, DIMENSIONS, f"one of the dimensions {', '.join(map(str, DIMENSIONS))}"),
     ):
         if value not in allowed:
-            raise InvalidFile(f"{where}; expected {meant}")
-    return function, chosen, instance
+            raise InvalidFile(f"{where}; expected {description}")
+    return function, dimension, instance
