@@ -194,7 +194,7 @@ def check_texts(figure: Any) -> None:
 
 ONE_FILE = """
 from matplotlib.figure import Figure as Drawing
-from uaos.reporting.figures import SECTION, Figure, register
+from uaos.reporting.figures import SECTION, Figure, register_figure
 
 def data(section, methods=None):
     return {m: sum(map(len, section.results.of(m))) for m in section.methods}
@@ -204,6 +204,6 @@ def draw(counts, style):
         figure.subplots().bar(list(counts), list(counts.values()))
     return figure
 
-register(Figure("run-counts", "runs of each method", SECTION, data, draw, ("dim", "methods"),
+register_figure(Figure("run-counts", "runs of each method", SECTION, data, draw, ("dim", "methods"),
                 in_report="running-times", caption="Runs of each method."))
 """

@@ -45,7 +45,7 @@ from uaos.reporting.sources import Course, Sources, parse_runs, representative_c
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """But for the one report of the session: no figures, and no Plotly, which is slow to pack."""
     monkeypatch.setattr(page, "_plotly", lambda: "")
-    for module in ("html", "profiles", "operators", "tuning"):
+    for module in ("elements", "profiles", "operators", "tuning"):
         monkeypatch.setattr(f"uaos.reporting.report.{module}.image", lambda *_: Markup("<i/>"))
 
 
