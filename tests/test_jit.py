@@ -1,5 +1,6 @@
 """When kernels are compiled, and where they are cached, even where nothing is writable."""
 
+import io
 import os
 import subprocess
 import sys
@@ -7,56 +8,58 @@ import tempfile
 import textwrap
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
-from numba.core import config
+from numba import config
 
 from uaos import jit
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The usual folders cannot be made; the temporary one is `tmp_path`."""
-    (tmp_path / "file").touch()
-    monkeypatch.setattr(jit, "usual_folders", lambda: (tmp_path / "file" / "a",) * 2)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """`tmp_path` is the folder for temporary files, and numba has no folder of its own."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(config, "CACHE_DIR", "")
     monkeypatch.setenv("NUMBA_CACHE_DIR", "")
     return tmp_path
 
 
-def test_numba_gets_a_folder_of_the_users_own(elsewhere: Path) -> None:
-    jit.keep_somewhere()
-    folder = elsewhere / f"uaos-{os.getuid()}"
+def test_the_cache_folder_belongs_to_the_user(temporary: Path) -> None:
+    jit.ensure_cache_dir()
+    folder = temporary / f"uaos-{os.getuid()}"
     assert config.CACHE_DIR == os.environ["NUMBA_CACHE_DIR"] == str(folder)
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_folder_that_others_may_write_to_is_not_taken(elsewhere: Path) -> None:
-    folder = elsewhere / f"uaos-{os.getuid()}"
+def test_a_folder_that_others_may_write_to_is_not_taken(temporary: Path) -> None:
+    folder = temporary / f"uaos-{os.getuid()}"
     folder.mkdir()
     folder.chmod(0o777)
-    jit.keep_somewhere()
+    jit.ensure_cache_dir()
     assert str(folder) != config.CACHE_DIR
     assert Path(config.CACHE_DIR).stat().st_mode & 0o777 == 0o700
 
 
-def test_a_folder_that_the_user_named_stays(
-    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(config, "CACHE_DIR", "/named")
-    jit.keep_somewhere()
-    assert config.CACHE_DIR == "/named"
+_IMPORT = """
+    import os, tempfile
+    def refuse(*args, **settings):
+        raise AssertionError("a file is written")
+    tempfile.TemporaryFile = tempfile.NamedTemporaryFile = tempfile.mkdtemp = refuse
+    import uaos
+    print(sorted(os.listdir(os.environ["NUMBA_CACHE_DIR"])))
+"""
 
 
-def test_where_the_usual_folders_can_be_written_to_nothing_is_done(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(jit, "usual_folders", lambda: (tmp_path / "a", tmp_path / "b"))
-    monkeypatch.setattr(config, "CACHE_DIR", "")
-    jit.keep_somewhere()
-    assert config.CACHE_DIR == ""
-    assert not (tmp_path / "b").exists()  # the first will do
+def test_the_import_writes_no_file(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    assert _output(_IMPORT, env=environment) == "[]\n"
+
+
+def _output(script: str, *arguments: str, env: dict[str, str]) -> str:
+    """Return what a script prints in a new process."""
+    command = [sys.executable, "-c", textwrap.dedent(script), *arguments]
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
 
 
 def add_up(values):
@@ -82,10 +85,10 @@ def test_a_kernel_is_compiled_once_interpreting_it_has_taken_long(
     kernel = jit.njit(add_up)
     monkeypatch.setattr(jit, "PATIENCE", 9.0)
     assert kernel(np.ones(3)) == 3.0
-    assert kernel.signatures == []
+    assert kernel.dispatcher.signatures == []
     monkeypatch.setattr(jit, "PATIENCE", 0.0)
     assert kernel(np.ones(3)) == 3.0
-    assert len(kernel.signatures) == 1
+    assert len(kernel.dispatcher.signatures) == 1
 
 
 @compiler_on
@@ -94,8 +97,8 @@ def test_a_kernel_with_much_to_do_is_compiled_at_once(
 ) -> None:
     kernel = jit.njit(add_up)
     monkeypatch.setattr(jit, "PATIENCE", 9.0)
-    assert kernel(np.ones(jit.FEW + 1)) == jit.FEW + 1
-    assert len(kernel.signatures) == 1
+    assert kernel(np.ones(jit.LARGE + 1)) == jit.LARGE + 1
+    assert len(kernel.dispatcher.signatures) == 1
 
 
 @compiler_on
@@ -107,9 +110,107 @@ def test_a_kernel_in_the_cache_is_not_interpreted(
     first(np.ones(3))
     monkeypatch.setattr(jit, "PATIENCE", 9.0)
     second(np.ones(3))
-    assert len(second.signatures) == 1
+    assert len(second.dispatcher.signatures) == 1
     second(np.ones(3, int))  # a type that is not cached
-    assert len(second.signatures) == 2
+    assert len(second.dispatcher.signatures) == 2
+
+
+@compiler_on
+def test_a_second_run_like_the_first_compiles_nothing_more(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kernel takes 0.9 s of each run, by a clock that goes 0.3 s at a time."""
+    clock = iter(np.arange(1000) * 0.3)
+    monkeypatch.setattr(jit, "thread_time", lambda: next(clock))
+    monkeypatch.setattr(jit, "PATIENCE", 1.0)
+    kernel = jit.njit(add_up)
+    for run in range(12):
+        jit.begin_run()
+        for _ in range(3):
+            kernel(np.ones(3))
+        # After eleven runs it has taken 9.9 s, and ten times the patience in the twelfth.
+        assert len(kernel.dispatcher.signatures) == (run == 11)
+
+
+@compiler_on
+def test_without_what_lazy_compiling_needs_numba_compiles_at_once(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Simulate a numba whose dispatchers have no `enable_caching`."""
+    numba_njit, given = numba.njit, []
+
+    def without(*args, **options):
+        given.append(options)
+        decorate = numba_njit(*args, **options)
+        return decorate if options.get("cache") else lambda function: object()
+
+    monkeypatch.setattr(numba, "njit", without)
+    kernel = jit.njit(add_up)
+    assert kernel(np.array([1.0, 2.0])) == 3.0
+    assert len(kernel.signatures) == 1
+    assert {"cache": True, "nogil": True, "error_model": "numpy"} in given
+
+
+@jit.njit
+def _add_up(values):
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
+@compiler_on
+def test_compiled_kernels_call_kernels(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jit, "PATIENCE", 0.0)
+    twice = jit.njit(lambda values: 2.0 * _add_up(values))
+    assert twice(np.ones(3)) == 6.0
+    assert len(twice.dispatcher.signatures) == 1
+
+
+@compiler_on
+def test_where_no_folder_can_be_written_to_code_is_cached_in_a_temporary_one(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = jit.njit(add_up)
+    enable = type(kernel.dispatcher).enable_caching
+
+    def only_where_named(dispatcher):
+        if not config.CACHE_DIR:
+            raise RuntimeError("cannot cache function: no locator available")
+        enable(dispatcher)
+
+    monkeypatch.setattr(type(kernel.dispatcher), "enable_caching", only_where_named)
+    monkeypatch.setattr(jit, "PATIENCE", 0.0)
+    assert kernel(np.ones(3)) == 3.0
+    assert list(temporary.rglob("*.nbi"))
+
+
+@compiler_on
+def test_a_damaged_cache_is_ignored(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jit, "PATIENCE", 0.0)
+    jit.njit(add_up)(np.ones(3))
+    for path in empty_cache.rglob("*.nb?"):
+        path.write_bytes(b"")
+    assert jit.njit(add_up)(np.ones(3)) == 3.0
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@compiler_on
+@pytest.mark.parametrize("stream", [_Terminal(), io.StringIO()])
+def test_a_terminal_is_told_of_long_compiling(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch, stream: io.StringIO
+) -> None:
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(jit, "PATIENCE", 0.0)
+    monkeypatch.setattr(jit, "SILENCE", 0.01)
+    monkeypatch.setattr(jit, "_seconds", 0.0)
+    for _ in range(2):
+        jit.njit(add_up)(np.ones(3))
+    assert stream.getvalue() == ("compiling, once …\n" if stream.isatty() else "")
 
 
 _FULL = """
@@ -119,19 +220,15 @@ _FULL = """
     from uaos.optimizers.base import mark_failures
     jit.PATIENCE = 0.0
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
-    print(mark_failures(np.array([3.0, 1.0])), len(mark_failures.signatures))
+    print(mark_failures(np.array([3.0, 1.0])), len(mark_failures.dispatcher.signatures))
 """
 
 
 @compiler_on
 def test_on_a_full_disk_kernels_are_compiled_without_a_cache(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(_FULL)],
-        env=environment, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert done.stdout == "1 1\n"  # the place of the best, one signature
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert _output(_FULL, env=environment).startswith("1 ")  # the place of the best
+    assert list(tmp_path.rglob("*.nb?")) == []
 
 
 _SWITCH = """

@@ -1,156 +1,251 @@
-"""Numba's compiler: what is worth it is compiled, and cached where that is possible."""
+"""Compile kernels with numba once that pays off, and cache the compiled code.
 
+A kernel is a function of numbers and plain arrays. Interpreted or compiled, it gives the same bits.
+Compiling takes seconds, so a kernel is interpreted until it has taken `PATIENCE` seconds of a run.
+Only numba's public interface is used; where a version lacks part of it, kernels are compiled by
+plain `numba.njit(cache=True)`.
+"""
+
+import glob
 import os
+import pickle
+import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
-from functools import cache
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import wraps
+from multiprocessing import parent_process
 from pathlib import Path
-from time import thread_time
+from threading import Timer
+from time import monotonic, thread_time
+from types import FunctionType
 from typing import Any, TypeVar
 
 import numba
 import numpy as np
-from numba.core import config
-from numba.core.caching import FunctionCache
-from numba.misc import appdirs
+from numba.extending import typeof_impl
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
-#: How many seconds a kernel that is not in the cache is interpreted before it is compiled, which
-#: takes several times as long. Short runs need no compiler: both give the same bits.
+#: Seconds of a run for which a kernel is interpreted before it is compiled.
 PATIENCE = 0.3
-#: With more numbers than these in its arguments, it is compiled at once.
-FEW = 20_000
+#: Over several runs, it is compiled after this multiple of `PATIENCE`.
+RUNS = 10
+#: With more numbers than this in its arguments, it is compiled at once.
+LARGE = 20_000
+#: Seconds of compiling after which a terminal is told.
+SILENCE = 2.0
 
-# Set when numba is imported, so mypy does not know it.
-_settings: Any = config
+# What reading or writing a cache raises if a file is damaged, or the disk full.
+_CACHE_ERRORS = (OSError, EOFError, pickle.UnpicklingError)
+
+# Mypy does not know their attributes and types.
+_settings: Any = numba.config
+_typeof: Any = numba.typeof
 
 
-def keep_somewhere() -> None:
-    """Set a cache folder if numba would not find one, because it fails without.
+def njit(function: Kernel) -> Kernel:
+    """Return a kernel that is interpreted first, and compiled once that pays off.
 
-    Numba looks beside the source and in the user's cache; on clusters and in containers both may be
-    read-only. The folder holds code, so nobody but the user may write to it. Child processes use
-    the same folder.
+    The kernel has its numba dispatcher as the attribute `dispatcher`, unless the compiler is off.
     """
-    if _settings.CACHE_DIR or any(map(_writable, usual_folders())):
+    # Overflow, 0/0 and the like are masked where they matter, and compiled code does not warn.
+    interpreted: Kernel = np.errstate(all="ignore")(function)
+    if _settings.DISABLE_JIT:
+        return interpreted
+    dispatcher = _dispatcher(function)
+    if not (hasattr(dispatcher, "enable_caching") and hasattr(dispatcher, "stats")):
+        return _dispatcher(function, cache=True)  # type: ignore[no-any-return]
+    clock = _Clock()
+    call: Any = None
+
+    def start(*args: Any) -> Any:
+        nonlocal call
+        call = load_or_compile if is_cached(dispatcher) else interpret
+        return call(*args)
+
+    def interpret(*args: Any) -> Any:
+        nonlocal call
+        if clock.is_patient(args):
+            begin = thread_time()
+            try:
+                return interpreted(*args)
+            finally:
+                clock.add(thread_time() - begin)
+        call = load_or_compile
+        return call(*args)
+
+    def load_or_compile(*args: Any) -> Any:
+        nonlocal call
+        _compile(dispatcher, args)
+        call = dispatcher
+        return call(*args)
+
+    call = start
+
+    @wraps(function)
+    def kernel(*args: Any) -> Any:
+        nonlocal call
+        try:
+            return call(*args)
+        except _CACHE_ERRORS:  # raised before the kernel has run; go on without a cache
+            call = _dispatcher(function)
+            return call(*args)
+
+    kernel.dispatcher = dispatcher  # type: ignore[attr-defined]
+    return kernel  # type: ignore[return-value]
+
+
+def _dispatcher(function: Callable[..., Any], *, cache: bool = False) -> Any:
+    return numba.njit(nogil=True, error_model="numpy", cache=cache)(function)
+
+
+@typeof_impl.register(FunctionType)
+def _type_in_compiled_code(function: Any, _context: Any) -> Any:
+    """Let compiled code call a kernel of :func:`njit` by its dispatcher."""
+    dispatcher = getattr(function, "dispatcher", None)
+    return None if dispatcher is None else _typeof(dispatcher)
+
+
+# When to compile
+
+_runs = 0
+
+
+def begin_run() -> None:
+    """Start a run: what kernels take is counted anew.
+
+    So a second run like the first compiles nothing that the first did not.
+    """
+    global _runs
+    _runs += 1
+
+
+class _Clock:
+    """The time for which a kernel has been interpreted, in this run and in all."""
+
+    def __init__(self) -> None:
+        self._run, self._this_run, self._all_runs = _runs, 0.0, 0.0
+
+    def is_patient(self, args: tuple[Any, ...]) -> bool:
+        """Return whether to interpret the kernel once more, with these arguments."""
+        if self._run != _runs:
+            self._run, self._this_run = _runs, 0.0
+        if self._this_run >= PATIENCE or self._all_runs >= RUNS * PATIENCE:
+            return False
+        return sum(np.size(value) for value in args) <= LARGE
+
+    def add(self, seconds: float) -> None:
+        self._this_run += seconds
+        self._all_runs += seconds
+
+
+def is_cached(dispatcher: Any) -> bool:
+    """Return whether numba's cache has an index of the kernel, be it outdated."""
+    folder = _cache_folder(dispatcher)
+    if folder is None:
+        return False
+    function = dispatcher.py_func
+    name = function.__qualname__.replace("<", "").replace(">", "")
+    place = f"{name}-{function.__code__.co_firstlineno}."
+    return any(Path(folder).glob(f"*.{glob.escape(place)}*.nbi"))
+
+
+# Compiling
+
+_seconds = 0.0  # spent on compiling so far
+
+
+def _compile(dispatcher: Any, args: tuple[Any, ...]) -> None:
+    """Load the code for arguments of these types from the cache, or compile and cache it."""
+    global _seconds
+    start = monotonic()
+    with _announced(), _locked(_cache_folder(dispatcher)):
+        dispatcher.compile(tuple(map(_typeof, args)))
+    _seconds += monotonic() - start
+
+
+@contextmanager
+def _announced() -> Iterator[None]:
+    """Tell a terminal that the compiler is at work, after `SILENCE` seconds in all."""
+    if _seconds >= SILENCE or parent_process() is not None or not sys.stderr.isatty():
+        yield
         return
+    timer = Timer(SILENCE - _seconds, _announce)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _announce() -> None:
+    print("compiling, once …", file=sys.stderr, flush=True)
+
+
+# The cache
+
+
+def _cache_folder(dispatcher: Any) -> str | None:
+    """Return where numba caches the kernel, None if nowhere; enable caching before the first use.
+
+    Not when the kernel is defined, since numba then tries to write to the folder.
+    """
+    if dispatcher.stats.cache_path is None:
+        with suppress(RuntimeError):  # no folder can be written to
+            try:
+                dispatcher.enable_caching()
+            except RuntimeError:
+                ensure_cache_dir()
+                dispatcher.enable_caching()
+    return dispatcher.stats.cache_path  # type: ignore[no-any-return]
+
+
+def ensure_cache_dir() -> None:
+    """Choose a temporary cache folder, where numba finds none that it can write to.
+
+    On clusters and in containers, the folders of the package and of the user may be read-only. As
+    the folder holds code, only the user may write to it. Child processes use the same folder.
+    """
     folder = Path(tempfile.gettempdir()) / f"uaos-{_user()}"
-    if not (_writable(folder) and _own(folder)):
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    if not _is_private(folder):
         folder = Path(tempfile.mkdtemp(prefix="uaos-"))
     _settings.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"] = str(folder)
 
 
-def usual_folders() -> tuple[Path, Path]:
-    """Return the folders in which numba caches by default."""
-    user_cache: str = appdirs.user_cache_dir("numba", False)  # type: ignore[no-untyped-call]
-    return Path(__file__).parent / "__pycache__", Path(user_cache)
-
-
-def _writable(folder: Path) -> bool:
+def _is_private(folder: Path) -> bool:
+    """Return whether only the user can write to or replace the folder."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return True
+        status = folder.lstat()
     except OSError:
         return False
-
-
-def _own(folder: Path) -> bool:
-    """Return whether only the user can write to or replace the folder."""
-    found = folder.lstat()
-    return found.st_uid == _user() and not (folder.is_symlink() or found.st_mode & 0o077)
+    return status.st_uid == _user() and folder.is_dir() and not status.st_mode & 0o077
 
 
 def _user() -> int:
     return os.getuid() if hasattr(os, "getuid") else -1
 
 
-keep_somewhere()
+@contextmanager
+def _locked(folder: str | None) -> Iterator[None]:
+    """Let one process at a time compile into a cache.
 
-
-class _Cache(FunctionCache):
-    """Numba's cache, without which a run goes on where files cannot be read or written."""
-
-    def load_overload(self, *key: Any) -> Any:
-        with suppress(OSError):
-            return super().load_overload(*key)  # type: ignore[no-untyped-call]
-
-    def save_overload(self, *entry: Any) -> None:
-        with suppress(OSError):
-            super().save_overload(*entry)  # type: ignore[no-untyped-call]
-
-
-def njit(function: Kernel) -> Kernel:
-    """Compile a kernel once it has proved worth it: see `PATIENCE`."""
-    # Overflow, 0/0 and the like are masked where they matter, and compiled code does not warn.
-    interpreted: Any = np.errstate(all="ignore")(function)
-    if _settings.DISABLE_JIT:
-        return interpreted  # type: ignore[no-any-return]
-    kernel: Any = numba.njit(nogil=True, error_model="numpy")(function)
-    kernel._cache = _Cache(function)  # type: ignore[no-untyped-call]
-    compiled = kernel._compile_for_args
-    cached: bool | None = None
-    spent = 0.0
-
-    def timed(*args: Any) -> Any:
-        nonlocal spent
-        start = thread_time()
-        try:
-            return interpreted(*args)
-        finally:
-            spent += thread_time() - start
-
-    # Numba calls this for arguments of types for which it has no code, and then what it returns.
-    def choose(*args: Any) -> Any:
-        nonlocal cached
-        if cached is None:
-            cached = is_cached(kernel, args)
-        if not cached and spent < PATIENCE and sum(np.size(a) for a in args) <= FEW:
-            return timed
-        return compiled(*args)
-
-    kernel._compile_for_args = choose
-    return kernel  # type: ignore[no-any-return]
-
-
-def is_cached(kernel: Any, args: tuple[Any, ...] = ()) -> bool:
-    """Whether numba's cache holds the kernel as it now stands, for these arguments or for any.
-
-    Numba alone knows, and has no public way to ask; where it cannot be asked, the answer is yes.
+    Numba replaces files as a whole, but two processes that add code for different types at the same
+    time may give it the same file name. Where files cannot be locked, nothing is waited for.
     """
+    handle = -1
+    with suppress(OSError, ImportError):
+        import fcntl  # not on Windows
+
+        if folder is not None:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            handle = os.open(Path(folder) / "uaos.lock", os.O_RDWR | os.O_CREAT, 0o600)
+            fcntl.flock(handle, fcntl.LOCK_EX)
     try:
-        entries = kernel._cache._cache_file._load_index()
-        types = tuple(map(kernel.typeof_pyval, args))
-        key = kernel._cache._index_key(types, kernel.targetctx.codegen())
-    except Exception:
-        return True
-    return key in entries if args else bool(entries)
-
-
-def is_compiled(kernel: Any) -> bool:
-    """Whether a kernel has proved worth compiling, in this process or before."""
-    return bool(getattr(kernel, "signatures", True)) or is_cached(kernel)
-
-
-def linked(function: Callable[..., Any]) -> Any:
-    """Compile, as `njit` does, a function that calls kernels of other modules.
-
-    What is cached includes them, but numba would compile it anew only when the file of the
-    function itself has changed, not when theirs has.
-    """
-    kernel: Any = njit(function)
-    if hasattr(kernel, "_cache"):  # not so without numba's compiler
-        kernel._cache._cache_file._source_stamp = _kernel_files()
-    return kernel
-
-
-@cache
-def _kernel_files() -> tuple[tuple[float, int], ...]:
-    """Time and size of the files with kernels that others call."""
-    package = Path(__file__).parent
-    files = [package / "optimizers" / "base.py"]
-    for folder in ("selection", "optimizers/de"):
-        files += sorted((package / folder).rglob("*.py"))
-    return tuple((found.st_mtime, found.st_size) for found in map(os.stat, files))
+        yield
+    finally:
+        if handle >= 0:
+            os.close(handle)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from uaos import jit
 from uaos.arrays import FloatArray
 from uaos.optimizers import feasibility
 from uaos.optimizers.base import Optimizer
@@ -82,6 +83,7 @@ class Run:
         self.rules, self.observers = rules, observers
         self.ending: Ending | None = None
         self._batches = 0
+        jit.begin_run()
         self._pending: FloatArray | None = None  # points that are being evaluated
 
     def advance(self) -> None:

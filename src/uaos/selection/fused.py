@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from uaos.jit import linked
+from uaos.jit import njit
 from uaos.params import parameters
 from uaos.selection.components import metrics, probabilities, qualities, rewards
 from uaos.selection.components.base import Array
@@ -84,7 +84,7 @@ def codes_of(method: Method, n_operators: int) -> tuple[list[int], Array] | None
 
 # These metrics are functions of their arguments alone.
 _parent_improvement, _offspring_fitness, _relative_improvement, _parent_relative = map(
-    linked,
+    njit,
     (cls.compute for cls in _COMPILED["metric"]),
 )
 
@@ -169,10 +169,10 @@ def learner(metric: int, reward: int, quality: int, probability: int) -> Any:
     # A file of its own in numba's cache: in one that several share, processes that compile at the
     # same time may take each other's places.
     learn.__qualname__ = f"learn_{metric}_{reward}_{quality}_{probability}"
-    return linked(learn)
+    return njit(learn)
 
 
-@linked
+@njit
 def learn_nothing(  # type: ignore[no-untyped-def]
     numbers, scale, table, count, previous, q, p, tally, operators, parents, offspring
 ) -> None:
