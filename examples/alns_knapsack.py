@@ -1,7 +1,7 @@
 """ALNS: destroy and repair operators for a knapsack, selected adaptively.
 
-The change to a program that uses the package is the import of `AdaptiveSelect` and the line that
-makes one in place of a RouletteWheel.
+A program that uses ALNS changes in two lines: the import of `AdaptiveSelect`, and the line that
+creates one in place of a RouletteWheel.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Packing:
     chosen: np.ndarray
 
     def objective(self) -> float:
-        """The profit, negated: the package minimizes."""
+        """Return the negated profit: ALNS minimizes."""
         return -float(profit[self.chosen].sum())
 
 
@@ -34,15 +34,15 @@ def drop(packing: Packing, items: np.ndarray) -> Packing:
     return Packing(chosen)
 
 
-def drop_any(packing: Packing, rng: np.random.Generator) -> Packing:
+def drop_random(packing: Packing, rng: np.random.Generator) -> Packing:
     inside = np.flatnonzero(packing.chosen)
     return drop(packing, rng.choice(inside, len(inside) // 5, replace=False))
 
 
-def drop_least_worthy(packing: Packing, rng: np.random.Generator) -> Packing:
+def drop_least_profitable(packing: Packing, rng: np.random.Generator) -> Packing:
     inside = np.flatnonzero(packing.chosen)
-    worth = (profit / weight)[inside] * rng.uniform(0.9, 1.1, len(inside))
-    return drop(packing, inside[np.argsort(worth)[: len(inside) // 5]])
+    density = (profit / weight)[inside] * rng.uniform(0.9, 1.1, len(inside))
+    return drop(packing, inside[np.argsort(density)[: len(inside) // 5]])
 
 
 def pack(packing: Packing, order: np.ndarray) -> Packing:
@@ -55,23 +55,23 @@ def pack(packing: Packing, order: np.ndarray) -> Packing:
     return Packing(chosen)
 
 
-def pack_any(packing: Packing, rng: np.random.Generator) -> Packing:
+def pack_random(packing: Packing, rng: np.random.Generator) -> Packing:
     return pack(packing, rng.permutation(len(weight)))
 
 
-def pack_most_worthy(packing: Packing, rng: np.random.Generator) -> Packing:
+def pack_most_profitable(packing: Packing, rng: np.random.Generator) -> Packing:
     return pack(packing, np.argsort(-profit / weight * rng.uniform(0.8, 1.2, len(weight))))
 
 
 def main() -> tuple[float, dict[str, int]]:
     search = ALNS(np.random.default_rng(1))
-    for operator in (drop_any, drop_least_worthy):
+    for operator in (drop_random, drop_least_profitable):
         search.add_destroy_operator(operator)
-    for operator in (pack_any, pack_most_worthy):
+    for operator in (pack_random, pack_most_profitable):
         search.add_repair_operator(operator)
     select = AdaptiveSelect(num_destroy=2, num_repair=2)
     empty = Packing(np.zeros(len(weight), dtype=bool))
-    start = pack_any(empty, np.random.default_rng(2))
+    start = pack_random(empty, np.random.default_rng(2))
     result = search.iterate(start, select, HillClimbing(), MaxIterations(1_000))
     counts = select.credit.counts["pair"]
     for pair, times in counts.items():

@@ -1,6 +1,6 @@
-"""Drive the loop yourself: an external simulator evaluates, the run is saved and continued.
+"""Drive the loop yourself: an external simulator evaluates; the run is saved and resumed.
 
-The "simulator" is another program that reads points from a file and writes values to another one.
+The "simulator" is another program that reads points from one file and writes values to another.
 """
 
 import subprocess
@@ -33,7 +33,7 @@ def main() -> uaos.Result:
         while not de.done:
             points = de.ask()
             de.tell(simulate(folder, points))
-            # Saved after every generation: a power cut costs one generation at most.
+            # Save after every generation: a power cut costs at most one generation.
             de.save(folder / "run.state")
             de = uaos.DifferentialEvolution.load(folder / "run.state")
     print(de.result)

@@ -1,7 +1,7 @@
 """DEAP: eaSimple, unchanged, on OneMax with three crossovers and two mutations.
 
-The change to a DEAP program is the import of `adaptive` and the call that registers `mate` and
-`mutate`.
+A DEAP program changes in two places: the import of `adaptive`, and the call that registers `mate`
+and `mutate`.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""Choose which operators compete: strategies with settings, and combinations of both."""
+"""Choose which operators compete: strategies with settings, and products of both."""
 
 import uaos
 from uaos.optimizers.de.rules import Cauchy, SuccessHistory
@@ -18,8 +18,10 @@ def main() -> uaos.Result:
         rastrigin, [(-5, 5)] * 10, method="SaDE", operators=pool, popsize=60, budget=60_000, seed=1,
         vectorized=True,
     )  # fmt: skip
-    use = result.history.counts.sum(axis=0) / result.nfev
-    for name, share in sorted(zip(result.history.operators, use, strict=True), key=lambda o: -o[1]):
+    shares = result.history.counts.sum(axis=0) / result.nfev
+    for name, share in sorted(
+        zip(result.history.operators, shares, strict=True), key=lambda o: -o[1]
+    ):
         print(f"{share:6.1%}  {name}")
     print(f"best value {result.fun:.3g}")
     return result

@@ -8,14 +8,14 @@ from uaos.problems import BBOB
 
 @uaos.register
 class RecentBest(uaos.GenerationReward):
-    """The best metric of each generation, discounted by its age.
+    """Sum the best metric of each generation, discounted by age.
 
     Equation
     --------
     r[op] = Σ_t decay^t B[t,op]
     """
 
-    max_gen: int = uaos.integer(1, 50, default=10, doc="how many generations are looked at")
+    max_gen: int = uaos.integer(1, 50, default=10, doc="number of generations")
     decay: float = uaos.real(0, 1, default=0.8, doc="weight of a generation, to the power of age")
 
     def compute(self, memory):
@@ -29,14 +29,14 @@ def main() -> dict[str, float]:
     mine = uaos.method("SaDE", reward="recent_best", decay=0.5)
     medians = {}
     for name, method in {"SaDE": published, "SaDE with my reward": mine}.items():
-        spent = [
+        evaluations = [
             uaos.minimize(
                 problem, problem.bounds, method=method, budget=50_000, seed=seed,
                 target=problem.optimum + 1e-8,
             ).nfev
             for seed in range(5)
         ]  # fmt: skip
-        medians[name] = float(np.median(spent))
+        medians[name] = float(np.median(evaluations))
         print(f"{medians[name]:8.0f} evaluations in the median of five runs: {name}")
     return medians
 

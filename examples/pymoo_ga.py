@@ -1,6 +1,6 @@
 """pymoo: a genetic algorithm that chooses among three crossovers and two mutations.
 
-The change to a pymoo program is the import of `adaptive` and the line that calls it.
+A pymoo program changes in two lines: the import of `adaptive`, and the call of it.
 """
 
 from pymoo.algorithms.soo.nonconvex.ga import GA

@@ -18,16 +18,16 @@ def main() -> dict[str, float]:
     problem = get_problem("zdt4")
     distance = IGD(problem.pareto_front())
     plain, ours = NSGA2(pop_size=40), adaptive(NSGA2(pop_size=40), **real_operators(n_obj=2))
-    found = {}
+    distances = {}
     for name, algorithm in {"pymoo's operators": plain, "adaptive operators": ours}.items():
         runs = [minimize(problem, algorithm, ("n_gen", 100), seed=seed) for seed in range(1, 6)]
-        found[name] = median(float(distance(result.F)) for result in runs)
-        print(f"{name}: distance to the front {found[name]:.3g} (median of five runs)")
+        distances[name] = median(float(distance(result.F)) for result in runs)
+        print(f"{name}: distance to the front {distances[name]:.3g} (median of five runs)")
     result = runs[0]
     for slot, counts in result.algorithm.mating.credit.counts.items():
         for operator, times in counts.items():
             print(f"{times / sum(counts.values()):6.1%}  {slot} {operator}")
-    return found
+    return distances
 
 
 if __name__ == "__main__":

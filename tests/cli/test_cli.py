@@ -64,7 +64,7 @@ def test_a_configuration_file_is_shown_like_a_name(tmp_path: Path) -> None:
             ["run", "--function", "99"],
             "function of a BBOB problem is 99; allowed: an integer 1 to 24",
         ),
-        (["run", "--dim", "7"], "dimension of a BBOB problem is 7; allowed: one of 2, 3"),
+        (["run", "--dim", "7"], "does not have the dimension 7; choose one of 2, 3"),
         (["run", "--method", "JDE"], "unknown method 'JDE'; did you mean 'JADE'"),
         (["methods", "zzz"], r"'zzz'; none of the \d+ known ones is similar .`uaos methods` lists"),
         (["run", "--budget", "0"], "budget is '0'; allowed: a number of evaluations >= 1"),

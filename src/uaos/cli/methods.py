@@ -1,4 +1,4 @@
-"""`uaos methods`: the catalogue, one recipe, or the components."""
+"""`uaos methods`: show the catalogue, a recipe, or the components."""
 
 from typing import Annotated
 
@@ -15,28 +15,29 @@ from uaos.params import parameters
 from uaos.selection.bibliography import short
 from uaos.selection.components import FAMILIES, components
 from uaos.selection.describe import PLURALS, QUESTIONS, describe, parameter_row
+from uaos.selection.method import Method
 
 
 # fmt: off
 @app.command(
     "methods",
-    epilog="Example: [bold]uaos methods SaDE[/]  shows SaDE's recipe with its equations.",
+    epilog="Example: [bold]uaos methods SaDE[/]  shows the recipe of SaDE with its equations.",
 )
 def show_methods(
     name: Annotated[str | None, typer.Argument(
-        help="A method, a configuration file (.toml), or a group: literature, tuned, winners, "
-        "all.")] = None,
+        help="Show this method, configuration file (.toml) or group (literature, tuned, winners, "
+        "all).")] = None,
     components: Annotated[bool, typer.Option(
         "--components", help="List the components and their parameters.")] = False,
 ) -> None:
     # fmt: on
-    """List the catalogue of methods, one recipe, or the components to compose your own from."""
+    """Show the catalogue of methods, a recipe, or the components to compose your own from."""
     if components:
         console.print(_families())
     elif name is None or name in GROUPS:
         console.print(_catalogue(expanded([name or "all"])))
         console.print(
-            "[dim]one recipe: uaos methods NAME · what recipes are made of: "
+            "[dim]a recipe: uaos methods NAME · the components of recipes: "
             "uaos methods --components[/]"
         )
     else:
@@ -44,9 +45,10 @@ def show_methods(
 
 
 def _catalogue(names: list[str]) -> RenderableType:
+    """Return tables of methods that select, of single operators, and of other optimizers."""
     table = _plain_table("method", *FAMILIES, "reference")
     alone = _plain_table("one operator", "settings", "reference")
-    others = _plain_table("optimizer", "what it is")
+    others = _plain_table("optimizer", "description")
     group = ""
     for entry in map(configuration, names):
         cite = short(entry.reference)
@@ -59,50 +61,57 @@ def _catalogue(names: list[str]) -> RenderableType:
         if entry.kind != group and group:
             table.add_section()
         group = entry.kind
-        # Spaces, where names have underscores, let a narrow terminal break them between words.
+        # Spaces in place of underscores let a narrow terminal break lines between words.
         parts = [getattr(entry.method, f).name.replace("_", " ") for f in FAMILIES]
         table.add_row(entry.name, *parts, cite)
-    shown = [one for one in (table, alone, others) if one.row_count]
-    return Group(*(part for one in shown for part in (one, Text(""))))
+    tables = [part for part in (table, alone, others) if part.row_count]
+    return Group(*(line for part in tables for line in (part, Text(""))))
 
 
 def _plain_table(*columns: str) -> Table:
+    """Return an empty table without borders."""
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, row_styles=("", "dim"))
     for number, column in enumerate(columns):
-        width = _NARROWEST.get(column)
+        width = _MIN_WIDTHS.get(column)
         table.add_column(column, style="" if number else "bold", min_width=width, overflow="fold")
     return table
 
 
-# The longest word of each column, so that a terminal of 80 columns breaks lines between words.
-_NARROWEST = {"metric": 11, "reward": 11, "quality": 10, "probability": 11, "selection": 12,
-              "reference": 9}  # fmt: skip
+# The length of the longest word in each column, so that 80 columns break lines between words.
+_MIN_WIDTHS = {"metric": 11, "reward": 11, "quality": 10, "probability": 11, "selection": 12,
+               "reference": 9}  # fmt: skip
 
 
 def _recipe(entry: Configuration) -> RenderableType:
-    head = Text(entry.name, style="bold")
-    parts: list[RenderableType] = [head]
+    """Return the components, their equations, and the settings of a configuration."""
+    parts: list[RenderableType] = [Text(entry.name, style="bold")]
     parts += [Text(line, style="dim") for line in (entry.reference, entry.note) if line]
     operators = entry.settings.operator_texts()
-    if entry.method is None and operators:
+    if entry.method is not None:
+        parts += _components(entry.method)
+    elif operators:
         parts.append(Text("\nA single operator: there is nothing to select."))
-    elif entry.method is not None:
-        for number, family in enumerate(FAMILIES, 1):
-            component = getattr(entry.method, family)
-            about = describe(component)
-            values = {n: getattr(component, n) for n in parameters(component)}
-            shown = ", ".join(f"{n} = {v}" for n, v in values.items())
-            title = Text.assemble(
-                f"\n{number}. {family}  ", (component.name, "bold cyan"), f"  {shown}"
-            )
-            parts += [title, Padding(Text(about.summary), (0, 0, 0, 3))]
-            parts.append(Padding(Text(about.equation, style="green"), (0, 0, 0, 6)))
-            if family == "reward":
-                scaled = "then scaled to [0, 1]" if entry.method.scale_rewards else "not scaled"
-                parts.append(Padding(Text(scaled), (0, 0, 0, 6)))
     heading = "differential evolution" if operators else f"settings of {entry.optimizer}"
     parts += [Text(f"\n{heading}", style="bold"), Padding(_settings(entry), (0, 0, 0, 3))]
     return Group(*parts)
+
+
+def _components(method: Method) -> list[RenderableType]:
+    """Return each component of a method with its parameters, summary and equation."""
+    parts: list[RenderableType] = []
+    for number, family in enumerate(FAMILIES, 1):
+        component = getattr(method, family)
+        description = describe(component)
+        values = ", ".join(f"{n} = {getattr(component, n)}" for n in parameters(component))
+        title = Text.assemble(
+            f"\n{number}. {family}  ", (component.name, "bold cyan"), f"  {values}"
+        )
+        parts += [title, Padding(Text(description.summary), (0, 0, 0, 3))]
+        parts.append(Padding(Text(description.equation, style="green"), (0, 0, 0, 6)))
+        if family == "reward":
+            scaled = "then scaled to [0, 1]" if method.scale_rewards else "not scaled"
+            parts.append(Padding(Text(scaled), (0, 0, 0, 6)))
+    return parts
 
 
 def _settings(entry: Configuration) -> RenderableType:
@@ -120,6 +129,7 @@ def _settings(entry: Configuration) -> RenderableType:
 
 
 def _families() -> RenderableType:
+    """Return a table of components and their parameters for each family."""
     parts: list[RenderableType] = []
     for family in FAMILIES:
         members = components(family)
@@ -129,7 +139,7 @@ def _families() -> RenderableType:
             table.add_column(column)
         for name, cls in members.items():
             rows = [parameter_row(n, p) for n, p in parameters(cls).items()] or [("", "", "", "")]
-            for first, row in enumerate(rows):
-                table.add_row(Text(name if first == 0 else "", style="bold"), *row)
+            for number, row in enumerate(rows):
+                table.add_row(Text(name if number == 0 else "", style="bold"), *row)
         parts += [table, Text("")]
     return Group(*parts)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import Protocol, SupportsIndex
 
 import numpy as np
 
@@ -78,6 +78,13 @@ _LINE = "function instance, or function instance dimension, such as 3 7 20"
 _HEADERS = (["function", "instance"], ["function", "instance", "dimension"])
 
 
+class _CocoProblem(Protocol):
+    """The part of COCO's problems that is used here."""
+
+    def __call__(self, x: FloatArray) -> float: ...
+    def best_value(self) -> float: ...
+
+
 class BBOB(Problem):
     """One BBOB problem, minimized over the box [-5, 5]^D.
 
@@ -116,21 +123,22 @@ class BBOB(Problem):
         self._module = None
 
     @cached_property
-    def fun(self) -> Any:  # type: ignore[override]
-        """COCO's function."""
+    def fun(self) -> "_CocoProblem":  # type: ignore[override]
+        """Return COCO's function."""
         cocoex = optional("cocoex", "the BBOB suite")
-        return cocoex.BareProblem(NAME, self.number, self.dimension, self.instance)
+        problem: _CocoProblem = cocoex.BareProblem(NAME, self.number, self.dimension, self.instance)
+        return problem
 
     @cached_property
     def optimum(self) -> float:  # type: ignore[override]
-        """The smallest value of the function."""
+        """Return the smallest value of the function."""
         return float(self.fun.best_value())
 
     @property
     def title(self) -> str:
         """Return a description of the problem."""
-        about = f"{self.function} {TITLES[self.function]}"
-        return f"{about}, {self.dimension}-D, instance {self.instance}"
+        function = f"{self.function} {TITLES[self.function]}"
+        return f"{function}, {self.dimension}-D, instance {self.instance}"
 
     @property
     def key(self) -> tuple[int, int, int]:
@@ -138,13 +146,12 @@ class BBOB(Problem):
         return self.number, self.dimension, self.instance
 
     def evaluate(self, points: FloatArray) -> FloatArray:
-        """The values at several points, (n, D), in their order."""
+        """Return the values at points (n, D), in order."""
         fun = self.fun
-        # COCO reads D numbers of each point, whatever it is given.
+        # COCO does not check the length: it reads D numbers from each point.
         if points.shape[1] != self.dimension:
-            raise InvalidParameter(
-                "points", points.shape, f"(n, {self.dimension})", owner=self.name
-            )
+            message = f"points has shape {points.shape}; {self.name} expects (n, {self.dimension})"
+            raise InvalidParameter(message, name="points", value=points.shape, owner=self.name)
         return np.array([fun(x) for x in points])
 
     def __reduce_ex__(
