@@ -26,10 +26,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from uaos.arrays import FloatArray, IntArray
 from uaos.history import History
 from uaos.jit import njit
 from uaos.optimizers import feasibility
-from uaos.optimizers.base import Array, Optimizer, register
+from uaos.optimizers.base import Optimizer, register
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice, integer, real
 
@@ -64,7 +65,8 @@ class Constants:
 
     mu: int
     mu_eff: float
-    weights: Array
+    weights: FloatArray
+    total_weight: float
     c_sigma: float
     d_sigma: float
     c_c: float
@@ -107,6 +109,7 @@ def constants(D: int, popsize: int) -> Constants:
         mu=mu,
         mu_eff=mu_eff,
         weights=weights,
+        total_weight=sum(weights.tolist()),
         c_sigma=c_sigma,
         d_sigma=1 + 2 * max(0.0, math.sqrt((mu_eff - 1) / (D + 1)) - 1) + c_sigma,
         c_c=(4 + mu_eff / D) / (D + 4 + 2 * mu_eff / D),
@@ -123,18 +126,18 @@ def constants(D: int, popsize: int) -> Constants:
 
 @njit
 def _sample(
-    z: Array,
-    factor: Array,
-    mean: Array,
-    width: Array,
+    z: FloatArray,
+    factor: FloatArray,
+    mean: FloatArray,
+    width: FloatArray,
     sigma: float,
-    C: Array,
-    low: Array,
-    high: Array,
+    C: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
     enforced: bool,
-    steps: Array,
-    points: Array,
-    excess: Array,
+    steps: FloatArray,
+    points: FloatArray,
+    excess: FloatArray,
 ) -> bool:
     """Write the steps y = B D z, the points and, if the box is enforced, how far they had left it.
 
@@ -166,63 +169,59 @@ def _sample(
 
 
 @njit
-def _update(
-    order: Array,
-    z: Array,
-    steps: Array,
-    weights: Array,
-    mu: int,
-    mu_eff: float,
-    c_sigma: float,
-    c_c: float,
-    c_1: float,
-    c_mu: float,
-    h_limit: float,
-    sigma: float,
-    width: Array,
-    basis: Array,
-    mean: Array,
-    path_sigma: Array,
-    path_c: Array,
-    C: Array,
-) -> float:
-    """Move mean, paths and the lower triangle of C; returns the length of the path of sigma.
-
-    `basis[j]` is the j-th eigenvector. The length of C^(-1/2) y is that of z.
-    """
-    n, D = z.shape
-    z_mean = np.zeros(D)
-    y_mean = np.zeros(D)
+def _recombine(order: IntArray, weights: FloatArray, rows: FloatArray, mu: int) -> FloatArray:
+    """Return the weighted mean of the best mu rows."""
+    D = rows.shape[1]
+    mean = np.zeros(D)
     for r in range(mu):
-        k = order[r]
         for i in range(D):
-            z_mean[i] += weights[r] * z[k, i]
-            y_mean[i] += weights[r] * steps[k, i]
-    gain = np.sqrt(c_sigma * (2.0 - c_sigma) * mu_eff)
+            mean[i] += weights[r] * rows[order[r], i]
+    return mean
+
+
+@njit
+def _follow(
+    path: FloatArray, z_mean: FloatArray, basis: FloatArray, c_sigma: float, gain: float
+) -> float:
+    """Move the path of sigma along B z, and return its length.
+
+    `basis[j]` is the j-th eigenvector; C^(-1/2) y = B z.
+    """
+    D = len(path)
     for i in range(D):
-        mean[i] += sigma * width[i] * y_mean[i]
-        path_sigma[i] *= 1.0 - c_sigma
+        path[i] *= 1.0 - c_sigma
     for j in range(D):
         for i in range(D):
-            path_sigma[i] += gain * z_mean[j] * basis[j, i]
+            path[i] += gain * z_mean[j] * basis[j, i]
     square = 0.0
     for i in range(D):
-        square += path_sigma[i] * path_sigma[i]
-    length = np.sqrt(square)
+        square += path[i] * path[i]
+    return float(np.sqrt(square))
 
-    h = 1.0 if length < h_limit else 0.0
-    gain = h * np.sqrt(c_c * (2.0 - c_c) * mu_eff)
-    for i in range(D):
-        path_c[i] = (1.0 - c_c) * path_c[i] + gain * y_mean[i]
 
-    total = 0.0
-    for r in range(n):
-        total += weights[r]
-    decay = 1.0 + c_1 * (1.0 - h) * c_c * (2.0 - c_c) - c_1 - c_mu * total
-    for i in range(D):
-        c = c_1 * path_c[i]
+@njit
+def _adapt_rank_one(C: FloatArray, path: FloatArray, c_1: float, decay: float) -> None:
+    """Let the lower triangle of C decay, and add the path's outer product with itself."""
+    for i in range(len(path)):
+        c = c_1 * path[i]
         for j in range(i + 1):
-            C[i, j] = decay * C[i, j] + c * path_c[j]
+            C[i, j] = decay * C[i, j] + c * path[j]
+
+
+@njit
+def _adapt_rank_mu(
+    C: FloatArray,
+    order: IntArray,
+    z: FloatArray,
+    steps: FloatArray,
+    weights: FloatArray,
+    c_mu: float,
+) -> None:
+    """Add the steps' outer products to the lower triangle of C, by weight.
+
+    Negative weights are scaled by D / |z|², and |C^(-1/2) y| is |z|.
+    """
+    n, D = z.shape
     for r in range(n):
         k = order[r]
         w = c_mu * weights[r]
@@ -237,23 +236,22 @@ def _update(
             c = w * steps[k, i]
             for j in range(i + 1):
                 C[i, j] += c * steps[k, j]
-    return float(length)
 
 
 @njit
 def _ending(
     generation: int,
     worst: float,
-    bests: Array,
+    bests: FloatArray,
     window: int,
     tolerance: float,
     sigma: float,
     sigma0: float,
-    mean: Array,
-    width: Array,
-    path_c: Array,
-    C: Array,
-    factor: Array,
+    mean: FloatArray,
+    width: FloatArray,
+    path_c: FloatArray,
+    C: FloatArray,
+    factor: FloatArray,
 ) -> int:
     """Which of `_REASONS` ends the run after `generation` generations; 0 for none."""
     D = len(mean)
@@ -497,7 +495,7 @@ class CMAES(Optimizer):
 
     # The loop
 
-    def _propose(self) -> Array:
+    def _propose(self) -> FloatArray:
         if self.ended_by and self.settings.restarts != "none":
             self._restart()
         shape = (self.popsize, self.dimension)
@@ -514,7 +512,7 @@ class CMAES(Optimizer):
         )  # fmt: skip
         return points
 
-    def _learn(self, points: Array, values: Array) -> None:
+    def _learn(self, points: FloatArray, values: FloatArray) -> None:
         n, regime = len(values), self._regime
         self._run_evaluations += n
         self._spent[regime] += n
@@ -543,34 +541,48 @@ class CMAES(Optimizer):
                  self.restarts, self.popsize),
             )  # fmt: skip
 
-    def _move(self, values: Array, by_value: Array) -> None:
-        """One generation: update, and whether the run ends."""
+    def _move(self, values: FloatArray, by_value: IntArray) -> None:
+        """Complete a generation: update the distribution, and decide whether the run ends."""
         c = self._constants
-        D = self.dimension
         order = by_value
         if self._has_left:
             order = self._penalized(values, by_value).argsort(kind="stable")
-        g = self._generation
-        self._bests[g % c.stagnation_most] = best = float(values[by_value[0]])
-        self._medians[g % c.stagnation_most] = values[by_value[self.popsize // 2]]
+        place = self._generation % c.stagnation_most
+        self._bests[place] = best = float(values[by_value[0]])
+        self._medians[place] = values[by_value[self.popsize // 2]]
         worst = float(values[by_value[-1]])
         if self._tolerance == 0:
             # Relative to the first values where these are tiny.
             self._tolerance = TOL_FUN * (min(1.0, worst - best) if worst > best else 1.0)
-        self._generation = g = g + 1
-        h_limit = (1.4 + 2 / (D + 1)) * c.expected_norm * math.sqrt(1 - (1 - c.c_sigma) ** (2 * g))
-        length = _update(
-            order, self._z, self._steps, c.weights, c.mu, c.mu_eff, c.c_sigma, c.c_c, c.c_1, c.c_mu,
-            h_limit, self.sigma, self._width, self._basis,
-            self.mean, self._path_sigma, self._path_c, self._C,
-        )  # fmt: skip
-        self.sigma *= math.exp(min(1.0, c.c_sigma / c.d_sigma * (length / c.expected_norm - 1)))
+        self._generation += 1
+        self._update(order)
         if self.integers is not None:
             self._widen_integers()
-        if g - self._decomposed >= c.lazy_gap:
+        if self._generation - self._decomposed >= c.lazy_gap:
             self._decompose()
         if not self.ended_by:
             self.ended_by = self._reason(worst)
+
+    def _update(self, order: IntArray) -> None:
+        """Move mean and paths, and adapt covariance matrix and step size."""
+        c = self._constants
+        z_mean = _recombine(order, c.weights, self._z, c.mu)
+        y_mean = _recombine(order, c.weights, self._steps, c.mu)
+        self.mean += self.sigma * self._width * y_mean
+
+        gain = math.sqrt(c.c_sigma * (2.0 - c.c_sigma) * c.mu_eff)
+        length = _follow(self._path_sigma, z_mean, self._basis, c.c_sigma, gain)
+        warm = math.sqrt(1 - (1 - c.c_sigma) ** (2 * self._generation))
+        limit = (1.4 + 2 / (self.dimension + 1)) * c.expected_norm * warm
+        h = 1.0 if length < limit else 0.0  # whether the path of C moves
+        gain = h * math.sqrt(c.c_c * (2.0 - c.c_c) * c.mu_eff)
+        self._path_c = (1.0 - c.c_c) * self._path_c + gain * y_mean
+
+        lost = c.c_1 * (1.0 - h) * c.c_c * (2.0 - c.c_c)
+        decay = 1.0 + lost - c.c_1 - c.c_mu * c.total_weight
+        _adapt_rank_one(self._C, self._path_c, c.c_1, decay)
+        _adapt_rank_mu(self._C, order, self._z, self._steps, c.weights, c.c_mu)
+        self.sigma *= math.exp(min(1.0, c.c_sigma / c.d_sigma * (length / c.expected_norm - 1)))
 
     def _widen_integers(self) -> None:
         """Keep the standard deviation of integer coordinates large enough to change them."""
@@ -579,7 +591,7 @@ class CMAES(Optimizer):
             least = (INTEGER_DEVIATION / (self.sigma * self._width[i])) ** 2
             self._C[i, i] = max(self._C[i, i], least)
 
-    def _penalized(self, values: Array, by_value: Array) -> Array:
+    def _penalized(self, values: FloatArray, by_value: IntArray) -> FloatArray:
         """The values plus the penalty for what left the box."""
         ranked = values[by_value]
         ranked = ranked[np.isfinite(ranked)]
@@ -591,7 +603,7 @@ class CMAES(Optimizer):
                 spread = float(ranked[-1] - ranked[0] if n else 0.0) or 1.0
             # Finite when doubled: points without excess have no penalty, where inf * 0 is NaN.
             scale = min(spread, sys.float_info.max / 2) / self.dimension
-            penalized: Array = values + 2 * scale * self._excess
+            penalized: FloatArray = values + 2 * scale * self._excess
         return penalized
 
     def _decompose(self) -> None:
@@ -647,5 +659,5 @@ class CMAES(Optimizer):
         self._constants = constants(self.dimension, self.popsize)
 
 
-def _median(values: Array) -> float:
+def _median(values: FloatArray) -> float:
     return float(np.partition(values, len(values) // 2)[len(values) // 2])

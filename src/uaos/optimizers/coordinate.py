@@ -5,9 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from uaos.arrays import FloatArray, IntArray
 from uaos.history import History
 from uaos.jit import njit
-from uaos.optimizers.base import Array, Optimizer, RunFinished, register
+from uaos.optimizers.base import Optimizer, RunFinished, register
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice, integer
 
@@ -34,87 +35,72 @@ _UNTRIED, _AGREED, _MISSED = 0, 1, 2
 
 
 @njit
-def _finish(state: Array) -> tuple[int, float]:
+def _finish(state: IntArray) -> tuple[int, float]:
     state[_STATUS] = _FINISHED
     return -1, 0.0
 
 
 @njit
-def _choose(
-    x: Array,
-    y: Array,
-    n: int,
-    low: float,
-    high: float,
-    state: Array,
-    forecast: Array,
-    points: int,
-    limit: float,
-) -> tuple[int, float]:
-    """Where to evaluate next on a line of n known points: (index to insert at, coordinate).
-
-    The index is -1 once the line is finished. Failures have the value inf and count like the worst
-    value. `forecast` becomes the expected value and its tolerance, or NaN.
-    """
-    forecast[0] = np.nan
-    if x[0] > low:
-        return 0, low
-    if x[n - 1] < high:
-        return n, high
-    b = 0
+def _extremes(y: FloatArray, n: int) -> tuple[int, float]:
+    """Return the index of the best of n values, and the worst finite value."""
+    best = 0
     worst = -np.inf
     for i in range(n):
-        if y[i] < y[b]:
-            b = i
+        if y[i] < y[best]:
+            best = i
         if worst < y[i] < np.inf:
             worst = y[i]
+    return best, worst
+
+
+@njit
+def _widest(x: FloatArray, n: int) -> int:
+    """Return the left end of the widest interval between n points."""
+    widest = 0
+    for i in range(n - 1):
+        if x[i + 1] - x[i] > x[widest + 1] - x[widest]:
+            widest = i
+    return widest
+
+
+@njit
+def _easiest(
+    x: FloatArray, y: FloatArray, n: int, best: float, worst: float
+) -> tuple[int, float, float]:
+    """Return the easiest interval, the root of its difficulty, and the line's largest curvature."""
+    rounding = 8.0 * _EPSILON * max(abs(worst), abs(best))
+    goal = best - _IMPROVEMENT * (worst - best)
+    easiest = 0
+    least = np.inf
+    curvature = 0.0
+    for i in range(n - 1):
+        width = x[i + 1] - x[i]
+        left = min(y[i], worst)
+        right = min(y[i + 1], worst)
+        # The difficulty's root: of the parabola through both ends that touches the goal.
+        root = (np.sqrt(left - goal) + np.sqrt(right - goal)) / width
+        if root < least:
+            least = root
+            easiest = i
+        if i > 0:
+            before = x[i] - x[i - 1]
+            bend = (right - left) / width - (left - min(y[i - 1], worst)) / before
+            bend = abs(bend) / (width + before) - rounding / width / before
+            curvature = max(curvature, bend)
+    return easiest, least, curvature
+
+
+@njit
+def _refine(
+    x: FloatArray, y: FloatArray, b: int, worst: float, state: IntArray, forecast: FloatArray
+) -> tuple[int, float]:
+    """Choose a point beside the best one, x[b], by parabolic interpolation, or finish the line."""
     best = y[b]
-    span = worst - best
-    if not 0.0 < span < np.inf:  # flat so far, or nothing but failures
-        widest = 0
-        for i in range(n - 1):
-            if x[i + 1] - x[i] > x[widest + 1] - x[widest]:
-                widest = i
-        middle = 0.5 * x[widest] + 0.5 * x[widest + 1]
-        if n <= min(_MIN_POINTS, points) and x[widest] < middle < x[widest + 1]:
-            return widest + 1, middle
-        return _finish(state)
-
-    if state[_STATUS] == _SPLITTING:
-        rounding = 8.0 * _EPSILON * max(abs(worst), abs(best))
-        goal = best - _IMPROVEMENT * span
-        easiest = 0
-        least = np.inf
-        curvature = 0.0
-        for i in range(n - 1):
-            width = x[i + 1] - x[i]
-            left = min(y[i], worst)
-            right = min(y[i + 1], worst)
-            # The difficulty's root: of the parabola through both ends that touches the goal.
-            root = (np.sqrt(left - goal) + np.sqrt(right - goal)) / width
-            if root < least:
-                least = root
-                easiest = i
-            if i > 0:
-                before = x[i] - x[i - 1]
-                bend = (right - left) / width - (left - min(y[i - 1], worst)) / before
-                bend = abs(bend) / (width + before) - rounding / width / before
-                curvature = max(curvature, bend)
-        middle = 0.5 * x[easiest] + 0.5 * x[easiest + 1]
-        promising = n <= _MIN_POINTS or least * least <= limit * curvature
-        if n <= points and promising and x[easiest] < middle < x[easiest + 1]:
-            return easiest + 1, middle
-        state[_STATUS] = _REFINING
-        state[_TRUST] = _UNTRIED
-        state[_REFINED] = 0
-
-    if b == 0 or b == n - 1 or state[_REFINED] >= _MAX_REFINE:
-        return _finish(state)
     before = x[b] - x[b - 1]
     after = x[b + 1] - x[b]
     slope = (best - min(y[b - 1], worst)) / before
     bend = ((min(y[b + 1], worst) - best) / after - slope) / (before + after)
-    tolerance = 1e-15 * span + 4.0 * _EPSILON * abs(best)
+    tolerance = 1e-15 * (worst - best) + 4.0 * _EPSILON * abs(best)
     if not bend * max(before, after) ** 2 >= tolerance:
         return _finish(state)
     at = 0.5 * x[b - 1] + 0.5 * x[b] - 0.5 * slope / bend
@@ -136,22 +122,65 @@ def _choose(
 
 
 @njit
-def _choose_all(
-    lines: Array,
-    x: Array,
-    y: Array,
-    counts: Array,
-    low: Array,
-    high: Array,
-    state: Array,
-    forecast: Array,
+def _choose(
+    x: FloatArray,
+    y: FloatArray,
+    n: int,
+    low: float,
+    high: float,
+    state: IntArray,
+    forecast: FloatArray,
     points: int,
     limit: float,
-    index: Array,
-    at: Array,
+) -> tuple[int, float]:
+    """Return where to evaluate next on a line of n points: (index to insert at, coordinate).
+
+    The index is -1 once the line is finished. Failures have the value inf and count like the worst
+    value. `forecast` becomes the expected value and its tolerance, or NaN.
+    """
+    forecast[0] = np.nan
+    if x[0] > low:
+        return 0, low
+    if x[n - 1] < high:
+        return n, high
+    b, worst = _extremes(y, n)
+    if not 0.0 < worst - y[b] < np.inf:  # flat so far, or nothing but failures
+        widest = _widest(x, n)
+        middle = 0.5 * x[widest] + 0.5 * x[widest + 1]
+        if n <= min(_MIN_POINTS, points) and x[widest] < middle < x[widest + 1]:
+            return widest + 1, middle
+        return _finish(state)
+    if state[_STATUS] == _SPLITTING:
+        easiest, least, curvature = _easiest(x, y, n, y[b], worst)
+        middle = 0.5 * x[easiest] + 0.5 * x[easiest + 1]
+        promising = n <= _MIN_POINTS or least * least <= limit * curvature
+        if n <= points and promising and x[easiest] < middle < x[easiest + 1]:
+            return easiest + 1, middle
+        state[_STATUS] = _REFINING
+        state[_TRUST] = _UNTRIED
+        state[_REFINED] = 0
+    if b == 0 or b == n - 1 or state[_REFINED] >= _MAX_REFINE:
+        return _finish(state)
+    return _refine(x, y, b, worst, state, forecast)
+
+
+@njit
+def _choose_all(
+    lines: IntArray,
+    x: FloatArray,
+    y: FloatArray,
+    counts: IntArray,
+    low: FloatArray,
+    high: FloatArray,
+    state: IntArray,
+    forecast: FloatArray,
+    points: int,
+    limit: float,
+    index: IntArray,
+    at: FloatArray,
 ) -> int:
-    """Choose a point on each unfinished line; returns how many there are."""
-    found = 0
+    """Choose a point on each unfinished line, and return how many there are."""
+    chosen = 0
     for j in lines:
         index[j] = -1
         if state[j, _STATUS] != _FINISHED:
@@ -159,21 +188,21 @@ def _choose_all(
                 x[j], y[j], counts[j], low[j], high[j], state[j], forecast[j], points, limit
             )
             if index[j] >= 0:
-                found += 1
-    return found
+                chosen += 1
+    return chosen
 
 
 @njit
 def _insert_all(
-    lines: Array,
-    x: Array,
-    y: Array,
-    counts: Array,
-    state: Array,
-    forecast: Array,
-    index: Array,
-    at: Array,
-    values: Array,
+    lines: IntArray,
+    x: FloatArray,
+    y: FloatArray,
+    counts: IntArray,
+    state: IntArray,
+    forecast: FloatArray,
+    index: IntArray,
+    at: FloatArray,
+    values: FloatArray,
 ) -> None:
     """Add the values of the chosen points to their lines, in order."""
     k = 0
@@ -297,7 +326,7 @@ class CoordinateSearch(Optimizer):
         if self.history is not None:
             self.history = History(columns=("restarts",))
         self._runs = 0
-        self._x: Array
+        self._x: FloatArray
         self._separable = False
         self._begin()
 
@@ -349,7 +378,7 @@ class CoordinateSearch(Optimizer):
         """Whether the run treats the function as a sum of functions of one coordinate each."""
         return self._separable
 
-    def _propose(self) -> Array:
+    def _propose(self) -> FloatArray:
         if self._ended:
             if not self.settings.restarts:
                 raise RunFinished("the run has converged; read the result, or set restarts=True")
@@ -359,11 +388,11 @@ class CoordinateSearch(Optimizer):
         if self._phase in ("meet", "combine"):
             return np.array([self._target])
         lines = self._lines[self._index[self._lines] >= 0]
-        points: Array = np.repeat(self._x[None], len(lines), axis=0)
+        points: FloatArray = np.repeat(self._x[None], len(lines), axis=0)
         points[np.arange(len(lines)), lines] = self._at[lines]
         return points
 
-    def _learn(self, points: Array, values: Array) -> None:
+    def _learn(self, points: FloatArray, values: FloatArray) -> None:
         if self._phase == "start":
             self._learn_start(values)
         elif self._phase in ("meet", "combine"):
@@ -374,7 +403,7 @@ class CoordinateSearch(Optimizer):
 
     # Is the function separable?
 
-    def _start_points(self) -> Array:
+    def _start_points(self) -> FloatArray:
         """The starting point and, to tell whether coordinates interact, mixtures with another.
 
         The coordinates are split in two by each bit of their numbers, so that some split separates
@@ -390,7 +419,7 @@ class CoordinateSearch(Optimizer):
         other = self.rng.uniform(self.low, self.high)
         return np.concatenate([self._x[None], np.where(self._mixing, other, self._x)])
 
-    def _learn_start(self, values: Array) -> None:
+    def _learn_start(self, values: FloatArray) -> None:
         if len(values) < 1 + len(self._mixing):
             return
         self._f = float(values[0]) if np.isfinite(values[0]) else float("inf")
@@ -429,7 +458,7 @@ class CoordinateSearch(Optimizer):
         self._phase = "lines"
         self._advance()
 
-    def _open(self, lines: Array) -> None:
+    def _open(self, lines: IntArray) -> None:
         """Start to search the lines through the present point."""
         self._lines = lines
         self._counts[lines] = 1
@@ -440,12 +469,12 @@ class CoordinateSearch(Optimizer):
     def _advance(self) -> None:
         """Choose the next points, or go on to the next line or sweep until there are some."""
         while True:
-            found = _choose_all(
+            chosen = _choose_all(
                 self._lines, self._known_x, self._known_y, self._counts, self.low, self.high,
                 self._line_state, self._forecast, self._points(), self._limit(), self._index,
                 self._at,
             )  # fmt: skip
-            if found:
+            if chosen:
                 return
             if len(self._lines) > 1:
                 if not self._meet("combine"):
@@ -463,7 +492,7 @@ class CoordinateSearch(Optimizer):
         self._x[line] = self._known_x[line, best]
         self._f = float(self._known_y[line, best])
 
-    def _learn_lines(self, values: Array) -> None:
+    def _learn_lines(self, values: FloatArray) -> None:
         if len(values) < np.count_nonzero(self._index[self._lines] >= 0):
             return
         _insert_all(
@@ -484,15 +513,15 @@ class CoordinateSearch(Optimizer):
         self._phase = phase
         return True
 
-    def _combined(self) -> Array:
+    def _combined(self) -> FloatArray:
         """The best coordinate of each line."""
-        point: Array = self._x.copy()
+        point: FloatArray = self._x.copy()
         for line in self._lines:
             best = int(np.argmin(self._known_y[line, : self._counts[line]]))
             point[line] = self._known_x[line, best]
         return point
 
-    def _learn_combined(self, points: Array, values: Array) -> None:
+    def _learn_combined(self, points: FloatArray, values: FloatArray) -> None:
         if len(values) == 0:
             return
         if values[0] < self._f:
@@ -515,7 +544,7 @@ class CoordinateSearch(Optimizer):
             self._begin_sweep()
 
 
-def _is_additive(values: Array) -> bool:
+def _is_additive(values: FloatArray) -> bool:
     """Whether f(x), f(z) and the values of both mixtures per split show no interaction."""
     splits = (len(values) - 2) // 2
     mixed = values[2 : 2 + splits] + values[2 + splits :]

@@ -6,9 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from uaos.arrays import BoolArray, FloatArray
 from uaos.history import History
 from uaos.jit import njit
-from uaos.optimizers.base import Array, Optimizer, RunFinished, register
+from uaos.optimizers.base import Optimizer, RunFinished, register
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice
 from uaos.problems.space import start_points
@@ -41,13 +42,13 @@ def _larger(a: float, b: float) -> float:
 
 @njit
 def _choose_lengths(
-    directions: Array,
+    directions: FloatArray,
     least: float,
-    x: Array,
-    width: Array,
-    nearest: Array,
-    inner: Array,
-    length: Array,
+    x: FloatArray,
+    width: FloatArray,
+    nearest: FloatArray,
+    inner: BoolArray,
+    length: FloatArray,
 ) -> bool:
     """Write how far differences go along each direction, `least` unless limits say otherwise.
 
@@ -78,7 +79,9 @@ def _choose_lengths(
 
 
 @njit
-def _fits(x: Array, length: float, direction: Array, lowest: Array, highest: Array) -> bool:
+def _fits(
+    x: FloatArray, length: float, direction: FloatArray, lowest: FloatArray, highest: FloatArray
+) -> bool:
     """Whether the point so far along a direction is inside the box."""
     for j in range(len(x)):
         v = x[j] + length * direction[j]
@@ -89,14 +92,14 @@ def _fits(x: Array, length: float, direction: Array, lowest: Array, highest: Arr
 
 @njit
 def _place_differences(
-    x: Array,
-    directions: Array,
-    slopes: Array,
-    length: Array,
-    lowest: Array,
-    highest: Array,
-    offsets: Array,
-    points: Array,
+    x: FloatArray,
+    directions: FloatArray,
+    slopes: FloatArray,
+    length: FloatArray,
+    lowest: FloatArray,
+    highest: FloatArray,
+    offsets: FloatArray,
+    points: FloatArray,
 ) -> None:
     """Write how far to go along each direction, once or, for central differences, twice; and where.
 
@@ -121,14 +124,14 @@ def _place_differences(
 
 @njit
 def _differentiate(
-    values: Array,
+    values: FloatArray,
     f: float,
-    offsets: Array,
-    directions: Array,
-    inner: Array,
-    along: Array,
-    curvature: Array,
-    gradient: Array,
+    offsets: FloatArray,
+    directions: FloatArray,
+    inner: BoolArray,
+    along: FloatArray,
+    curvature: FloatArray,
+    gradient: FloatArray,
 ) -> None:
     """Write the slopes along the directions and, if differences are central, the curvatures.
 
@@ -154,7 +157,14 @@ def _differentiate(
 
 
 @njit
-def _update(B: Array, y: Array, y_scaled: Array, Bs: Array, Bs_scaled: Array, new: Array) -> bool:
+def _update(
+    B: FloatArray,
+    y: FloatArray,
+    y_scaled: FloatArray,
+    Bs: FloatArray,
+    Bs_scaled: FloatArray,
+    new: FloatArray,
+) -> bool:
     """Write B + y y'/s'y - Bs (Bs)'/s'Bs; return whether all of it is finite."""
     D = len(y)
     finite = True
@@ -166,7 +176,9 @@ def _update(B: Array, y: Array, y_scaled: Array, Bs: Array, Bs_scaled: Array, ne
 
 
 @njit
-def _mark_free(x: Array, g: Array, lowest: Array, highest: Array, free: Array) -> int:
+def _mark_free(
+    x: FloatArray, g: FloatArray, lowest: FloatArray, highest: FloatArray, free: BoolArray
+) -> int:
     """Mark and count the coordinates that can move: not at a bound they are pulled to, nor flat."""
     count = 0
     for i in range(len(x)):
@@ -177,7 +189,7 @@ def _mark_free(x: Array, g: Array, lowest: Array, highest: Array, free: Array) -
 
 
 @njit
-def _longest(d: Array, width: Array) -> float:
+def _longest(d: FloatArray, width: FloatArray) -> float:
     """The largest share of the box's width that a step takes; inf if it is not finite."""
     longest = 0.0
     for i in range(len(d)):
@@ -272,7 +284,7 @@ class LocalSearch(Optimizer):
 
     settings: LocalSettings
 
-    def _checked_starts(self, x0: ArrayLike | None) -> Array | None:
+    def _checked_starts(self, x0: ArrayLike | None) -> FloatArray | None:
         return start_points(x0, self.low, self.high, self.settings.boundary)
 
     def _start(self) -> None:
@@ -284,16 +296,16 @@ class LocalSearch(Optimizer):
         if self.history is not None:
             self.history = History(columns=("gradient", "restarts"))
         self._runs = 0
-        self._x: Array
+        self._x: FloatArray
         self._begin()
 
     # A run
 
-    def restart_from(self, x: Array) -> None:
+    def restart_from(self, x: FloatArray) -> None:
         """Give up the present run and start one from a point."""
         self._begin(x)
 
-    def _begin(self, x: Array | None = None) -> None:
+    def _begin(self, x: FloatArray | None = None) -> None:
         """Start a run from a point, or from the next starting point."""
         D = self.dimension
         if x is not None:
@@ -315,12 +327,12 @@ class LocalSearch(Optimizer):
         self._offsets = np.zeros((0, D))
         self._directions = np.zeros((D, D))
         self._inner = np.zeros(D, bool)
-        self._old_x: Array | None = None
-        self._old_gradient: Array | None = None
+        self._old_x: FloatArray | None = None
+        self._old_gradient: FloatArray | None = None
         self._direction = np.zeros(D)
         self._length = 1.0
         self._trials = 0
-        self._trial_x: Array | None = None
+        self._trial_x: FloatArray | None = None
         self._trial_f = float("nan")
         self._trial_length = 0.0
         self._stalled = 0
@@ -340,7 +352,7 @@ class LocalSearch(Optimizer):
         """Whether the budget is spent, the target reached, or the only run has ended."""
         return super().done or (self._ended and not self.settings.restarts)
 
-    def _propose(self) -> Array:
+    def _propose(self) -> FloatArray:
         if self._ended:
             if not self.settings.restarts:
                 raise RunFinished("the run has converged; read the result, or set restarts=True")
@@ -352,7 +364,7 @@ class LocalSearch(Optimizer):
                 return self._difference_points()
         return np.array([self._inside(self._x + self._length * self._direction)])
 
-    def _learn(self, points: Array, values: Array) -> None:
+    def _learn(self, points: FloatArray, values: FloatArray) -> None:
         with np.errstate(all="ignore"):  # huge values may overflow; what comes of it is checked
             if self._phase == "start":
                 self._learn_start(values)
@@ -362,7 +374,7 @@ class LocalSearch(Optimizer):
                 self._learn_trial(points, values)
         self.record(gradient=self._steepness, restarts=self.restarts)
 
-    def _learn_start(self, values: Array) -> None:
+    def _learn_start(self, values: FloatArray) -> None:
         if len(values) == 0 or np.isnan(values[0]):
             self._ended = True
             return
@@ -376,7 +388,7 @@ class LocalSearch(Optimizer):
         """The size of rounding errors in the objective around here."""
         return max(4.0 * _EPSILON * abs(self._f), 1e-300)
 
-    def _difference_points(self) -> Array:
+    def _difference_points(self) -> FloatArray:
         """The points of a gradient: one along each direction, or two if differences are central."""
         D = self.dimension
         if self._old_x is None:
@@ -393,7 +405,7 @@ class LocalSearch(Optimizer):
         )  # fmt: skip
         return points
 
-    def _choose_differences(self) -> tuple[Array, Array]:
+    def _choose_differences(self) -> tuple[FloatArray, FloatArray]:
         """Choose directions in which the model's curvature is 1, and how far to go along them.
 
         Returned are these lengths, and the slopes along the directions at the point before.
@@ -425,7 +437,7 @@ class LocalSearch(Optimizer):
             ):
                 return length, slopes
 
-    def _axes(self) -> Array | None:
+    def _axes(self) -> FloatArray | None:
         """The axes of the model in the inner coordinates, as rows; None if it is degenerate."""
         block = self._hessian[_block(self._inner)]
         try:
@@ -434,10 +446,10 @@ class LocalSearch(Optimizer):
             return None
         if not (eigenvalues > 0).all():
             return None
-        axes: Array = (vectors / np.sqrt(eigenvalues)).T
+        axes: FloatArray = (vectors / np.sqrt(eigenvalues)).T
         return axes
 
-    def _learn_gradient(self, values: Array) -> None:
+    def _learn_gradient(self, values: FloatArray) -> None:
         rows, D = self._offsets.shape
         if len(values) < rows * D:
             return
@@ -463,7 +475,7 @@ class LocalSearch(Optimizer):
         self._old_gradient = self._gradient.copy()
         self._choose_direction()
 
-    def _update_model(self, s: Array, y: Array) -> None:
+    def _update_model(self, s: FloatArray, y: FloatArray) -> None:
         """BFGS: the step s changed the gradient by y."""
         Bs = self._hessian @ s
         sBs = float(s @ Bs)
@@ -477,7 +489,7 @@ class LocalSearch(Optimizer):
             if _update(self._hessian, y, y / sy, Bs, Bs / sBs, hessian):
                 self._hessian = hessian
 
-    def _flatten_model(self, curvature: Array) -> None:
+    def _flatten_model(self, curvature: FloatArray) -> None:
         """Correct the model along the axes in which the function is less curved than it.
 
         Updates raise a curvature that is too low at once, but lower one that is too high only in
@@ -494,7 +506,7 @@ class LocalSearch(Optimizer):
         if np.isfinite(hessian).all():
             self._hessian = 0.5 * (hessian + hessian.T)
 
-    def _reset_model(self, curvature: Array | None) -> None:
+    def _reset_model(self, curvature: FloatArray | None) -> None:
         """A diagonal model, from second differences where they are known."""
         least = np.abs(self._gradient) / self._width  # no step beyond the box
         diagonal = least if curvature is None else np.fmax(np.abs(curvature), least)
@@ -540,7 +552,7 @@ class LocalSearch(Optimizer):
 
     # Line search
 
-    def _learn_trial(self, points: Array, values: Array) -> None:
+    def _learn_trial(self, points: FloatArray, values: FloatArray) -> None:
         if len(values) == 0:
             return
         x, f = points[0], float(values[0])
@@ -599,11 +611,11 @@ class LocalSearch(Optimizer):
         self._central = not self._central
         self._phase = "gradient"
 
-    def _inside(self, points: Array) -> Array:
+    def _inside(self, points: FloatArray) -> FloatArray:
         return np.minimum(np.maximum(points, self._lowest), self._highest)
 
 
-def _block(chosen: Array) -> tuple[Any, Any]:
+def _block(chosen: BoolArray) -> tuple[Any, Any]:
     """An index of the rows and columns that are chosen; quick if all are."""
     if chosen.all():
         return slice(None), slice(None)

@@ -12,10 +12,11 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
+from uaos.arrays import FloatArray
 from uaos.errors import InvalidParameter
 from uaos.history import History
 from uaos.jit import njit
-from uaos.optimizers.base import Array, Optimizer, optimizer_class, register
+from uaos.optimizers.base import Optimizer, optimizer_class, register
 from uaos.optimizers.catalogue import configuration
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.settings import OptimizerSettings
@@ -327,7 +328,7 @@ class Turns:
         self._step = max(1, round(step * dimension))
         self._left = [0] * len(self.continuing)  # evaluations of this step
         # What the selector is to learn from it: alternative, best value before, new values.
-        self._heard: list[tuple[int, float, Array]] = []
+        self._heard: list[tuple[int, float, FloatArray]] = []
         self.feasible = True  # whether values are compared, and not violations
         self._turn = 0  # position in the introduction; past its end, the selector chooses
         self.selector: Any = None
@@ -353,7 +354,7 @@ class Turns:
             turn += 1
         return self.continuing[turn]
 
-    def learn(self, k: int, before: float, values: Array) -> None:
+    def learn(self, k: int, before: float, values: FloatArray) -> None:
         """Tell the selector what member `k`, whose best was `before`, has found."""
         if self.selector is None:
             return
@@ -383,10 +384,10 @@ class Turns:
         self.feasible, self.selector = True, None
         self._left, self._heard = [0] * len(self.continuing), []
 
-    def shares(self, chosen: int) -> Array:
+    def shares(self, chosen: int) -> FloatArray:
         """Return the share of the evaluations that each member is meant to get now."""
         if self.selector is not None and len(self.continuing) == len(self.members):
-            probabilities: Array = self.selector.probabilities
+            probabilities: FloatArray = self.selector.probabilities
             return probabilities
         shares = np.zeros(len(self.members))
         if self.selector is None:
@@ -451,7 +452,7 @@ def continuing(members: Sequence[Member]) -> list[int]:
 
 
 @njit
-def largest_finite(values: Array, least: float) -> float:
+def largest_finite(values: FloatArray, least: float) -> float:
     """The largest finite value, `least` if none is larger."""
     for value in values:
         if least < value < np.inf:
@@ -635,16 +636,16 @@ class Portfolio(Optimizer):
         return min(limits, default=None)
 
     @property
-    def probabilities(self) -> Array:
+    def probabilities(self) -> FloatArray:
         """The share of the evaluations that each member is meant to get now."""
         if self._finishing:
-            shares: Array = np.eye(len(self.members))[self._chosen]
+            shares: FloatArray = np.eye(len(self.members))[self._chosen]
             return shares
         return self._turns.shares(self._chosen)
 
     # The loop
 
-    def _propose(self) -> Array:
+    def _propose(self) -> FloatArray:
         # A member that still counts slightly infeasible points as feasible has nothing to show yet.
         relaxed = self._relaxed() if self.constrained else []
         self._begin_or_end_finish()
@@ -652,7 +653,7 @@ class Portfolio(Optimizer):
             self._chosen = self._finisher
         else:
             self._chosen = relaxed[0] if relaxed else self._turns.next()
-        points: Array = self.optimizers[self._chosen].ask()
+        points: FloatArray = self.optimizers[self._chosen].ask()
         return points
 
     def _begin_or_end_finish(self) -> None:
@@ -676,7 +677,7 @@ class Portfolio(Optimizer):
             finisher.restart_from(best.best_x)
             self._finishing = True
 
-    def _learn(self, points: Array, values: Array) -> None:
+    def _learn(self, points: FloatArray, values: FloatArray) -> None:
         k, shares = self._chosen, None if self.history is None else self.probabilities
         optimizer, violations = self.optimizers[k], self.violations
         before = self._turns.best(k)
@@ -700,7 +701,7 @@ class Portfolio(Optimizer):
             numbers = self.best_fitness, self.evaluations, self.iterations
             self.history.append(numbers, counts, shares)
 
-    def _note_gain(self, values: Array) -> None:
+    def _note_gain(self, values: FloatArray) -> None:
         """Remember when the best value last improved by more than rounding and the tolerances."""
         self._worst = float(largest_finite(values, self._worst))
         best = self.best_fitness if self._turns.feasible else self.best_violation

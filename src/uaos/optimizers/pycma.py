@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from uaos.arrays import FloatArray
 from uaos.errors import InvalidParameter, UaosError
 from uaos.extras import optional
-from uaos.optimizers.base import Array, Optimizer, register
+from uaos.optimizers.base import Optimizer, register
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import real
 
@@ -106,10 +107,10 @@ class PyCMA(Optimizer):
         weakref.finalize(self, self._thread.stop)
         self._values: Any = None
 
-    def _propose(self) -> Array:
+    def _propose(self) -> FloatArray:
         return self._thread.advance(self._values)
 
-    def _learn(self, points: Array, values: Array) -> None:
+    def _learn(self, points: FloatArray, values: FloatArray) -> None:
         self._values = np.where(np.isnan(values), np.inf, values).tolist()
 
     def state(self) -> dict[str, Any]:
@@ -128,7 +129,7 @@ class _Thread:
     """pycma's loop in a thread of its own, stopped wherever it wants values."""
 
     def __init__(
-        self, cma: Any, low: Array, high: Array, settings: PyCMASettings, seed: int
+        self, cma: Any, low: FloatArray, high: FloatArray, settings: PyCMASettings, seed: int
     ) -> None:
         self._points: queue.Queue[Any] = queue.Queue()
         self._values: queue.Queue[Any] = queue.Queue()
@@ -169,7 +170,7 @@ class _Thread:
             raise _Stopped
         return values
 
-    def advance(self, values: Any) -> Array:
+    def advance(self, values: Any) -> FloatArray:
         """Send the values of the last points, and return the next ones."""
         with _global_generator:
             before = np.random.get_state()  # noqa: NPY002
@@ -187,7 +188,7 @@ class _Thread:
                 np.random.set_state(before)  # noqa: NPY002
         if isinstance(points, BaseException):
             raise points
-        made: Array = points
+        made: FloatArray = points
         return made
 
     def stop(self) -> None:
