@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from uaos.errors import InvalidFile, InvalidParameter
+from uaos.text import join_names
 
 
 @contextlib.contextmanager
@@ -66,7 +67,7 @@ def read_text(path: Path, kind: str) -> str:
 
 
 def toml_text(data: Mapping[str, Any]) -> str:
-    """Plain values, lists and tables as TOML; JSON's strings and numbers are TOML's."""
+    """Return plain values, lists and mappings as TOML; JSON's strings and numbers are TOML's."""
     lines = [f"{k} = {_toml_value(v)}" for k, v in data.items() if not isinstance(v, Mapping)]
     for name, table in data.items():
         if isinstance(table, Mapping):
@@ -76,7 +77,7 @@ def toml_text(data: Mapping[str, Any]) -> str:
 
 
 def write_toml(data: Mapping[str, Any], path: str | os.PathLike[str] | None) -> str:
-    """The data as TOML text, written to `path` if there is one, whole or not at all."""
+    """Return the data as TOML, written to `path` if there is one, whole or not at all."""
     text = toml_text(data)
     if path is not None:
         with whole_file(path) as part:
@@ -93,13 +94,13 @@ def _toml_value(value: Any) -> str:
 
 
 def read_toml(source: str | os.PathLike[str]) -> dict[str, Any]:
-    """The table in a TOML file, or in TOML text; :class:`InvalidFile` says what is wrong."""
+    """Return what a TOML file or string holds; :class:`InvalidFile` says what is wrong."""
     inline = isinstance(source, str) and "\n" in source
     text = str(source) if inline else read_text(Path(source), "a TOML file")
     try:
         return tomllib.loads(text)
     except (RecursionError, ValueError) as error:
-        # Beyond syntax errors: dates and numbers that there are not, too deep a nesting.
+        # Beyond syntax errors: invalid dates and numbers, too deep a nesting.
         name = "the text" if inline else source
         raise InvalidFile(f"{name}: not readable as TOML ({error})") from error
 
@@ -129,23 +130,24 @@ def check_output(
     place = Path(path)
     folder = place.absolute().parent
     if place.is_dir() or not (folder.is_dir() and os.access(folder, os.W_OK)):
-        raise InvalidParameter("output", str(place), "a file in a folder that exists, to write to")
-    known = tuple(suffixes)
-    if known and place.suffix.lower() not in known:
-        *most, last = known
-        ends = f"{', '.join(most)} or {last}" if most else last
-        raise InvalidParameter("output", str(place), f"a file that ends in {ends}")
-    if any(_is_same(place, Path(one)) for one in inputs):
-        raise InvalidParameter("output", str(place), "another file than the inputs")
+        raise _refused(place, "cannot be written; give a file in a folder that exists")
+    endings = tuple(suffixes)
+    if endings and place.suffix.lower() not in endings:
+        raise _refused(place, f"must end in {join_names(endings, 'or')}")
+    if any(_is_same(place, Path(source)) for source in inputs):
+        raise _refused(place, "is read; give another file than the inputs")
     if not place.is_file():
         return place
     content = place.read_bytes()
     if content.startswith(_STORE):
-        raise InvalidParameter("output", str(place), "another file: this one is a store")
+        raise _refused(place, "is a store, which is never replaced; give another file")
     if content and not overwrite and not _is_ours(place, content, columns):
-        allowed = "a new file, or --overwrite: this one was not written by uaos"
-        raise InvalidParameter("output", str(place), allowed)
+        raise _refused(place, "was not written by uaos; give a new file, or --overwrite")
     return place
+
+
+def _refused(place: Path, why: str) -> InvalidParameter:
+    return InvalidParameter(f"output {place} {why}", name="output", value=str(place))
 
 
 def _is_ours(place: Path, content: bytes, columns: str) -> bool:
@@ -159,7 +161,10 @@ def check_folder(path: str | os.PathLike[str]) -> Path:
     """Refuse a path that exists and is not a folder."""
     place = Path(path)
     if place.exists() and not place.is_dir():
-        raise InvalidParameter("folder", str(place), "a folder, which may be new")
+        raise InvalidParameter(
+            f"{place} is not a folder; give a folder, which may be new", name="folder",
+            value=str(place),
+        )  # fmt: skip
     return place
 
 

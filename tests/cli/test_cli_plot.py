@@ -145,8 +145,9 @@ def test_a_figure_of_ones_own_is_imported(
          "these can: tuning-frequencies, tuning-survival, tuning-importance$"),
         ("tuning-survival mine.db -o x.png", "the store of a benchmark, from which tuning-survival "
          "cannot be drawn; these can: ecdf-overall, "),
-        ("tuning-survival tuned.db tuned.db -o x.png", "files is 2; allowed: one for"),
-        ("tuning-survival tuned.db -o x.png --tuning 7", "--tuning is 7; allowed: one of .*: 1$"),
+        ("tuning-survival tuned.db tuned.db -o x.png", "2 stores given; a figure of a tuning is "
+         "drawn from one"),
+        ("tuning-survival tuned.db -o x.png --tuning 7", "holds no tuning 7; choose one of 1$"),
         ("tuning-frequencies tuned.db -o x.png --parameters G", "unknown parameter 'G'"),
         ("ranks", "uaos plot ranks needs a file that `uaos bench` wrote$"),
         ("tuning-survival", "uaos plot tuning-survival needs a file that `uaos tune` wrote$"),
@@ -154,29 +155,31 @@ def test_a_figure_of_ones_own_is_imported(
         ("notes.txt", "notes.txt: not a store of uaos"),
         ("ranks no.db -o x.png", "no.db: there is no such file"),
         ("ranks mine.db", "Missing option -o FILE: a .png, .svg or .pdf file"),
-        ("ranks mine.db -o x.gif", "x.gif'; allowed: a file that ends in .png, .svg or .pdf"),
-        ("ranks mine.db -o no/x.png", "no/x.png'; allowed: a file in a folder that exists"),
-        ("ranks mine.db -o x.png --width wide", "width is 'wide'; allowed: column, page or inches"),
-        ("ranks mine.db -o x.png --width 1", "width is '1'; allowed"),
+        ("ranks mine.db -o x.gif", "x.gif must end in .png, .svg or .pdf"),
+        ("ranks mine.db -o no/x.png", "no/x.png cannot be written; give a file"),
+        ("ranks mine.db -o x.png --width wide", "width is 'wide'; expected column, page or inches"),
+        ("ranks mine.db -o x.png --width 1", "width is '1'; expected"),
         ("ranks mine.db -o x.png --font Arial", "unknown font 'Arial'; known: sans, serif"),
-        ("ranks mine.db -o x.png --dim 5", "dimension is 5; allowed: one of .*20"),
+        ("ranks mine.db -o x.png --dim 5", "no runs in dimension 5; choose one of .*20"),
         ("ranks mine.db -o x.png --methods SaED", "unknown method 'SaED'; did you mean 'SaDE'"),
-        ("ranks mine.db -o x.png --function 3", "--function is '3'; allowed: nothing with ranks; "
-         "use it with operators$"),
+        ("ranks mine.db -o x.png --function 3", "ranks does not accept --function; use it "
+         "with operators$"),
         ("ranks mine.db -o x.png --methods JADE", "ranks need two methods or more; there is only "
          "JADE$"),
-        ("operators mine.db -o x.png --order JADE", "--order is 'JADE'; allowed: nothing with"),
+        ("operators mine.db -o x.png --order JADE", "operators does not accept --order; use it "
+         "with"),
         # 10^0.6 and 10^0.4 are 3.98 and 2.51; the logarithm of 3 is 0.477
-        ("art-ratio mine.db -o x.png --target 3", "target is 3.0; .*; the nearest is 2.5118864$"),
+        ("art-ratio mine.db -o x.png --target 3", "target 3 is not recorded; .* is 2.5118864$"),
         ("operators mine.db -o x.png --method JADE", "Missing option --function NAME: which run"),
         ("operators mine.db -o x.png --function 1", "Missing option --method NAME: whose run"),
         ("operators mine.db -o x.png --method JDE --function 1", "unknown method 'JDE'; did you"),
-        ("operators mine.db -o x.png --method JADE --function 3", "function is 'f3'; allowed: "
-         "one of f1, f8 \\(finished runs of JADE\\)$"),
-        ("operators mine.db -o x.png --method JADE --function 8 --instance 9", "instance is 9; "
-         "allowed: one of 1, 2 \\(finished runs of JADE, function f8\\)$"),
-        ("operators mine.db -o x.png --method JADE --problem x", "problem is 'x'; allowed: one"),
-        ("ranks mine.db -o mine.db", "a file that ends in .png, .svg or .pdf"),
+        ("operators mine.db -o x.png --method JADE --function 3", "function f3 is in none of "
+         "the finished runs of JADE; choose one of f1, f8$"),
+        ("operators mine.db -o x.png --method JADE --function 8 --instance 9", "instance 9 is in "
+         "none of the finished runs of JADE, function f8; choose one of 1, 2$"),
+        ("operators mine.db -o x.png --method JADE --problem x", "problem x is in "
+         "none of .*; choose one"),
+        ("ranks mine.db -o mine.db", "must end in .png, .svg or .pdf"),
     ],
 )  # fmt: skip
 def test_bad_input_ends_with_exit_code_2_and_a_clear_line(

@@ -44,9 +44,9 @@ def test_the_same_seed_gives_the_same_table() -> None:
         (["--steps", "x"], "Invalid value for '--steps'"),
         (["--repetitions", "0"], "repetitions must be an integer of at least 1"),
         (["--seed", "-1"], "seed must be an integer of at least 0"),
-        (["--jobs", "0"], "jobs is 0; allowed: a number of processes"),
-        (["--plot", "x.gif"], "output is 'x.gif'; allowed: a file that ends in .png"),
-        (["--plot", "no/x.png"], "allowed: a file in a folder that exists"),
+        (["--jobs", "0"], "jobs is 0; expected a number of processes"),
+        (["--plot", "x.gif"], "output x.gif must end in .png"),
+        (["--plot", "no/x.png"], "give a file in a folder that exists"),
     ],
 )
 def test_bad_input_ends_with_exit_code_2_and_a_clear_line(

@@ -98,10 +98,10 @@ def test_ctrl_c_ends_with_exit_code_130_and_says_how_to_continue(tmp_path: Path)
         ("a.csv.db --status", "a.csv.db: there is no such file"),
         ("note.txt --status", "note.txt: not a store of uaos"),
         ("note.txt --methods mix", "note.txt: not a store of uaos"),
-        ("a.db --export a.xls", "a file that ends in .csv or .parquet"),
+        ("a.db --export a.xls", "must end in .csv or .parquet"),
         ("a.db --export no/a.csv", "a file in a folder that exists"),
-        ("a.db b.db --status", "STORE is .* one file"),
-        ("--merge a.db a.db", "a new file: this one exists"),
+        ("a.db b.db --status", "2 stores given .a.db, b.db.; uaos bench takes one"),
+        ("--merge a.db a.db", "a.db exists; merge into a new file"),
     ],
 )
 def test_bad_input_ends_with_exit_code_2_and_a_clear_line(

@@ -78,7 +78,7 @@ def test_an_address_that_is_none_ends_a_command_with_one_line(address: str, tmp_
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 2
-    assert done.stderr.startswith(f"error: dask is '{address}'; allowed: the address of a Dask")
+    assert done.stderr.startswith(f"error: no Dask scheduler answers at {address}")
     assert done.stderr.count("\n") == 1
     assert not list(tmp_path.iterdir())  # no empty store
 

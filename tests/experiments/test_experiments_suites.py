@@ -122,7 +122,7 @@ def test_a_bench_killed_and_resumed_leaves_the_same_rows(folder: Path, expected:
         [*COMMAND[:5], "--status"], cwd=folder, capture_output=True, text=True, check=True
     ).stdout
     assert "a.db: suite six, seed 1, evaluations at most 300 in 2-D, 450 in 3-D" in shown
-    assert "solved: where the optimum is known. That of 2 problems is not; there, uaos" in shown
+    assert "The optimum of 2 problems is not known, so their runs do not count as solved" in shown
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -102,11 +102,11 @@ def target_index(target: float) -> int:
     """Return the index of a target in TARGETS."""
     near = int(np.argmin(np.abs(np.log10(TARGETS) - np.log10(target)))) if target > 0 else -1
     if not np.isclose(TARGETS[near], target, rtol=1e-6, atol=0):
-        allowed = (
-            f"one of {len(TARGETS)} from {TARGETS[0]:g} to {TARGETS[-1]:g}; "
-            f"the nearest is {TARGETS[near]:.8g}"
-        )
-        raise InvalidParameter("target", target, allowed)
+        raise InvalidParameter(
+            f"target {target:g} is not recorded; expected one of {len(TARGETS)} from "
+            f"{TARGETS[0]:g} to {TARGETS[-1]:g}, the nearest of which is {TARGETS[near]:.8g}",
+            name="target", value=target,
+        )  # fmt: skip
     return near
 
 
@@ -289,7 +289,10 @@ def _joined(tables: Sequence[RunTable]) -> RunTable:
     for record in (record for table in tables for record in table.problems):
         other = problems.setdefault(record.name, record)
         if other[:4] != record[:4] or not np.array_equal(other[5], record[5], equal_nan=True):
-            raise InvalidParameter("problem", record.name, "the same in all stores")
+            raise InvalidParameter(
+                f"problem {record.name} differs between the stores; compare stores of the same "
+                "problems", name="problem", value=record.name,
+            )  # fmt: skip
     columns = {
         column.name: np.concatenate([getattr(table, column.name) for table in tables])
         for column in fields(RunTable)[2:]

@@ -382,12 +382,15 @@ def section(results: Results, dimension: int | None = None, *, seed: int = 1) ->
     >>> section(Results.read("mine.db"), dimension=2).functions
     ('f1', 'f3', 'f8')
     """
-    found = sections(results, seed=seed)
-    known = ", ".join(map(str, results.dimensions))
-    if dimension is None and len(found) > 1:
-        raise Missing(f"the runs have several dimensions; choose one with --dim: {known}")
+    parts = sections(results, seed=seed)
+    present = ", ".join(map(str, results.dimensions))
+    if dimension is None and len(parts) > 1:
+        raise Missing(f"the runs have several dimensions; choose one with --dim: {present}")
     if dimension is None:
-        return found[0]
+        return parts[0]
     if dimension not in results.dimensions:
-        raise InvalidParameter("dimension", dimension, f"one of those in the results: {known}")
+        raise InvalidParameter(
+            f"there are no runs in dimension {dimension}; choose one of {present}",
+            name="dimension", value=dimension,
+        )  # fmt: skip
     return Section(results.select(dimension=dimension), seed)

@@ -1,8 +1,14 @@
-"""Options that several commands share, and functions that parse them."""
+"""Options that several commands share, groups of options, and functions that parse them."""
 
-from typing import Annotated
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import wraps
+from typing import Annotated, TypeVar, get_type_hints
 
 import typer
+
+R = TypeVar("R")
 
 # fmt: off
 SuiteName = Annotated[str, typer.Option(
@@ -24,6 +30,55 @@ Train = Annotated[str | None, typer.Option(
     "commas; the others are for testing.")]
 SplitSeed = Annotated[int, typer.Option(min=0, help="Draw the share of --train with this seed.")]
 # fmt: on
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Where runs are made."""
+
+    jobs: Jobs = None
+    dask: Dask = None
+
+
+def grouped(command: Callable[..., R]) -> Callable[..., R]:
+    """Let a command take groups of options.
+
+    A parameter whose type is a dataclass is replaced by the fields of the dataclass, each of which
+    is an option (or argument) as typer declares it. The command gets the dataclass.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups = {
+        name: hint for name, hint in hints.items() if isinstance(hint, type) and is_dataclass(hint)
+    }
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        if name in groups:
+            parameters += _parameters(groups[name])
+        else:
+            keyword = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(parameter.replace(kind=keyword, annotation=hints[name]))
+
+    @wraps(command)
+    def expanded(**values: object) -> R:
+        for name, group in groups.items():
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+        return command(**values)
+
+    expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    expanded.__annotations__ = {p.name: p.annotation for p in parameters}
+    return expanded
+
+
+def _parameters(group: type) -> list[inspect.Parameter]:
+    """Return the fields of a group as the parameters of a command."""
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, annotation=hints[field.name],
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+        )
+        for field in fields(group)
+    ]  # fmt: skip
 
 
 def split_names(text: str) -> list[str]:

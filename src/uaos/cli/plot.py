@@ -1,21 +1,91 @@
 """`uaos plot`: one figure for a paper."""
 
 from contextlib import ExitStack
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
 from uaos.cli.app import app, console
-from uaos.cli.options import Overwrite, split_names
+from uaos.cli.options import Overwrite, grouped, split_names
 from uaos.errors import InvalidFile, InvalidParameter, Missing
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from uaos.analysis import Section
     from uaos.reporting.figures import Figure
+    from uaos.reporting.sources import Course
+    from uaos.tuning.store import TuningStore
+
+    Source = Section | Course | tuple[TuningStore, int] | None
 
 
 # fmt: off
+@dataclass(frozen=True)
+class _Choice:
+    """What a figure shows; which figures have which of these is written with the figure."""
+
+    dim: Annotated[int | None, typer.Option(help="Choose one of several dimensions.")] = None
+    methods: Annotated[str | None, typer.Option(
+        help="Show only these methods or groups, separated by commas (default: all).")] = None
+    method: Annotated[str | None, typer.Option(help="operators: the run's method.")] = None
+    function: Annotated[str | None, typer.Option(help="operators: its function.")] = None
+    instance: Annotated[int | None, typer.Option(
+        help="operators: its instance (default: the first).")] = None
+    problem: Annotated[str | None, typer.Option(
+        help="operators: its problem (default: the first).")] = None
+    repetition: Annotated[int | None, typer.Option(
+        help="operators: its repetition (default: the first).")] = None
+    target: Annotated[float | None, typer.Option(
+        help="art-ratio: the error to be reached (default: 1e-7).")] = None
+    no_restarts: Annotated[bool, typer.Option(
+        "--no-restarts", help="ecdf-…: end at the budget.")] = False
+    tuning: Annotated[int | None, typer.Option(
+        help="tuning-…: its number (default: the last).")] = None
+    parameters: Annotated[str | None, typer.Option(
+        help="tuning-frequencies: separated by commas (default: the winner's).")] = None
+    order: Annotated[str | None, typer.Option(
+        help="Give these methods the first colors, to match other figures.")] = None
+
+    def check(self, kind: "Figure") -> None:
+        """Refuse options that the figure does not have."""
+        from uaos.reporting.figures import figures
+
+        for field in fields(self):
+            option, value = field.name.replace("_", "-"), getattr(self, field.name)
+            if value not in (None, False) and option not in kind.options:
+                fitting = ", ".join(k for k, f in figures().items() if option in f.options)
+                raise InvalidParameter(
+                    f"{kind.name} does not accept --{option}; use it with {fitting}",
+                    name=f"--{option}", value=value,
+                )  # fmt: skip
+
+    def arguments(self) -> dict[str, object]:
+        """Return the keyword arguments of the figure's data."""
+        arguments: dict[str, object] = {}
+        if self.methods is not None:
+            arguments["methods"] = split_names(self.methods)
+        if self.parameters is not None:
+            arguments["parameters"] = split_names(self.parameters)
+        if self.target is not None:
+            arguments["target"] = self.target
+        if self.no_restarts:
+            arguments["restarts"] = False
+        return arguments
+
+
+@dataclass(frozen=True)
+class _Look:
+    """How a figure looks."""
+
+    width: Annotated[str | None, typer.Option(
+        help="Set the width: column (3.5 inches), page (7.2) or inches.")] = None
+    font: Annotated[str, typer.Option(help="Set the font: sans or serif.")] = "sans"
+
+
 @app.command(
     "plot",
     epilog="Examples: [bold]uaos plot ecdf-overall mine.db -o ecdf.pdf --methods mix,JADE "
@@ -23,37 +93,16 @@ if TYPE_CHECKING:
     "--instance 2[/]. [bold]uaos plot[/] alone lists the figures, [bold]uaos plot mine.db[/] those "
     "that can be drawn from a file.",
 )
-def draw_figure(
+@grouped
+def plot_command(
+    choice: _Choice,
+    look: _Look,
     name: Annotated[str | None, typer.Argument(
         metavar="FIGURE", help="The name of a figure.")] = None,
     stores: Annotated[list[Path] | None, typer.Argument(
         metavar="STORE", help="Files that `uaos bench` or `uaos tune` wrote.")] = None,
     output: Annotated[Path | None, typer.Option(
         "-o", "--output", help="Write it here (.png, .svg or .pdf).")] = None,
-    dim: Annotated[int | None, typer.Option(help="Choose one of several dimensions.")] = None,
-    methods: Annotated[str | None, typer.Option(
-        help="Show only these methods or groups, separated by commas (default: all).")] = None,
-    method: Annotated[str | None, typer.Option(help="operators: the run's method.")] = None,
-    function: Annotated[str | None, typer.Option(help="operators: its function.")] = None,
-    instance: Annotated[int | None, typer.Option(
-        help="operators: its instance (default: the first).")] = None,
-    problem: Annotated[str | None, typer.Option(
-        help="operators: its problem (default: the first).")] = None,
-    repetition: Annotated[int | None, typer.Option(
-        help="operators: its repetition (default: the first).")] = None,
-    target: Annotated[float | None, typer.Option(
-        help="art-ratio: the error to be reached (default: 1e-7).")] = None,
-    no_restarts: Annotated[bool, typer.Option(
-        "--no-restarts", help="ecdf-…: end at the budget.")] = False,
-    tuning: Annotated[int | None, typer.Option(
-        help="tuning-…: its number (default: the last).")] = None,
-    parameters: Annotated[str | None, typer.Option(
-        help="tuning-frequencies: separated by commas (default: the winner's).")] = None,
-    width: Annotated[str | None, typer.Option(
-        help="Set the width: column (3.5 inches), page (7.2) or inches.")] = None,
-    font: Annotated[str, typer.Option(help="Set the font: sans or serif.")] = "sans",
-    order: Annotated[str | None, typer.Option(
-        help="Give these methods the first colors, to match other figures.")] = None,
     overwrite: Overwrite = False,
 ) -> None:
     # fmt: on
@@ -61,7 +110,7 @@ def draw_figure(
     # Here, because the analysis would slow down the start of every other command.
     from uaos.files import check_output
     from uaos.pictures import PICTURES
-    from uaos.reporting.figures import RUN, SECTION, TUNING, figure, figures, save
+    from uaos.reporting.figures import figure, figures, save
     from uaos.reporting.style import Style
 
     paths = stores or []
@@ -69,81 +118,84 @@ def draw_figure(
         console.print(_list_of_figures(None if name is None else Path(name)))
         return
     kind = figure(name)
-    given = {
-        "dim": dim, "methods": methods, "method": method, "function": function,
-        "instance": instance, "problem": problem, "repetition": repetition, "target": target,
-        "no-restarts": no_restarts or None, "tuning": tuning, "parameters": parameters,
-        "order": order,
-    }  # fmt: skip
-    options: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
-    for option, value in options.items():
-        if option not in kind.options:
-            fits = ", ".join(k for k, one in figures().items() if option in one.options)
-            raise InvalidParameter(f"--{option}", value, f"nothing with {kind.name}; use it with "
-                                   f"{fits}")  # fmt: skip
+    choice.check(kind)
     _check_stores(kind, paths)
     if output is None:
         raise Missing("Missing option -o FILE: a .png, .svg or .pdf file")
     check_output(output, inputs=paths, suffixes=PICTURES, overwrite=overwrite)
-    style = Style(width, font, tuple(split_names(order or "")))
-    arguments: dict[str, Any] = {
-        key: split_names(options[key]) for key in ("methods", "parameters") if key in options
-    }
-    arguments |= {} if target is None else {"target": target}
-    arguments |= {"restarts": False} if no_restarts else {}
-    find = {RUN: _run, TUNING: _tuning, SECTION: _section}.get(kind.source)
+    style = Style(look.width, look.font, tuple(split_names(choice.order or "")))
     with ExitStack() as opened:
-        source = find and find(opened, paths, options, style.order)
-        drawing = kind.draw(kind.data(source, **arguments), style)
+        source = _source(kind, opened, paths, choice)
+        drawing = kind.draw(kind.data(source, **choice.arguments()), style)
     save(drawing, output)
     inches = " × ".join(f"{side:.2g}" for side in drawing.get_size_inches())
     console.print(Text(f"drawn: {output} ({kind.name}, {inches} inches)"))
 
 
-def _section(_: ExitStack, stores: list[Path], options: dict[str, Any], order: Any) -> Any:
+def _source(kind: "Figure", opened: ExitStack, stores: list[Path], choice: _Choice) -> "Source":
+    """Return what the figure is drawn from."""
+    from uaos.reporting.figures import RUN, SECTION, TUNING
+
+    if kind.source == SECTION:
+        return _section(stores, choice)
+    if kind.source == RUN:
+        return _course(opened, stores, choice)
+    return _tuning(opened, stores, choice.tuning) if kind.source == TUNING else None
+
+
+def _section(stores: list[Path], choice: _Choice) -> "Section":
     from uaos.analysis import Results, section
 
     results = Results.read(*stores)
-    for name in order:
+    for name in split_names(choice.order or ""):
         if name not in results.configurations:
             console.print(Text(f"{name}: in none of these files; its color is kept", style="dim"))
-    part = section(results, options.get("dim"))
+    part = section(results, choice.dim)
     for note in part.notes[: bool(results.relative)]:
         console.print(Text(note, style="dim"))
     return part
 
 
-def _run(opened: ExitStack, stores: list[Path], options: dict[str, Any], _: Any) -> Any:
-    """Return the run that was asked for, or the first that matches."""
+def _course(opened: ExitStack, stores: list[Path], choice: _Choice) -> "Course":
+    """Return the run that was chosen, or the first that matches."""
     from uaos.experiments import Store
     from uaos.reporting.sources import Experiment, RunFilter, courses_of, numbered
 
-    if "method" not in options:
+    if choice.method is None:
         raise Missing("Missing option --method NAME: whose run to draw")
-    if "function" not in options and "problem" not in options:
+    if choice.function is None and choice.problem is None:
         raise Missing("Missing option --function NAME: which run to draw")
     wanted: RunFilter = {}
-    for key in ("dim", "function", "problem", "instance", "repetition"):
-        if key in options:
-            wanted[key] = numbered(options[key]) if key == "function" else options[key]
+    for key in ("dim", "problem", "instance", "repetition"):
+        if (value := getattr(choice, key)) is not None:
+            wanted[key] = value
+    if choice.function is not None:
+        wanted["function"] = numbered(choice.function)
     experiments = [Experiment(opened.enter_context(Store.open(path))) for path in stores]
-    return courses_of(experiments, options["method"], wanted)[0]
+    return courses_of(experiments, choice.method, wanted)[0]
 
 
-def _tuning(opened: ExitStack, stores: list[Path], options: dict[str, Any], _: Any) -> Any:
+def _tuning(
+    opened: ExitStack, stores: list[Path], number: int | None
+) -> "tuple[TuningStore, int]":
+    """Return the store and the number of the tuning, the last one by default."""
     from uaos.tuning.store import TuningStore
 
     if len(stores) > 1:
-        raise InvalidParameter("files", len(stores), "one for a figure of a tuning")
+        raise InvalidParameter(
+            f"{len(stores)} stores given; a figure of a tuning is drawn from one", name="files",
+            value=len(stores),
+        )  # fmt: skip
     store = opened.enter_context(TuningStore.open(stores[0]))
-    numbers = [one.id for one in store.tunings()]
+    numbers = [tuning.id for tuning in store.tunings()]
     if not numbers:
         raise Missing(f"{stores[0]}: holds no tuning yet")
-    number = options.get("tuning", numbers[-1])
-    if number not in numbers:
-        there = f"one of those in {stores[0]}: {', '.join(map(str, numbers))}"
-        raise InvalidParameter("--tuning", number, there)
-    return store, number
+    if number is not None and number not in numbers:
+        raise InvalidParameter(
+            f"{stores[0]} holds no tuning {number}; choose one of "
+            f"{', '.join(map(str, numbers))}", name="--tuning", value=number,
+        )  # fmt: skip
+    return store, numbers[-1] if number is None else number
 
 
 def _check_stores(kind: "Figure", stores: list[Path]) -> None:
@@ -152,18 +204,21 @@ def _check_stores(kind: "Figure", stores: list[Path]) -> None:
 
     if kind.source == CATALOGUE:
         if stores:
-            raise InvalidParameter("STORE", str(stores[0]), f"nothing: {kind.name} needs no file")
+            raise InvalidParameter(
+                f"{kind.name} is drawn from the catalogue; omit {stores[0]}", name="STORE",
+                value=str(stores[0]),
+            )  # fmt: skip
         return
     if not stores:
         wrote = "uaos tune" if kind.source == TUNING else "uaos bench"
         raise Missing(f"uaos plot {kind.name} needs a file that `{wrote}` wrote")
     for path in stores:
-        names = [one.name for one in _fitting(path)]
+        names = [fitting.name for fitting in _fitting(path)]
         if kind.name not in names:
-            of = "a benchmark" if kind.source == TUNING else "a tuning"
+            content = "a benchmark" if kind.source == TUNING else "a tuning"
             raise InvalidFile(
-                f"{path}: the store of {of}, from which {kind.name} cannot be drawn; these can: "
-                f"{', '.join(names)}"
+                f"{path}: the store of {content}, from which {kind.name} cannot be drawn; these "
+                f"can: {', '.join(names)}"
             )
 
 
@@ -175,20 +230,20 @@ def _fitting(path: Path) -> list["Figure"]:
 
     with open_store(path, Store, TuningStore) as store:
         is_tuning = isinstance(store, TuningStore)
-    found = [one for one in figures().values() if one.source != CATALOGUE]
-    return [one for one in found if (one.source == TUNING) == is_tuning]
+    drawn_from_stores = [kind for kind in figures().values() if kind.source != CATALOGUE]
+    return [kind for kind in drawn_from_stores if (kind.source == TUNING) == is_tuning]
 
 
-def _list_of_figures(path: Path | None) -> Any:
+def _list_of_figures(path: Path | None) -> "RenderableType":
     """Return a table of all figures, or of those that can be drawn from a file."""
     from uaos.reporting.figures import CATALOGUE, figures
     from uaos.table import TEXT, Table
 
     rows = []
-    for one in figures().values() if path is None else _fitting(path):
-        files = "" if one.source == CATALOGUE else f" {path or 'STORE'}"
-        output = "FILE" if path is None else f"{one.name}.pdf"
-        needed = " --method NAME --function NAME" if "method" in one.options else ""
-        rows.append([f"uaos plot {one.name}{files} -o {output}{needed}", one.help])
+    for kind in figures().values() if path is None else _fitting(path):
+        files = "" if kind.source == CATALOGUE else f" {path or 'STORE'}"
+        output = "FILE" if path is None else f"{kind.name}.pdf"
+        needed = " --method NAME --function NAME" if "method" in kind.options else ""
+        rows.append([f"uaos plot {kind.name}{files} -o {output}{needed}", kind.help])
     table = Table.of("figures", "Figures", {"command": TEXT, "shows": TEXT}, rows)
     return table.to_rich(console.width)

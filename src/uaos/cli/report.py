@@ -16,7 +16,7 @@ from uaos.cli.options import Overwrite
     epilog="Example: [bold]uaos report first.db -o report.html[/]   ·   with the runs of your "
     'choice: [bold]uaos report first.db tuning.db -o report.html --runs "mix:8:3,mix:15:1"[/]',
 )
-def write(
+def report_command(
     stores: Annotated[list[Path], typer.Argument(
         metavar="STORE...", help="Files that `uaos bench` or `uaos tune` wrote.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Write the report here (.html).")],

@@ -267,8 +267,9 @@ class DaskPool:
         except (OSError, TypeError, ValueError) as error:
             self._leave(1)
             raise InvalidParameter(
-                "dask", address, f"the address of a Dask scheduler that answers ({error})"
-            ) from None
+                f"no Dask scheduler answers at {address} ({error}); start one, or correct the "
+                "address", name="dask", value=address,
+            ) from None  # fmt: skip
         self._check_versions(address)
         # Two for each: a worker need not wait for the coordinator.
         self.window = 2 * max(1, sum(self._client.nthreads().values()))
@@ -277,22 +278,25 @@ class DaskPool:
     def _check_versions(self, address: str) -> None:
         """Refuse workers that would not give the results that the store says they give."""
         try:
-            found = self._client.run(versions)
+            installed = self._client.run(versions)
         except Exception as error:
-            wrong = f"a cluster where uaos is installed ({error!r})"
+            wrong = f"uaos is not installed on the cluster at {address} ({error!r})"
         else:
             ours = {k: v for k, v in versions().items() if k not in ("python", "cma")}
             other = [
                 f"{worker} has {package} {theirs.get(package)} (here {version})"
-                for worker, theirs in found.items()
+                for worker, theirs in installed.items()
                 for package, version in ours.items()
                 if theirs.get(package) != version
             ]
             if not other:
                 return
-            wrong = f"workers with our versions; {', '.join(other[:4])}"
+            wrong = (
+                f"the workers at {address} have other versions, and would give other results: "
+                f"{', '.join(other[:4])}"
+            )
         self._leave(5)
-        raise InvalidParameter("dask", address, wrong)
+        raise InvalidParameter(wrong, name="dask", value=address)
 
     def submit(self, work: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Run `work` somewhere in the cluster."""
@@ -348,10 +352,14 @@ def check_pool(executor: Any, jobs: int | None) -> None:
     """Refuse a place to run that cannot be, before anything is written."""
     if executor is not None and not (isinstance(executor, Executor) or callable(executor)):
         raise InvalidParameter(
-            "executor", executor, "a concurrent.futures.Executor, or a function that makes one"
-        )
+            f"executor is {executor!r}; expected a concurrent.futures.Executor, or a function that "
+            "makes one", name="executor", value=executor,
+        )  # fmt: skip
     if jobs is not None and (type(jobs) is not int or not 1 <= jobs <= 1024):
-        raise InvalidParameter("jobs", jobs, "a number of processes, 1 to 1024")
+        raise InvalidParameter(
+            f"jobs is {jobs!r}; expected a number of processes from 1 to 1024", name="jobs",
+            value=jobs,
+        )  # fmt: skip
 
 
 def check_picklable(problems: Iterable[Any], configurations: Mapping[str, Any]) -> None:

@@ -34,7 +34,9 @@ def export_table(outcomes: Sequence[Outcome], path: str | os.PathLike[str]) -> N
     elif target.suffix.lower() == ".parquet":
         _parquet(outcomes, target)
     else:
-        raise InvalidParameter("export", str(target), "a file that ends in .csv or .parquet")
+        raise InvalidParameter(
+            f"{target} must end in .csv or .parquet", name="export", value=str(target)
+        )
 
 
 def _rows(outcomes: Iterable[Outcome]) -> Iterable[list[Any]]:
@@ -67,24 +69,28 @@ def export_coco(store: Store, folder: str | os.PathLike[str]) -> list[Path]:
     """
     parent = check_folder(folder)
     if store.suite != NAME:
-        raise InvalidParameter(
-            "export-coco", str(parent), f"a store of the suite {NAME}; this one is of {store.suite}"
+        raise _not_exported(
+            parent, f"cocopp reads runs on the suite {NAME}, and {store.path} is of {store.suite}"
         )
     done = [o for o in store.outcomes() if o.status == "done" and o.evaluations]
     if not done:
-        raise InvalidParameter("export-coco", str(parent), "a store with runs that are done")
+        raise _not_exported(parent, f"{store.path} holds no finished runs")
     places: dict[str, Path] = {}
     for method in dict.fromkeys(outcome.method for outcome in done):
         place = parent / (re.sub(r"[^\w.+-]+", "_", method) or "_")
         while place in places.values():
             place = place.with_name(place.name + "_")
         if place.exists():
-            raise InvalidParameter("export-coco", str(place), "a folder that does not exist yet")
+            raise _not_exported(place, f"{place} exists; give a new folder")
         places[method] = place
     for method, place in places.items():
         with whole_folder(place) as part:
             _write(method, [outcome for outcome in done if outcome.method == method], part)
     return list(places.values())
+
+
+def _not_exported(place: Path, why: str) -> InvalidParameter:
+    return InvalidParameter(why, name="export-coco", value=str(place))
 
 
 def _write(method: str, outcomes: list[Outcome], place: Path) -> None:

@@ -34,11 +34,18 @@ def merge_stores(out: str | os.PathLike[str], sources: Sequence[str | os.PathLik
     """
     target = Path(out)
     if not sources:
-        raise InvalidParameter("merge", [], "two stores or more to merge")
+        raise InvalidParameter(
+            "no stores to merge; give them after the new file", name="merge", value=[]
+        )
     if target.exists():
-        raise InvalidParameter("merge", str(target), "a new file: this one exists")
+        raise InvalidParameter(
+            f"{target} exists; merge into a new file", name="merge", value=str(target)
+        )
     if not target.absolute().parent.is_dir():
-        raise InvalidParameter("merge", str(target), "a file in a folder that exists")
+        raise InvalidParameter(
+            f"{target} cannot be written; give a file in a folder that exists", name="merge",
+            value=str(target),
+        )  # fmt: skip
     with whole_file(target) as part:
         create(part)
         with Store(part, connect(part, write=True), Lock(part)) as merged:

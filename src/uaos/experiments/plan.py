@@ -24,13 +24,14 @@ UNIFORM = "uniform"
 #: Evaluations for each dimension where no budget is given: 2 000 000 in 20-D.
 DEFAULT_BUDGET = "100000D"
 
+#: What parts of the same experiment agree on, by name.
+Identity = dict[str, object]
+
 #: What the content of a suite's file is called in an identity.
 CONTENT = "content of the suite's file"
 
 #: What the content of the files of a method's custom classes is called there, before its name.
 CODE = "content of the file that defines "
-
-_BUDGET = 'a number of evaluations >= 1, or a multiple of the dimension such as "10000D"'
 
 
 @dataclass(frozen=True)
@@ -153,38 +154,41 @@ class Plan:
 
 
 def competitor(name: str | os.PathLike[str] | Configuration) -> Configuration:
-    """What a method's name, file or configuration stands for."""
+    """Return the configuration that a name, a file or a configuration stands for."""
     if isinstance(name, Configuration):
         return name
-    found = configuration(name)
-    return replace(found, name=Path(name).stem) if found.name == "unnamed" else found
+    chosen = configuration(name)
+    return replace(chosen, name=Path(name).stem) if chosen.name == "unnamed" else chosen
 
 
 def _competitors(wanted: Sequence[str | os.PathLike[str] | Configuration], uniform: bool
                  ) -> dict[str, Configuration]:  # fmt: skip
-    made: dict[str, Configuration] = {}
+    competitors: dict[str, Configuration] = {}
     if not wanted:
-        raise InvalidParameter("methods", [], "at least one method")
+        raise InvalidParameter("no method to run; name at least one", name="methods", value=[])
     for name in expanded(wanted):
-        one = competitor(name)
-        if one.name in made and made[one.name].to_dict() != one.to_dict():
-            raise NameClash(f"two different methods are called {one.name!r}; rename one of them")
-        made[one.name] = one
-    if uniform and UNIFORM not in made:
-        made[UNIFORM] = configuration(UNIFORM)
-    return made
+        entry = competitor(name)
+        before = competitors.setdefault(entry.name, entry)
+        if before.to_dict() != entry.to_dict():
+            raise NameClash(f"two different methods are called {entry.name!r}; rename one of them")
+    if uniform and UNIFORM not in competitors:
+        competitors[UNIFORM] = configuration(UNIFORM)
+    return competitors
 
 
 def parse_budget(budget: int | float | str | None, dimension: int) -> int:
-    """A budget in evaluations: 20000, "2e6", or a multiple of the dimension, "10000D"."""
+    """Return the evaluations of a budget: 20000, "2e6", or 10000 times the dimension, "10000D"."""
     text = str(DEFAULT_BUDGET if budget is None else budget).strip()
     relative = text[-1:] in ("D", "d")
     try:
         number = float(text[:-1] if relative else text)
     except ValueError:
-        raise InvalidParameter("budget", budget, _BUDGET) from None
+        number = 0.0
     if not (1 <= number <= 1e12 and number == int(number)):
-        raise InvalidParameter("budget", budget, _BUDGET)
+        raise InvalidParameter(
+            f"budget is {budget!r}; expected a number of evaluations from 1 to 1e12, or a multiple "
+            'of the dimension such as "10000D"', name="budget", value=budget,
+        )  # fmt: skip
     return int(number) * (dimension if relative else 1)
 
 
@@ -195,34 +199,35 @@ class PlanConflict(UaosError, ValueError):
     """A plan does not fit the experiment that a file already holds."""
 
 
-def suite_identity(suite: Suite) -> dict[str, Any]:
-    """What experiments on the same suite agree on."""
-    found: dict[str, Any] = {"suite": suite.name, CONTENT: suite.hash}
+def suite_identity(suite: Suite) -> Identity:
+    """Return what experiments on the same suite agree on."""
+    identity: Identity = {"suite": suite.name, CONTENT: suite.hash}
     for p in suite:
-        found[f"problem {p.name}"] = [p.dimension, p.optimum, p.bounds.ravel().tolist()]
-    return found
+        identity[f"problem {p.name}"] = [p.dimension, p.optimum, p.bounds.ravel().tolist()]
+    return identity
 
 
-def differences(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
-    """Why two identities are not those of one experiment, in at most four points."""
+def differences(there: Identity, here: Identity) -> list[str]:
+    """Return why two identities are not those of one experiment, at most four reasons."""
     shared = (key for key in here if key in there)
-    return [one for key in shared for one in differing(key, there[key], here[key])][:4]
+    return [reason for key in shared for reason in differing(key, there[key], here[key])][:4]
 
 
-def as_json(data: Any) -> Any:
-    """Data as it comes back from a store."""
-    return json.loads(json.dumps(data))
+def as_json(data: Mapping[str, object]) -> dict[str, object]:
+    """Return data as it comes back from a store."""
+    restored: dict[str, object] = json.loads(json.dumps(data))
+    return restored
 
 
-def differing(where: str, there: Any, here: Any) -> list[str]:
-    """What differs between two configurations, apart from what does not change a run."""
+def differing(where: str, there: object, here: object) -> list[str]:
+    """Return what differs between two configurations, apart from what does not change a run."""
     if isinstance(there, dict) and isinstance(here, dict):
-        found = []
+        reasons = []
         for key in (*there, *(k for k in here if k not in there)):
             if key not in ("note", "reference", "tuning"):
                 name = f"{where}.{key}"
-                found += differing(name, there.get(key, "nothing"), here.get(key, "nothing"))
-        return found
+                reasons += differing(name, there.get(key, "nothing"), here.get(key, "nothing"))
+        return reasons
     if there == here:
         return []
     if where.startswith((CONTENT, CODE)):  # hashes, which say nothing to a reader

@@ -120,8 +120,10 @@ class Style:
         except ValueError:
             number = 0.0
         if not _NARROWEST <= number <= _WIDEST:
-            allowed = f"{', '.join(WIDTHS)} or inches from {_NARROWEST:g} to {_WIDEST:g}"
-            raise InvalidParameter("width", width, allowed)
+            raise InvalidParameter(
+                f"width is {width!r}; expected {', '.join(WIDTHS)} or inches from "
+                f"{_NARROWEST:g} to {_WIDEST:g}", name="width", value=width,
+            )  # fmt: skip
         return number
 
     def line_styles(self, methods: Sequence[str]) -> dict[str, LineStyle]:

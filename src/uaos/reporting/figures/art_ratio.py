@@ -53,8 +53,10 @@ def data(section: Section, methods: Sequence[str] | None = None, target: float =
     """
     shown = chosen_methods(section, methods)
     if target_index(target) < len(TARGETS) - len(ECDF_TARGETS):
-        allowed = f"one of {len(ECDF_TARGETS)} from {ECDF_TARGETS[0]:g} to {ECDF_TARGETS[-1]:g}"
-        raise InvalidParameter("target", target, allowed)
+        raise InvalidParameter(
+            f"target {target:g} is too large; expected one of {len(ECDF_TARGETS)} from "
+            f"{ECDF_TARGETS[0]:g} to {ECDF_TARGETS[-1]:g}", name="target", value=target,
+        )  # fmt: skip
     known = section.reference
     points, groups = [], {}
     for function in section.functions:
