@@ -283,7 +283,7 @@ def test_a_file_of_something_else_is_replaced_only_if_told(
     before = output.read_bytes()
     done = run("tune", "a.db", *SMALL, cwd=tmp_path)
     assert done.returncode == 2
-    assert "output is 'a.toml'; allowed: a new file (-o FILE.toml)" in done.stderr
+    assert "a.toml exists and is not an earlier result of this tuning" in done.stderr
     assert done.stdout == ""
     assert output.read_bytes() == before
     assert not (tmp_path / "a.db").exists()
@@ -320,8 +320,8 @@ def test_a_file_of_something_else_is_replaced_only_if_told(
         ("new.db --method SaED", "unknown method 'SaED'; did you mean 'SaDE'"),
         ("new.db --method JADE", "one that selects among operators of differential evolution"),
         ("new.db --method SaDE --free W", "unknown setting to free 'W'; known: F, CR, NP, top_NP"),
-        ("new.db --method SaDE --space wide", "--space is 'wide'; allowed: nothing, as --method"),
-        ("new.db --free F", "--free is 'F'; allowed: settings to tune with --method"),
+        ("new.db --method SaDE --space wide", "--space cannot be combined with --method"),
+        ("new.db --free F", "--free needs --method"),
         ("new.db --instances 1-3", "test problems (the first: f1 i2 20-D); a method tuned on them"),
         ("new.db --instances note.txt", "note.txt, line 1: 'dear diary'; expected function inst"),
         ("new.db --instances no.csv", "no.csv: there is no such file"),
@@ -335,7 +335,7 @@ def test_a_file_of_something_else_is_replaced_only_if_told(
         ("new.db --test anova", "unknown test 'anova'; known: friedman, ranks, t-test"),
         ("new.db --tuner smac", "unknown tuner 'smac'; known: racer, irace"),
         ("new.db --initial nobody", "unknown method 'nobody'"),
-        ("new.db --initial ,", "--initial is ','; allowed: names, .toml files, or none"),
+        ("new.db --initial ,", "--initial is empty; give names, .toml files, or none"),
         (
             "new.db --initial RecPM-tuned --fix F=0.1",
             "F of RecPM-tuned is 0.57; allowed: one of 0.1",

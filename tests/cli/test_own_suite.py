@@ -77,13 +77,13 @@ def test_a_file_is_tuned_on_in_part_or_as_a_whole_and_it_is_said(folder: Path) -
     whole = [option for option in TUNE if option not in ("--train", "0.5")]
     said = uaos(folder, "tune", "b.db", *whole, "--jobs", "1")
     assert "(all problems of workshop)" in said
-    assert "no problem is kept for testing; --train SHARE keeps some" in said
+    assert "all problems are for training; --train SHARE keeps some for testing" in said
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--test", "t-test"], "test is 't-test'; allowed: ranks or friedman, as the optimum of"),
+        (["--test", "t-test"], "the t-test averages costs over problems, which needs the optimum"),
         (["--dim", "5"], "dimension is 5; allowed: nothing"),
         (["--train", "bowl 2-D,bowl 3-D"], "unknown problem 'bowl 3-D'; did you mean"),
         (["--train", "1.5"], "train is 1.5; allowed: a share between 0 and 1, or names"),
