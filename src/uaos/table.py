@@ -56,7 +56,7 @@ class Cell:
 
     @property
     def plain(self) -> str:
-        """Everything in one string."""
+        """Return everything in one string."""
         signs = "".join(s + (superscript(k) if k > 1 else "") for s, k in self.marks)
         flag = " !" if self.warning else ""
         return f"{self.text}{signs}{f' {self.minor}' if self.minor else ''}{flag}"
@@ -145,11 +145,11 @@ class Table:
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """The titles of the columns."""
+        """Return the titles of the columns."""
         return tuple(title for title, _ in self.columns)
 
     def texts(self) -> list[tuple[str, ...]]:
-        """Every row as plain strings."""
+        """Return every row as plain strings."""
         return [tuple(cell.plain for cell in row.cells) for row in self.rows]
 
     def to_markdown(self) -> str:

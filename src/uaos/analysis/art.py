@@ -45,17 +45,17 @@ class AverageRunningTime:
 
     @property
     def ratio(self) -> float:
-        """The aRT divided by the reference's; NaN where that never reached the target."""
+        """Return the aRT divided by the reference's; NaN where that never reached the target."""
         return self.art / self.reference if np.isfinite(self.reference) else np.nan
 
     @property
     def dispersion(self) -> float:
-        """Half the distance between the two percentiles."""
+        """Return half the distance between the two percentiles."""
         return (self.high - self.low) / 2 if self.successes else np.nan
 
     @property
     def dispersion_ratio(self) -> float:
-        """The dispersion divided by the reference's aRT: in brackets in COCO's tables."""
+        """Return the dispersion divided by the reference's aRT: in brackets in COCO's tables."""
         return self.dispersion / self.reference if np.isfinite(self.reference) else np.nan
 
 

@@ -40,7 +40,7 @@ class Comparison:
 
     @property
     def tables(self) -> list[Table]:
-        """All tables in the order in which they are shown."""
+        """Return all tables in the order in which they are shown."""
         return [t for section in self.sections for t in section.tables] + list(self.published)
 
     def to_markdown(self) -> str:

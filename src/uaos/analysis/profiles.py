@@ -45,7 +45,7 @@ class Ecdf:
 
     @property
     def reached(self) -> float:
-        """The share of pairs that were ever solved."""
+        """Return the share of pairs that were ever solved."""
         return float(self.shares[-1]) if len(self.shares) else 0.0
 
 

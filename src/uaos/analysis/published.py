@@ -52,13 +52,13 @@ class PaperCell:
 
     @property
     def factor(self) -> float:
-        """Ours divided by the published one; 1 if both are infinite."""
+        """Return ours divided by the published one; 1 if both are infinite."""
         both = np.isinf(self.ours) and np.isinf(self.published)
         return 1.0 if both else self.ours / self.published
 
     @property
     def is_off(self) -> bool:
-        """Whether the two are more than a factor of 2 apart."""
+        """Return whether the two are more than a factor of 2 apart."""
         return not 1 / FACTOR <= self.factor <= FACTOR
 
 
@@ -78,17 +78,17 @@ class PaperComparison:
 
     @property
     def finite(self) -> int:
-        """Finite published cells that we have runs for."""
+        """Return the finite published cells that we have runs for."""
         return sum(np.isfinite(c.published) for c in self.cells)
 
     @property
     def within(self) -> int:
-        """How many of those of ours lie within the factor."""
+        """Return how many of those of ours lie within the factor."""
         return sum(np.isfinite(c.published) and not c.is_off for c in self.cells)
 
     @property
     def totals(self) -> tuple[int, ...]:
-        """The columns of `solved`, summed over the functions."""
+        """Return the columns of `solved`, summed over the functions."""
         return tuple(map(sum, zip(*self.solved.values(), strict=True)))
 
 
@@ -153,7 +153,7 @@ def paper_tables(results: Results, *, seed: int = 1) -> list[Table]:
 
 
 def paper_summary(comparisons: Sequence[PaperComparison]) -> Table:
-    """How close each method is to its published table."""
+    """Compare each method with its published table."""
     records = [
         {"method": c.method, "published_as": PAPER[c.method][0], "finite_cells": c.finite,
          "within": c.within, "share": c.within / c.finite if c.finite else np.nan,
@@ -181,7 +181,7 @@ def paper_summary(comparisons: Sequence[PaperComparison]) -> Table:
 
 
 def paper_table(compared: PaperComparison) -> Table:
-    """One method, function by function: ours, then the published number."""
+    """Compare one method with its published table, function by function."""
     name = PAPER[compared.method][0]
     rows = []
     for function, (ours, trials, theirs, of) in compared.solved.items():
@@ -321,7 +321,7 @@ def _archive_art(section: Section, of: _Arts) -> Table:
 
 
 def _archive_profile(section: Section, dimension: int, of: _Arts) -> Table:
-    """The share of (function, target) pairs whose aRT is within a budget."""
+    """Return the share of (function, target) pairs whose aRT is within a budget."""
     rows, records = [], []
     for name in dict.fromkeys(name for f in section.shared for name in of[f]):
         values = np.array([of[f][name] for f in section.shared]) / dimension

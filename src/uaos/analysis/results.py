@@ -75,7 +75,7 @@ class Runs:
 
     @property
     def solved(self) -> int:
-        """How many runs reached the final target."""
+        """Return how many runs reached the final target."""
         return int((self.hits[:, target_index(FINAL)] > 0).sum())
 
     def cut(self, budget: int) -> "Runs":
@@ -147,22 +147,22 @@ class Results:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """The methods, in the order in which they first appear."""
+        """Return the methods, in the order in which they first appear."""
         return tuple(dict.fromkeys(method for method, _, _ in self.runs))
 
     @property
     def dimensions(self) -> tuple[int, ...]:
-        """The dimensions, ascending."""
+        """Return the dimensions, ascending."""
         return tuple(sorted({dimension for _, _, dimension in self.runs}))
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """The functions, in their natural order: f2 before f10."""
+        """Return the functions, in their natural order: f2 before f10."""
         return tuple(sorted({function for _, function, _ in self.runs}, key=natural_key))
 
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
-        """The functions of each group, in the order of the functions."""
+        """Return the functions of each group, in the order of the functions."""
         of = {runs.function: runs.group for runs in self.runs.values()}
         found: dict[str, list[str]] = {}
         for function in self.functions:

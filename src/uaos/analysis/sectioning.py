@@ -40,7 +40,7 @@ class Standing:
 
     @property
     def share(self) -> float:
-        """The share of the runs that were solved; NaN without runs."""
+        """Return the share of the runs that were solved; NaN without runs."""
         return self.solved / self.runs if self.runs else np.nan
 
 
@@ -56,7 +56,7 @@ class Group:
 
     @property
     def leaders(self) -> tuple[str, ...]:
-        """The method with the best mean rank, or those that share it; none without problems."""
+        """Return the methods that share the best mean rank; none without problems."""
         best = min((s.rank for s in self.standings if self.problems), default=0.0)
         return tuple(s.method for s in self.standings if s.rank == best)
 
@@ -92,46 +92,46 @@ class Section:
 
     @property
     def dimension(self) -> int | None:
-        """The dimension of all problems; None if they differ."""
+        """Return the dimension of all problems; None if they differ."""
         found = self.results.dimensions
         return found[0] if len(found) == 1 else None
 
     @property
     def key(self) -> str:
-        """What names the section in files: the dimension, or "all"."""
+        """Return the name of the section in files: the dimension, or "all"."""
         return "all" if self.dimension is None else str(self.dimension)
 
     @property
     def title(self) -> str:
-        """The dimensions, and whether targets are relative; what tables and figures say."""
+        """Return the dimensions, and whether targets are relative, as tables and figures say it."""
         text = self.dimensions
         return f"{text}, relative targets" if self.results.relative else text
 
     @property
     def dimensions(self) -> str:
-        """The dimensions: 20-D, or 2-D to 10-D."""
+        """Return the dimensions: 20-D, or 2-D to 10-D."""
         found = self.results.dimensions
         return f"{found[0]}-D" if len(found) == 1 else f"{found[0]}-D to {found[-1]}-D"
 
     @cached_property
     def methods(self) -> tuple[str, ...]:
-        """The methods."""
+        """Return the methods."""
         return self.results.methods
 
     @cached_property
     def functions(self) -> tuple[str, ...]:
-        """The functions that any method was run on."""
+        """Return the functions that any method was run on."""
         return self.results.functions
 
     @cached_property
     def shared(self) -> tuple[str, ...]:
-        """The functions that every method was run on."""
+        """Return the functions that every method was run on."""
         each = [{r.function for r in self.results.of(m)} for m in self.methods]
         return tuple(f for f in self.functions if all(f in of for of in each))
 
     @cached_property
     def runs(self) -> dict[tuple[str, str], Runs]:
-        """The runs by method and function, in the order of the methods."""
+        """Return the runs by method and function, in the order of the methods."""
         return {(m, r.function): r for m in self.methods for r in self.results.of(m)}
 
     def runs_of(self, method: str, functions: Iterable[str]) -> list[Runs]:
@@ -140,39 +140,39 @@ class Section:
 
     @cached_property
     def budget(self) -> float:
-        """The largest budget of a run, in evaluations / D."""
+        """Return the largest budget of a run, in evaluations / D."""
         return max(float(r.budgets.max()) / r.dimension for r in self.runs.values())
 
     @cached_property
     def longest(self) -> float:
-        """The longest run, in evaluations / D."""
+        """Return the longest run, in evaluations / D."""
         return max(float(r.evaluations.max()) / r.dimension for r in self.runs.values())
 
     # Tests
 
     @cached_property
     def scores(self) -> Scores:
-        """The scores on the problems that every method was run on."""
+        """Return the scores on the problems that every method was run on."""
         return scores(list(self.runs.values()), self.methods)
 
     @cached_property
     def ranking(self) -> Ranking:
-        """Mean ranks and Friedman's test."""
+        """Return mean ranks and Friedman's test."""
         return friedman(self.scores)
 
     @cached_property
     def pairs(self) -> Pairs:
-        """The tests of all pairs over the problems."""
+        """Return the tests of all pairs over the problems."""
         return pairwise(self.scores)
 
     @cached_property
     def function_pairs(self) -> Pairs:
-        """The tests of all pairs with each function counted once."""
+        """Return the tests of all pairs with each function counted once."""
         return pairwise(self.scores.by_function())
 
     @cached_property
     def looks_at_each_problem(self) -> bool:
-        """Whether there are so few problems, with runs of their own, that each is looked at."""
+        """Return whether the few problems, each with several runs, are tested one by one."""
         if self.reference is not None:  # very many problems, with one run each
             return False
         problems = {problem for runs in self.runs.values() for problem in runs.problems.tolist()}
@@ -180,24 +180,25 @@ class Section:
 
     @cached_property
     def problem_tests(self) -> dict[tuple[str, str], tuple[int, int, int]]:
-        """For pairs of methods, the problems on which the runs of the first are significantly
-        better, not different, and worse; empty where no problem has enough runs.
+        """Count, for pairs of methods, the problems where the first is better, level and worse.
+
+        Better and worse are significant; empty where no problem has enough runs.
         """
         if not self.looks_at_each_problem:
             return {}
-        of = run_scores(list(self.runs.values()), self.methods)
-        tests = {(p.first, p.second): on_each_problem(of[p.first], of[p.second])
+        scores = run_scores(list(self.runs.values()), self.methods)
+        tests = {(p.first, p.second): on_each_problem(scores[p.first], scores[p.second])
                  for p in self.pairs}  # fmt: skip
         return tests if any(map(sum, tests.values())) else {}
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        """The groups of functions."""
+        """Return the groups of functions."""
         return tuple(self._group(name, of) for name, of in self.results.groups.items())
 
     @cached_property
     def overall(self) -> Group:
-        """All functions."""
+        """Return all functions."""
         return self._group("all", self.functions)
 
     def _group(self, name: str, functions: tuple[str, ...]) -> Group:
@@ -215,7 +216,7 @@ class Section:
 
     @cached_property
     def reference(self) -> Reference | None:
-        """The published running times of the suite, if there are any for these functions."""
+        """Return the published running times of the suite, if there are any for these functions."""
         found = reference(self.results.suite)
         has_times = found is not None and any(
             found.running_times(f, r.dimension) is not None for (_, f), r in self.runs.items()
@@ -238,7 +239,7 @@ class Section:
 
     @cached_property
     def running_times(self) -> Mapping[tuple[str, str], list[AverageRunningTime]]:
-        """The aRT to the targets of the tables, by method and function."""
+        """Return the aRT to the targets of the tables, by method and function."""
         return {
             (m, f): running_times(r, TABLE_TARGETS, reference=self.reference_times(f),
                                   seed=self.seed)
@@ -267,7 +268,7 @@ class Section:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What has to be known before the numbers are trusted."""
+        """Return what to know before trusting the numbers."""
         notes = []
         if self.results.relative:
             notes.append(relative_note(self.results.relative))

@@ -159,12 +159,12 @@ class Pair:
 
     @property
     def problems(self) -> int:
-        """How many problems both were run on."""
+        """Return how many problems both were run on."""
         return self.wins + self.ties + self.losses
 
     @property
     def better(self) -> str | None:
-        """The significantly better of the two by Holm's p, or None."""
+        """Return the significantly better of the two by Holm's p, or None."""
         if not self.p_holm < ALPHA:
             return None
         return self.first if self.signed_ranks < 0 else self.second
@@ -275,7 +275,7 @@ class Ranking:
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The methods, best mean rank first."""
+        """Return the methods, best mean rank first."""
         return tuple(self.methods[i] for i in np.argsort(self.mean_ranks, kind="stable"))
 
 

@@ -35,7 +35,7 @@ def section_tables(section: Section) -> list[Table]:
 
 
 def overview_table(section: Section) -> Table:
-    """Solved runs by group, the area under the profile and the mean rank, best rank first."""
+    """Tabulate solved runs by group, the area under the profile and the mean rank."""
     several = len(section.groups) > 1
     groups = [*(section.groups if several else ()), section.overall]
     limit = section.longest
@@ -82,7 +82,7 @@ def _relative(section: Section) -> str:
 
 
 def art_table(section: Section) -> Table:
-    """The average running time to each target, for each function and method."""
+    """Tabulate the average running time to each target, by function and method."""
     rows = [row for function in section.functions for row in _function_rows(section, function)]
     columns = {"function": BLOCK, "method": METHOD}
     columns |= {target_name(t): NUMBER for t in TABLE_TARGETS} | {"solved": NUMBER}
@@ -180,7 +180,7 @@ def _record(cell: AverageRunningTime, section: Section) -> dict[str, Any]:
 
 
 def value_table(section: Section) -> Table:
-    """How the runs on each problem ended: the error, or the value if the optimum is not known."""
+    """Tabulate the final errors on each problem, or values if the optimum is not known."""
     records: list[dict[str, Any]] = []
     unknown = section.results.relative
     for (method, function), runs in section.runs.items():
@@ -224,7 +224,7 @@ def value_table(section: Section) -> Table:
 
 
 def group_table(section: Section) -> Table:
-    """Best and second mean rank in each group of functions."""
+    """Tabulate the best and second mean rank in each group of functions."""
     rows = []
     for group in (g for g in section.groups if g.problems):
         leaders = group.leaders
@@ -262,7 +262,7 @@ def group_table(section: Section) -> Table:
 
 
 def pair_table(section: Section) -> Table:
-    """Every pair of methods: wins, median difference, Wilcoxon's p before and after Holm."""
+    """Tabulate pairs of methods: wins, median difference, Wilcoxon's p before and after Holm."""
     records = [
         {"first": p.first, "second": p.second, "dimension": section.dimension or "",
          "wins": p.wins, "ties": p.ties, "losses": p.losses, "difference": p.difference,
@@ -307,7 +307,7 @@ def _on_problems(section: Section, pair: Pair) -> dict[str, int]:
 
 
 def rank_table(section: Section) -> Table:
-    """Mean ranks, and which methods differ significantly from the best."""
+    """Tabulate mean ranks, and which methods differ significantly from the best."""
     ranking, best = section.ranking, section.ranking.order[0]
     records = [
         {"method": method, "dimension": section.dimension or "", "mean_rank": ranking.rank(method),
@@ -328,7 +328,7 @@ def rank_table(section: Section) -> Table:
 def against_table(
     section: Section, name: str, title: str, tests: Sequence[tuple[Pair, Pair]], note: str = ""
 ) -> Table:
-    """Methods against others: each test over the problems, and over the functions."""
+    """Tabulate methods against others: each test over the problems, and over the functions."""
     records = [
         {"dimension": section.dimension or "", "method": over.first, "against": over.second,
          "outcome": pair_outcome(over), "wins": over.wins, "ties": over.ties, "losses": over.losses,

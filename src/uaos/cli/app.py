@@ -32,7 +32,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u20
 
 
 def harmless(text: str) -> str:
-    """The text with control characters replaced: names and messages may come from strangers."""
+    """Replace control characters: names and messages may come from strangers."""
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -50,7 +50,7 @@ console = _Console(width=None if sys.stdout.isatty() else 150)
 
 
 def spinner() -> Progress:
-    """What shows on a terminal that work goes on, with one task that says what is being done."""
+    """Return a progress display with one task that says what is being done."""
     made = Progress(
         SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console,
         transient=True, disable=not console.is_terminal,

@@ -36,7 +36,7 @@ class WorkerPool(Protocol):
         """Run `work` on a worker."""
 
     def losses(self, future: "Future[Any]", error: BaseException) -> int:
-        """How many runs of a unit were lost with their workers; 0 if the error is the unit's own.
+        """Return how many runs of a unit were lost with their workers; 0 if the unit itself failed.
 
         :data:`NEVER_BEGUN` if the worker died before it could begin.
         """
@@ -112,7 +112,7 @@ class LocalPool:
         return slot.current
 
     def losses(self, future: "Future[Any]", error: BaseException) -> int:
-        """One for a worker that died at work."""
+        """Return 1 for a worker that died at work."""
         if not isinstance(error, BrokenExecutor):
             return 0
         slot = next((slot for slot in self._slots if slot.current is future), None)
@@ -123,7 +123,7 @@ class LocalPool:
         return 1
 
     def repair(self) -> None:
-        """Nothing to do but to see that processes can be started at all."""
+        """Check that processes can be started at all; nothing else needs repair."""
         if any(slot.ready.done() and slot.ready.exception() is None for slot in self._slots):
             self._failed_starts = 0
         if self._failed_starts >= _STARTS * self.window:
@@ -149,7 +149,7 @@ _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
-    """Linear algebra in a process that is started here takes one thread: workers share the cores.
+    """Limit linear algebra to one thread in processes that are started within.
 
     What the user has set stays as it is.
     """
@@ -176,11 +176,11 @@ class _Slot:
 
 
 def _ready() -> None:
-    """Shows that a worker process came up."""
+    """Do nothing; the result shows that a worker process has started."""
 
 
 def _start_worker() -> None:
-    """Ctrl-C is for the coordinator to handle; a worker whose coordinator was killed ends."""
+    """Leave Ctrl-C to the coordinator, and end if the coordinator is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
@@ -215,11 +215,11 @@ class SharedPool:
             return self._executor.submit(task)
 
     def losses(self, future: "Future[Any]", error: BaseException) -> int:
-        """One for an executor that broke or dropped the unit."""
+        """Return 1 for an executor that broke or dropped the unit."""
         return int(isinstance(error, BrokenExecutor | CancelledError))
 
     def repair(self) -> None:
-        """A new executor if this one is broken, where there is a way to make one."""
+        """Make a new executor if this one is broken and there is a function for it."""
         try:
             self._executor.submit(_ready)
             return
@@ -317,13 +317,13 @@ class DaskPool:
             local.set_exception(error)
 
     def losses(self, future: "Future[Any]", error: BaseException) -> int:
-        """Three more runs for a task that Dask gave up, one for a task that it dropped."""
+        """Return 3 for a task that Dask gave up, and 1 for a task that it dropped."""
         if isinstance(error, self._killed_worker):
             return 3
         return int(isinstance(error, CancelledError))
 
     def repair(self) -> None:
-        """Dask replaces its workers; without its scheduler there is nothing to do."""
+        """Check that the scheduler is there; Dask replaces its workers itself."""
         if self._client.status != "running":
             raise WorkersLost(
                 "the connection to the Dask cluster is lost. What was finished is in the store; "
@@ -377,7 +377,7 @@ def check_picklable(problems: Iterable[Any], configurations: Mapping[str, Any]) 
 
 
 def pool_for(executor: Any, jobs: int | None, dask: str | None, units: int) -> WorkerPool:
-    """The place to run so many units that the caller asked for."""
+    """Return the pool that the caller asked for, no larger than the number of units."""
     if dask is not None:
         return DaskPool(dask)
     if executor is not None:

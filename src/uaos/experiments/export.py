@@ -118,7 +118,7 @@ def _write(method: str, outcomes: list[Outcome], place: Path) -> None:
 
 
 def _trial(run: Outcome) -> str:
-    """One run: a row where targets were reached, and one where it ended."""
+    """Return one run: a row where targets were reached, and one where it ended."""
     f_opt = run.best - run.error
     reached = {1: _ABOVE}
     for target, hit in zip(TARGETS, run.hits, strict=True):
@@ -138,5 +138,5 @@ def _trial(run: Outcome) -> str:
 
 
 def _final(run: Outcome) -> float:
-    """The error at the end; COCO does not look below 10^-8."""
+    """Return the final error, bounded below, as COCO ignores errors below 10^-8."""
     return max(run.error, 1e-9)

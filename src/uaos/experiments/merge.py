@@ -102,7 +102,7 @@ def _copy_runs(
 
 
 def _replaces(before: tuple[Any, ...], row: tuple[Any, ...], merged: Store, store: Store) -> bool:
-    """Whether a run takes the place of another; done goes before failed."""
+    """Return whether a run replaces another: a finished run replaces a failed one."""
     if "failed" in (before[5], row[5]):
         return bool(row[5] == "done")
     # Other versions may differ in the last digits that are not compared: the error, the seconds.

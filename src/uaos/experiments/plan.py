@@ -81,7 +81,7 @@ class Plan:
         seed: int = 1,
         uniform: bool = True,
     ) -> "Plan":
-        """A plan from names.
+        """Make a plan from names.
 
         Parameters
         ----------
@@ -108,33 +108,33 @@ class Plan:
         return cls(_competitors(wanted, uniform), problems, repetitions, given, seed)
 
     def units(self) -> Iterator[Unit]:
-        """Every run of the plan."""
+        """Yield every run of the plan."""
         for method in self.competitors:
             for problem in self.suite:
                 for repetition in range(1, self.repetitions + 1):
                     yield self.unit(method, problem, repetition)
 
     def unit(self, method: str, problem: Problem, repetition: int) -> Unit:
-        """One run of the plan."""
+        """Return one run of the plan."""
         seed = derived_seed(self.seed, method, *problem.key, repetition)
         return Unit(method, problem.name, repetition, seed, self.evaluations(problem))
 
     def evaluations(self, problem: Problem) -> int:
-        """The most evaluations of a run on a problem."""
+        """Return the budget of a run on a problem, in evaluations."""
         return parse_budget(self.budget, problem.dimension)
 
     def __len__(self) -> int:
         return len(self.competitors) * len(self.suite) * self.repetitions
 
     def identity(self) -> dict[str, Any]:
-        """What a store of this plan, or of a part of it, agrees on."""
+        """Return what a store of this plan, or of a part of it, agrees on."""
         found = suite_identity(self.suite) | {"seed": self.seed}
         found |= {f"budget on {p.name}": self.evaluations(p) for p in self.suite}
         found |= self.codes()
         return found | {f"method {n}": as_json(c.to_dict()) for n, c in self.competitors.items()}
 
     def codes(self) -> dict[str, str]:
-        """Which versions of users' files define optimizers, components and operators."""
+        """Return the hash of the users' files that define each method's custom classes."""
         found = {}
         for name, chosen in self.competitors.items():
             parts: list[type | None] = [optimizer_classes().get(chosen.optimizer)]

@@ -78,12 +78,12 @@ class Recorder:
 
     @property
     def solved(self) -> bool:
-        """Whether the final target was reached; never if the optimum is not known."""
+        """Return whether the final target was reached; never if the optimum is not known."""
         return bool(self.hits[-1] > 0)
 
     @property
     def error(self) -> float:
-        """The best value minus the optimum; NaN if that is not known."""
+        """Return the best value minus the optimum; NaN if that is not known."""
         return float("nan") if self.optimum is None else float(self.best - self.optimum)
 
     def see(self, values: NDArray[np.float64]) -> None:
@@ -101,7 +101,7 @@ class Recorder:
         self.evaluations += len(values)
 
     def trace(self) -> Trace:
-        """The improvements so far, thinned."""
+        """Return the improvements so far, thinned."""
         if self.best == np.inf:
             return NO_TRACE
         entries = [*self._improvements]
@@ -133,7 +133,7 @@ class Recorder:
 
 
 def _below(value: float, reference: float, step: float) -> float:
-    """The value whose distance to the reference is a step smaller."""
+    """Return the value whose distance to the reference is a step smaller."""
     gap = value - reference
     return reference + gap * 10.0**-step if gap > 0 else value
 
@@ -141,7 +141,7 @@ def _below(value: float, reference: float, step: float) -> float:
 def _thinned(
     entries: list[tuple[int, float]], reference: float, step: float, share: float
 ) -> list[tuple[int, float]]:
-    """The entries a step below the one before, those before plateaus, the first and the last."""
+    """Return entries a step below the one before, those before plateaus, the first and the last."""
     thinned = [entries[0]]
     below = _below(entries[0][1], reference, step)
     for entry, following in pairwise(entries[1:]):
@@ -181,7 +181,7 @@ def _decompressed(data: bytes, largest: int) -> bytes:
 
 
 def hits_from_bytes(data: bytes) -> NDArray[np.int64]:
-    """The evaluations at which the targets were reached."""
+    """Return the evaluations at which the targets were reached."""
     hits = np.frombuffer(data, "<i8").astype(np.int64)
     if len(hits) != len(TARGETS):
         raise ValueError(f"{len(hits)} targets in a run, not {len(TARGETS)}")
@@ -189,7 +189,7 @@ def hits_from_bytes(data: bytes) -> NDArray[np.int64]:
 
 
 def pack_trace(trace: Trace) -> bytes:
-    """A trace, compressed."""
+    """Compress a trace."""
     at, values = trace
     if not len(at):
         return b""
@@ -199,7 +199,7 @@ def pack_trace(trace: Trace) -> bytes:
 
 
 def unpack_trace(data: bytes) -> Trace:
-    """The inverse of :func:`pack_trace`.
+    """Decompress a trace; the inverse of :func:`pack_trace`.
 
     Traces that were stored with 7 digits of the distance to their last value are read as well.
     """
@@ -217,7 +217,7 @@ def unpack_trace(data: bytes) -> Trace:
 
 
 def pack_course(history: History, restarts: Sequence[int] = ()) -> bytes:
-    """The history in at most MAX_ROWS rows, compressed.
+    """Compress a history to at most MAX_ROWS rows.
 
     `restarts` are the evaluations after which the optimizer had converged or started afresh; the
     columns are too coarse to tell.
@@ -236,7 +236,7 @@ def pack_course(history: History, restarts: Sequence[int] = ()) -> bytes:
 
 
 def unpack_course(data: bytes) -> tuple[History, tuple[int, ...] | None]:
-    """The history and the restarts of a course; None for restarts that were not recorded."""
+    """Return the history and the restarts of a course; None for restarts that were not recorded."""
     raw = _decompressed(data, _LARGEST)
     start = 4 + int.from_bytes(raw[:4], "little")
     head: dict[str, Any] = json.loads(raw[4:start])

@@ -221,7 +221,7 @@ class Coordinator(Generic[U, R]):
             self._running[future] = unit
 
     def _result(self, unit: U, future: "Future[R]") -> tuple[U, R] | None:
-        """What a unit gave; None if it will be run again."""
+        """Return the result of a unit; None if the unit will be run again."""
         try:
             return unit, future.result()
         except (Exception, CancelledError) as error:
@@ -245,7 +245,7 @@ class Coordinator(Generic[U, R]):
 
 @contextmanager
 def stop_signals() -> Iterator[threading.Event]:
-    """An event that Ctrl-C or a polite kill sets; the second Ctrl-C is an ordinary one."""
+    """Yield an event that SIGINT or SIGTERM sets; a second Ctrl-C raises KeyboardInterrupt."""
     stopping = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stopping

@@ -205,7 +205,7 @@ class Store:
         check_before: Callable[[Self], None],
         begin: Callable[[Self], None],
     ) -> Self:
-        """A store to write to, once `check_before` allows what it holds; `begin` writes first."""
+        """Open a store for writing: `check_before` may refuse it, `begin` writes first."""
         place = Path(path)
         storefile.check_place(place)
         lock = Lock(place)
@@ -271,7 +271,7 @@ class Store:
     # Reading
 
     def outcomes(self, method: str | None = None, *, traces: bool = False) -> list[Outcome]:
-        """What came out of every finished run, or of those of one method.
+        """Return the outcome of every finished run, or of those of one method.
 
         `traces` reads the improvements, too; runs with a damaged trace are left out then.
         """
@@ -291,13 +291,13 @@ class Store:
         )
 
     def failures(self) -> list[Outcome]:
-        """The runs that failed; their `reason` says why."""
+        """Return the runs that failed; their `reason` says why."""
         where = f"{is_whole('runs')} AND runs.status = 'failed'"
         query = f"SELECT {_COLUMNS} FROM {_JOINED} WHERE {where} ORDER BY {_ORDER}"
         return self._rows(query, (), _outcome)
 
     def table(self) -> RunTable:
-        """All finished runs in columns; what :meth:`outcomes` has, in little time and memory."""
+        """Return all finished runs in columns: faster and smaller than :meth:`outcomes`."""
         run = self._connection.execute
         # In one transaction, or a coordinator may add runs in between.
         with reading(self.path), contextlib.closing(self._connection.cursor()) as cursor:
@@ -335,22 +335,22 @@ class Store:
         return RunTable(names, records, **named, failed=failed[:end], hits=hits[:end])
 
     def methods(self) -> list[str]:
-        """The methods' names, in the order in which they joined."""
+        """Return the names of the methods, in the order in which they were added."""
         return [name for (name,) in self._rows("SELECT name FROM methods ORDER BY id")]
 
     def problems(self) -> list[ProblemRecord]:
-        """The problems, in the order in which they joined."""
+        """Return the problems, in the order in which they were added."""
         query = "SELECT name, function, category, dimension, instance, optimum FROM problems"
         rows = map(ProblemRecord._make, self._rows(f"{query} ORDER BY id"))
         return [p._replace(optimum=float("nan")) if p.optimum is None else p for p in rows]
 
     def configurations(self) -> dict[str, dict[str, Any]]:
-        """Each method's configuration in full."""
+        """Return the full configuration of each method."""
         query = "SELECT name, configuration FROM methods ORDER BY id"
         return dict(self._rows(query, make=lambda name, text: (name, as_mapping(text))))
 
     def planned(self) -> dict[str, dict[str, tuple[int, int]]]:
-        """By method and problem: the repetitions, and the most evaluations of each."""
+        """Return repetitions and budget by method and problem."""
         found: dict[str, dict[str, tuple[int, int]]] = {}
         for method, problem, *rest in self._rows(
             "SELECT methods.name, problems.name, repetitions, budget FROM plan JOIN methods ON "
@@ -361,18 +361,18 @@ class Store:
 
     @property
     def suite(self) -> str:
-        """The name of the suite that the problems are of."""
+        """Return the name of the suite that the problems are of."""
         rows = self._rows("SELECT name FROM suite")
         return str(rows[0][0]) if rows else ""
 
     @property
     def suite_file(self) -> str:
-        """The name of the suite's file, without its folder; empty if it has none."""
+        """Return the name of the suite's file, without its folder; empty if it has none."""
         rows = self._rows("SELECT file FROM suite")
         return Path(rows[0][0]).name if rows else ""
 
     def load_suite(self) -> Suite:
-        """The problems of the store, made again so that they can be evaluated.
+        """Make the problems of the store again, so that they can be evaluated.
 
         A suite file must have been loaded before (:func:`uaos.suite`): a store may come from a
         stranger, and the copy of the file in it is never run.
@@ -390,24 +390,24 @@ class Store:
 
     @property
     def seed(self) -> int:
-        """The experiment's seed."""
+        """Return the experiment's seed."""
         query = "SELECT value FROM about WHERE key = 'seed'"
         return int(self._filled(query, make=int)[0])
 
     @property
     def sessions(self) -> list[tuple[str, dict[str, str]]]:
-        """When the experiment was started and continued, and with which versions of what."""
+        """Return when the experiment was started and continued, and with which package versions."""
         query = "SELECT started, versions FROM sessions ORDER BY id"
         return self._rows(query, make=lambda started, text: (started, as_mapping(text)))
 
     @property
     def commands(self) -> list[str]:
-        """The command lines that wrote the store, each once; work from Python has none."""
+        """Return the command lines that wrote the store, each once; work from Python has none."""
         query = f"SELECT value FROM about WHERE key GLOB '{COMMAND_KEY}*' ORDER BY key"
         return [command for (command,) in self._rows(query)]
 
     def tallies(self) -> dict[str, Tally]:
-        """How far each method is."""
+        """Return how far each method is."""
         totals = {name: sum(n for n, _ in of.values()) for name, of in self.planned().items()}
         last = 8 * (len(TARGETS) - 1)
         # Whoever writes has removed what was damaged.
@@ -425,13 +425,13 @@ class Store:
         return tallies
 
     def history(self, method: str, problem: str, repetition: int = 1) -> History | None:
-        """The thinned history of a run; None for a run that kept none, or a damaged one."""
+        """Return the thinned history of a run; None if there is none or it is damaged."""
         return self.course(method, problem, repetition)[0]
 
     def course(
         self, method: str, problem: str, repetition: int = 1
     ) -> tuple[History | None, tuple[int, ...] | None]:
-        """The thinned history of a run, and its restarts, each None if it was not recorded.
+        """Return the thinned history of a run, and its restarts; None for what was not recorded.
 
         Restarts are the evaluations after which the optimizer had converged or started afresh, the
         first hundred.
@@ -441,7 +441,7 @@ class Store:
             return (None, None) if packed is None else unpack_course(packed)
 
     def packed_course(self, key: tuple[str, str, int]) -> bytes | None:
-        """The course of a run as it is stored."""
+        """Return the course of a run as it is stored."""
         rows = self._rows(
             f"SELECT data FROM {_JOINED} JOIN courses ON courses.run = runs.id "
             "WHERE methods.name = ? AND problems.name = ? AND repetition = ? "
@@ -450,7 +450,7 @@ class Store:
         return rows[0][0] if rows else None
 
     def traces(self, runs: Iterable[int]) -> dict[int, Trace]:
-        """The improvements of runs, by their numbers in :meth:`table`; without damaged ones."""
+        """Return the improvements of runs, by their ids in :meth:`table`; omit damaged ones."""
         query = f"SELECT data, {is_whole('traces')} FROM traces WHERE run = ?"
         found = {}
         with reading(self.path):
@@ -461,14 +461,14 @@ class Store:
         return found
 
     def damaged(self) -> int:
-        """How many runs are left out because their row is not what was written."""
+        """Return how many runs are omitted because their row is damaged."""
         rows = self._rows(f"SELECT COUNT(*) FROM runs WHERE NOT ({is_whole('runs')})")
         return int(rows[0][0])
 
     # Writing, by the coordinator
 
     def missing(self, plan: Plan) -> list[Unit]:
-        """The units of the plan that are neither done nor failed, shuffled, always alike."""
+        """Return the units of the plan that are neither done nor failed, in a fixed order."""
         methods, problems = self._known("methods"), self._known("problems")
         over = set(self._rows("SELECT method, problem, repetition FROM runs"))
         units = [
@@ -508,7 +508,7 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
-        """All that is written within, or nothing."""
+        """Write everything within, or nothing."""
         run = self._connection.execute
         try:
             run("BEGIN IMMEDIATE")
@@ -530,7 +530,7 @@ class Store:
     def _rows(
         self, query: str, values: tuple[Any, ...] = (), make: Callable[..., Any] | None = None
     ) -> list[Any]:
-        """The answer to a query, each row as `make` reads it."""
+        """Return the rows of a query, each converted by `make`."""
         with reading(self.path):
             rows = self._connection.execute(query, values).fetchall()
             return rows if make is None else [make(*row) for row in rows]
@@ -543,13 +543,13 @@ class Store:
         return len(chosen)
 
     def _filled(self, query: str, make: Callable[..., Any] | None = None) -> list[Any]:
-        """The answer to a query that a store with an experiment has an answer to."""
+        """Return the rows of a query; refuse a store without an experiment."""
         if rows := self._rows(query, make=make):
             return rows
         raise InvalidFile(f"{self.path}: holds no experiment yet; start the experiment again")
 
     def identity(self) -> dict[str, Any]:
-        """What another part of the same experiment agrees on, as far as it has it."""
+        """Return what other parts of the same experiment agree on."""
         found = dict(self._rows("SELECT key, CAST(value AS INTEGER) FROM about WHERE key = 'seed'"))
         for name, content in self._rows("SELECT name, hash FROM suite"):
             found |= {"suite": name, CONTENT: content}
@@ -619,7 +619,7 @@ class Store:
         return known
 
     def _known(self, table: str) -> dict[str, int]:
-        """The numbers of the methods or the problems; ids are 1, 2, …"""
+        """Return the ids of the methods or the problems by name; they are 1, 2, …"""
         if table not in self._ids:
             self._ids[table] = dict(self._rows(f"SELECT name, id FROM {table}"))
         return self._ids[table]

@@ -136,7 +136,7 @@ class StoreInUse(UaosError):
 
 
 def row_checksum(*values: Any) -> int:
-    """The checksum of a row: of its columns in their order, without the checksum itself.
+    """Return the checksum of a row: of its columns in order, without the checksum itself.
 
     CRC-32 of the types, the numbers (eight bytes each, little-endian), and the bytes; text is given
     as bytes.
@@ -146,7 +146,7 @@ def row_checksum(*values: Any) -> int:
 
 @cache
 def _checksum(types: tuple[type, ...]) -> Callable[[tuple[Any, ...]], int]:
-    """The checksum as a function of rows of these types; what a row has beyond them is ignored."""
+    """Return a function that computes the checksum of a row of these types, ignoring the rest."""
 
     def chosen(*wanted: type) -> Callable[[Any], tuple[Any, ...]]:
         places = [i for i, kind in enumerate(types) if kind in wanted]
@@ -163,7 +163,7 @@ def _checksum(types: tuple[type, ...]) -> Callable[[tuple[Any, ...]], int]:
 
 @cache
 def _layout() -> tuple[list[tuple[Any, ...]], dict[str, dict[str, str]]]:
-    """The schema as SQLite has it; the types of each table's columns, without the checksum."""
+    """Return the schema as SQLite has it, and the column types of each table."""
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(SCHEMA)
         schema = _schema_of(connection)
@@ -181,7 +181,7 @@ def _schema_of(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
 
 
 def is_whole(table: str) -> str:
-    """The SQL condition that a row of the table is as it was written."""
+    """Return the SQL condition that a row of the table is undamaged."""
     columns, texts = _checked(table)
     return f"(row_checksum({columns}) = {table}.checksum AND {texts})"
 
@@ -189,7 +189,7 @@ def is_whole(table: str) -> str:
 def whole_columns(
     cursor: sqlite3.Cursor, table: str, order: str, size: int = 5000
 ) -> Iterator[dict[str, tuple[Any, ...]]]:
-    """The columns of the rows that are as they were written, so many rows at a time; text as bytes.
+    """Yield the columns of undamaged rows, `size` rows at a time; text as bytes.
 
     Faster than a query with :func:`is_whole`, to which SQLite hands over each row once more.
     """
@@ -212,7 +212,7 @@ def whole_columns(
 
 @cache
 def _checked(table: str) -> tuple[str, str]:
-    """The columns that the checksum is of, and the condition that text is no blob."""
+    """Return the columns that the checksum covers, and the condition that text is not a blob."""
     kinds = {f"{table}.{name}": kind for name, kind in _layout()[1][table].items()}
     texts = [name for name, kind in kinds.items() if kind == "TEXT"]
     # Text as bytes: a damaged one may be no text any more, which SQLite could not hand over.
@@ -251,7 +251,7 @@ def _with_checksum(row: Iterable[Any], kinds: tuple[str, ...]) -> list[Any]:
 
 
 def create(path: Path) -> None:
-    """An empty store, which appears at `path` complete or not at all."""
+    """Create an empty store, which appears at `path` complete or not at all."""
     try:
         with whole_file(path) as part, contextlib.closing(sqlite3.connect(part)) as connection:
             connection.execute("PRAGMA journal_mode = MEMORY")  # no second file
@@ -341,14 +341,14 @@ def _check_contents(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def damaged(path: Path, why: object) -> InvalidFile:
-    """The error for a store that cannot be read to its end."""
+    """Return the error for a damaged store."""
     words = str(why).splitlines() or [type(why).__name__]
     return InvalidFile(f"{path}: damaged ({words[0]}); restore it from a copy")
 
 
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Whatever damaged contents lead to is called by its name."""
+    """Report any error that damaged contents cause as a damaged store."""
     try:
         yield
     except UaosError:
@@ -358,7 +358,7 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def as_mapping(text: str) -> dict[str, Any]:
-    """What a store keeps as a mapping in JSON."""
+    """Return a mapping that a store keeps as JSON."""
     found = json.loads(text)
     if not isinstance(found, dict):
         raise ValueError("no mapping where one is expected")
@@ -366,7 +366,7 @@ def as_mapping(text: str) -> dict[str, Any]:
 
 
 def connect(path: Path, *, write: bool = False) -> sqlite3.Connection:
-    """A connection that cannot write, or the one that can."""
+    """Connect to a store, read-only unless `write`."""
     place = f"file:{quote(str(path.resolve()))}"
     if not write:
         connection = sqlite3.connect(f"{place}?mode=ro", uri=True, timeout=30)
@@ -385,7 +385,7 @@ def connect(path: Path, *, write: bool = False) -> sqlite3.Connection:
 
 
 def prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """The connection, able to compute checksums; what the file says runs nothing."""
+    """Register the checksum, and let nothing in the file run code; return the connection."""
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.create_function("row_checksum", -1, row_checksum, deterministic=True)
     return connection

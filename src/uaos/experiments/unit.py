@@ -39,7 +39,7 @@ class Unit(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """What tells the unit from the others of its experiment."""
+        """Return what identifies the unit within its experiment."""
         return self[:3]
 
     def __str__(self) -> str:
@@ -90,12 +90,12 @@ class Outcome(NamedTuple):
 
     @property
     def unit(self) -> Unit:
-        """The unit of work."""
+        """Return the unit of work."""
         return Unit(self.method, self.problem, self.repetition, self.seed, self.budget)
 
     @property
     def solved(self) -> bool:
-        """Whether the final target was reached."""
+        """Return whether the final target was reached."""
         return bool(self.hits[-1] > 0)
 
 
@@ -107,7 +107,7 @@ class Finished(NamedTuple):
 
 
 def derived_seed(experiment: int, *identity: Any) -> int:
-    """A unit's seed: a hash of the experiment's seed and the unit's identity, and nothing else."""
+    """Return a unit's seed: a hash of the experiment's seed and the unit's identity only."""
     text = "\x1f".join(map(str, (experiment, *identity)))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
@@ -225,7 +225,7 @@ class _Watch(Observer):
 
 
 def outcome(unit: Unit, problem: Problem, **measured: Any) -> Outcome:
-    """The outcome of a unit on a problem; what is not given is that of a run that saw nothing."""
+    """Return the outcome of a unit; by default, that of a run without evaluations."""
     values: dict[str, Any] = {
         "evaluations": 0, "best": float("inf"),
         "error": float("nan") if problem.optimum is None else float("inf"),
@@ -239,5 +239,5 @@ def outcome(unit: Unit, problem: Problem, **measured: Any) -> Outcome:
 
 
 def failed(unit: Unit, problem: Problem, reason: str) -> Finished:
-    """The record of a unit of which nothing came back."""
+    """Return the result of a unit that returned nothing."""
     return Finished(outcome(unit, problem, status="failed", reason=reason[:1000]), None)

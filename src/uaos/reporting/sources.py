@@ -39,22 +39,22 @@ class Experiment:
 
     @property
     def name(self) -> str:
-        """The name of the file, without its folder."""
+        """Return the name of the file, without its folder."""
         return self.store.path.name
 
     @cached_property
     def tallies(self) -> dict[str, Tally]:
-        """How far each method is."""
+        """Return how far each method is."""
         return self.store.tallies()
 
     @cached_property
     def table(self) -> RunTable:
-        """The runs in columns."""
+        """Return the runs in columns."""
         return self.store.table()
 
     @cached_property
     def failures(self) -> list[tuple[str, str]]:
-        """The method and the reason of each run that failed."""
+        """Return the method and the reason of each run that failed."""
         return [(o.method, o.reason) for o in self.store.failures()]
 
     def course(self, row: int) -> "Course | None":
@@ -82,7 +82,7 @@ class TuningEntry:
 
     @property
     def name(self) -> str:
-        """The name of the file, without its folder."""
+        """Return the name of the file, without its folder."""
         return self.store.path.name
 
 
@@ -152,7 +152,7 @@ class Course:
 
     @property
     def title(self) -> str:
-        """What was run."""
+        """Return the method and the problem."""
         name = self.problem
         if self.function_title and name.startswith(self.function):
             name = self.function_title + name.removeprefix(self.function)
@@ -161,14 +161,14 @@ class Course:
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
-        """Each operator's share of the run's evaluations."""
+        """Return each operator's share of the run's evaluations."""
         total = self.history.counts.sum(axis=0)
         share: NDArray[np.float64] = total / max(1, int(total.sum()))
         return share
 
     @cached_property
     def change(self) -> float:
-        """How much operator use changes, from 0 to 1.
+        """Return how much operator use changes, from 0 to 1.
 
         The run is cut into six parts with equally many rows; the result is the mean over every two
         parts of the total variation distance of their shares, less what chance alone would make of

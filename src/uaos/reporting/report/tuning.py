@@ -37,12 +37,12 @@ class TuningView:
 
     @property
     def key(self) -> str:
-        """What its plots and tables are called."""
+        """Return the name of its plots and tables."""
         return f"tuning-{self.number}"
 
     @property
     def best(self) -> Mapping[str, Any] | None:
-        """The configuration that won, or leads so far; None before the end of the first race."""
+        """Return the configuration that won or leads so far; None during the first race."""
         if not self.elites:
             return None
         stored: Mapping[str, Any] | None = self.entry.tuning.data.get("best")
