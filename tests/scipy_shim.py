@@ -10,15 +10,16 @@ import uaos
 from uaos.errors import InvalidFeedback
 from uaos.optimizers.de.rules import Uniform
 from uaos.problems.constraints import Constraint, Constraints
+from uaos.result import Status
 
 STRATEGIES = re.compile("(best1|rand1|rand2|best2|randtobest1|currenttobest1)(bin|exp)")
 INITS = ("latinhypercube", "sobol", "halton", "random")
 
-# What uaos says, and what SciPy does.
-MESSAGES = (
-    ("the callback ended the run", "callback function requested stop early"),
-    ("the limit of", "Maximum number of iterations has been exceeded."),
-)
+# What SciPy says.
+MESSAGES = {
+    Status.CALLBACK: "callback function requested stop early",
+    Status.ITERATIONS: "Maximum number of iterations has been exceeded.",
+}
 ERRORS = (
     ("the polishing function", ValueError, "The result from a user defined polishing function"),
     ("operator", RuntimeError, "strategy must give a point"),
@@ -68,15 +69,12 @@ def differential_evolution(
                 raise kind(words) from error
         what = "The vectorized function" if vectorized else "func(x, *args) must return a scalar"
         raise RuntimeError(f"{what} value") from error
-    message = result.message
-    for ours, words in MESSAGES:
-        if message.startswith(ours):
-            message = words
+    message = MESSAGES.get(result.status, result.message)
     if result.maxcv:
         message = f"The solution does not satisfy the constraints, MAXCV = {result.maxcv}"
     # SciPy counts the calls of a vectorized function, uaos the points.
     counted = {"nfev": calls} if vectorized else {}
-    fields = {name: result[name] for name in result if name not in ("history", "seed")}
+    fields = {name: result[name] for name in result if name not in ("history", "seed", "status")}
     return OptimizeResult(fields | {"message": message} | counted)
 
 

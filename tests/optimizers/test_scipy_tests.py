@@ -15,26 +15,26 @@ import scipy_shim  # noqa: E402
 # Why a test of SciPy's is not run, and where in tests/optimizers its subject is tested.
 EXCLUDED = {
     "test__strategy_resolves": "names of internal functions",
-    "test__mutate1": "an internal function; formulas: de/test_against_reference_de.py",
-    "test__mutate2": "an internal function; formulas: de/test_against_reference_de.py",
-    "test__randtobest1": "an internal function; formulas: de/test_against_reference_de.py",
-    "test__currenttobest1": "an internal function; formulas: de/test_against_reference_de.py",
+    "test__mutate1": "an internal function; formulas: optimizers/de/test_against_reference_de.py",
+    "test__mutate2": "an internal function; formulas: optimizers/de/test_against_reference_de.py",
+    "test__randtobest1": "an internal function; formulas: optimizers/de/test_against_reference_de.py",
+    "test__currenttobest1": "an internal function; formulas: optimizers/de/test_against_reference_de.py",
     "test__scale_parameters": "internal: the population in the unit cube; ours is in the box",
     "test__unscale_parameters": "internal: the population in the unit cube; ours is in the box",
-    "test__ensure_constraint": "an internal function; `boundary`: de/test_de_kernels.py",
-    "test_select_samples": "an internal function; de/test_de_kernels.py",
+    "test__ensure_constraint": "an internal function; `boundary`: optimizers/de/test_de_kernels.py",
+    "test_select_samples": "an internal function; optimizers/de/test_de_kernels.py",
     "test_quadratic": "the internal population has its best member first; ours keeps its order",
     "test_calculate_population_energies": "an internal function",
     "test_population_initiation": "internal functions; `x0` in place of an array as `init`",
     "test_deferred_updating": "internal attributes; uaos always defers",
     "test_immediate_updating": "internal attributes; uaos always defers",
-    "test_parallel_threads": "internal attributes; `workers`: test_evaluation.py",
-    "test_parallel_processes": "internal attributes; `workers`: test_evaluation.py",
+    "test_parallel_threads": "internal attributes; `workers`: runs/test_evaluator.py",
+    "test_parallel_processes": "internal attributes; `workers`: runs/test_evaluator.py",
     "test_constraint_population_feasibilities": "an internal function of points in the unit cube",
     "test_accept_trial": "an internal function; SciPy compares violations singly, uaos their sum",
-    "test_integrality_limits": "internal attributes; rounding: test_constraints.py",
+    "test_integrality_limits": "internal attributes; rounding: problems/test_constraints.py",
     "test_equal_bounds": "an internal function; held coordinates: test_minimization.py",
-    "test_impossible_constraint": "internal attributes; test_constraints.py",
+    "test_impossible_constraint": "internal attributes; problems/test_constraints.py",
     "test_maxfun_stops_solve": "SciPy evaluates one point more than maxfun; uaos keeps it exactly",
 }
 
@@ -61,7 +61,7 @@ def test_every_excluded_test_exists_and_every_place_named_too():
     assert set(EXCLUDED) <= ALL
     for reason in EXCLUDED.values():
         for place in re.findall(r"[\w/.]+\.py", reason):
-            assert (ROOT / "tests" / "optimizers" / place).exists(), place
+            assert (ROOT / "tests" / place).exists(), place
 
 
 def test_the_documentation_says_how_many_pass():
