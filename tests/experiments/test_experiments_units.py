@@ -253,3 +253,56 @@ def test_bipop_cma_es_of_pycma_leaves_the_global_generator_alone() -> None:
     assert (np.random.get_state()[1] == state).all()  # noqa: NPY002
     assert outcome.status == "done", outcome.reason
     assert outcome.solved or outcome.evaluations == 4000
+
+
+def total(x: np.ndarray) -> float:
+    return float(x.sum())
+
+
+def at_least_three(x: np.ndarray) -> float:
+    return float(x.sum() - 3.2)
+
+
+@pytest.mark.parametrize("name", ["portfolio", "mix", "CMA-ES"])
+def test_a_unit_keeps_to_constraints_and_integers(name: str) -> None:
+    """The smallest sum of two integers and one held at 1 that is at least 3.2 is 4."""
+    called = []
+
+    def objective(x: np.ndarray) -> float:
+        called.append(x.copy())
+        return total(x)
+
+    problem = Problem(
+        objective, [(0, 9), (0, 9), (1, 1)], name="sum", optimum=4.0, integrality=True,
+        constraints={"type": "ineq", "fun": at_least_three},
+    )  # fmt: skip
+    outcome = run(name, problem, 1, 2000)
+    assert outcome.status == "done", outcome.reason
+    assert outcome.solved
+    assert outcome.best == 4.0
+    assert outcome.evaluations >= len(called)
+    points = np.array(called)
+    assert (points == np.rint(points)).all()
+    assert (points[:, 2] == 1).all()
+    assert (points.sum(axis=1) >= 3.2).all()
+
+
+def test_values_of_infeasible_points_are_not_recorded() -> None:
+    """An equality is approached from infeasible points, whose values may be lower."""
+    problem = Problem(
+        total, [(-5, 5)] * 2, name="line", optimum=1.0,
+        constraints={"type": "eq", "fun": lambda x: x.sum() - 1.0},
+    )  # fmt: skip
+    outcome = run("mix", problem, 1, 3000)
+    assert outcome.status == "done", outcome.reason
+    assert outcome.best == pytest.approx(1.0, abs=2e-6)
+
+
+def test_a_method_without_constraints_says_so() -> None:
+    problem = Problem(
+        total, [(-5, 5)] * 2, constraints={"type": "ineq", "fun": lambda x: x[0]}
+    )  # fmt: skip
+    outcome = run("BFGS", problem, 1, 100)
+    assert (outcome.status, outcome.reason.split(". ")[0]) == (
+        "failed", "InvalidFeedback: BFGS takes no constraints"
+    )  # fmt: skip

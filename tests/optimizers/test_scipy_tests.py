@@ -15,10 +15,10 @@ import scipy_shim  # noqa: E402
 # Why a test of SciPy's is not run, and where in tests/optimizers its subject is tested.
 EXCLUDED = {
     "test__strategy_resolves": "names of internal functions",
-    "test__mutate1": "an internal function; formulas: optimizers/de/test_against_reference_de.py",
-    "test__mutate2": "an internal function; formulas: optimizers/de/test_against_reference_de.py",
-    "test__randtobest1": "an internal function; formulas: optimizers/de/test_against_reference_de.py",
-    "test__currenttobest1": "an internal function; formulas: optimizers/de/test_against_reference_de.py",
+    "test__mutate1": "internal; formulas: optimizers/de/test_against_reference_de.py",
+    "test__mutate2": "internal; formulas: optimizers/de/test_against_reference_de.py",
+    "test__randtobest1": "internal; formulas: optimizers/de/test_against_reference_de.py",
+    "test__currenttobest1": "internal; formulas: optimizers/de/test_against_reference_de.py",
     "test__scale_parameters": "internal: the population in the unit cube; ours is in the box",
     "test__unscale_parameters": "internal: the population in the unit cube; ours is in the box",
     "test__ensure_constraint": "an internal function; `boundary`: optimizers/de/test_de_kernels.py",
