@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,10 @@ import numpy as np
 
 from uaos.errors import InvalidFile, UaosError
 from uaos.files import whole_file
+
+#: What is saved: numbers, strings, None, arrays, and lists and dicts of these.
+State = dict[str, Any]
+SavedState = Mapping[str, Any]
 
 _MAGIC = b"uaos saved state 1\n"
 _LENGTH = 8

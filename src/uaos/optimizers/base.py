@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uaos import statefile
+from uaos.arrays import BoolArray, FloatArray, IntArray
 from uaos.checks import evaluation_count, generator, real_numbers, real_target, true_or_false
 from uaos.errors import (
     InvalidComponent,
@@ -35,6 +36,7 @@ from uaos.problems.space import box, integer_box, integer_coordinates, start_poi
 from uaos.result import Ending, Result, RunView
 from uaos.selection.components import register as register_component
 from uaos.selection.method import Method
+from uaos.statefile import SavedState, State
 from uaos.text import count
 
 Array = np.ndarray[Any, Any]
@@ -133,7 +135,7 @@ class Optimizer(ABC):
     # by construction, or leave it where they are told to (boundary="none").
     _keeps_inside: ClassVar[bool] = True
 
-    def __init_subclass__(cls, **further: Any) -> None:
+    def __init_subclass__(cls, **further: object) -> None:
         super().__init_subclass__(**further)
         if Optimizer in cls.__bases__:
             cls._keeps_inside = cls.__module__.startswith("uaos.optimizers.")
@@ -154,7 +156,7 @@ class Optimizer(ABC):
     ) -> None:
         self.low, self.high = box(bounds)
         self.dimension = len(self.low)
-        self.integers: Array | None = None  # the indices of integer coordinates, if there are any
+        self.integers: IntArray | None = None  # the indices of integer coordinates, if any
         if integrality is not None:
             self._make_integer(integrality)
         self.seed, self.rng = generator(seed)
@@ -168,15 +170,15 @@ class Optimizer(ABC):
         self.evaluations = 0
         self.iterations = 0
         self.restarts = 0
-        self.best_x: Array | None = None
+        self.best_x: FloatArray | None = None
         self.best_fitness = float("inf")
         self.best_violation = 0.0
-        self._asked: Array | None = None
+        self._asked: FloatArray | None = None
         self._constrained = False
-        self._single_values: Array | None = None  # told by `tell_one`, with the violations
-        self._single_told: Array | None = None
+        self._single_values: FloatArray | None = None  # told by `tell_one`, with the violations
+        self._single_told: BoolArray | None = None
         #: Of the batch that `_learn` hears of: 0 where a point is feasible, inf where it failed.
-        self.violations: Array | None = None
+        self.violations: FloatArray | None = None
         self._start()
 
     settings: OptimizerSettings
@@ -192,11 +194,11 @@ class Optimizer(ABC):
             )  # fmt: skip
         return self.settings_class.of(settings).changed(changes), None
 
-    def _checked_starts(self, x0: ArrayLike | None) -> Array | None:
+    def _checked_starts(self, x0: ArrayLike | None) -> FloatArray | None:
         """Return the points to start from, (m, D), or raise if there is anything wrong."""
         return start_points(x0, self.low, self.high, "enforced")
 
-    def _make_integer(self, integrality: Any) -> None:
+    def _make_integer(self, integrality: ArrayLike) -> None:
         """Widen the box of integer coordinates by half a unit, so that each integer has as much."""
         chosen = integer_coordinates(integrality, self.dimension)
         if not chosen.any():
@@ -210,7 +212,7 @@ class Optimizer(ABC):
         self.high[chosen] = np.nextafter(high + 0.5, -np.inf)
         self.integers = np.flatnonzero(chosen)
 
-    def _rounded(self, points: Array) -> Array:
+    def _rounded(self, points: FloatArray) -> FloatArray:
         """A copy of points with integer coordinates rounded."""
         points = points.copy()
         if self.integers is not None:
@@ -224,11 +226,11 @@ class Optimizer(ABC):
         return
 
     @abstractmethod
-    def _propose(self) -> Array:
+    def _propose(self) -> FloatArray:
         """The points to evaluate next, (n, D) with n >= 1, inside the bounds."""
 
     @abstractmethod
-    def _learn(self, points: Array, values: Array) -> None:
+    def _learn(self, points: FloatArray, values: FloatArray) -> None:
         """Take in the values of the points of the last `_propose`; NaN is a failed evaluation.
 
         The last batch of a run may have been cut to the budget, so `points` can be shorter than
@@ -261,7 +263,7 @@ class Optimizer(ABC):
         return ()
 
     @property
-    def probabilities(self) -> Array:
+    def probabilities(self) -> FloatArray:
         """Their current probabilities."""
         return np.zeros(0)
 
@@ -277,7 +279,7 @@ class Optimizer(ABC):
 
     # The loop
 
-    def ask(self) -> Array:
+    def ask(self) -> FloatArray:
         """Return the points to evaluate next, (n, D); the same again until they are told.
 
         Raises
@@ -304,7 +306,7 @@ class Optimizer(ABC):
             self._asked = proposed if left is None or len(proposed) <= left else proposed[:left]
         return self._rounded(self._asked)
 
-    def _check_inside(self, points: Array) -> None:
+    def _check_inside(self, points: FloatArray) -> None:
         outside = np.argwhere(~((points >= self.low) & (points <= self.high)))  # NaN is, too
         if len(outside):
             i, j = outside[0].tolist()
@@ -314,7 +316,7 @@ class Optimizer(ABC):
                 "bounds, for example np.clip(points, self.low, self.high)"
             )
 
-    def tell(self, values: Any, violations: Any = None) -> None:
+    def tell(self, values: ArrayLike, violations: ArrayLike | None = None) -> None:
         """Take in one value for each point of :meth:`ask`; NaN and infinities are failures.
 
         Parameters
@@ -341,7 +343,9 @@ class Optimizer(ABC):
         if self.history is not None and self.history is self._plain_history:
             self.record()
 
-    def count_earlier(self, points: Array, values: Any, violations: Any = None) -> None:
+    def count_earlier(
+        self, points: FloatArray, values: ArrayLike, violations: ArrayLike | None = None
+    ) -> None:
         """Take in points that were evaluated before the run: they count, and one may be the best.
 
         The search itself learns nothing from them: for that, give the best ones as `x0`.
@@ -355,7 +359,9 @@ class Optimizer(ABC):
         """
         self._counted(points, values, violations)
 
-    def _counted(self, points: Array, values: Any, violations: Any) -> tuple[Array, Array | None]:
+    def _counted(
+        self, points: FloatArray, values: ArrayLike, violations: ArrayLike | None
+    ) -> tuple[FloatArray, FloatArray | None]:
         """The values and violations, checked; the evaluations are counted and the best is kept."""
         told = _numbers(values)
         if told.shape != (len(points),):
@@ -375,7 +381,7 @@ class Optimizer(ABC):
             self.best_x = self._rounded(points[best])
         return told, excess
 
-    def _checked_violations(self, violations: Any, n: int) -> Array | None:
+    def _checked_violations(self, violations: ArrayLike | None, n: int) -> FloatArray | None:
         if self.evaluations and self._constrained != (violations is not None):
             wanted = "with" if self._constrained else "without"
             raise InvalidFeedback(f"this run is told {wanted} violations. Nothing was changed")
@@ -393,7 +399,7 @@ class Optimizer(ABC):
         excess[np.isnan(excess)] = np.inf
         return excess
 
-    def _note_best(self, points: Array, values: Array, violations: Array) -> None:
+    def _note_best(self, points: FloatArray, values: FloatArray, violations: FloatArray) -> None:
         """Keep the best point under constraints; a feasible one without a value has failed."""
         violations[np.isnan(values) & (violations == 0)] = np.inf
         k = int(feasibility.order(values, violations)[0])
@@ -404,7 +410,7 @@ class Optimizer(ABC):
             self.best_x, self.best_fitness = self._rounded(points[k]), f
             self.best_violation = v
 
-    def record(self, **columns: Any) -> None:
+    def record(self, **columns: float) -> None:
         """Add a row to the history, if there is one, with a value for each further column."""
         if self.history is not None:
             self.history.record(
@@ -511,7 +517,7 @@ class Optimizer(ABC):
         "atol", "_asked", "_constrained", "_single_values", "_single_told",
     )  # fmt: skip
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """Everything that changes during the run, as plain values and copies of arrays."""
         names = (*self._BASE_STATE, *self.state_names)
         state = {name: copied(getattr(self, name)) for name in names}
@@ -519,7 +525,7 @@ class Optimizer(ABC):
         state["rng"] = self.rng.bit_generator.state
         return state
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def restore(self, state: SavedState) -> None:
         """Continue from what :meth:`state` of an optimizer with the same settings returned."""
         for name in (*self._BASE_STATE, *self.state_names):
             setattr(self, name, copied(state[name]))
@@ -558,28 +564,23 @@ class Optimizer(ABC):
     def _load(cls, path: str | os.PathLike[str], custom: Mapping[str, object]) -> Self:
         content = statefile.read(path, "run", FORMAT)
         with statefile.rebuilding(path, except_for=(MissingOperator,)):
-            wanted = content["optimizer"]
-            kind: Any = cls
-            if getattr(cls, "name", None) != wanted:
-                kind = optimizer_class(wanted)
-                if not issubclass(kind, cls):
-                    raise InvalidFile(f"holds a run of {wanted}, where {cls.name} is expected")
-            common: dict[str, Any] = {}
+            name = content["optimizer"]
+            kind = cls if getattr(cls, "name", None) == name else optimizer_class(name)
+            if not issubclass(kind, cls):
+                raise InvalidFile(f"holds a run of {name}, where {cls.name} is expected")
+            integrality = None
             if content["integers"] is not None:
-                common["integrality"] = np.isin(
-                    np.arange(len(content["bounds"])), content["integers"]
-                )
+                integrality = np.isin(np.arange(len(content["bounds"])), content["integers"])
             method = content["method"]
-            made = kind(
+            loaded = kind(
                 content["bounds"], kind.settings_class.from_dict(content["settings"], custom),
-                method=None if method is None else Method.from_dict(method), **common,
+                method=None if method is None else Method.from_dict(method),
                 budget=content["budget"], target=content["target"], x0=content["x0"],
                 seed=statefile.generator(content["generator"]),
-                history=content["state"]["history"] is not None,
+                history=content["state"]["history"] is not None, integrality=integrality,
             )  # fmt: skip
-            made.seed = None if content["seed"] is None else generator(content["seed"])[0]
-            made.restore(content["state"])
-        loaded: Self = made
+            loaded.seed = None if content["seed"] is None else generator(content["seed"])[0]
+            loaded.restore(content["state"])
         return loaded
 
 
@@ -587,6 +588,7 @@ _optimizers: dict[str, type[Optimizer]] = {}
 _operators: dict[str, type] = {}
 
 C = TypeVar("C", bound=type)
+K = TypeVar("K")
 
 
 def register(cls: C) -> C:
@@ -655,14 +657,14 @@ def register(cls: C) -> C:
     return cls
 
 
-def _add(kind: str, cls: type, name: str, known: dict[str, Any]) -> None:
-    present = known.get(name)
+def _add(kind: str, cls: type[K], name: str, registry: dict[str, type[K]]) -> None:
+    present = registry.get(name)
     if present is not None and _identity(present) != _identity(cls):
         raise NameClash(
             f"the {kind} {name!r} exists already ({present.__module__}.{present.__qualname__}); "
             "give the class another `name`"
         )
-    known[name] = cls
+    registry[name] = cls
 
 
 def _identity(cls: type) -> tuple[str, str]:
@@ -674,7 +676,7 @@ def optimizer_classes() -> Mapping[str, type[Optimizer]]:
     return MappingProxyType(_optimizers)
 
 
-def custom_operators() -> dict[str, Any]:
+def custom_operators() -> dict[str, object]:
     """Return a new operator of each registered class, by name."""
     return {name: cls() for name, cls in _operators.items()}
 
@@ -692,7 +694,7 @@ class MissingOperator(UnknownName):
 
 
 @njit
-def mark_failures(values: Array) -> int:
+def mark_failures(values: FloatArray) -> int:
     """Make every value that is not finite NaN; return the index of the lowest other, or -1."""
     best = -1
     for i in range(len(values)):
@@ -703,7 +705,7 @@ def mark_failures(values: Array) -> int:
     return best
 
 
-def _numbers(values: Any) -> Array:
+def _numbers(values: ArrayLike) -> FloatArray:
     try:
         # A copy: kernels are compiled for plain, writable arrays, and this may be any kind.
         return real_numbers(values)

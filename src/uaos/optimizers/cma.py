@@ -19,10 +19,9 @@ PPSN XII (NBIPOP).
 
 import math
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -33,6 +32,7 @@ from uaos.optimizers import feasibility
 from uaos.optimizers.base import Optimizer, register
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice, integer, real
+from uaos.statefile import SavedState
 
 #: Restarts of NBIPOP: how often more evaluations the better regime gets, and what a large run
 #: divides the initial step size by.
@@ -56,7 +56,7 @@ _STAGNATION_INTERVAL, _STAGNATION_WINDOW = 10, 20_000
 # The regimes of a run, as indices.
 _LARGE, _SMALL = 0, 1
 # What `_ending` found.
-_REASONS = ("", "tolfun", "tolx", "noeffectaxis", "tolxup")
+_REASONS = ("", "tolx", "noeffectaxis", "tolxup")
 
 
 @dataclass(frozen=True)
@@ -239,12 +239,25 @@ def _adapt_rank_mu(
 
 
 @njit
+def _is_flat(
+    generation: int, worst: float, bests: FloatArray, window: int, tolerance: float
+) -> bool:
+    """Return whether the values of the last `window` generations are all alike."""
+    if generation < window:
+        return False
+    least = np.inf
+    most = worst
+    for g in range(generation - window, generation):
+        value = bests[g % len(bests)]
+        least = min(least, value)
+        most = max(most, value)
+    # Below a few units in the last place, differences are rounding.
+    return bool(most - least <= max(tolerance, 1e-15 * abs(least)))
+
+
+@njit
 def _ending(
-    generation: int,
-    worst: float,
-    bests: FloatArray,
-    window: int,
-    tolerance: float,
+    axis: int,
     sigma: float,
     sigma0: float,
     mean: FloatArray,
@@ -253,18 +266,8 @@ def _ending(
     C: FloatArray,
     factor: FloatArray,
 ) -> int:
-    """Which of `_REASONS` ends the run after `generation` generations; 0 for none."""
+    """Return which of `_REASONS` ends the run by its step sizes; 0 for none."""
     D = len(mean)
-    if generation >= window:
-        least = np.inf
-        most = worst
-        for g in range(generation - window, generation):
-            value = bests[g % len(bests)]
-            least = min(least, value)
-            most = max(most, value)
-        # Below a few units in the last place, differences are rounding.
-        if most - least <= max(tolerance, 1e-15 * abs(least)):
-            return 1
     small = True
     for i in range(D):
         limit = TOL_X * sigma0
@@ -272,18 +275,17 @@ def _ending(
             small = False
             break
     if small:
-        return 2
-    axis = generation % D
+        return 1
     moves = False
     for i in range(D):
         if mean[i] + 0.1 * sigma * width[i] * factor[axis, i] != mean[i]:
             moves = True
             break
     if not moves:
-        return 3
+        return 2
     for i in range(D):
         if sigma * np.sqrt(C[i, i]) > TOL_X_UP * sigma0:
-            return 4
+            return 3
     return 0
 
 
@@ -625,9 +627,11 @@ class CMAES(Optimizer):
     def _reason(self, worst: float) -> str:
         """What ends the run, or an empty string."""
         c, g = self._constants, self._generation
+        if _is_flat(g, worst, self._bests, c.fun_window, self._tolerance):
+            return "tolfun"
         code = _ending(
-            g, worst, self._bests, c.fun_window, self._tolerance, self.sigma, self._run_sigma0,
-            self.mean, self._width, self._path_c, self._C, self._factor,
+            g % self.dimension, self.sigma, self._run_sigma0, self.mean, self._width,
+            self._path_c, self._C, self._factor,
         )  # fmt: skip
         if code:
             return _REASONS[code]
@@ -654,7 +658,7 @@ class CMAES(Optimizer):
 
     # Exact resume
 
-    def restore(self, state: Mapping[str, Any]) -> None:  # noqa: D102 (see Optimizer)
+    def restore(self, state: SavedState) -> None:  # noqa: D102 (see Optimizer)
         super().restore(state)
         self._constants = constants(self.dimension, self.popsize)
 

@@ -1,12 +1,12 @@
 """Quasi-Newton local search with finite differences inside the box, restarted when it has ended."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uaos.arrays import BoolArray, FloatArray
+from uaos.arrays import BoolArray, FloatArray, IntArray
 from uaos.history import History
 from uaos.jit import njit
 from uaos.optimizers.base import Optimizer, RunFinished, register
@@ -615,9 +615,9 @@ class LocalSearch(Optimizer):
         return np.minimum(np.maximum(points, self._lowest), self._highest)
 
 
-def _block(chosen: BoolArray) -> tuple[Any, Any]:
-    """An index of the rows and columns that are chosen; quick if all are."""
+def _block(chosen: BoolArray) -> tuple[slice, slice] | tuple[IntArray, IntArray]:
+    """Return an index of the chosen rows and columns, a quick one if all are chosen."""
     if chosen.all():
         return slice(None), slice(None)
-    rows, columns = np.ix_(chosen, chosen)
-    return rows, columns
+    places = np.flatnonzero(chosen)
+    return places[:, None], places[None, :]

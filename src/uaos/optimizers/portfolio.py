@@ -8,7 +8,7 @@ except that one may finish the run from the best point of the others.
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice, known_only, real
 from uaos.selection.method import Method
+from uaos.selection.selector import Selector
+from uaos.statefile import SavedState, State
 
 #: How many times the evaluations of another member the leading member gets, unless a run is short.
 KAPPA = 4.0
@@ -277,6 +279,13 @@ class Searcher(Protocol):
         """Whether the member's run has ended."""
 
 
+class Finisher(Searcher, Protocol):
+    """A member that can finish a run."""
+
+    def restart_from(self, x: FloatArray) -> None:
+        """Start again from a point."""
+
+
 class Turns:
     """Decides which member of a portfolio evaluates next.
 
@@ -331,7 +340,7 @@ class Turns:
         self._heard: list[tuple[int, float, FloatArray]] = []
         self.feasible = True  # whether values are compared, and not violations
         self._turn = 0  # position in the introduction; past its end, the selector chooses
-        self.selector: Any = None
+        self.selector: Selector | None = None
 
     def next(self) -> int:
         """Return the member that evaluates next."""
@@ -342,12 +351,11 @@ class Turns:
             self._turn += 1
         if len(self.continuing) == 1:
             return self.continuing[0]
-        if self.selector is None:
-            self._start_selector()
+        selector = self.selector or self._start_selector()
         if not self.by_step:
-            return self.continuing[int(self.selector.select(1)[0])]
+            return self.continuing[int(selector.select(1)[0])]
         if max(self._left) <= 0:
-            chosen = self.selector.select(self._step)
+            chosen = selector.select(self._step)
             self._left = np.bincount(chosen, minlength=len(self.continuing)).tolist()
         turn = 0
         while self._left[turn] <= 0:
@@ -410,28 +418,28 @@ class Turns:
         spent = searcher.evaluations >= member.cap * self.dimension
         return bool(spent or searcher.converged or searcher.restarts > 0)
 
-    def _start_selector(self) -> None:
-        assert self.method is not None
+    def _start_selector(self) -> Selector:
+        assert self.method is not None  # several members continue
         self.selector = self.method.selector(
             len(self.continuing), seed=self.rng, budget=self.budget,
             bests=[self.best(k) for k in self.continuing],
         )  # fmt: skip
+        return self.selector
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """Return everything that changes during the run."""
         selector = None if self.selector is None else self.selector.state()
         heard = [list(told) for told in self._heard]
         state = {"turn": self._turn, "feasible": self.feasible, "selector": selector}
         return {**state, "left": np.array(self._left), "heard": heard}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def restore(self, state: SavedState) -> None:
         """Continue from what :meth:`state` returned."""
         self._turn, self.feasible, self.selector = state["turn"], state["feasible"], None
         self._left = np.array(state["left"]).tolist()
         self._heard = [(k, before, values) for k, before, values in state["heard"]]
         if state["selector"] is not None:
-            self._start_selector()
-            self.selector.restore(state["selector"])
+            self._start_selector().restore(state["selector"])
 
 
 def continuing(members: Sequence[Member]) -> list[int]:
@@ -660,7 +668,7 @@ class Portfolio(Optimizer):
         """Let the finishing member start from the best point of the others when it is time to."""
         if self._finisher is None or self.budget is None or self._finished:
             return
-        finisher: Any = self.optimizers[self._finisher]
+        finisher = cast(Finisher, self.optimizers[self._finisher])
         if self._finishing:
             self._finished = finisher.converged
             self._finishing = not self._finished
@@ -743,14 +751,14 @@ class Portfolio(Optimizer):
 
     # Exact resume
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """Return everything that changes during the run, the members' states included."""
         state = super().state()
         state["members"] = [optimizer.state() for optimizer in self.optimizers]
         state["turns"] = self._turns.state()
         return state
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def restore(self, state: SavedState) -> None:
         """Continue from what :meth:`state` of a portfolio with the same settings returned."""
         super().restore(state)
         for optimizer, saved in zip(self.optimizers, state["members"], strict=True):

@@ -3,9 +3,10 @@
 import queue
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from types import ModuleType
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,10 +17,10 @@ from uaos.extras import optional
 from uaos.optimizers.base import Optimizer, register
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import real
+from uaos.statefile import SavedState, State
 
 # pycma draws from NumPy's global generator, which all threads of a process share.
 _global_generator = threading.Lock()
-_STOP = object()
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class PyCMA(Optimizer):
         self._thread = _Thread(cma, self.low, self.high, self.settings, drawn)
         # The thread waits for values; without a run to send them, it has to end.
         weakref.finalize(self, self._thread.stop)
-        self._values: Any = None
+        self._values: list[float] = []
 
     def _propose(self) -> FloatArray:
         return self._thread.advance(self._values)
@@ -113,14 +114,14 @@ class PyCMA(Optimizer):
     def _learn(self, points: FloatArray, values: FloatArray) -> None:
         self._values = np.where(np.isnan(values), np.inf, values).tolist()
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """Raise: the state of pycma is Python objects, which are not saved."""
         raise UaosError(
             f"a run of {self.name} cannot be saved: its state is inside the library pycma. Use "
             'method="CMA-ES" if runs have to be resumed'
         )
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def restore(self, state: SavedState) -> None:
         """Raise, like :meth:`state`."""
         self.state()
 
@@ -129,11 +130,11 @@ class _Thread:
     """pycma's loop in a thread of its own, stopped wherever it wants values."""
 
     def __init__(
-        self, cma: Any, low: FloatArray, high: FloatArray, settings: PyCMASettings, seed: int
+        self, cma: ModuleType, low: FloatArray, high: FloatArray, settings: PyCMASettings, seed: int
     ) -> None:
-        self._points: queue.Queue[Any] = queue.Queue()
-        self._values: queue.Queue[Any] = queue.Queue()
-        self._generator_state: Any = None
+        self._points: queue.Queue[FloatArray | BaseException] = queue.Queue()
+        self._values: queue.Queue[list[float] | None] = queue.Queue()  # None: the run is over
+        self._generator_state: dict[str, object] | None = None
         self._thread: threading.Thread | None = None
         rng = np.random.default_rng(seed)
         center, width = (low + high) / 2, high - low
@@ -163,17 +164,17 @@ class _Thread:
 
         self._run = guarded
 
-    def _evaluate(self, points: Any) -> Any:
+    def _evaluate(self, points: Sequence[FloatArray]) -> list[float]:
         self._points.put(np.array(points, float))
         values = self._values.get()
-        if values is _STOP:
+        if values is None:
             raise _Stopped
         return values
 
-    def advance(self, values: Any) -> FloatArray:
+    def advance(self, values: list[float]) -> FloatArray:
         """Send the values of the last points, and return the next ones."""
         with _global_generator:
-            before = np.random.get_state()  # noqa: NPY002
+            before = np.random.get_state(legacy=False)  # noqa: NPY002
             if self._generator_state is not None:
                 np.random.set_state(self._generator_state)  # noqa: NPY002
             try:
@@ -183,17 +184,16 @@ class _Thread:
                 else:
                     self._values.put(values)
                 points = self._points.get()
-                self._generator_state = np.random.get_state()  # noqa: NPY002
+                self._generator_state = np.random.get_state(legacy=False)  # noqa: NPY002
             finally:
                 np.random.set_state(before)  # noqa: NPY002
         if isinstance(points, BaseException):
             raise points
-        made: FloatArray = points
-        return made
+        return points
 
     def stop(self) -> None:
         """End the thread."""
-        self._values.put(_STOP)
+        self._values.put(None)
 
 
 class _Stopped(Exception):
