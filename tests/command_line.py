@@ -1,7 +1,10 @@
-"""Run the command line in this process."""
+"""Run the command line in this process, or several commands in another."""
 
 import io
+import json
+import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
@@ -41,3 +44,45 @@ def run(*arguments: str, cwd: Path | None = None) -> Done:
             except SystemExit as end:
                 code = end.code or 0
     return Done(int(code), out.getvalue(), err.getvalue())
+
+
+# Runs commands one after the other; see `run_in_one_process`.
+_COMMANDS = """
+import io, json, sys
+from contextlib import redirect_stderr, redirect_stdout
+
+if __name__ == "__main__":
+    from uaos.cli import main
+
+    report = []
+    for words in json.loads(sys.argv[1]):
+        sys.argv = ["uaos", *words]
+        out, err = io.StringIO(), io.StringIO()
+        with redirect_stdout(out), redirect_stderr(err):
+            try:
+                main()
+                code = 0
+            except SystemExit as end:
+                code = end.code or 0
+        report.append((code, out.getvalue(), err.getvalue()))
+    print(json.dumps(report))
+"""
+
+
+def run_in_one_process(
+    commands: Sequence[Sequence[str]],
+    folder: Path,
+    *,
+    before: str = "",
+    environment: dict[str, str] | None = None,
+) -> list[Done]:
+    """Run commands one after the other in another process, which starts with code of its own."""
+    script = folder / "commands.py"
+    script.write_text(before + _COMMANDS)
+    done = subprocess.run(
+        [sys.executable, str(script), json.dumps(commands)],
+        cwd=folder, capture_output=True, text=True, check=False, timeout=900,
+        env=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return [Done(*one) for one in json.loads(done.stdout)]

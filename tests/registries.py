@@ -10,12 +10,12 @@ from uaos.selection.components import base
 
 @pytest.fixture(autouse=True)
 def _families_as_before() -> Iterator[None]:
-    """Restore the registered components and optimizers."""
-    before = {family: dict(members) for family, members in base._members.items()}
-    optimizers = dict(optimizer_registry._optimizers)
+    """Restore the registered components, optimizers and operators."""
+    registries = [
+        *base._members.values(), optimizer_registry._optimizers, optimizer_registry._operators
+    ]  # fmt: skip
+    before = [dict(registry) for registry in registries]
     yield
-    optimizer_registry._optimizers.clear()
-    optimizer_registry._optimizers.update(optimizers)
-    for family, members in before.items():
-        base._members[family].clear()
-        base._members[family].update(members)
+    for registry, members in zip(registries, before, strict=True):
+        registry.clear()
+        registry.update(members)

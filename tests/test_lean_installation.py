@@ -1,11 +1,11 @@
 """With numpy, numba, typer and rich alone: minimizing, the catalogue, selectors, clear errors."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from command_line import Done, run_in_one_process
 
 OPTIONAL = (
     "scipy", "cocoex", "matplotlib", "plotly", "dask", "distributed", "cma", "pymoo", "alns",
@@ -53,35 +53,6 @@ MISSING = {
     ("scenario", "--repetitions", "2", "--plot", "x.png"): "plot",
 }
 
-# Runs the commands one after the other: (words, exit code, output, errors) of each.
-COMMANDS = """
-import io, json, sys
-from contextlib import redirect_stderr, redirect_stdout
-from uaos.cli import main
-report = []
-for words in json.loads(sys.argv[1]):
-    sys.argv = ["uaos", *words]
-    out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        try:
-            main()
-            code = 0
-        except SystemExit as end:
-            code = end.code or 0
-    report.append((words, code, out.getvalue(), err.getvalue()))
-print(json.dumps(report))
-"""
-
-
-def lean(code: str, *arguments: str, **options: object) -> str:
-    """Run code where the optional packages cannot be imported."""
-    done = subprocess.run(
-        [sys.executable, "-c", BLOCK + code, *arguments],
-        capture_output=True, text=True, check=False, timeout=900, **options,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -89,15 +60,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def done(folder: Path) -> dict[tuple[str, ...], tuple[int, str, str]]:
-    """What each command did: exit code, output, errors."""
-    lines = json.dumps([("methods",), *HELP, *MISSING])
-    report = json.loads(lean(COMMANDS, lines, cwd=folder))
-    return {tuple(words): (code, out, err) for words, code, out, err in report}
+def done(folder: Path) -> dict[tuple[str, ...], Done]:
+    """What each command did."""
+    commands = [("methods",), *HELP, *MISSING]
+    done = run_in_one_process(commands, folder, before=BLOCK)
+    return dict(zip(commands, done, strict=True))
 
 
 def test_minimizing_and_selecting_need_no_optional_package() -> None:
-    assert lean(MINIMIZE + SELECT + "print('done')") == "done\n"
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCK + MINIMIZE + SELECT],
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_catalogue_needs_no_optional_package(done) -> None:

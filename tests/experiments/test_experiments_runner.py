@@ -221,13 +221,13 @@ def session(folder: Path, work: str = "slowly", jobs: int = 2) -> subprocess.Pop
     )  # fmt: skip
 
 
-def test_a_coordinator_killed_ten_times_leaves_the_store_of_one_never_killed(
+def test_a_coordinator_killed_five_times_leaves_the_store_of_one_never_killed(
     expected: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed at any moment: before, while and after the last unit it can finish is written."""
     path, rng = tmp_path / "a.db", random.Random(1)
     before: dict = {}
-    for number in range(10):
+    for number in range(5):
         more, tickets = rng.choice([0, 1, 1, 2]), tmp_path / f"tickets {number}"
         tickets.mkdir()
         for ticket in range(more + 1):
