@@ -266,11 +266,11 @@ class _Learning:
     ) -> None:
         """Remember which operators produced an individual, and what it is compared with."""
         objectives = np.array([_objectives(parent) for parent in parents])
-        reference = 0.0
-        if objectives.shape[1] > 1:
-            individual.set("parents", objectives)
-        else:
+        if objectives.shape[1] == 1:
             reference = best(objectives[:, 0].tolist())
+        else:  # the fitness is minus the share of dominated parents, so 0 is no success
+            individual.set("parents", objectives)
+            reference = 0.0
         self._credit.note(individual, reference, *operators)
 
 

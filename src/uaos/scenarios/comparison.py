@@ -7,6 +7,7 @@ their standard errors.
 
 import math
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
@@ -182,11 +183,11 @@ def _run_blocks(blocks: list[_Block], jobs: int) -> Iterator[tuple[int, Ranks]]:
         return
     pool = LocalPool(min(jobs, len(blocks)))
     running: dict[Future[Ranks], int] = {}
-    waiting = list(enumerate(blocks))[::-1]
+    waiting = deque(enumerate(blocks))
     try:
         while waiting or running:
             while waiting and len(running) < pool.window:
-                number, block = waiting.pop()
+                number, block = waiting.popleft()
                 running[pool.submit(run_block, *block)] = number
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 yield running.pop(future), future.result()
@@ -311,8 +312,8 @@ def summarize(name: str, ranks: Ranks, scenario: Scenario) -> Summary:
     reaction = times.mean(axis=1) if times.size else np.zeros(0)
     return Summary(
         name,
-        estimate((ranks == 0).mean(axis=1)),
-        estimate(regrets(ranks, scenario.means).mean(axis=1)),
-        estimate(reaction),
-        float((times == scenario.every).mean()) if times.size else np.nan,
+        share=estimate((ranks == 0).mean(axis=1)),
+        regret=estimate(regrets(ranks, scenario.means).mean(axis=1)),
+        reaction=estimate(reaction),
+        missed=float((times == scenario.every).mean()) if times.size else np.nan,
     )
