@@ -457,6 +457,18 @@ class CMAES(Optimizer):
         self._bests = np.zeros(self._constants.stagnation_most)
         self._medians = np.zeros(self._constants.stagnation_most)
 
+    def continue_from(self, mean: Array, popsize: int) -> None:
+        """Continue the run from another mean and with another population size.
+
+        For an algorithm in which CMA-ES shares a population with others.
+        """
+        self.mean = np.array(mean, float)
+        if popsize != self.popsize:
+            self.popsize = popsize
+            self._constants = constants(self.dimension, popsize)
+            self._bests = np.full(self._constants.stagnation_most, math.inf)
+            self._medians = self._bests.copy()
+
     def _restart(self) -> None:
         self.restarts += 1
         if self._regime == _LARGE:

@@ -17,9 +17,9 @@ from typing import Any
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.optimizers.catalogue import configuration, methods
 from uaos.optimizers.configuration import Configuration
-from uaos.optimizers.de.operators import Operator, default_pool
+from uaos.optimizers.de.operators import Operator, paper_pool
 from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, Rule, SuccessHistory
-from uaos.optimizers.de.settings import SCHEDULES, Linear, Settings, Stagnation
+from uaos.optimizers.de.settings import Linear, Settings, Stagnation
 from uaos.optimizers.de.strategies import STRATEGIES
 from uaos.optimizers.portfolio import Member, PortfolioSettings, continuing, leader_method
 from uaos.optimizers.settings import OptimizerSettings
@@ -134,8 +134,8 @@ class Design:
             if f"{role}_rule" in values:
                 changes[role] = _rule(role, values, memories)
         if "schedule" in values:
-            found = [one for one in SCHEDULES if one.rule == values["schedule"]]
-            changes["schedule"] = found[0](int(values["NP_end"])) if found else None
+            shrinks = values["schedule"] == Linear.rule
+            changes["schedule"] = Linear(int(values["NP_end"])) if shrinks else None
         if "restart" in values:
             restart = values["restart"] == "stagnation"
             changes["restart"] = Stagnation(int(values["patience"])) if restart else None
@@ -185,8 +185,7 @@ class Design:
     def _setting_values(self, settings: Settings) -> dict[str, Value]:
         given: dict[str, Value] = {name: getattr(settings, name) for name in _POLICIES}
         given["NP"] = settings.population_size(self.dimension, None)
-        top = settings.top_NP
-        given["top_NP"] = settings.top() if isinstance(top, str) else top
+        given["top_NP"] = settings.top
         for role in ("F", "CR"):
             rule = getattr(settings, role)
             given[f"{role}_rule"] = rule.rule
@@ -487,11 +486,10 @@ def _wide(given: Sequence[str], *, free_pool: bool) -> list[Variable]:
         added.append(Variable("H", searched(parameters(SuccessHistory)["H"]), tuple(learned)))
     for name in _POLICIES:
         added.append(Variable(name, searched(parameters(Settings)[name])))
-    schedules = tuple(one.rule for one in SCHEDULES)
-    added.append(choose("schedule", ("constant", *schedules)))
+    added.append(choose("schedule", ("constant", Linear.rule)))
     # A strategy that takes five others needs six parents.
     ends = Integer(default=6, low=6, high=40, hard_low=6, hard_high=50, doc="NP at the end")
-    added.append(Variable("NP_end", ends, (Condition("schedule", schedules),)))
+    added.append(Variable("NP_end", ends, (Condition("schedule", (Linear.rule,)),)))
     added.append(choose("restart", ("none", "stagnation")))
     patience = searched(parameters(Stagnation)["patience"])
     added.append(Variable("patience", patience, (Condition("restart", ("stagnation",)),)))
@@ -521,7 +519,7 @@ _CROSSOVERS = (0.1, 0.5, 0.9)
 @functools.cache
 def pools() -> Mapping[str, tuple[Operator, ...]]:
     """The pools by name."""
-    nine = default_pool()
+    nine = paper_pool()
     crossed = tuple(
         Operator(one.strategy, None, CR, f"{one.strategy}, CR {CR:g}")
         for one in nine for CR in _CROSSOVERS

@@ -4,7 +4,6 @@ Several settings of one strategy are several operators, so that the same selecto
 strategies also chooses among "discrete parameters".
 """
 
-import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -33,8 +32,6 @@ class Operator:
         Its scale of differences and crossover probability; None for those of the run.
     name : str, optional
         Its name in histories; by default made from strategy, F and CR.
-    top_NP : float, optional
-        The share of the best parents that x_pbest is drawn from; None for that of the run.
 
     Raises
     ------
@@ -52,13 +49,9 @@ class Operator:
     F: float | Rule | None = None
     CR: float | Rule | None = None
     name: str | None = None
-    top_NP: float | None = None
 
     def __post_init__(self) -> None:
         strategy(self.strategy)
-        top = self.top_NP
-        if top is not None and not (isinstance(top, numbers.Real) and 0 < float(top) <= 1):
-            raise InvalidParameter("top_NP", top, "a real number > 0 and at most 1, or None")
         for role in ("F", "CR"):
             value = getattr(self, role)
             if value is not None:
@@ -82,8 +75,7 @@ class Operator:
             rule = getattr(self, role)
             if rule is not None:
                 data[role] = rule_to_data(rule, labels)
-        own = {"name": self.name, "top_NP": self.top_NP}
-        return data | {key: value for key, value in own.items() if value is not None}
+        return data if self.name is None else data | {"name": self.name}
 
 
 @runtime_checkable
@@ -116,8 +108,8 @@ class CustomOperator(Protocol):
 Member = Operator | CustomOperator
 
 
-def default_pool() -> tuple[Operator, ...]:
-    """The pool `paper`: its nine strategies, all with the run's F and CR."""
+def paper_pool() -> tuple[Operator, ...]:
+    """Return the pool `paper`: its nine strategies, all with the run's F and CR."""
     return tuple(Operator(name) for name in POOLS["paper"])
 
 
@@ -212,13 +204,13 @@ def member_from_data(
             )
             raise MissingOperator("custom operator", name, own, hint=hint)
         return own[name]
-    known_only(data, dict.fromkeys(("strategy", "F", "CR", "name", "top_NP")), "an operator")
+    known_only(data, dict.fromkeys(("strategy", "F", "CR", "name")), "an operator")
     if "strategy" not in data:
         raise InvalidParameter("pool", dict(data), "tables with a `strategy`")
     rules: dict[str, Any] = {
         role: rule_from_data(data[role], shared) for role in ("F", "CR") if role in data
     }
-    return Operator(data["strategy"], name=data.get("name"), top_NP=data.get("top_NP"), **rules)
+    return Operator(data["strategy"], name=data.get("name"), **rules)
 
 
 def least_population(members: Sequence[Member]) -> tuple[int, str]:

@@ -5,7 +5,6 @@ one the offspring of a generation.
 """
 
 import dataclasses
-import math
 import os
 import weakref
 from collections.abc import Mapping, Sequence
@@ -15,11 +14,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uaos.errors import InvalidFeedback, InvalidParameter
+from uaos.arrays import FloatArray, IntArray
+from uaos.errors import InvalidParameter
 from uaos.history import History
-from uaos.optimizers.base import Array, Optimizer, register
+from uaos.optimizers.base import Optimizer, register
 from uaos.optimizers.catalogue import RECOMMENDED, as_configuration
-from uaos.optimizers.de import saved
+from uaos.optimizers.de import custom, layout, saved
 from uaos.optimizers.de.operators import (
     CustomOperator,
     Operator,
@@ -27,11 +27,12 @@ from uaos.optimizers.de.operators import (
     check_population,
     least_population,
 )
-from uaos.optimizers.de.population import Epoch, Population, Relaxation
-from uaos.optimizers.de.settings import MOST_PARENTS, Linear, Settings, Stagnation
-from uaos.optimizers.de.variation import Pool, SingleOperator, Variation
+from uaos.optimizers.de.pool import Pool, SingleOperator
+from uaos.optimizers.de.population import Epoch, Offspring, Population, Relaxation
+from uaos.optimizers.de.rates import RateMemory
+from uaos.optimizers.de.settings import BOUNDARIES, MOST_PARENTS, Linear, Settings, Stagnation
+from uaos.optimizers.de.variation import choose_partners, cross, move_integers, mutate, repair
 from uaos.optimizers.de.view import PopulationView
-from uaos.optimizers.local import LocalSearch
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.problems.space import start_points
 from uaos.selection.method import Method
@@ -65,9 +66,8 @@ class DifferentialEvolution(Optimizer):
     top_NP : float or str, optional
         The share of best parents that x_pbest is one of, or "U(2/NP,0.2)" to draw it for each
         offspring.
-    boundary : {"none", "clip", "reflect", "midpoint", "resample", "mixed"}, optional
-        What happens to a coordinate that leaves the box. "mixed": each generation draws one of
-        midpoint, clip and resample.
+    boundary : {"none", "clip", "reflect", "midpoint", "resample"}, optional
+        What happens to a coordinate that leaves the box.
     operators : sequence, optional
         Strategy names, :class:`uaos.Operator`, or objects with a `name` and a method
         `propose(state, parents, rng)`; or "paper", the nine strategies of the framework's paper.
@@ -106,11 +106,13 @@ class DifferentialEvolution(Optimizer):
     starts_together: ClassVar[bool] = True
     single_run: ClassVar[Mapping[str, str]] = MappingProxyType({"restart": "none"})
 
-    settings_class: ClassVar[type[OptimizerSettings]] = Settings
+    settings_class: ClassVar[type[Settings]] = Settings
     listed: ClassVar[bool] = False  # its configurations are
     selects: ClassVar[bool] = True
     section: ClassVar[str] = "de"
     settings: Settings
+    #: Random numbers of each offspring beyond those that `layout` lists, for a subclass.
+    further_columns: ClassVar[int] = 0
 
     @classmethod
     def needs_method(cls, settings: OptimizerSettings) -> bool:  # noqa: D102 (see Optimizer)
@@ -120,14 +122,14 @@ class DifferentialEvolution(Optimizer):
         self, settings: object, method: Any, changes: Mapping[str, object]
     ) -> tuple[Settings, Method | None]:
         if settings is not None:
-            base = Settings.of(settings)
+            base = self.settings_class.of(settings)
             chosen = method
             if not (method is None or isinstance(method, Method)):
                 chosen = as_configuration(method).method
         else:
             configuration = as_configuration(RECOMMENDED if method is None else method)
             base, chosen = configuration.settings, configuration.method
-            if not isinstance(base, Settings):
+            if configuration.optimizer != self.name:
                 raise InvalidParameter(
                     f"method {configuration.name!r} is a configuration of "
                     f"{configuration.optimizer}; expected one of differential evolution. Use it "
@@ -139,7 +141,7 @@ class DifferentialEvolution(Optimizer):
                 base = _fitted(base, self.dimension, self.budget)
         return resolve(base, chosen, changes, self.dimension, self.budget), chosen
 
-    def _checked_starts(self, x0: ArrayLike | None) -> Array | None:
+    def _checked_starts(self, x0: ArrayLike | None) -> FloatArray | None:
         return start_points(x0, self.low, self.high, self.settings.boundary)
 
     def _start(self) -> None:
@@ -151,17 +153,14 @@ class DifferentialEvolution(Optimizer):
         self._NP_end: int | None = None
         if isinstance(settings.schedule, Linear):
             self._NP_end = settings.schedule.end(self.dimension, self.pool.members)
-        self._takes_turns = (
-            self.method is not None
-            and self.method.scope == "generation"
-            and len(self.pool.members) > 1
-        )
         NP = settings.population_size(self.dimension, self.budget)
         self._begin(NP, self.evaluations, self.x0, settings.center)
 
     # An epoch
 
-    def _begin(self, NP: int, start: int, x0: Array | None = None, center: bool = False) -> None:
+    def _begin(
+        self, NP: int, start: int, x0: FloatArray | None = None, center: bool = False
+    ) -> None:
         """Start with a new population, archive, rules and selector, after `start` evaluations."""
         points = self.low + self.rng.random((NP, self.dimension)) * (self.high - self.low)
         points = np.clip(points, self.low, self.high)  # rounding may step outside
@@ -182,16 +181,13 @@ class DifferentialEvolution(Optimizer):
         left = None if self.budget is None else max(1, self.budget - start - NP)
         self.selector = self._new_selector(left)
         self.asked_probabilities = np.zeros(len(self.pool.members))
-        # A proxy, so that a run that nobody needs is freed at once, with its arrays.
-        view = PopulationView(weakref.proxy(self)) if self.pool.custom else None
-        self.variation = Variation(
-            self.pool, self.settings, self.population, self.epoch, view, self.rng,
-            self._takes_turns,
-        )  # fmt: skip
-        self.local = LocalPhase(self.settings.local_search, self.low, self.high)
+        self.rates = RateMemory(self.pool.rules)
+        columns = layout.CROSS + self.dimension + self.settings.top_drawn + self.further_columns
+        columns += self.dimension if self.settings.boundary == "resample" else 0
+        self.offspring = Offspring(columns)
 
     def _new_selector(self, budget: int | None) -> Any:
-        """The selector of an epoch; `budget`: evaluations after its first population."""
+        """Return the selector of an epoch; `budget`: evaluations after its first population."""
         if len(self.pool.members) == 1:
             return SingleOperator()
         assert self.method is not None  # `resolve` has checked it
@@ -209,9 +205,9 @@ class DifferentialEvolution(Optimizer):
         return self.pool.names
 
     @property
-    def probabilities(self) -> Array:
+    def probabilities(self) -> FloatArray:
         """The operators' current probabilities."""
-        probabilities: Array = self.selector.probabilities
+        probabilities: FloatArray = self.selector.probabilities
         return probabilities
 
     @property
@@ -228,78 +224,148 @@ class DifferentialEvolution(Optimizer):
         """The run as it is now, as callbacks and custom operators see it."""
         return PopulationView(self)
 
+    @property
+    def _weak_view(self) -> PopulationView:
+        """The view for custom operators: one that is kept does not keep the run in memory."""
+        return PopulationView(weakref.proxy(self))
+
     # A generation: ask
 
-    def _propose(self) -> Array:
-        if self.local.search is not None:
-            return self.local.search.ask()
-        if self.epoch.started:
-            self._prepare()
-        population = self.population
-        # The budget is exact: in the last generation only the first parents have offspring.
-        n = population.offspring if self.epoch.started else population.NP
-        if self.budget is not None:
-            n = min(n, self.budget - self.evaluations)
+    def _propose(self) -> FloatArray:
         if not self.epoch.started:
-            return population.rows[:n].copy()
+            return self.population.rows[: self._affordable(self.population.NP)].copy()
+        self._prepare()
         if self.history is not None:
             self.asked_probabilities = self.selector.probabilities
-        operators = self.selector.select(n)
-        offspring = self.variation.vary(operators, self.evaluations)
+        operators = self.selector.select(self._affordable(self._offspring_count()))
+        return self._make_offspring(operators)
+
+    def _affordable(self, n: int) -> int:
+        """Return n, or what is left of the budget: then only the first parents have offspring."""
+        return n if self.budget is None else min(n, self.budget - self.evaluations)
+
+    def _offspring_count(self) -> int:
+        """Return how many offspring a generation has."""
+        return self.population.NP
+
+    def _make_offspring(self, operators: IntArray) -> FloatArray:
+        """Make one offspring of each of the first parents, by these operators."""
+        self.offspring.draw(operators, self.rng)
+        self._draw_rates()
+        partners = self._choose_partners()
+        mutants = self._mutate(partners)
+        points = self._cross(mutants)
+        self._repair(points)
+        self._add_custom(points)
         if self.integers is not None:
-            self.variation.vary_integers(offspring, self.integers)
-        return offspring
+            parents = self._parents()
+            move_integers(points, parents, self.integers, self.low, self.high, self.rng)
+        return points
+
+    # The steps of a generation, each of which a subclass may replace
+
+    def _parents(self) -> FloatArray:
+        """Return the parent of each offspring."""
+        return self.population.rows[: len(self.offspring.operators)]
+
+    def _draw_rates(self) -> None:
+        """Draw F and CR of each offspring."""
+        made = self.offspring
+        self.rates.draw(self.pool.table, made.operators, made.uniforms, made.F, made.CR)
+
+    def _leaders(self) -> IntArray:
+        """Return, for each offspring, how many of the best parents x_pbest is one of."""
+        NP, n, settings = self.population.NP, len(self.offspring.operators), self.settings
+        if not settings.top_drawn:
+            return np.full(n, min(NP, max(2, round(settings.top * NP))))
+        u = self.offspring.uniforms[:, layout.CROSS + self.dimension]
+        drawn = 2.0 / NP + u * (settings.top - 2.0 / NP)
+        return np.clip(np.rint(drawn * NP), 2, NP).astype(np.int64)
+
+    def _choose_partners(self) -> IntArray:
+        """Choose who takes part in each mutant: rows of the population and its archive."""
+        population, made = self.population, self.offspring
+        partners = np.empty((len(made.operators), layout.PARTNERS), np.int64)
+        choose_partners(
+            made.operators, self.pool.roles, population.order, population.best_index,
+            population.NP_start, population.archived, self._leaders(), made.uniforms, partners,
+        )  # fmt: skip
+        return partners
+
+    def _mutate(self, partners: IntArray) -> FloatArray:
+        """Return the mutants that partners make by the formulas of their operators."""
+        made, pool = self.offspring, self.pool
+        mutants = np.empty((len(partners), self.dimension))
+        mutate(self.population.rows, partners, made.operators, pool.differences, made.F, mutants)
+        return mutants
+
+    def _cross(self, mutants: FloatArray) -> FloatArray:
+        """Return offspring that have some coordinates of their mutants, others of their parents."""
+        points = np.empty_like(mutants)
+        cross(self._parents(), mutants, self.offspring.CR, self.offspring.uniforms, points)
+        return points
+
+    def _repair(self, points: FloatArray) -> None:
+        """Bring offspring back into the box."""
+        made, boundary = self.offspring, BOUNDARIES[self.settings.boundary]
+        made.repairs = repair(points, self._parents(), self.low, self.high, boundary, made.uniforms)
+
+    def _add_custom(self, points: FloatArray) -> None:
+        """Put in the offspring that custom operators propose, repaired."""
+        made, boundary = self.offspring, BOUNDARIES[self.settings.boundary]
+        for k, operator in self.pool.custom.items():
+            own = np.flatnonzero(made.operators == k)
+            if not len(own):
+                continue
+            proposed = custom.proposals(operator, self._weak_view, own, self.rng)
+            spare = np.zeros(proposed.shape)
+            if boundary == layout.RESAMPLE:
+                self.rng.random(out=spare)
+            parents = self.population.rows[own]
+            made.repairs += repair(proposed, parents, self.low, self.high, boundary, spare)
+            points[own] = proposed
 
     # A generation: tell
 
-    def _learn(self, points: Array, values: Array) -> None:
+    def _learn(self, points: FloatArray, values: FloatArray) -> None:
         if not self.epoch.started:
             self._enter(values)
             return
-        if self.local.search is not None:
-            self.local.learn(values, self.population, self.epoch)
-            self._record(np.zeros(len(self.pool.members), np.int64), repairs=0)
-            return
-        population, variation, violations = self.population, self.variation, self.violations
-        batch, evaluations = variation.batch, self.evaluations
-        # Compare: what the offspring compete with, and their own values.
-        offspring, places = values, None
-        if violations is not None:
-            parents, offspring = self.relaxation.compare(values, violations)
-        elif population.newest:
-            parents = population.fitness[batch.parents]
-        elif variation.replaces_worst():
-            parents, places = population.against_worst(values)
-        else:
-            parents = population.fitness[: len(values)]
-        # Learn.
-        self.selector.learn(batch.operators, parents, offspring)
-        variation.learn(points, offspring, parents, evaluations)
-        # Survive.
-        counts = np.zeros(len(self.pool.members), np.int64)
-        capacity = population.capacity if variation.uses_archive() else 0
-        if places is not None:
-            best = population.replace_worst(points, values, places, batch, counts)
-        elif population.newest:
-            best = population.survive_newest(points, values, batch, counts)
-        else:
-            if self.pool.follows_success:
-                survived = np.count_nonzero(offspring <= parents)
-                population.success_rate = float(survived) / len(values)
-            survival = population if violations is None else self.relaxation
-            best = survival.survive(points, values, batch, capacity, counts)
-        if best >= 0:
-            population.latest = best
-        if violations is None:
-            self.epoch.note(values.item(best) if best >= 0 else np.inf)
-        else:
-            self.relaxation.lower(evaluations)
-        variation.follow(evaluations)
-        self._record(counts, batch.repairs)
-        if self.settings.local_search > 0.0 and violations is None and self.integers is None:
-            self.local.start(population, self.epoch, evaluations, self.rng)
+        parents, offspring = self._compare(values)
+        self.selector.learn(self.offspring.operators, parents, offspring)
+        self._learn_rates(parents, offspring)
+        if self.pool.custom:
+            custom.report_outcomes(
+                self.pool.custom, self._weak_view, self.offspring.operators, points, offspring,
+                parents,
+            )  # fmt: skip
+        self._survive(points, values)
+        self._record()
 
-    def _enter(self, values: Array) -> None:
+    def _compare(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the fitness that parents and offspring are compared by."""
+        if self.violations is not None:
+            return self.relaxation.compare(values, self.violations)
+        return self.population.fitness[: len(values)], values
+
+    def _learn_rates(self, parents: FloatArray, offspring: FloatArray) -> None:
+        """Let the rules for F and CR learn, from the fitness of parents and offspring."""
+        made = self.offspring
+        self.rates.learn(self.pool.table, made.operators, parents, offspring, made.F, made.CR)
+
+    def _survive(self, points: FloatArray, values: FloatArray) -> None:
+        """Let offspring take their parents' places."""
+        constrained = self.violations is not None
+        survival = self.relaxation if constrained else self.population
+        best = survival.survive(points, values, self.offspring)
+        if best is not None:
+            self.population.latest = best
+        if constrained:
+            self.relaxation.lower(self.evaluations)
+        else:
+            self.epoch.note(np.inf if best is None else values.item(best))
+
+    def _enter(self, values: FloatArray) -> None:
         """Take in the initial population."""
         self.iterations -= 1  # it is no generation
         population, epoch = self.population, self.epoch
@@ -310,18 +376,15 @@ class DifferentialEvolution(Optimizer):
             self.relaxation.start(self.violations, self.evaluations)
         epoch.started, epoch.since_better = True, 0
 
-    def _record(self, counts: Array, repairs: int) -> None:
+    def _record(self) -> None:
+        """Add the generation to the history."""
         if self.history is not None:
+            counts = np.bincount(self.offspring.operators, minlength=len(self.pool.members))
             numbers = (
                 self.best_fitness, self.evaluations, self.iterations, self.population.NP,
-                self.restarts, repairs,
+                self.restarts, self.offspring.repairs,
             )  # fmt: skip
             self.history.append(numbers, counts, self.asked_probabilities)
-
-    def _checked_violations(self, violations: Any, n: int) -> Array | None:
-        if violations is not None and self.population.newest:
-            raise InvalidFeedback('survival="newest" takes no constraints. Nothing was changed')
-        return super()._checked_violations(violations, n)
 
     # Between generations: population schedule, restart, convergence
 
@@ -333,12 +396,16 @@ class DifferentialEvolution(Optimizer):
             spent = self.evaluations - epoch.start
             NP = schedule.size(population.NP_start, end, spent, epoch.length)
             if NP < population.NP:
-                self.variation.keep(population.resize(NP, self.rng))
+                self._shrink(NP)
         if isinstance(rule, Stagnation) and epoch.is_stagnating(rule, population):
             self.restarts += 1
             least = max(4, least_population(self.pool.members)[0])
             NP = min(MOST_PARENTS, max(least, round(population.NP_start * rule.growth)))
             self._begin(NP, self.evaluations)
+
+    def _shrink(self, NP: int) -> None:
+        """Let the worst leave the population."""
+        self.population.resize(NP, self.rng)
 
     @property
     def patience(self) -> Stagnation:
@@ -369,17 +436,18 @@ class DifferentialEvolution(Optimizer):
 
     def state(self) -> dict[str, Any]:  # noqa: D102 (see Optimizer)
         state = super().state()
-        state |= saved.arrays(self) | self.variation.state() | self.local.state()
+        state |= saved.arrays(self)
+        state |= {"rules": self.rates.state(), "custom": custom.states(self.pool.custom)}
         return state | {"selector": self.selector.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:  # noqa: D102
         saved.check(self, state)
-        super().restore(state)
         self._begin(state["NP_start"], state["_epoch_start"])
+        super().restore(state)
         saved.fill(self, state)
         self.selector.restore(state["selector"])
-        self.variation.restore(state)
-        self.local.restore(state)
+        self.rates.restore(state["rules"])
+        custom.restore(self.pool.custom, state["custom"])
         # Last, for all parts have the same generator.
         self.rng.bit_generator.state = state["rng"]
 
@@ -397,8 +465,8 @@ class DifferentialEvolution(Optimizer):
             The custom operators of the pool, again: code is not saved.
         """
         passed = as_members(operators) if operators else ()
-        custom = {one.name: one for one in passed if not isinstance(one, Operator)}
-        return cls._load(path, custom)
+        own = {member.name: member for member in passed if not isinstance(member, Operator)}
+        return cls._load(path, own)
 
     def __repr__(self) -> str:
         sizes = f"{count(len(self.operators), 'operator')}, {count(self.evaluations, 'evaluation')}"
@@ -432,8 +500,8 @@ def resolve(
             name="operators", value=list(changed.names),
         )  # fmt: skip
     for role in ("F", "CR"):
-        value, pool = changes.get(role), changed.pool or ()
-        if value is not None and pool and not any(_open(m, role) for m in pool):
+        value = changes.get(role)
+        if value is not None and not any(_open(m, role) for m in changed.operators):
             raise InvalidParameter(
                 f"{role} is {value!r}, but every operator of the pool has its own {role}. Give "
                 "operators= as well, or another method",
@@ -456,66 +524,6 @@ def _fitted(settings: Settings, dimension: int, budget: int | None) -> Settings:
 
 def _open(member: object, role: str) -> bool:
     return isinstance(member, Operator) and getattr(member, role) is None
-
-
-# Local searches from the best point, late in a run. Sallam et al. (2020), IMODE.
-
-# A generation is followed by a local search with the first probability, with the second after one
-# that failed; the search may take this share of the run's evaluations.
-_CHANCES, _SHARE = (0.1, 0.01), 0.02
-
-
-class LocalPhase:
-    """The local searches of a population."""
-
-    def __init__(self, after: float, low: Array, high: Array) -> None:
-        self._after, self._box = after, np.stack([low, high], axis=1)
-        self.chance = _CHANCES[0]
-        self.search: LocalSearch | None = None  # that which is under way
-
-    def start(
-        self, population: Population, epoch: Epoch, evaluations: int, rng: np.random.Generator
-    ) -> None:
-        """After a generation late in the run, perhaps improve the best point."""
-        spent, whole = evaluations - epoch.start, epoch.length
-        if self._after * whole < spent < whole and rng.random() < self.chance:
-            budget = min(math.ceil(_SHARE * whole), whole - spent)
-            self.search = self._search(budget, population.rows[population.order[0]])
-
-    def _search(self, budget: int, x0: Array | None) -> LocalSearch:
-        return LocalSearch(self._box, seed=0, budget=budget, x0=x0, history=False, restarts=False)
-
-    def learn(self, values: Array, population: Population, epoch: Epoch) -> None:
-        """Tell the search; a better point takes the place of the worst parent once it is done."""
-        search = self.search
-        assert search is not None
-        search.tell(values)
-        if not search.done:
-            return
-        self.search = None
-        improved = search.best_fitness < population.fitness[population.order[0]]
-        self.chance = _CHANCES[0 if improved else 1]
-        if improved:
-            worst = population.order[-1]
-            population.rows[worst], population.fitness[worst] = search.best_x, search.best_fitness
-            population.sort()
-            epoch.best, epoch.since_better = search.best_fitness, 0
-
-    def state(self) -> dict[str, Any]:
-        """What changes in a run."""
-        search = self.search
-        return {
-            "_local_chance": self.chance,
-            "local": None if search is None else search.state(),
-            "local_budget": None if search is None else search.budget,
-        }
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Continue from what :meth:`state` returned."""
-        self.chance, self.search = state["_local_chance"], None
-        if state["local"] is not None:
-            self.search = self._search(state["local_budget"], None)
-            self.search.restore(state["local"])
 
 
 #: Evaluations for each dimension where no budget is given.

@@ -1,27 +1,23 @@
 """Rules for F and CR: a constant, a distribution, or one that learns from the offspring that won.
 
-A rule is a declaration without running state; a run keeps the state (`pool`). Operators that name
+A rule is a declaration without running state; a run keeps the state (`rates`). Operators that name
 the same adaptive rule *object* share its memory, and an operator that names it for both F and CR
 draws the two from the same pair. As plain data, a rule that is named more than once carries a
 `share` label; rules with the same label become one object again.
 """
 
-import math
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, NamedTuple
 
 from uaos.errors import InvalidParameter, UnknownName
-from uaos.jit import njit
-from uaos.optimizers.base import Array
 from uaos.optimizers.de import layout
 from uaos.params import check_fields, choice, integer, known_only, real
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What all rules have: a name, a code in the kernels, and the settings they can serve."""
+    """A rule for F or CR: a name, a kind in the kernels, and the settings it can serve."""
 
     rule: ClassVar[str]
     kind: ClassVar[int]
@@ -37,7 +33,7 @@ class Rule:
         return tuple(float(getattr(self, f.name)) for f in fields(self))
 
     def to_dict(self) -> dict[str, Any]:
-        """The rule as plain data."""
+        """Return the rule as plain data."""
         return {"rule": self.rule} | {f.name: getattr(self, f.name) for f in fields(self)}
 
     def __str__(self) -> str:
@@ -65,7 +61,7 @@ class Constant(Rule):
 
 
 @dataclass(frozen=True)
-class Uniform(Rule):
+class UniformRate(Rule):
     """Drawn for each offspring, uniformly from [a, b].
 
     Raises
@@ -76,8 +72,8 @@ class Uniform(Rule):
     Examples
     --------
     >>> import uaos
-    >>> from uaos.optimizers.de.rules import Uniform
-    >>> run = uaos.DifferentialEvolution([(-5, 5)] * 3, method="DE-uniform", F=Uniform(0.4, 0.9))
+    >>> from uaos.optimizers.de.rules import UniformRate
+    >>> run = uaos.DifferentialEvolution([(-5, 5)] * 3, method="uniform", F=UniformRate(0.4, 0.9))
     """
 
     rule: ClassVar[str] = "uniform"
@@ -129,8 +125,40 @@ class Normal(Rule):
     scale: float = real(0.01, 1, default=0.1, allowed=(1e-6, 10), doc="standard deviation")
 
 
+class Adaptation(NamedTuple):
+    """What an adaptive rule learns, and how: pairs of locations of F and CR, renewed in turn."""
+
+    pairs: int = 1
+    F: float = 0.5
+    """The locations at the start."""
+    CR: float = 0.5
+    rate: float = 1.0
+    """The share of the new mean in a pair."""
+    weighted: bool = True
+    """Whether improvements weigh by their size."""
+    lehmer: bool = False
+    """Whether the mean of CR is Lehmer's, as that of F always is."""
+    fixed: float | None = None
+    """Both locations of the last pair, if that stays as it is."""
+    CR_scale: float = 0.1
+    """The standard deviation of CR."""
+
+
 @dataclass(frozen=True)
-class Jade(Rule):
+class AdaptiveRule(Rule):
+    """A rule that draws around locations of F and CR that it learns from what improved."""
+
+    kind: ClassVar[int] = layout.ADAPTIVE
+    adaptive: ClassVar[bool] = True
+
+    @property
+    def adaptation(self) -> Adaptation:
+        """What is learnt, and how."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Jade(AdaptiveRule):
     """F ~ cauchy(mu_F, 0.1) and CR ~ normal(mu_CR, 0.1), both mu starting at 0.5.
 
     After a generation, over the F and CR of the offspring that improved:
@@ -146,14 +174,16 @@ class Jade(Rule):
     """
 
     rule: ClassVar[str] = "jade"
-    kind: ClassVar[int] = layout.ADAPTIVE
-    adaptive: ClassVar[bool] = True
 
     c: float = real(0.01, 1, default=0.1, allowed=(1e-6, 1), doc="learning rate")
 
+    @property
+    def adaptation(self) -> Adaptation:  # noqa: D102 (see AdaptiveRule)
+        return Adaptation(rate=self.c, weighted=False)
+
 
 @dataclass(frozen=True)
-class SuccessHistory(Rule):
+class SuccessHistory(AdaptiveRule):
     """H pairs (M_F, M_CR); an offspring draws a pair k at random.
 
     F ~ cauchy(M_F[k], 0.1), CR ~ normal(M_CR[k], 0.1). After a generation with improvements the
@@ -169,12 +199,8 @@ class SuccessHistory(Rule):
     """
 
     rule: ClassVar[str] = "success_history"
-    kind: ClassVar[int] = layout.ADAPTIVE
-    adaptive: ClassVar[bool] = True
 
-    H: int | str = integer(
-        2, 200, default=6, allowed=(1, 100_000), doc='number of pairs, or in dimensions, "20D"'
-    )
+    H: int = integer(2, 200, default=6, allowed=(1, 100_000), doc="number of pairs")
     F: float = real(0, 1, default=0.5, tuned=False, doc="M_F at the start")
     CR: float = real(0, 1, default=0.5, tuned=False, doc="M_CR at the start")
     rate: float = real(0, 1, default=1.0, tuned=False, doc="share of the new mean in a pair")
@@ -182,54 +208,20 @@ class SuccessHistory(Rule):
         "arithmetic", "Lehmer", default="arithmetic", tuned=False,
         doc="mean of CR; Lehmer's is ΣwCR²/ΣwCR",
     )  # fmt: skip
-    CR_zero: float = real(
-        -1, 1, default=-1.0, tuned=False,
-        doc="what stands for Lehmer's mean of CR where all CR are 0 (-1: the pair stays at CR = 0)",
-    )  # fmt: skip
     CR_scale: float = real(
         0.01, 1, default=0.1, allowed=(1e-6, 10), tuned=False, doc="standard deviation of CR"
     )
     last: float = real(0, 1, default=0.0, tuned=False, doc="fixed last pair (0: none)")
-    idle: float = real(
-        0, 1, default=0.0, tuned=False,
-        doc="what the pair in turn becomes after a generation without improvement (0: it stays)",
-    )  # fmt: skip
-    learns: str = choice(
-        "drawn", "taken", default="drawn", tuned=False,
-        doc="learn from the CR drawn, or from the share of coordinates that the offspring took",
-    )  # fmt: skip
-    phases: str = choice(
-        "none", "jSO", "SPA", default="none", tuned=False,
-        doc="by the share of the run that is over. jSO: F <= 0.7 up to 0.6, CR >= 0.7 up to 0.25 "
-        "and >= 0.6 up to 0.5. SPA: F ~ U(0.45, 0.55) up to 0.5",
-    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        if isinstance(self.H, str):
-            self.length(1)
-            check_fields(replace(self, H=6), self.rule)
-        else:
-            super().__post_init__()
-
-    def length(self, dimension: int) -> int:
-        """H in a dimension."""
-        if not isinstance(self.H, str):
-            return self.H
-        match = re.fullmatch(r"(\d{1,4})D", self.H)
-        if not match:
-            allowed = 'an integer 1 to 100000, or a multiple of the dimension such as "20D"'
-            raise InvalidParameter("H", self.H, allowed, owner=self.rule)
-        return max(1, int(match[1]) * dimension)
-
-    def limits(self, progress: float) -> tuple[float, float]:
-        """The largest F and the smallest CR at a share of the run."""
-        if self.phases != "jSO":
-            return 1.0, 0.0
-        return (0.7 if progress < 0.6 else 1.0,
-                0.7 if progress < 0.25 else 0.6 if progress < 0.5 else 0.0)  # fmt: skip
+    @property
+    def adaptation(self) -> Adaptation:  # noqa: D102 (see AdaptiveRule)
+        return Adaptation(
+            self.H, self.F, self.CR, self.rate, lehmer=self.CR_mean == "Lehmer",
+            fixed=self.last or None, CR_scale=self.CR_scale,
+        )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
-        """The rule as plain data: H, and what differs from SHADE."""
+        """Return the rule as plain data: H, and what differs from SHADE."""
         usual = SuccessHistory()
         return {"rule": self.rule, "H": self.H} | {
             f.name: getattr(self, f.name)
@@ -242,121 +234,34 @@ class SuccessHistory(Rule):
         return f"{self.rule}({', '.join([str(self.H), *further])})"
 
 
-@dataclass(frozen=True)
-class SuccessRate(Rule):
-    """F ~ normal(base + gain tanh(slope S), scale), cut to [0, 1].
-
-    S is the share of the last generation's offspring that survived, 0.5 at the start. Stanovov and
-    Semenkin (2024), L-SRTDE.
-    """
-
-    rule: ClassVar[str] = "success_rate"
-    kind: ClassVar[int] = layout.NORMAL
-    serves: ClassVar[tuple[str, ...]] = ("F",)
-
-    base: float = real(0, 1, default=0.4, doc="F without success")
-    gain: float = real(0, 1, default=0.25, doc="what is added as successes abound")
-    slope: float = real(0, 10, default=5.0, allowed=(0, 100), doc="how soon it is added")
-    scale: float = real(0.01, 1, default=0.02, allowed=(1e-6, 10), doc="standard deviation")
-
-    def location(self, success_rate: float) -> float:
-        """The mean of F at a success rate."""
-        return self.base + self.gain * math.tanh(self.slope * success_rate)
-
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """Mean and standard deviation; the first changes from generation to generation."""
-        return self.location(0.5), self.scale
-
-
-@dataclass(frozen=True)
-class BimodalCauchy(Rule):
-    """F or CR of an individual, kept while its offspring survive, drawn anew when one does not.
-
-    Cauchy around one of two locations, each with probability 1/2; F is redrawn while < 0 and cut at
-    1, CR is cut to [0, 1]. Wang, Li, Huang and Li (2014), CoBiDE.
-    """
-
-    rule: ClassVar[str] = "bimodal_cauchy"
-    kind: ClassVar[int] = layout.KEPT
-
-    first: float = real(0, 1, default=0.65, doc="one location")
-    second: float = real(0, 1, default=1.0, doc="the other location")
-    scale: float = real(0.01, 1, default=0.1, allowed=(1e-6, 10), doc="scale")
-
-    def numbers_of(self, role: str) -> tuple[float, ...]:
-        """What :func:`redraw` needs: the chance of the first location, and the rest of both."""
-        low_1 = low_2 = 0.0  # the distribution functions at 0, where F is redrawn
-        if role == "F":
-            low_1 = 0.5 - math.atan(self.first / self.scale) / math.pi
-            low_2 = 0.5 - math.atan(self.second / self.scale) / math.pi
-        # Redrawing also chooses the location anew.
-        chance = (1.0 - low_1) / (2.0 - (low_1 + low_2))
-        return chance, low_1, low_2, self.first, self.second, self.scale
-
-
-@njit
-def redraw(
-    rates: Array,
-    rows: Array,
-    numbers: Array,
-    columns: Array,
-    uniforms: Array,
-    having: Array,
-    operators: Array,
-    parents: Array,
-    survived: Array,
-) -> None:
-    """Write new values of individuals whose offspring did not survive to some rows of `rates`.
-
-    These are offspring of operators that are `having` such values. Each is the inverse distribution
-    function of a rule `bimodal_cauchy` at a uniform number of the offspring; `numbers` and
-    `columns` say which rule and number belong to each of `rows`.
-    """
-    for m in range(len(operators)):
-        if not having[operators[m]] or survived[m]:
-            continue
-        for r in range(len(rows)):
-            chance, u = numbers[r, 0], uniforms[m, columns[r]]
-            if u < chance:
-                low, location, within = numbers[r, 1], numbers[r, 3], u / chance
-            else:
-                low, location, within = numbers[r, 2], numbers[r, 4], (u - chance) / (1.0 - chance)
-            p = low + within * (1.0 - low)
-            value = location + numbers[r, 5] * math.tan(math.pi * (p - 0.5))
-            rates[rows[r], parents[m]] = min(max(value, 0.0), 1.0)
-
-
+#: The rules by their names in files.
 RULES: dict[str, type[Rule]] = {
-    r.rule: r
-    for r in (
-        Constant, Uniform, Cauchy, Normal, Jade, SuccessHistory, SuccessRate, BimodalCauchy,
-    )
-}  # fmt: skip
+    rule.rule: rule for rule in (Constant, UniformRate, Cauchy, Normal, Jade, SuccessHistory)
+}
 
 
 def as_rule(value: object, role: str, owner: str) -> Rule:
-    """`value`, a number or a rule, as a rule that can serve as `role` ("F" or "CR")."""
+    """Return `value`, a number or a rule, as a rule that can serve as `role` ("F" or "CR")."""
     most = 2 if role == "F" else 1
     numbers = "a real number > 0 and at most 2" if role == "F" else "a real number 0 to 1"
     if not isinstance(value, Rule):
         try:
             value = Constant(value)  # type: ignore[arg-type]
         except InvalidParameter:
-            allowed = f"{numbers}, or a rule such as uaos.optimizers.de.rules.Uniform(0.5, 1)"
+            allowed = f"{numbers}, or a rule such as uaos.optimizers.de.rules.UniformRate(0.5, 1)"
             raise InvalidParameter(role, value, allowed, owner=owner) from None
     if role not in value.serves:
         names = ", ".join(r.rule for r in RULES.values() if role in r.serves)
         raise InvalidParameter(role, str(value), f"{numbers}, or one of {names}", owner=owner)
     if isinstance(value, Constant) and not (value.value <= most and (role == "CR" or value.value)):
         raise InvalidParameter(role, value.value, f"{numbers}, or a rule", owner=owner)
-    if isinstance(value, Uniform) and value.b > most:
+    if isinstance(value, UniformRate) and value.b > most:
         raise InvalidParameter(role, str(value), f"uniform(a, b) with b <= {most}", owner=owner)
     return value
 
 
 def share_labels(rules: Iterable[Rule]) -> dict[int, str]:
-    """A label for each adaptive rule object that is named more than once, by its `id`."""
+    """Return a label for each adaptive rule object that is named more than once, by its `id`."""
     seen: set[int] = set()
     labels: dict[int, str] = {}
     for rule in rules:
@@ -367,7 +272,7 @@ def share_labels(rules: Iterable[Rule]) -> dict[int, str]:
 
 
 def rule_to_data(rule: Rule, labels: Mapping[int, str]) -> float | dict[str, Any]:
-    """A rule as plain data: a constant as its number, a shared one with its label."""
+    """Return a rule as plain data: a constant as its number, a shared one with its label."""
     if isinstance(rule, Constant):
         return rule.value
     data = rule.to_dict()
@@ -377,7 +282,7 @@ def rule_to_data(rule: Rule, labels: Mapping[int, str]) -> float | dict[str, Any
 
 
 def rule_from_data(data: object, shared: dict[str, Rule]) -> object:
-    """The inverse of :func:`rule_to_data`; `shared` collects the labeled rules of a pool."""
+    """Return the rule that :func:`rule_to_data` described; `shared` collects the labeled ones."""
     if not isinstance(data, Mapping):
         return data
     values = dict(data)

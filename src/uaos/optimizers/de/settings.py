@@ -5,7 +5,6 @@ import numbers
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cache
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -18,13 +17,12 @@ from uaos.optimizers.de.operators import (
     Operator,
     as_members,
     check_population,
-    default_pool,
     least_population,
     member_from_data,
+    paper_pool,
     unique_names,
 )
 from uaos.optimizers.de.rules import (
-    BimodalCauchy,
     Rule,
     as_rule,
     rule_from_data,
@@ -39,17 +37,16 @@ from uaos.params import check_fields, choice, integer, known_only, parameters, r
 #: The largest population.
 MOST_PARENTS = 10_000_000
 
-_IN_DIMENSION = re.compile(r"(\d+(?:\.\d+)?)\s*(D|D\^2|sqrt\(D\) ln\(D\))")
+_IN_DIMENSION = re.compile(r"(\d+(?:\.\d+)?)\s*(D|sqrt\(D\) ln\(D\))")
 _POWERS: dict[str, Callable[[int], float]] = {
     "D": float,
-    "D^2": lambda D: float(D * D),
-    "sqrt(D) ln(D)": lambda D: math.sqrt(D) * math.log(max(D, 2)),  # ln 1 would leave nobody
+    "sqrt(D) ln(D)": lambda D: math.sqrt(D) * math.log(max(D, 2)),  # ln 1 would give NP = 0
 }
 _ENDS = 'an integer >= 2, or a multiple of the dimension such as "2D"'
 
 
 def size_in_dimension(text: str, name: str, allowed: str, dimension: int = 1) -> int:
-    """The size that "18D", "6D^2" or "25sqrt(D) ln(D)" means in a dimension."""
+    """Return the size that "18D" or "25sqrt(D) ln(D)" means in a dimension."""
     match = _IN_DIMENSION.fullmatch(text)
     if not match or float(match[1]) <= 0:
         raise InvalidParameter(name, text, allowed)
@@ -108,26 +105,6 @@ class Linear:
             return max(least, size_in_dimension(self.NP_end, "NP_end", _ENDS, dimension))
         check_population(self.NP_end, members, f"NP_end of {self.rule}")
         return self.NP_end
-
-
-@dataclass(frozen=True)
-class NonLinear(Linear):
-    """NP falls faster at first, to `NP_end` at the end: the worst leave.
-
-    NP(e) = round(NP_0 + (NP_end - NP_0) t^(1 - t)), t = e / budget. Stanovov, Akhmedova and
-    Semenkin (2021), NL-SHADE-RSP.
-    """
-
-    rule: ClassVar[str] = "nonlinear"
-
-    def size(self, start: int, end: int, spent: int, whole: int) -> int:
-        """NP after `spent` of `whole` evaluations."""
-        t = min(1.0, spent / whole)
-        share: float = t ** (1.0 - t)
-        return max(end, round(start + (end - start) * share))
-
-
-SCHEDULES = (Linear, NonLinear)
 
 
 @dataclass(frozen=True)
@@ -201,17 +178,10 @@ BOUNDARIES = {
     "reflect": layout.REFLECT,
     "midpoint": layout.MIDPOINT,
     "resample": layout.RESAMPLE,
-    "mixed": layout.MIXED,
 }
 _DRAWN_TOP = re.compile(r"U\(2/NP,\s*(0?\.\d+|1(?:\.0*)?)\)")
 _SIZES = f'an integer 4 to {MOST_PARENTS}, a multiple of the dimension ("18D"), or None (chosen)'
-_SHARE = r"(0?\.\d+|1(?:\.0*)?)"
-_CHANGING_TOP = re.compile(rf"{_SHARE} to {_SHARE}")
-_SUCCESS_TOP = re.compile(rf"{_SHARE} exp\(-(\d+(?:\.\d+)?) S\)")
-_TOPS = (
-    'a real number > 0 and at most 1, "U(2/NP,0.2)" (drawn), "0.25 to 0.125" (from the start of '
-    'the run to its end), or "0.7 exp(-7 S)" (by the success rate S)'
-)
+_TOPS = 'a real number > 0 and at most 1, or "U(2/NP,0.2)" (drawn)'
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,12 +196,11 @@ class Settings(OptimizerSettings):
     F, CR : float or rule
         For operators that leave them open.
     NP : int or str, optional
-        Population size, or a multiple of the dimension such as "18D", "6D^2" or "25sqrt(D) ln(D)";
-        None (TOML: "auto") chooses it from dimension and budget.
+        Population size, or a multiple of the dimension such as "18D" or "25sqrt(D) ln(D)"; None
+        (TOML: "auto") chooses it from dimension and budget.
     top_NP : float or str
         The share of parents that x_pbest is drawn from; "U(2/NP,0.2)" to draw it for each offspring
-        (SHADE), "0.25 to 0.125" to change it linearly over the run (jSO), "0.7 exp(-7 S)" with S
-        the share of the last generation's offspring that survived (L-SRTDE).
+        (SHADE).
     boundary : str
         Repair of bounds; see :class:`uaos.DifferentialEvolution`.
     center : bool
@@ -245,44 +214,11 @@ class Settings(OptimizerSettings):
     archive_size : float
         In multiples of NP.
     schedule : Linear, str or None
-        A population that shrinks: ``Linear(4)`` or ``NonLinear(4)``, in TOML
-        ``{rule = "linear", NP_end = 4}``. None (TOML: "constant") keeps its size.
+        A population that shrinks: ``Linear(4)``, in TOML ``{rule = "linear", NP_end = 4}``. None
+        (TOML: "constant") keeps its size.
     restart : Stagnation, str or None
         A fresh start when nothing improves: "stagnation", or ``Stagnation()`` with its numbers,
         in TOML ``{rule = "stagnation", patience = 100, spread = 1e-12, growth = 2.0}``.
-    survival : {"parent", "newest"}
-        An offspring that is not worse takes its parent's place; or that which was renewed longest
-        ago, with parents drawn at random and the best points in the archive (L-SRTDE).
-    offspring : float
-        The offspring of a generation under ``survival="newest"``, in multiples of NP: the fewer,
-        the sooner newcomers take part.
-    sorted_CR : bool
-        Whether the best parent gets the smallest CR of a generation, and so on.
-    exponential : float
-        The chance that a generation crosses over exponentially instead of binomially.
-    exponential_wraps : bool
-        Whether that goes on with the first coordinate after the last.
-    binomial_CR : {"drawn", "rising"}
-        "rising": CR = max(0, 2t - 1), t the share of the run, in binomial generations
-        (NL-SHADE-RSP).
-    eigen, eigen_share : float
-        The chance that a generation crosses over in the eigenvectors of the covariance matrix of
-        this share of the best parents (CoBiDE).
-    eigen_CR : {"drawn", "kept"}
-        "kept": in such a generation CR is that which the individual keeps by a rule
-        `bimodal_cauchy` of the pool, whichever operator made the mutant, unless its CR is 1
-        (EA4eig).
-    j_rand : {"always", "if none"}
-        Whether one random coordinate comes from the mutant whatever CR says, or only where
-        crossover would take none.
-    rank_pressure : float
-        x_rank has rank k = 0, 1, … with a chance proportional to exp(-rank_pressure·k/NP).
-    local_search : float
-        After this share of the run, a generation is followed with probability 0.1 by a local search
-        (BFGS) from the best point, for up to 2 % of the run's evaluations; what it finds takes the
-        place of the worst parent. After one that found nothing, the probability is 0.01 (IMODE).
-        Not with constraints or integer coordinates.
-
     Raises
     ------
     InvalidParameter
@@ -320,38 +256,6 @@ class Settings(OptimizerSettings):
     )
     schedule: Linear | str | None = None
     restart: Stagnation | str | None = None
-    survival: str = choice("parent", "newest", default="parent", tuned=False, doc="who is replaced")
-    offspring: float = real(
-        0.01, 1, default=1.0, tuned=False, doc="offspring of a generation, times NP"
-    )
-    sorted_CR: bool = choice(False, True, default=False, tuned=False, doc="CR by rank")
-    exponential: float = real(
-        0, 1, default=0.0, tuned=False, doc="share of generations with exponential crossover"
-    )
-    exponential_wraps: bool = choice(
-        True, False, default=True, tuned=False, doc="whether it goes on after the last coordinate"
-    )
-    binomial_CR: str = choice(
-        "drawn", "rising", default="drawn", tuned=False, doc="CR of binomial generations"
-    )
-    eigen: float = real(
-        0, 1, default=0.0, tuned=False, doc="share of generations with eigenvector crossover"
-    )
-    eigen_share: float = real(
-        0.1, 1, default=0.5, allowed=(0.01, 1), tuned=False, doc="share of parents for its matrix"
-    )
-    eigen_CR: str = choice(
-        "drawn", "kept", default="drawn", tuned=False, doc="CR of eigenvector crossover"
-    )
-    j_rand: str = choice(
-        "always", "if none", default="always", tuned=False, doc="when a coordinate is forced"
-    )
-    rank_pressure: float = real(
-        0.5, 5, default=1.0, allowed=(0.01, 100), tuned=False, doc="preference of x_rank"
-    )
-    local_search: float = real(
-        0, 1, default=0.0, tuned=False, doc="share of the run before local searches (0: none)"
-    )
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -367,24 +271,15 @@ class Settings(OptimizerSettings):
                 put(self, "NP", declared["NP"].check(self.NP, "NP"))
             except InvalidParameter:
                 raise InvalidParameter("NP", self.NP, _SIZES) from None
-        put(self, "top_NP", _checked_top(self.top_NP))
+        top = _largest_top(self.top_NP)
+        put(self, "top_NP", self.top_NP if isinstance(self.top_NP, str) else top)
         for name, parameter in declared.items():
             if name in ("F", "CR", "NP", "top_NP"):
                 continue
             put(self, name, parameter.check(getattr(self, name), name))
-        put(self, "schedule", from_data(self.schedule, "schedule", "constant", SCHEDULES))
+        put(self, "schedule", from_data(self.schedule, "schedule", "constant", (Linear,)))
         put(self, "restart", from_data(self.restart, "restart", "none", (Stagnation,)))
-        unique_names(self._pool)
-        if self.offspring < 1.0 and self.survival != "newest":
-            raise InvalidParameter(
-                "offspring", self.offspring, '1, one for each parent, or survival="newest"'
-            )
-        if self.eigen_CR == "kept" and not any(
-            isinstance(m, Operator) and isinstance(m.CR, BimodalCauchy) for m in self.members
-        ):
-            raise InvalidParameter(
-                "eigen_CR", "kept", '"drawn", or an operator whose CR is bimodal_cauchy'
-            )
+        unique_names(self.operators)
 
     # What the engine reads
 
@@ -396,44 +291,39 @@ class Settings(OptimizerSettings):
             replace(m, **{role: rule for role, rule in run.items() if getattr(m, role) is None})
             if isinstance(m, Operator)
             else m
-            for m in self._pool
+            for m in self.operators
         )
 
     @property
     def alternatives(self) -> int:
         """The number of operators."""
-        return len(self._pool)
+        return len(self.operators)
 
     @property
     def names(self) -> tuple[str, ...]:
         """A unique name for each operator of the pool."""
-        return unique_names(self._pool)
+        return unique_names(self.operators)
 
     @property
-    def _pool(self) -> tuple[Member, ...]:
-        members: Any = default_pool() if self.pool is None else self.pool
+    def operators(self) -> tuple[Member, ...]:
+        """The pool; an F or CR of None is that of the run."""
+        members: Any = self.default_pool() if self.pool is None else self.pool
         return tuple(members)
+
+    @classmethod
+    def default_pool(cls) -> tuple[Member, ...]:
+        """Return the pool of settings that name none: `paper`."""
+        return paper_pool()
 
     @property
     def top_drawn(self) -> bool:
         """Whether top_NP is drawn for each offspring."""
-        return isinstance(self.top_NP, str) and _top_form(self.top_NP)[0] is _DRAWN_TOP
-
-    def top(self, progress: float = 0.0, success_rate: float = 0.5) -> float:
-        """top_NP at a share of the run and a success rate, or the upper end of its distribution."""
-        if not isinstance(self.top_NP, str):
-            return self.top_NP
-        form, numbers = _top_form(self.top_NP)
-        if form is _DRAWN_TOP:
-            return numbers[0]
-        if form is _CHANGING_TOP:
-            return numbers[0] + (numbers[1] - numbers[0]) * min(1.0, progress)
-        return numbers[0] * math.exp(-numbers[1] * success_rate)
+        return isinstance(self.top_NP, str)
 
     @property
-    def is_classic(self) -> bool:
-        """Whether none of the settings that the recipes of competitions brought is in use."""
-        return all(getattr(self, name) == default for name, default in _LATER.items())
+    def top(self) -> float:
+        """top_NP, or the largest that is drawn."""
+        return _largest_top(self.top_NP)
 
     def population_size(self, dimension: int, budget: int | None) -> int:
         """NP of a run: as given, or 10·D of at least 20, fewer for a budget below 20 generations.
@@ -467,9 +357,6 @@ class Settings(OptimizerSettings):
         for name, off in (("schedule", "constant"), ("restart", "none")):
             part = data[name]
             data[name] = off if part is None else {"rule": part.rule} | asdict(part)
-        for name, default in _LATER.items():  # written only where it differs
-            if data[name] == default:
-                del data[name]
         if self.pool is None:
             del data["pool"]
         else:
@@ -510,7 +397,7 @@ class Settings(OptimizerSettings):
 
     def texts(self) -> dict[str, str]:
         """Return the settings that matter to the recipe as strings, without the pool."""
-        operators = [m for m in self.pool or () if isinstance(m, Operator)]
+        operators = [m for m in self.operators if isinstance(m, Operator)]
         names = {stored: name for name, stored in STORED_NAMES.items()}
         shown = {}
         for stored, value in self.to_dict().items():
@@ -541,8 +428,7 @@ class Settings(OptimizerSettings):
         for name, member in zip(self.names, self.members, strict=True):
             cells = ("", "", "")
             if isinstance(member, Operator):
-                top = "" if member.top_NP is None else f", top_NP {member.top_NP:g}"
-                cells = (member.strategy + top, str(member.F), str(member.CR))
+                cells = (member.strategy, str(member.F), str(member.CR))
             rows.append((name, *cells))
         return rows
 
@@ -562,24 +448,12 @@ class Settings(OptimizerSettings):
 #: Settings that files and stores call otherwise, as they did from the first.
 STORED_NAMES = {"center": "centre"}
 
-# The settings that the recipes of competitions brought, and their defaults.
-_FIELDS = fields(Settings)
-_LATER = {f.name: f.default for f in _FIELDS[[f.name for f in _FIELDS].index("survival") :]}
 
-
-@cache
-def _top_form(text: str) -> tuple[re.Pattern[str], tuple[float, ...]]:
-    """The form of a top_NP that is written out, and its numbers."""
-    for form in (_DRAWN_TOP, _CHANGING_TOP, _SUCCESS_TOP):
-        if found := form.fullmatch(text):
-            return form, tuple(map(float, found.groups()))
-    raise InvalidParameter("top_NP", text, _TOPS)
-
-
-def _checked_top(top: object) -> float | str:
-    if isinstance(top, str):
-        _top_form(top)
-        return top
+def _largest_top(top: float | str) -> float:
+    """Return the number in a top_NP, which is checked."""
+    match = _DRAWN_TOP.fullmatch(top) if isinstance(top, str) else None
+    if match is not None:
+        return float(match[1])
     if isinstance(top, numbers.Real) and not isinstance(top, bool) and 0 < float(top) <= 1:
         return float(top)
     raise InvalidParameter("top_NP", top, _TOPS)

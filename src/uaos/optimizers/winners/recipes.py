@@ -1,9 +1,4 @@
-"""Adaptive methods that won competitions, as configurations of the same engine.
-
-Each is made of what every other configuration is made of: operators, rules for F and CR, a
-population schedule and, where it selects, a method. A recipe also says what is chosen by which
-credit, where its constants come from and where it deviates from the original.
-"""
+"""The winners as configurations: what they choose by which credit, and how faithful they are."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,10 +7,11 @@ from types import MappingProxyType
 from typing import Any
 
 from uaos.optimizers.catalogue import add_group
-from uaos.optimizers.configuration import DEFAULT_OPTIMIZER, Configuration
-from uaos.optimizers.de.operators import Operator
-from uaos.optimizers.de.rules import BimodalCauchy, SuccessHistory, SuccessRate
-from uaos.optimizers.de.settings import Linear, Settings, Stagnation
+from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.winners.ea4eig import EA4eig
+from uaos.optimizers.winners.jso import JSO
+from uaos.optimizers.winners.lsrtde import LSRTDE
+from uaos.optimizers.winners.mos import TournamentDE
 from uaos.selection import bibliography as bib
 from uaos.selection.method import Method
 
@@ -46,43 +42,39 @@ class Recipe:
 
 def _recipe(
     name: str,
-    settings: Any,
-    by: str,
     what: str,
+    by: str,
     *,
-    method: Method | None = None,
     selects: str = "F and CR",
     credit: str = "improvement",
     scope: str = "offspring",
     source: str,
-    deviations: tuple[str, ...] = (),
-    optimizer: str = DEFAULT_OPTIMIZER,
+    deviations: tuple[str, ...],
+    method: Method | None = None,
+    settings: Mapping[str, Any] | None = None,
+    optimizer: str | None = None,
 ) -> Recipe:
-    note = f"{what} Constants: {source}."
-    if deviations:
-        note += f" Deviations: {'; '.join(deviations)}."
-    made = Configuration(name, method, settings, by, note, "winner", optimizer=optimizer)
-    return Recipe(made, selects, credit, scope, source, deviations)
+    """Return a recipe; its optimizer has the same name unless another is given."""
+    note = f"{what} Constants: {source}. Deviations: {'; '.join(deviations)}."
+    configuration = Configuration(
+        name, method, settings, by, note, "winner", optimizer=optimizer or name
+    )
+    return Recipe(configuration, selects, credit, scope, source, deviations)
 
 
 def _jso() -> Recipe:
-    memory = SuccessHistory(5, F=0.3, CR=0.8, rate=0.5, CR_mean="Lehmer", last=0.9, phases="jSO")
-    pool = (Operator("curr-to-pbest-w/1 (archived)", memory, memory, "current-to-pbest-w/1"),)
     return _recipe(
-        "jSO",
-        Settings(pool, NP="25sqrt(D) ln(D)", top_NP="0.25 to 0.125", schedule=Linear(4)),
-        bib.BREST_2017,
+        JSO.name,
         "L-SHADE with a weighted strategy and limits of F and CR that change over the run.",
+        bib.BREST_2017,
         source="the authors' program, bounds (halfway to the parent) included",
         deviations=("x_arch may be x_r1",),
     )
 
 
 def _mos() -> Recipe:
-    pool = (Operator("rand/1 (tournament)", 0.5, 0.5, "DE"),)
-    evolution = Settings(pool, NP=15, exponential=1.0, restart=Stagnation(growth=2.0))
     members = (
-        Configuration("DE", settings=evolution),
+        Configuration("DE", optimizer=TournamentDE.name),
         Configuration("IPOP-CMA-ES", optimizer="CMA-ES",
                       settings={"restarts": "IPOP", "popsize": 15}),
     )  # fmt: skip
@@ -91,14 +83,15 @@ def _mos() -> Recipe:
         {"name": "share_transfer", "p_min": 0.05, "xi": 0.05}, "shares", scale_rewards=False,
         scope="step",
     )  # fmt: skip
-    settings = {"members": [{"configuration": one.to_dict()} for one in members], "step": 118.0}
     return _recipe(
-        "MOS", settings, bib.LATORRE_2010,
+        "MOS",
         "Differential evolution and CMA-ES share the evaluations of each step by their quality.",
+        bib.LATORRE_2010,
         optimizer="portfolio",
+        settings={"members": [{"configuration": m.to_dict()} for m in members], "step": 118.0},
         method=method,
         selects="DE or IPOP-CMA-ES",
-        credit="mean improvement where the number of improvements agrees, else that",
+        credit="mean improvement where the number of improvements agrees, otherwise that number",
         scope="step",
         source="the paper; that its 85 steps are of 10,000·D evaluations, and that DE goes "
         "first, is inferred from its results in COCO's archive",
@@ -116,27 +109,11 @@ def _mos() -> Recipe:
 
 
 def _ea4eig() -> Recipe:
-    memory = SuccessHistory(
-        5, F=0.3, CR=0.8, rate=0.5, CR_mean="Lehmer", CR_scale=0.1**0.5, last=0.9, phases="jSO"
-    )
-    pool = (
-        Operator("rand/1", BimodalCauchy(0.65, 1.0), BimodalCauchy(0.1, 0.95), "CoBiDE"),
-        Operator("individual-dependent", 0.5, 0.5, "IDE"),  # it has its own F and CR
-        Operator("CMA-ES sample (own)", 0.5, 1.0, "CMA-ES"),
-        Operator("curr-to-pbest-w/1 (archived)", memory, memory, "jSO"),
-    )
     return _recipe(
-        "EA4eig",
-        Settings(
-            pool, NP=100, top_NP="0.25 to 0.125", archive_size=2.6, schedule=Linear(10),
-            boundary="reflect", eigen=0.4, eigen_CR="kept", j_rand="if none",
-        ),
-        bib.BUJOK_2022,
+        EA4eig.name,
         "Four algorithms that take turns on one population, most often those that succeed.",
-        method=Method(
-            "parent_improvement", {"name": "success_count", "start": 2, "least": 0.2}, "identity",
-            "identity", "proportional", scale_rewards=False, scope="generation",
-        ),
+        bib.BUJOK_2022,
+        method=EA4eig.default_method,
         selects="CoBiDE, IDE, CMA-ES or jSO",
         credit="number of successes since the last reset",
         scope="generation",
@@ -154,23 +131,19 @@ def _ea4eig() -> Recipe:
             "IDE takes a random coordinate of the mutant only where crossover takes none",
             "mutants of CoBiDE are not repaired before eigenvector crossover, only after it",
             "x_r2 of jSO may be x_r1, and x_pbest is not the parent in the first half of the run",
-            "a CMA-ES that degenerates starts again, where the original ends the run",
+            "the CMA-ES is that of this package: active updates, and points outside the box moved "
+            "to its bounds and penalized, where the program brings them halfway to earlier samples",
+            "a CMA-ES that converges or degenerates starts again, where the original ends the run",
         ),
     )  # fmt: skip
 
 
 def _lsrtde() -> Recipe:
-    memory = SuccessHistory(5, CR=1.0, rate=0.5, CR_mean="Lehmer", CR_scale=0.05, learns="taken")
-    pool = (Operator("r-new-to-ptop/n/t", SuccessRate(), memory, "r-new-to-ptop/n/t"),)
     return _recipe(
-        "L-SRTDE",
-        Settings(
-            pool, NP="20D", top_NP="0.7 exp(-7 S)", schedule=Linear(4), survival="newest",
-            offspring=0.5, rank_pressure=3.0, boundary="resample",
-        ),
-        bib.STANOVOV_2024,
+        LSRTDE.name,
         "A population of the newest and one of the best points; F and the share of best points "
         "that attract follow the success rate.",
+        bib.STANOVOV_2024,
         credit="success rate",
         scope="generation",
         source="the authors' program",
@@ -183,9 +156,9 @@ def _lsrtde() -> Recipe:
 
 @cache
 def recipes() -> Mapping[str, Recipe]:
-    """The recipes by name, in the order of their years."""
-    made = (_mos(), _jso(), _ea4eig(), _lsrtde())
-    return MappingProxyType({one.configuration.name: one for one in made})
+    """Return the recipes by name, in the order of their years."""
+    by_year = (_mos(), _jso(), _ea4eig(), _lsrtde())
+    return MappingProxyType({recipe.configuration.name: recipe for recipe in by_year})
 
 
 @add_group

@@ -1,0 +1,69 @@
+"""Custom operators at work: their proposals are checked, and they hear what came of them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from uaos.arrays import FloatArray, IntArray
+from uaos.checks import real_numbers
+from uaos.errors import InvalidFeedback
+from uaos.optimizers.de.operators import CustomOperator
+from uaos.optimizers.de.view import PopulationView
+
+
+def proposals(
+    operator: CustomOperator, view: PopulationView, parents: IntArray, rng: np.random.Generator
+) -> FloatArray:
+    """Return the offspring that an operator proposes for some parents, checked."""
+    shape = (len(parents), len(view.low))
+    expected = f"expected finite numbers, one row for each parent: {shape}"
+    proposed = operator.propose(view, parents, rng)
+    try:
+        points = real_numbers(proposed)
+    except (TypeError, ValueError) as error:
+        raise InvalidFeedback(
+            f"operator {operator.name!r} proposed no array of real numbers: {error}; {expected}"
+        ) from error
+    if points.shape != shape or not np.isfinite(points).all():
+        raise InvalidFeedback(
+            f"operator {operator.name!r} proposed an array of shape {points.shape}"
+            f"{'' if points.shape != shape else ' with values that are not finite'}; {expected}"
+        )
+    return points
+
+
+def report_outcomes(
+    operators: Mapping[int, CustomOperator],
+    view: PopulationView,
+    chosen: IntArray,
+    points: FloatArray,
+    values: FloatArray,
+    parents: FloatArray,
+) -> None:
+    """Let custom operators that learn hear of their offspring, before these replace parents.
+
+    `chosen` has the operator of each offspring, `parents` what it competes with.
+    """
+    for k, operator in operators.items():
+        own = np.flatnonzero(chosen == k)
+        if len(own) and hasattr(operator, "learn"):
+            improved = values[own] < parents[own]  # not so for NaN
+            operator.learn(view, own, points[own], values[own], improved)
+
+
+def states(operators: Mapping[int, CustomOperator]) -> dict[str, Any]:
+    """Return what the operators remember between generations, by name."""
+    remembered = {}
+    for operator in operators.values():
+        state = getattr(operator, "state", None)
+        if callable(state):
+            remembered[operator.name] = state()
+    return remembered
+
+
+def restore(operators: Mapping[int, CustomOperator], states: Mapping[str, Any]) -> None:
+    """Let operators continue from what :func:`states` returned."""
+    for operator in operators.values():
+        if operator.name in states and hasattr(operator, "restore"):
+            operator.restore(states[operator.name])

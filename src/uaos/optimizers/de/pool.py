@@ -1,0 +1,87 @@
+"""A pool of operators made ready to run: as tables for the kernels."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from uaos.arrays import FloatArray, IntArray
+from uaos.optimizers.de import layout as at
+from uaos.optimizers.de.operators import CustomOperator, Operator
+from uaos.optimizers.de.rules import AdaptiveRule, Rule
+from uaos.optimizers.de.settings import Settings
+from uaos.optimizers.de.strategies import ROLES, strategy
+
+
+class Pool:
+    """The operators of a run.
+
+    Attributes
+    ----------
+    members, names
+        The operators, and a unique name for each.
+    table : ndarray, shape (K, TABLE)
+        The rules for F and CR of each operator.
+    roles, differences : ndarray
+        Who takes part in the formula of each operator, and the number of differences in it.
+    rules : list of AdaptiveRule
+        The rules that learn, by the row of their memory.
+    custom : dict of int to CustomOperator
+        The custom operators by number.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.members, self.names = settings.members, settings.names
+        K = len(self.members)
+        self.table = np.zeros((K, at.TABLE))
+        # A custom operator makes its offspring itself: what the kernels make is x_i.
+        self.roles = np.full((K, at.PARTNERS), at.PARENT)
+        self.differences = np.ones(K, np.int64)
+        self.rules: list[AdaptiveRule] = []
+        self.custom: dict[int, CustomOperator] = {}
+        #: Whether an archive is kept; a custom operator may look at it.
+        self.uses_archive = False
+        for k, member in enumerate(self.members):
+            if isinstance(member, Operator):
+                chosen = strategy(member.strategy)
+                self.uses_archive |= chosen.archive
+                self.roles[k, : len(chosen.roles)] = [ROLES.index(role) for role in chosen.roles]
+                self.differences[k] = len(chosen.roles) // 2
+                self._enter(k, at.F_KIND, member.F)
+                self._enter(k, at.CR_KIND, member.CR)
+            else:
+                self.custom[k] = member
+                self.uses_archive = True
+
+    def _enter(self, k: int, column: int, rule: object) -> None:
+        """Write a rule's kind and numbers to the table, from `column` on."""
+        assert isinstance(rule, Rule)  # `Settings.members` has filled in those left open
+        if isinstance(rule, AdaptiveRule):
+            if not any(known is rule for known in self.rules):
+                self.rules.append(rule)
+            row = next(row for row, known in enumerate(self.rules) if known is rule)
+            numbers: tuple[float, ...] = (row,)
+        else:
+            numbers = rule.numbers
+        self.table[k, column] = rule.kind
+        self.table[k, column + 1 : column + 1 + len(numbers)] = numbers
+
+
+class SingleOperator:
+    """The selector of a pool of one operator: there is nothing to choose, and nothing to learn."""
+
+    probabilities: FloatArray = np.ones(1)
+
+    def select(self, n: int, /) -> IntArray:
+        """Return operator 0, n times."""
+        return np.zeros(n, np.int64)
+
+    def learn(self, operators: IntArray, parents: FloatArray, offspring: FloatArray, /) -> None:
+        """Learn nothing."""
+
+    def state(self) -> dict[str, Any]:
+        """Return nothing: there is no state."""
+        return {}
+
+    def restore(self, state: Mapping[str, Any], /) -> None:
+        """Continue: there is no state."""

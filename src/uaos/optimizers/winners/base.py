@@ -1,0 +1,58 @@
+"""What the winners share: settings with a pool of their own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+from uaos.errors import InvalidParameter
+from uaos.optimizers.de.optimizer import DifferentialEvolution
+from uaos.optimizers.de.settings import Settings
+from uaos.optimizers.settings import OptimizerSettings
+from uaos.selection.method import Method
+
+_DECLARED = {declared.name: declared for declared in fields(Settings)}
+
+
+def default(name: str, value: object) -> Any:
+    """Declare a setting of differential evolution again, with another default."""
+    return field(default=value, metadata=_DECLARED[name].metadata)
+
+
+@dataclass(frozen=True, eq=False)
+class WinnerSettings(Settings):
+    """Settings of a winner: those of differential evolution, but for the pool."""
+
+    def __post_init__(self) -> None:
+        if self.pool is not None:
+            raise InvalidParameter(
+                f"{self.title} does not accept operators; it has its own",
+                name="operators", value=self.pool,
+            )  # fmt: skip
+        super().__post_init__()
+
+
+class Winner(DifferentialEvolution):
+    """A differential evolution with the settings of a winner."""
+
+    section: ClassVar[str] = "optimizer"
+    settings_class: ClassVar[type[Settings]] = WinnerSettings
+    #: What selects among its operators unless another method is given.
+    default_method: ClassVar[Method | None] = None
+    settings: WinnerSettings
+
+    @classmethod
+    def needs_method(cls, settings: OptimizerSettings) -> bool:  # noqa: D102 (see Optimizer)
+        return False
+
+    def _choose_settings(
+        self, settings: object, method: Any, changes: Mapping[str, object]
+    ) -> tuple[Settings, Method | None]:
+        chosen = self.settings_class.of(settings)
+        return super()._choose_settings(
+            chosen, self.default_method if method is None else method, changes
+        )
+
+    @property
+    def progress(self) -> float:
+        """The share of the epoch's evaluations that is spent."""
+        return self.epoch.progress(self.evaluations)
