@@ -99,7 +99,7 @@ def test_the_map_of_contributing_is_complete() -> None:
     for row in rows:
         first, second, third = (cell.strip() for cell in row.strip("|").split("|"))
         layer = first or layer
-        names = re.findall(r"`([a-z_]+)/?`", f"{second} {third}")
+        names = re.findall(r"`([a-z0-9_]+)/?`", f"{second} {third}")
         folder = re.findall(r"`([a-z_]+/)`", second)
         top = "" if layer in ("for all", "on top") else layer.strip("`")
         for name in names:

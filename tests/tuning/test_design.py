@@ -149,8 +149,7 @@ def test_the_wide_space_adds_what_a_run_can_vary() -> None:
     added = set(DESIGNS["wide"].space.names) - set(DESIGNS["paper"].space.names)
     assert added == {
         "pool", "F_rule", "CR_rule", "H", "best_rule", "archive", "boundary", "schedule", "NP_end",
-        "restart", "patience", "scale_rewards", "scope", "even", "survival", "exponential", "eigen",
-        "start", "least", "xi",
+        "restart", "patience", "scale_rewards", "scope", "even", "start", "least", "xi",
     }  # fmt: skip
     assert set(DESIGNS["paper"].space.names) <= set(DESIGNS["wide"].space.names)
 
@@ -304,7 +303,6 @@ def test_mix_is_a_candidate_of_the_wide_space() -> None:
     values = DESIGNS["wide"].values(configuration("mix"))
     assert values == {
         "pool": "mix", "best_rule": "population", "archive": "recent", "boundary": "midpoint",
-        "survival": "parent", "exponential": 0.0, "eigen": 0.0,
         "schedule": "linear", "NP_end": 40, "restart": "stagnation", "patience": 200,
         "scale_rewards": 1, "scope": "offspring",
         "NP": 200, "top_NP": 0.11, "metric": "parent_improvement",

@@ -457,7 +457,7 @@ class CMAES(Optimizer):
         self._bests = np.zeros(self._constants.stagnation_most)
         self._medians = np.zeros(self._constants.stagnation_most)
 
-    def continue_from(self, mean: Array, popsize: int) -> None:
+    def continue_from(self, mean: FloatArray, popsize: int) -> None:
         """Continue the run from another mean and with another population size.
 
         For an algorithm in which CMA-ES shares a population with others.

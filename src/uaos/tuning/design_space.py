@@ -59,7 +59,7 @@ INITIAL = tuple(
 _POOL, _SCALE, _SCOPE = "pool", "scale_rewards", "scope"
 _RULES = {"F_rule": ("constant", "cauchy", "jade", "success_history"),
           "CR_rule": ("constant", "normal", "jade", "success_history")}  # fmt: skip
-_POLICIES = ("best_rule", "archive", "boundary", "survival", "exponential", "eigen")
+_POLICIES = ("best_rule", "archive", "boundary")
 
 
 @dataclass(frozen=True)

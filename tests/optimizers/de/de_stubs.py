@@ -4,8 +4,8 @@ import numpy as np
 
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de.optimizer import DifferentialEvolution
+from uaos.optimizers.de.pool import SingleOperator
 from uaos.optimizers.de.settings import Settings
-from uaos.optimizers.de.variation import SingleOperator
 from uaos.selection.method import Method
 
 

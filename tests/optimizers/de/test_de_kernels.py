@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from raising import raises
 
-from uaos import Configuration, DifferentialEvolution
 from uaos.errors import InvalidParameter
-from uaos.optimizers.de import layout, mutation, population
+from uaos.optimizers.de import layout, population, rates, variation
 from uaos.optimizers.de.operators import Operator
-from uaos.optimizers.de.settings import BOUNDARIES, Settings
+from uaos.optimizers.de.settings import BOUNDARIES
 from uaos.optimizers.de.strategies import STRATEGIES
 
 UNIT = st.floats(0, 1, exclude_max=True)
@@ -23,7 +22,7 @@ UNIT = st.floats(0, 1, exclude_max=True)
 
 def indices(i, NP, uniforms, count):
     r = np.full(5, -1)
-    mutation.distinct(i, NP, np.array([uniforms]), 0, count, np.empty(6, np.int64), r, 0)
+    variation.distinct(i, NP, np.array([uniforms]), 0, count, np.empty(6, np.int64), r, 0)
     return r[:count].tolist()
 
 
@@ -68,31 +67,29 @@ def test_a_population_too_small_for_a_strategy_is_an_error_that_names_it(name):
 
 @given(loc=st.floats(0, 1), scale=st.floats(0.01, 2), u=UNIT)
 def test_cauchy_values_are_positive_and_at_most_one(loc, scale, u):
-    assert 0 < mutation.cauchy(loc, scale, u) <= 1
+    assert 0 < rates.cauchy(loc, scale, u) <= 1
 
 
 def test_cauchy_is_the_distribution_redrawn_while_not_positive():
     # loc 0, scale 1: half of the mass is above 0, and P(X < 0.5 | X > 0) = 2 atan(0.5) / π.
     below = 2 * math.atan(0.5) / math.pi
-    assert mutation.cauchy(0.0, 1.0, 1 - below) == pytest.approx(0.5)
+    assert rates.cauchy(0.0, 1.0, 1 - below) == pytest.approx(0.5)
     # loc 0.5, scale 0.1: the median of the truncated distribution.
     at_zero = 0.5 - math.atan(5) / math.pi
     median = 0.5 + 0.1 * math.tan(math.pi * ((1 + at_zero) / 2 - 0.5))
-    assert mutation.cauchy(0.5, 0.1, 0.5) == pytest.approx(median)
+    assert rates.cauchy(0.5, 0.1, 0.5) == pytest.approx(median)
 
 
 @given(u=st.floats(1e-300, 1, exclude_max=True))
 def test_the_normal_inverse_is_that_of_the_standard_library(u):
-    assert mutation.standard_normal(u) == pytest.approx(
-        NormalDist().inv_cdf(u), rel=1e-15, abs=1e-16
-    )
+    assert rates.standard_normal(u) == pytest.approx(NormalDist().inv_cdf(u), rel=1e-15, abs=1e-16)
 
 
 def test_normal_values_are_cut_to_the_unit_interval():
-    assert mutation.normal(0.5, 0.1, 0.5) == 0.5
-    assert mutation.normal(0.95, 0.1, 0.9) == 1.0  # 0.95 + 0.128
-    assert mutation.normal(0.05, 0.1, 0.1) == 0.0  # 0.05 - 0.128
-    assert mutation.normal(0.5, 0.1, 0.0) == 0.0  # u = 0 is minus infinity
+    assert rates.normal(0.5, 0.1, 0.5) == 0.5
+    assert rates.normal(0.95, 0.1, 0.9) == 1.0  # 0.95 + 0.128
+    assert rates.normal(0.05, 0.1, 0.1) == 0.0  # 0.05 - 0.128
+    assert rates.normal(0.5, 0.1, 0.0) == 0.0  # u = 0 is minus infinity
 
 
 @pytest.mark.parametrize(
@@ -107,7 +104,7 @@ def test_normal_values_are_cut_to_the_unit_interval():
 )  # fmt: skip
 def test_bounds_worked_by_hand(rule, v, expected):
     # Box [-1, 3], parent at 1, uniform 0.25.
-    assert mutation.repaired(v, -1.0, 3.0, 1.0, 0.25, BOUNDARIES[rule]) == expected
+    assert variation.repaired(v, -1.0, 3.0, 1.0, 0.25, BOUNDARIES[rule]) == expected
 
 
 @given(
@@ -115,7 +112,7 @@ def test_bounds_worked_by_hand(rule, v, expected):
     v=st.floats(-1e12, 1e12), u=UNIT, parent=st.floats(-1, 3),
 )  # fmt: skip
 def test_a_repaired_coordinate_is_inside(rule, v, u, parent):
-    assert -1 <= mutation.repaired(v, -1.0, 3.0, parent, u, BOUNDARIES[rule]) <= 3
+    assert -1 <= variation.repaired(v, -1.0, 3.0, parent, u, BOUNDARIES[rule]) <= 3
 
 
 @pytest.mark.parametrize("boundary", ["clip", "reflect", "midpoint", "resample"])
@@ -128,79 +125,6 @@ def test_offspring_stay_in_the_box_and_repairs_are_counted(boundary):
         assert ((X >= -5) & (X <= 5)).all()
         one.tell(np.arange(20.0))
     assert one.history.repairs.sum() > 0
-
-
-def test_exponential_crossover_worked_by_hand():
-    def length(kind, CR, cross, start):
-        uniforms = np.array([[0.0] * layout.CROSS + cross])
-        return mutation.exponential_length(uniforms, 0, 4, CR, start, kind)
-
-    # From coordinate 2 on: 2, then .1 and .4 < .5 take 3 and 0, .9 ends it.
-    assert length(layout.EXPONENTIAL, 0.5, [0, 0.1, 0.4, 0.9], 2) == 3
-    # Cut at the last coordinate.
-    assert length(layout.CUT, 0.5, [0, 0.1, 0.4, 0.9], 2) == 2
-    assert length(layout.EXPONENTIAL, 1.0, [0, 0, 0, 0], 2) == 4
-    assert length(layout.CUT, 0.0, [0, 0, 0, 0], 3) == 1
-
-
-def crossed(CR, cross, start, length, axes):
-    """The child of the mutant (10, 20, 30, 40) and the parent 0, and how many axes it took."""
-    mutant, basis, children = np.array([10.0, 20, 30, 40]), np.array(axes), np.empty((1, 4))
-    uniforms = np.array([[0.0] * layout.CROSS + cross])
-    taken = mutation.cross_rotated(
-        mutant, np.zeros((1, 4)), 0, CR, start, length, uniforms, 0, basis, basis.T.copy(),
-        np.empty(4), children,
-    )  # fmt: skip
-    return children[0], taken
-
-
-def test_crossover_along_eigenvectors_worked_by_hand():
-    # Axes (e1 + e2)/√2, (e1 - e2)/√2, e3, e4. Taken: the first (.1 < .5) and the last (start).
-    h = math.sqrt(0.5)
-    axes = [[h, h, 0, 0], [h, -h, 0, 0], [0, 0, 1.0, 0], [0, 0, 0, 1.0]]
-    child, taken = crossed(0.5, [0.1, 0.9, 0.9, 0.9], 3, 0, axes)
-    # (10 + 20)/√2 along (1, 1)/√2 is 15 in both.
-    assert child == pytest.approx([15, 15, 0, 40])
-    assert taken == 2
-    everything, _ = crossed(1.0, [0.0, 0, 0, 0], 0, 0, axes)
-    assert everything == pytest.approx([10, 20, 30, 40])
-    # Two from the last on: the last and the first.
-    child, taken = crossed(0.5, [0.0, 0, 0, 0], 3, 2, axes)
-    assert child == pytest.approx([15, 15, 0, 40])
-    assert taken == 2
-
-
-@pytest.mark.parametrize("wraps", [True, False])
-def test_exponential_crossover_takes_neighbors(wraps):
-    """Changed coordinates are one run, which may go on from the last coordinate to the first."""
-    settings = Settings(
-        ("rand/1",), F=0.5, CR=0.5, NP=50, exponential=1.0, exponential_wraps=wraps
-    )  # fmt: skip
-    one = DifferentialEvolution(
-        [(-5, 5)] * 4, method=Configuration("one", settings=settings), seed=1, budget=1000
-    )
-    parents = one.ask()
-    one.tell(np.arange(50.0))
-    changed = one.ask() != parents
-    some = changed[~changed.all(axis=1)]
-    starts = some & ~np.roll(some, 1, axis=1)  # of runs, on a circle
-    assert (starts.sum(axis=1) == 1).all()
-    assert (some[:, 0] & some[:, -1]).any() == wraps
-
-
-def test_eigenvector_crossover_finds_the_axes_of_a_rotated_ridge():
-    """With one coordinate from the mutant, only rotated axes follow a diagonal ridge."""
-
-    def ridge(X):
-        return 1e6 * (X[:, 0] - X[:, 1]) ** 2 + (X[:, 0] + X[:, 1] - 2) ** 2
-
-    found = {}
-    for eigen in (0.0, 1.0):
-        one = engine(pool=["rand/1"], NP=20, F=0.6, CR=0.0, eigen=eigen, budget=4000, D=2)
-        while not one.done:
-            one.tell(ridge(one.ask()))
-        found[eigen] = one.best_fitness
-    assert found[1.0] < 1e-8 < 1e-3 < found[0.0]
 
 
 def told(fitness, values, **settings):
@@ -242,15 +166,14 @@ def survive_in_turn(reservoir, losers, capacity, uniforms):
     """Let one-dimensional parents 0, 1, 2, … lose one after another; return the archive."""
     rows = np.zeros((1 + capacity, 1))
     counters = np.zeros(2, np.int64)
-    fitness, order = np.array([1e9]), np.array([0])
+    fitness = np.array([1e9])
     for k in range(losers):
         rows[0, 0] = k
         u = np.zeros((1, layout.CROSS))
         u[0, layout.KEEP] = uniforms[k]
-        population.survive(
-            rows, fitness, 1, capacity, reservoir, counters, np.zeros((1, 1)),
-            np.array([1e8 - k]), u, np.zeros(1, np.int64), np.zeros(1, np.int64), order, 1,
-        )  # fmt: skip
+        values = np.array([1e8 - k])
+        population.archive_losers(rows, fitness, values, u, 1, capacity, counters, reservoir)
+        population.replace_parents(rows, fitness, np.zeros((1, 1)), values)
     return rows[1 : 1 + counters[layout.ARCHIVED], 0].astype(int).tolist()
 
 
@@ -275,7 +198,7 @@ def test_a_recent_archive_always_takes_the_newest_in_a_random_place():
 )
 def test_sorting_again_gives_the_stable_order(fitness, data):
     order = np.array(data.draw(st.permutations(range(len(fitness)))))
-    population.sort_again(order, np.array(fitness), len(fitness))
+    population.sort_again(order, np.array(fitness))
     assert order.tolist() == np.argsort(fitness, kind="stable").tolist()
 
 

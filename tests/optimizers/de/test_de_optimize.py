@@ -273,7 +273,7 @@ def test_arguments_that_make_no_sense_are_refused(given, error, name):
 
 def test_a_run_is_freed_as_soon_as_nobody_refers_to_it():
     """Many runs in one process would pile up until the garbage collector finds the cycles."""
-    one = DifferentialEvolution(BOX, method="EA4eig", seed=1, budget=500)
+    one = configuration("EA4eig").build(BOX, seed=1, budget=500)
     while not one.done:
         one.tell(bowl(one.ask()))
     gc.disable()
@@ -301,19 +301,6 @@ def test_a_saved_run_continues_bit_for_bit(method, tmp_path):
             each.tell(bowl(each.ask()))
     same(one.result, other.result)
     assert other.result.seed == 4
-
-
-def test_models_hear_of_offspring_that_were_asked_for_before_loading(tmp_path):
-    """Saved between ask and tell in every generation, until each operator has had its turn."""
-    one, other = (DifferentialEvolution(BOX, method="EA4eig", seed=4, budget=1500) for _ in "12")
-    while not one.done:
-        one.tell(bowl(one.ask()))
-        other.ask()
-        other.save(tmp_path / "run.npz")
-        other = DifferentialEvolution.load(tmp_path / "run.npz")
-        other.tell(bowl(other.ask()))
-    assert (one.history.counts.sum(axis=0) > 0).all()
-    same(one.result, other.result)
 
 
 def test_own_operators_are_passed_again_when_a_run_is_loaded(tmp_path):

@@ -8,21 +8,21 @@ from de_stubs import engine
 from raising import raises
 
 from uaos.errors import InvalidFeedback, InvalidParameter, NameClash, UnknownName
-from uaos.optimizers.de import mutation
-from uaos.optimizers.de.operators import Operator, as_members, default_pool, product, unique_names
+from uaos.optimizers.de.operators import Operator, as_members, paper_pool, product, unique_names
+from uaos.optimizers.de.pool import Pool
+from uaos.optimizers.de.rates import RateMemory
 from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, SuccessHistory, Uniform
 from uaos.optimizers.de.settings import Settings
-from uaos.optimizers.de.variation import Pool, RuleMemory
 
 
 def learnt(rule, fitness, values, F, CR, memory=None):
     """The rule's memory after a generation in which it made every offspring."""
     settings = Settings(pool=(Operator("rand/1", rule, rule),))
     pool = Pool(settings)
-    memory = memory or RuleMemory(pool.rules, 3)
-    mutation.learn(
-        memory.means, memory.lengths, memory.numbers, memory.turns, pool.table,
-        np.zeros(len(F), np.int64), np.array(fitness), np.array(values), np.array(F), np.array(CR),
+    memory = memory or RateMemory(pool.rules)
+    memory.learn(
+        pool.table, np.zeros(len(F), np.int64), np.array(fitness), np.array(values), np.array(F),
+        np.array(CR, float),
     )  # fmt: skip
     return memory
 
@@ -141,7 +141,7 @@ def test_a_product_has_every_combination():
 
 
 def test_the_default_pool_is_the_nine_in_the_authors_order():
-    assert [o.strategy for o in default_pool()] == [
+    assert [o.strategy for o in paper_pool()] == [
         "rand/1", "rand/2", "rand-to-best/2", "curr-to-rand/1", "curr-to-pbest/1",
         "curr-to-pbest/1 (archived)", "best/1", "curr-to-best/1", "best/2",
     ]  # fmt: skip

@@ -61,7 +61,7 @@ class Constant(Rule):
 
 
 @dataclass(frozen=True)
-class UniformRate(Rule):
+class Uniform(Rule):
     """Drawn for each offspring, uniformly from [a, b].
 
     Raises
@@ -72,8 +72,8 @@ class UniformRate(Rule):
     Examples
     --------
     >>> import uaos
-    >>> from uaos.optimizers.de.rules import UniformRate
-    >>> run = uaos.DifferentialEvolution([(-5, 5)] * 3, method="uniform", F=UniformRate(0.4, 0.9))
+    >>> from uaos.optimizers.de.rules import Uniform
+    >>> run = uaos.DifferentialEvolution([(-5, 5)] * 3, method="uniform", F=Uniform(0.4, 0.9))
     """
 
     rule: ClassVar[str] = "uniform"
@@ -236,7 +236,7 @@ class SuccessHistory(AdaptiveRule):
 
 #: The rules by their names in files.
 RULES: dict[str, type[Rule]] = {
-    rule.rule: rule for rule in (Constant, UniformRate, Cauchy, Normal, Jade, SuccessHistory)
+    rule.rule: rule for rule in (Constant, Uniform, Cauchy, Normal, Jade, SuccessHistory)
 }
 
 
@@ -248,14 +248,14 @@ def as_rule(value: object, role: str, owner: str) -> Rule:
         try:
             value = Constant(value)  # type: ignore[arg-type]
         except InvalidParameter:
-            allowed = f"{numbers}, or a rule such as uaos.optimizers.de.rules.UniformRate(0.5, 1)"
+            allowed = f"{numbers}, or a rule such as uaos.optimizers.de.rules.Uniform(0.5, 1)"
             raise InvalidParameter(role, value, allowed, owner=owner) from None
     if role not in value.serves:
         names = ", ".join(r.rule for r in RULES.values() if role in r.serves)
         raise InvalidParameter(role, str(value), f"{numbers}, or one of {names}", owner=owner)
     if isinstance(value, Constant) and not (value.value <= most and (role == "CR" or value.value)):
         raise InvalidParameter(role, value.value, f"{numbers}, or a rule", owner=owner)
-    if isinstance(value, UniformRate) and value.b > most:
+    if isinstance(value, Uniform) and value.b > most:
         raise InvalidParameter(role, str(value), f"uniform(a, b) with b <= {most}", owner=owner)
     return value
 

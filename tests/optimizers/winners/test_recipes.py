@@ -78,7 +78,7 @@ def test_a_recipe_names_its_publication_and_the_source_of_its_constants(recipe):
 
 def test_the_page_of_winners_has_the_tables_of_the_catalogue():
     """Otherwise: python docs/make_winners.py"""
-    path = Path(__file__).parents[2] / "docs" / "make_winners.py"
+    path = Path(__file__).parents[3] / "docs" / "make_winners.py"
     spec = importlib.util.spec_from_file_location("made", path)
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
