@@ -13,7 +13,16 @@ FOLDER ?= study
 QUICK ?=
 BENCH := .[dev,bench]
 
-.PHONY: setup test lint faults bench study docs wheel clean
+# The dependencies of pyproject.toml, each in the lowest version that it allows.
+define LOWEST
+import tomllib
+with open("pyproject.toml", "rb") as file:
+    needs = tomllib.load(file)["project"]["dependencies"]
+print(*(need.split(",")[0].replace(">=", "==") for need in needs))
+endef
+export LOWEST
+
+.PHONY: setup test lint lowest faults bench study docs wheel clean
 
 setup: $(STAMP)
 
@@ -46,6 +55,14 @@ lint: $(STAMP)
 
 test: lint
 	$(BIN)/python -m pytest -n auto --dist loadgroup -q
+
+# What needs no extra, with the lowest supported versions of the dependencies.
+lowest:
+	test -x $(VENV)-lowest/bin/python || $(PYTHON) -m venv $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pip install --disable-pip-version-check -q -e . pytest hypothesis \
+	  $$($(PYTHON) -c "$$LOWEST")
+	$(VENV)-lowest/bin/python -m pytest -q tests/test_jit.py tests/test_without_jit.py \
+	  tests/selection tests/cli/test_app.py
 
 # Kills, full disks, damaged and hostile files, nonsense: many times over (docs/reliability.md).
 faults: $(STAMP)
@@ -86,4 +103,4 @@ $(VENV)/.build: pyproject.toml
 .DELETE_ON_ERROR:
 
 clean:
-	rm -rf $(VENV) dist site study .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-lowest dist site study .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from uaos.params import parameters
 from uaos.selection.components import FAMILIES, Component, components
-from uaos.selection.describe import PLURALS, QUESTIONS, SYMBOLS, describe, parameter_row
+from uaos.selection.descriptions import PLURALS, QUESTIONS, SYMBOLS, describe, parameter_row
 
 PAGE = Path(__file__).parent / "components.md"
 

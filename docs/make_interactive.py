@@ -16,7 +16,7 @@ from uaos.params import parameters
 from uaos.scenarios.kinds import KINDS, Scenario
 from uaos.selection.bibliography import short
 from uaos.selection.components import FAMILIES, components
-from uaos.selection.describe import describe
+from uaos.selection.descriptions import describe
 
 OPERATORS, EVERY, GENERATIONS, OFFSPRING, REPETITIONS = 4, 30, 90, 50, 20
 # Above every reward, so that all fitness is positive.

@@ -26,7 +26,7 @@ import uaos
 from uaos.cli import load_commands
 from uaos.optimizers.de.strategies import STRATEGIES
 from uaos.selection.components import FAMILIES, components
-from uaos.selection.describe import describe
+from uaos.selection.descriptions import describe
 
 ROOT = Path(__file__).parents[1]
 OUTSIDE = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/results.md")

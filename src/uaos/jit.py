@@ -133,7 +133,7 @@ class _Clock:
             self._run, self._this_run = _runs, 0.0
         if self._this_run >= PATIENCE or self._all_runs >= RUNS * PATIENCE:
             return False
-        return sum(np.size(value) for value in args) <= LARGE
+        return sum(value.size for value in args if isinstance(value, np.ndarray)) <= LARGE
 
     def add(self, seconds: float) -> None:
         self._this_run += seconds

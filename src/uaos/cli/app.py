@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.segment import Segment
 
@@ -39,10 +39,12 @@ def harmless(text: str) -> str:
 class _Console(Console):
     """Shows text as text: only what rich itself adds, such as colors, controls the terminal."""
 
-    def _render_buffer(self, buffer: Iterable[Segment]) -> str:
-        return super()._render_buffer(
-            one if one.control else one._replace(text=harmless(one.text)) for one in buffer
-        )
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Replace the control characters of what is to be shown."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else harmless(text), style, control)
 
 
 # What is piped into a file or another program is not squeezed into 80 columns.

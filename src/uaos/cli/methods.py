@@ -14,7 +14,7 @@ from uaos.optimizers.configuration import Configuration
 from uaos.params import parameters
 from uaos.selection.bibliography import short
 from uaos.selection.components import FAMILIES, components
-from uaos.selection.describe import PLURALS, QUESTIONS, describe, parameter_row
+from uaos.selection.descriptions import PLURALS, QUESTIONS, describe, parameter_row
 from uaos.selection.method import Method
 
 

@@ -34,7 +34,7 @@ from uaos.optimizers import feasibility
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.problems.space import box, integer_box, integer_coordinates, start_points
 from uaos.result import Ending, Result, RunView
-from uaos.selection.components import register as register_component
+from uaos.selection.components import register_component
 from uaos.selection.method import Method
 from uaos.statefile import SavedState, State
 from uaos.text import count

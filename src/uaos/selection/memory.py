@@ -26,6 +26,9 @@ Flags = NDArray[np.bool_]
 class Memory(ABC):
     """What a selector needs of its memory."""
 
+    #: Whether the last generation may have changed what the reward reads.
+    changed: bool = True
+
     @abstractmethod
     def record(
         self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
@@ -115,7 +118,7 @@ class GenerationMemory(Memory):
         self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
     ) -> None:
         """Move every generation one row down and fill row 0."""
-        record_generation(self.table, self.count, operators, metrics, successes)
+        record_generation(self.table, self.count, operators, metrics, successes, offspring)
 
     def observations(self) -> NDArray[Any]:  # noqa: D102 (see Memory)
         counts: Floats = column_sums(self.table[1 if self._counts_failures else 0])
@@ -163,7 +166,9 @@ class SuccessMemory(Memory):
         self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
     ) -> None:
         """Write each success over its operator's oldest."""
-        _record_successes(self.metrics, self.counts, self._next, operators, metrics, successes)
+        self.changed = bool(successes.any())
+        if self.changed:
+            _record_successes(self.metrics, self.counts, self._next, operators, metrics, successes)
 
     def observations(self) -> NDArray[Any]:  # noqa: D102
         return self.counts
@@ -216,7 +221,9 @@ class WindowMemory(Memory):
         self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
     ) -> None:
         """Insert the successes one by one."""
-        _record_window(self.operators, self.metrics, self.size, operators, metrics, successes)
+        self.changed = bool(successes.any())
+        if self.changed:
+            _record_window(self.operators, self.metrics, self.size, operators, metrics, successes)
 
     def observations(self) -> NDArray[Any]:  # noqa: D102
         counts: Integers = _tally(self.operators, len(self.labels))
@@ -349,7 +356,12 @@ def record_bests(table: Array, operators: Array, offspring: Array) -> None:
 
 @njit
 def record_generation(
-    table: Array, count: Array, operators: Array, metrics: Array, successes: Array
+    table: Array,
+    count: Array,
+    operators: Array,
+    metrics: Array,
+    successes: Array,
+    _offspring: Array,
 ) -> None:
     """Move every generation one row down and fill row 0."""
     s, n, total, best = table[0], table[1], table[2], table[3]

@@ -13,28 +13,12 @@ from rich.table import Table
 
 from uaos import statefile
 from uaos.errors import InvalidComponent, InvalidFeedback, InvalidFile, InvalidParameter
-from uaos.selection.components import Component, Draws, Evidence, Selection
+from uaos.selection.components import Component, Draws, Selection
 from uaos.selection.components.selections import Proportional, draw_proportionally
-from uaos.selection.fused import Fused, codes_of, learner
-from uaos.selection.kernels import (
-    count_applications,
-    first_outside,
-    fitness_summary,
-    mask_failures,
-    normalize_probabilities,
-    normalize_qualities,
-    repair_fitness,
-    scale_rewards,
-)
-from uaos.selection.memory import (
-    BestMemory,
-    CountMemory,
-    Floats,
-    GenerationMemory,
-    Integers,
-    memory_for,
-)
+from uaos.selection.learning import compiled_learner, interpreted_learner
+from uaos.selection.memory import BestMemory, Floats, GenerationMemory, Integers, memory_for
 from uaos.selection.method import Method
+from uaos.selection.normalization import count_applications, first_outside
 
 #: Version of the file that :meth:`Selector.save` writes.
 FORMAT = 2
@@ -117,10 +101,6 @@ class Selector:
         self._proportional = type(fitted.selection) is Proportional
         self._counts_applications = fitted.selection.counts_applications
         self._single = (np.zeros(1, dtype=np.int64), np.zeros(1), np.zeros(1))
-        # Without a success such a memory stays as it is, and so do the rewards read from it.
-        self._reads_successes = _is_builtin(fitted.reward) and (
-            fitted.reward.memory in ("successes", "window")
-        )
         self.budget = budget
         self.rng = np.random.default_rng(_checked_seed(seed))
         self._restart()
@@ -147,26 +127,33 @@ class Selector:
         self._rewards = np.zeros(k)
         self._qualities = np.full(k, 1.0 / k)
         self._probabilities = np.full(k, 1.0 / k)
-        self._tally = np.array([np.inf, 0.0])  # the best fitness so far, offspring reported
+        self._best_so_far = np.inf
+        self._reported = 0  # offspring
         self._applications = np.zeros(k, dtype=np.int64)
         self._unapplied = np.full(k, self.method.selection.unapplied_first)
         self._all_applied = not self._unapplied.any()
-        self._fused: Fused | None = None
-        found = codes_of(self._fitted, k)
-        laid_out = GenerationMemory | BestMemory | CountMemory
-        if found is not None and isinstance(self._memory, laid_out):
-            codes, numbers = found
-            self.learner = learner(*codes)
-            self._fused = Fused(
-                numbers, self.method.scale_rewards, self._memory.table, self._memory.count,
-                self._rewards, self._qualities, self._probabilities, self._tally,
-            )  # fmt: skip
+        self._prepare_learning()
 
-    @property
-    def fused(self) -> Fused | None:
-        """The selector for compiled loops that draw operators in proportion; None if it cannot."""
-        drawn = self._proportional and self.method.scope == "offspring"
-        return self._fused if drawn and self._all_applied else None
+    def _prepare_learning(self) -> None:
+        """Choose how to learn, compiled or not, and from what."""
+        method, memory = self._fitted, self._memory
+        parts = (method.metric, method.reward, method.quality, method.probability)
+        self._learn: Compute
+        table, count = np.zeros((4, 0, 0)), np.zeros(())
+        values: tuple[tuple[float, ...], ...] = ((), (), ())
+        if isinstance(memory, GenerationMemory) and all(map(_is_compiled, parts)):
+            self._learn = compiled_learner(*map(type, parts))
+            table, count = memory.table, memory.count
+            values = tuple(part.values for part in parts[1:])
+        else:
+            self._learn = interpreted_learner(
+                self._metric, self._reward, self._quality, self._probability, memory,
+                counts_observations=method.quality.counts_observations,
+                reuses_rewards=_is_builtin(method.reward),
+            )  # fmt: skip
+        flags = (method.metric.by_reference, method.scale_rewards)
+        learned = (self._rewards, self._qualities, self._probabilities)
+        self._learned_from = (table, count, values, flags, *learned)
 
     @property
     def probabilities(self) -> Floats:
@@ -209,7 +196,7 @@ class Selector:
             operators = draw_proportionally(self._probabilities, numbers[:n])
         else:
             draws = Draws(numbers[:n], numbers[n : 2 * n], numbers[2 * n], self._applications)
-            progress = min(1.0, self._tally.item(1) / self.budget) if self.budget else 0.0
+            progress = min(1.0, self._reported / self.budget) if self.budget else 0.0
             operators = self._selection(self._probabilities, draws, progress)
         if self._all_applied:
             return operators
@@ -255,37 +242,10 @@ class Selector:
             self._note_selected(operators)
         if self._counts_applications:
             count_applications(self._applications, operators)
-        if self._fused is not None:
-            self.learner(*self._fused, operators, parents, offspring)
-        else:
-            self._learn(operators, parents, offspring)
-
-    # Overflow, 0/0 and the like are masked or saturated where they can arise: no warnings.
-    @np.errstate(all="ignore")
-    def _learn(self, operators: Integers, parents: Floats, offspring: Floats) -> None:
-        """Metric → memory → reward → quality → probability."""
-        method, memory, tally = self._fitted, self._memory, self._tally
-        least_parent, least_offspring, all_finite = fitness_summary(parents, offspring)
-        if not all_finite:
-            parents, offspring = repair_fitness(parents, offspring)
-        best_so_far = min(tally.item(0), least_parent)
-        metrics = self._metric(parents, offspring, best_so_far)
-        successes = np.empty(len(metrics), np.bool_)
-        n_successes = mask_failures(
-            metrics, successes, parents, offspring, method.metric.by_reference
+        self._best_so_far = self._learn(
+            *self._learned_from, self._best_so_far, operators, parents, offspring
         )
-        memory.record(operators, metrics, successes, offspring)
-        previous, q, p = self._rewards, self._qualities, self._probabilities
-        if self._reads_successes and n_successes == 0:
-            rewards = previous
-        else:
-            rewards = scale_rewards(self._reward(memory), method.scale_rewards)
-        seen = memory.observations() if method.quality.counts_observations else p
-        normalize_qualities(self._quality(Evidence(rewards, previous, q, p, seen)), q)
-        normalize_probabilities(self._probability(q, p), p)
-        self._rewards = rewards
-        tally[0] = min(best_so_far, least_offspring)
-        tally[1] += len(operators)
+        self._reported += len(operators)
 
     def _note_selected(self, operators: Integers) -> None:
         self._unapplied[operators] = False
@@ -333,8 +293,8 @@ class Selector:
             "rewards": self.rewards,
             "qualities": self.qualities,
             "probabilities": self.probabilities,
-            "best_so_far": np.array(self._tally[0]),
-            "reported": int(self._tally[1]),
+            "best_so_far": np.array(self._best_so_far),
+            "reported": self._reported,
             "applications": self._applications.copy(),
             "unapplied": self._unapplied.copy(),
             "memory": {name: array.copy() for name, array in self._memory.arrays().items()},
@@ -361,7 +321,7 @@ class Selector:
         held = (self._rewards, self._qualities, self._probabilities)
         for array, restored in zip(held, arrays, strict=True):
             array[:] = restored
-        self._tally[:] = best, reported
+        self._best_so_far, self._reported = best, reported
         self._unapplied, self._applications = unapplied, applications
         self._all_applied = not unapplied.any()
         self.rng.bit_generator.state = state["rng"]
@@ -400,7 +360,7 @@ class Selector:
 
     def __rich__(self) -> Table:
         """The operators' standing, with a bar for each probability."""
-        table = Table(title=f"selector after {self._tally[1]:.0f} offspring", title_justify="left")
+        table = Table(title=f"selector after {self._reported} offspring", title_justify="left")
         for column in ("operator", "reward", "quality", "probability", ""):
             table.add_column(column, justify="left" if column == "" else "right")
         for op in range(self.n_operators):
@@ -433,6 +393,11 @@ def _only(sequence: Any) -> Any:
     if type(sequence) is np.ndarray:
         return sequence.item() if sequence.shape == (1,) and sequence.dtype.kind in "iuf" else None
     return sequence[0] if len(sequence) == 1 else None
+
+
+def _is_compiled(component: Component) -> bool:
+    """Return whether the component's equation is one of this package's kernels."""
+    return component.kernel is not None and _is_builtin(component)
 
 
 def _is_builtin(component: Component) -> bool:

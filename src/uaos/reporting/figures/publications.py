@@ -5,7 +5,7 @@ from uaos.reporting.figures import CATALOGUE, Figure
 from uaos.reporting.style import LINES, SMALL, TICK, Drawing, Style, text_width
 from uaos.selection.catalogue import literature
 from uaos.selection.components import FAMILIES, components
-from uaos.selection.describe import PLURALS
+from uaos.selection.descriptions import PLURALS
 
 # Inches: of a row, above a family, at the edges.
 _ROW, _HEAD, _EDGE = 0.15, 0.12, 0.08

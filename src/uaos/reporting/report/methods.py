@@ -11,7 +11,7 @@ from uaos.params import parameters
 from uaos.reporting.report.elements import Colors, code
 from uaos.selection.bibliography import short
 from uaos.selection.components import FAMILIES
-from uaos.selection.describe import QUESTIONS, SYMBOLS, describe
+from uaos.selection.descriptions import QUESTIONS, SYMBOLS, describe
 from uaos.table import TEXT, Table
 
 

@@ -6,7 +6,13 @@ One family is one file, one component is one small frozen dataclass: its fields 
 hyper-parameters, its docstring gives the equation and the reference, its `compute` evaluates it.
 """
 
-from uaos.selection.components.base import FAMILIES, Component, build, components, register
+from uaos.selection.components.base import (
+    FAMILIES,
+    Component,
+    build,
+    components,
+    register_component,
+)
 from uaos.selection.components.metrics import Metric
 from uaos.selection.components.probabilities import Probability
 from uaos.selection.components.qualities import Evidence, Quality
@@ -16,5 +22,5 @@ from uaos.selection.components.selections import Draws, Selection
 __all__ = [
     "FAMILIES", "Component", "Draws", "Evidence", "GenerationReward", "Metric", "Probability",
     "Quality", "Reward", "Selection", "SuccessReward", "WindowReward", "build", "components",
-    "register",
+    "register_component",
 ]  # fmt: skip

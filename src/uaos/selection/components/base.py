@@ -10,8 +10,9 @@ left to NumPy, so that compiled and interpreted kernels agree to the last bit.
 import dataclasses
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
@@ -47,6 +48,9 @@ class Component:
     searched: ClassVar[bool] = True
     #: Whether it is one of the 32 of the framework's paper.
     printed: ClassVar[bool] = True
+    #: The equation as a kernel, where all of it can be compiled; it takes what the family sees, and
+    #: the `values` of the component.
+    kernel: ClassVar[Callable[..., Any] | None] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -64,6 +68,11 @@ class Component:
     def for_operators(self, n_operators: int) -> Self:
         """The component as it serves K operators; raises if its parameters cannot."""
         return self
+
+    @cached_property
+    def values(self) -> tuple[float, ...]:
+        """The parameters as a kernel takes them, in the order of declaration."""
+        return tuple(float(getattr(self, name)) for name in parameters(self))
 
     def __repr__(self) -> str:
         values = ", ".join(f"{k}={getattr(self, k)!r}" for k in parameters(self))
@@ -95,7 +104,7 @@ C = TypeVar("C", bound=type[Component])
 
 
 @dataclass_transform(frozen_default=True)
-def register(component: C) -> C:
+def register_component(component: C) -> C:
     """Add a component class to its family, under its `name`; usable as a decorator.
 
     From then on the name works wherever a component is named: in :class:`uaos.Method`, in files, on
@@ -143,7 +152,9 @@ def register(component: C) -> C:
 
 
 def _computes(component: type[Component]) -> bool:
-    """Whether `compute` is defined below the family's base class, which only declares it."""
+    """Return whether there is a kernel, or a `compute` below the family's base class."""
+    if component.kernel is not None:
+        return True
     for cls in component.__mro__:
         if "compute" in vars(cls):
             return not getattr(vars(cls)["compute"], "__isabstractmethod__", False)

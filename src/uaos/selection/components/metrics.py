@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from uaos.jit import njit
-from uaos.selection.components.base import Array, Component, register
+from uaos.selection.components.base import Array, Component, register_component
 
 #: The smallest positive normal number.
 SMALLEST = sys.float_info.min
@@ -42,8 +42,9 @@ class Metric(Component):
 
     @abstractmethod
     def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:
-        """The metric of every offspring, were it improving; a failed one has `u_i` = inf."""
-        raise NotImplementedError
+        """Return the metric of every offspring, were it improving; a failed one has `u_i` = inf."""
+        assert self.kernel is not None
+        return self.kernel(parents, offspring, best_so_far)
 
 
 @njit
@@ -55,7 +56,7 @@ def improvement_on(reference: float, offspring: Array) -> Array:
     return values
 
 
-@register
+@register_component
 class OffspringFitness(Metric):
     """The offspring's own fitness, negated so that larger is better.
 
@@ -69,11 +70,13 @@ class OffspringFitness(Metric):
     International Conference on Evolutionary Computation.
     """
 
-    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:  # noqa: D102
+    @staticmethod
+    @njit
+    def kernel(parents: Array, offspring: Array, best_so_far: float) -> Array:
         return -offspring
 
 
-@register
+@register_component
 class ExpOffspringFitness(Metric):
     """The offspring's fitness on an exponential scale, 1 for the generation's best.
 
@@ -90,11 +93,11 @@ class ExpOffspringFitness(Metric):
     selection of discrete parameters", arXiv 2005.05613.
     """
 
-    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:  # noqa: D102
+    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:
         return np.exp(offspring.min() - offspring)
 
 
-@register
+@register_component
 class ParentImprovement(Metric):
     """How much better the offspring is than its parent.
 
@@ -108,11 +111,13 @@ class ParentImprovement(Metric):
     algorithms", Workshop on Advances and Trends in AI for Problem Solving.
     """
 
-    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:  # noqa: D102
+    @staticmethod
+    @njit
+    def kernel(parents: Array, offspring: Array, best_so_far: float) -> Array:
         return parents - offspring
 
 
-@register
+@register_component
 class BestParentImprovement(Metric):
     """How much better the offspring is than the best of the current parents.
 
@@ -127,11 +132,11 @@ class BestParentImprovement(Metric):
 
     by_reference: ClassVar[bool] = True
 
-    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:  # noqa: D102
+    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:
         return improvement_on(parents.min(), offspring)
 
 
-@register
+@register_component
 class BestSoFarImprovement(Metric):
     """How much better the offspring is than the best fitness seen in the run before it.
 
@@ -147,11 +152,11 @@ class BestSoFarImprovement(Metric):
 
     by_reference: ClassVar[bool] = True
 
-    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:  # noqa: D102
+    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:
         return improvement_on(best_so_far, offspring)
 
 
-@register
+@register_component
 class MedianImprovement(Metric):
     """How much better the offspring is than the median of the current parents.
 
@@ -170,7 +175,7 @@ class MedianImprovement(Metric):
 
     by_reference: ClassVar[bool] = True
 
-    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:  # noqa: D102
+    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:
         return _median_improvement(parents, offspring)
 
 
@@ -189,7 +194,7 @@ def _median_improvement(parents: Array, offspring: Array) -> Array:
     return improvement_on(_median(parents), offspring)
 
 
-@register
+@register_component
 class RelativeImprovement(Metric):
     """The improvement on the parent, weighted by how close the offspring is to the best so far.
 
@@ -205,20 +210,17 @@ class RelativeImprovement(Metric):
     Transactions on Evolutionary Computation 8(2).
     """
 
-    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:  # noqa: D102
-        return _relative_improvement(parents, offspring, best_so_far)
+    @staticmethod
+    @njit
+    def kernel(parents: Array, offspring: Array, best_so_far: float) -> Array:
+        values = np.empty(len(offspring))
+        for i in range(len(offspring)):
+            divisor = offspring[i] if offspring[i] != 0.0 else SMALLEST
+            values[i] = best_so_far / divisor * (parents[i] - offspring[i])
+        return values
 
 
-@njit
-def _relative_improvement(parents: Array, offspring: Array, best_so_far: float) -> Array:
-    values = np.empty(len(offspring))
-    for i in range(len(offspring)):
-        divisor = offspring[i] if offspring[i] != 0.0 else SMALLEST
-        values[i] = best_so_far / divisor * (parents[i] - offspring[i])
-    return values
-
-
-@register
+@register_component
 class ParentRelativeImprovement(Metric):
     """The improvement on the parent as a share of the parent's fitness.
 
@@ -237,14 +239,11 @@ class ParentRelativeImprovement(Metric):
 
     printed: ClassVar[bool] = False
 
-    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:  # noqa: D102
-        return _parent_relative_improvement(parents, offspring)
-
-
-@njit
-def _parent_relative_improvement(parents: Array, offspring: Array) -> Array:
-    values = np.empty(len(offspring))
-    for i in range(len(offspring)):
-        divisor = abs(parents[i]) if parents[i] != 0.0 else SMALLEST
-        values[i] = (parents[i] - offspring[i]) / divisor
-    return values
+    @staticmethod
+    @njit
+    def kernel(parents: Array, offspring: Array, best_so_far: float) -> Array:
+        values = np.empty(len(offspring))
+        for i in range(len(offspring)):
+            divisor = abs(parents[i]) if parents[i] != 0.0 else SMALLEST
+            values[i] = (parents[i] - offspring[i]) / divisor
+        return values

@@ -11,7 +11,7 @@ import numpy as np
 from uaos.errors import InvalidParameter
 from uaos.jit import njit
 from uaos.params import choice, parameters, per_operator, real
-from uaos.selection.components.base import Array, Component, register
+from uaos.selection.components.base import Array, Component, register_component
 
 
 class Probability(Component):
@@ -47,7 +47,9 @@ class Probability(Component):
 
     @abstractmethod
     def compute(self, qualities: Array, probabilities: Array) -> Array:
-        """The K new probabilities from the qualities (sum 1) and the old probabilities."""
+        """Return the K new probabilities from the qualities (sum 1) and the old probabilities."""
+        assert self.kernel is not None
+        return self.kernel(qualities, probabilities, *self.values)
 
 
 def least_parameter(default: float = 0.05) -> float:
@@ -58,7 +60,7 @@ def least_parameter(default: float = 0.05) -> float:
     return p_min
 
 
-@register
+@register_component
 class ProbabilityMatching(Probability):
     """In proportion to the quality, above a floor.
 
@@ -79,25 +81,21 @@ class ProbabilityMatching(Probability):
     p_min: float = least_parameter()
     error: float = real(0, 1, default=0, symbol="ε", doc="added to every quality")
 
-    def compute(self, qualities: Array, probabilities: Array) -> Array:  # noqa: D102
-        return probability_matching(qualities, self.p_min, self.error)
+    @staticmethod
+    @njit
+    def kernel(qualities: Array, _old: Array, p_min: float, error: float) -> Array:
+        K = len(qualities)
+        total = 0.0
+        for op in range(K):
+            total += qualities[op] + error
+        free = 1.0 - K * p_min
+        probabilities = np.empty(K)
+        for op in range(K):
+            probabilities[op] = p_min + free * (qualities[op] + error) / total
+        return probabilities
 
 
-@njit
-def probability_matching(qualities: Array, p_min: float, error: float) -> Array:
-    """The equation of :class:`ProbabilityMatching`."""
-    K = len(qualities)
-    total = 0.0
-    for op in range(K):
-        total += qualities[op] + error
-    free = 1.0 - K * p_min
-    probabilities = np.empty(K)
-    for op in range(K):
-        probabilities[op] = p_min + free * (qualities[op] + error) / total
-    return probabilities
-
-
-@register
+@register_component
 class AdaptivePursuit(Probability):
     """The best operator is pushed toward p_max, the others toward p_min.
 
@@ -125,26 +123,22 @@ class AdaptivePursuit(Probability):
                 "p_max", self.p_max, f"at least p_min = {self.p_min:g}", owner=self.name
             )
 
-    def compute(self, qualities: Array, probabilities: Array) -> Array:  # noqa: D102
-        return adaptive_pursuit(qualities, probabilities, self.p_min, self.p_max, self.mu)
+    @staticmethod
+    @njit
+    def kernel(qualities: Array, old: Array, p_min: float, p_max: float, mu: float) -> Array:
+        K = len(qualities)
+        best = 0
+        for op in range(K):
+            if qualities[op] > qualities[best]:
+                best = op
+        probabilities = np.empty(K)
+        for op in range(K):
+            goal = p_max if op == best else p_min
+            probabilities[op] = mu * goal + (1.0 - mu) * old[op]
+        return probabilities
 
 
-@njit
-def adaptive_pursuit(qualities: Array, old: Array, p_min: float, p_max: float, mu: float) -> Array:
-    """The equation of :class:`AdaptivePursuit`."""
-    K = len(qualities)
-    best = 0
-    for op in range(K):
-        if qualities[op] > qualities[best]:
-            best = op
-    probabilities = np.empty(K)
-    for op in range(K):
-        goal = p_max if op == best else p_min
-        probabilities[op] = mu * goal + (1.0 - mu) * old[op]
-    return probabilities
-
-
-@register
+@register_component
 class ClippedShares(Probability):
     """The quality, cut to an interval.
 
@@ -166,22 +160,19 @@ class ClippedShares(Probability):
     p_max: float = real(0, 1, default=0.9, symbol="p_max", doc="largest probability")
     even: int = choice(1, 0, default=1, doc="1: all are equal where an operator has no quality")
 
-    def compute(self, qualities: Array, probabilities: Array) -> Array:  # noqa: D102
-        return clipped_shares(qualities, self.p_min, self.p_max, self.even)
+    @staticmethod
+    @njit
+    def kernel(qualities: Array, _old: Array, p_min: float, p_max: float, even: float) -> Array:
+        K = len(qualities)
+        probabilities = np.full(K, 1.0 / K)
+        for op in range(K):
+            if even and qualities[op] == 0.0:
+                return np.full(K, 1.0 / K)
+            probabilities[op] = min(max(qualities[op], p_min), p_max)
+        return probabilities
 
 
-@njit
-def clipped_shares(qualities: Array, p_min: float, p_max: float, even: int) -> Array:  # noqa: D103
-    K = len(qualities)
-    probabilities = np.full(K, 1.0 / K)
-    for op in range(K):
-        if even and qualities[op] == 0.0:
-            return np.full(K, 1.0 / K)
-        probabilities[op] = min(max(qualities[op], p_min), p_max)
-    return probabilities
-
-
-@register
+@register_component
 class ShareTransfer(Probability):
     """The best operators take a part of everybody else's share, the more the worse that one is.
 
@@ -204,32 +195,29 @@ class ShareTransfer(Probability):
     p_min: float = least_parameter()
     xi: float = real(0, 1, default=0.05, symbol="ξ", doc="part of a share that is handed over")
 
-    def compute(self, qualities: Array, probabilities: Array) -> Array:  # noqa: D102
-        return _share_transfer(qualities, probabilities, self.p_min, self.xi)
+    @staticmethod
+    @njit
+    def kernel(qualities: Array, old: Array, p_min: float, xi: float) -> Array:
+        K = len(qualities)
+        best = qualities[0]
+        for op in range(K):
+            best = max(best, qualities[op])
+        given, winners = 0.0, 0
+        probabilities = np.empty(K)
+        for op in range(K):
+            part = xi * (1.0 - qualities[op] / best) * old[op]
+            part = min(part, max(0.0, old[op] - p_min))
+            probabilities[op] = old[op] - part
+            given += part
+            winners += qualities[op] == best
+        for op in range(K):
+            if qualities[op] == best:
+                probabilities[op] += given / winners
+        return probabilities
 
 
-@njit
-def _share_transfer(qualities: Array, old: Array, p_min: float, xi: float) -> Array:
-    K = len(qualities)
-    best = qualities[0]
-    for op in range(K):
-        best = max(best, qualities[op])
-    given, winners = 0.0, 0
-    probabilities = np.empty(K)
-    for op in range(K):
-        part = xi * (1.0 - qualities[op] / best) * old[op]
-        part = min(part, max(0.0, old[op] - p_min))
-        probabilities[op] = old[op] - part
-        given += part
-        winners += qualities[op] == best
-    for op in range(K):
-        if qualities[op] == best:
-            probabilities[op] += given / winners
-    return probabilities
-
-
-@register
-class Identity(Probability):
+@register_component
+class IdentityProbability(Probability):
     """The quality itself.
 
     Equation
@@ -242,5 +230,9 @@ class Identity(Probability):
     structures", Congress on Evolutionary Computation.
     """
 
-    def compute(self, qualities: Array, probabilities: Array) -> Array:  # noqa: D102
+    name: ClassVar[str] = "identity"
+
+    @staticmethod
+    @njit
+    def kernel(qualities: Array, _old: Array) -> Array:
         return qualities

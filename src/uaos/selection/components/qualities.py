@@ -12,7 +12,7 @@ import numpy as np
 
 from uaos.jit import njit
 from uaos.params import choice, real
-from uaos.selection.components.base import Array, Component, register, saturate
+from uaos.selection.components.base import Array, Component, register_component, saturate
 
 
 class Evidence(NamedTuple):
@@ -48,16 +48,21 @@ class Quality(Component):
 
     @abstractmethod
     def compute(self, now: Evidence) -> Array:
-        """The K qualities, before normalization."""
+        """Return the K qualities, before normalization.
+
+        A kernel takes the first four parts of the evidence, and the parameters.
+        """
+        assert self.kernel is not None
+        return self.kernel(*now[:4], *self.values)
 
 
-def decay_parameter(default: float) -> float:
+def reward_weight_parameter(default: float) -> float:
     """Declare `delta`."""
     delta: float = real(0, 1, default=default, symbol="δ", doc="weight of the new reward")
     return delta
 
 
-@register
+@register_component
 class WeightedSum(Quality):
     """An exponential moving average of the rewards.
 
@@ -73,23 +78,21 @@ class WeightedSum(Quality):
 
     counts_observations: ClassVar[bool] = False
 
-    delta: float = decay_parameter(default=0.6)
+    delta: float = reward_weight_parameter(default=0.6)
 
-    def compute(self, now: Evidence) -> Array:  # noqa: D102 (see base)
-        return weighted_sum(now.rewards, now.qualities, self.delta)
-
-
-@njit
-def weighted_sum(rewards: Array, old: Array, delta: float) -> Array:
-    """The equation of :class:`WeightedSum`."""
-    K = len(rewards)
-    qualities = np.empty(K)
-    for op in range(K):
-        qualities[op] = delta * rewards[op] + (1.0 - delta) * old[op]
-    return qualities
+    @staticmethod
+    @njit
+    def kernel(
+        rewards: Array, _previous: Array, old: Array, _probabilities: Array, delta: float
+    ) -> Array:
+        K = len(rewards)
+        qualities = np.empty(K)
+        for op in range(K):
+            qualities[op] = delta * rewards[op] + (1.0 - delta) * old[op]
+        return qualities
 
 
-@register
+@register_component
 class UpperConfidenceBound(Quality):
     """The reward plus a bonus for what has been seen little.
 
@@ -112,7 +115,7 @@ class UpperConfidenceBound(Quality):
         0.01, 100, default=0.5, allowed=(0, 1e6), log=True, symbol="C", doc="weight of the bonus"
     )
 
-    def compute(self, now: Evidence) -> Array:  # noqa: D102
+    def compute(self, now: Evidence) -> Array:
         # NumPy's logarithm and that of the C library need not agree in the last bit.
         log = np.log(_all_observations(now.observations))
         return _upper_confidence_bound(now.rewards, now.observations, self.C, log)
@@ -135,8 +138,8 @@ def _upper_confidence_bound(rewards: Array, observations: Array, C: float, log: 
     return qualities
 
 
-@register
-class Identity(Quality):
+@register_component
+class IdentityQuality(Quality):
     """The reward itself.
 
     Equation
@@ -149,13 +152,16 @@ class Identity(Quality):
     selection of discrete parameters", arXiv 2005.05613.
     """
 
+    name: ClassVar[str] = "identity"
     counts_observations: ClassVar[bool] = False
 
-    def compute(self, now: Evidence) -> Array:  # noqa: D102
-        return now.rewards
+    @staticmethod
+    @njit
+    def kernel(rewards: Array, _previous: Array, _qualities: Array, _p: Array) -> Array:
+        return rewards
 
 
-@register
+@register_component
 class WeightedNormalisedSum(Quality):
     """A moving average of each operator's share of the rewards, kept above a floor.
 
@@ -173,10 +179,10 @@ class WeightedNormalisedSum(Quality):
 
     counts_observations: ClassVar[bool] = False
 
-    delta: float = decay_parameter(default=0.3)
+    delta: float = reward_weight_parameter(default=0.3)
     q_min: float = real(0, 1, default=0.1, symbol="q_min", doc="least share of an operator")
 
-    def compute(self, now: Evidence) -> Array:  # noqa: D102
+    def compute(self, now: Evidence) -> Array:
         total = now.rewards.sum()
         return weighted_normalised_sum(now.rewards, now.qualities, total, self.delta, self.q_min)
 
@@ -194,7 +200,7 @@ def weighted_normalised_sum(
     return qualities
 
 
-@register
+@register_component
 class Bellman(Quality):
     """The expected discounted return, if operators follow each other as their probabilities say.
 
@@ -231,36 +237,36 @@ class Bellman(Quality):
         True, False, default=True, tuned=False, doc="whether the solution passes through a softmax"
     )
 
-    def compute(self, now: Evidence) -> Array:  # noqa: D102
-        return bellman(
-            now.rewards, now.previous_rewards, now.probabilities,
-            self.c1, self.c2, self.gamma, self.softmax,
-        )  # fmt: skip
-
-
-@njit
-def bellman(
-    rewards: Array, previous: Array, p: Array, c1: float, c2: float, gamma: float, softmax: bool
-) -> Array:
-    """The equation of :class:`Bellman`."""
-    K = len(rewards)
-    value = np.empty(K)
-    s = total = weighted = 0.0
-    for op in range(K):
-        value[op] = c1 * rewards[op] + c2 * previous[op]
-        s += p[op] / (K * p[op] + 1.0)
-        total += value[op]
-        weighted += p[op] * value[op]
-    own, other = 1.0 - gamma * s, gamma * (1.0 - s)
-    determinant = (1.0 - gamma) * (1.0 + gamma - 2.0 * gamma * s)
-    a = (own * total + K * other * weighted) / determinant
-    b = (other / K * total + own * weighted) / determinant
-    largest = -math.inf
-    for op in range(K):
-        value[op] += gamma * (a * p[op] + b) / (K * p[op] + 1.0)
-        largest = max(largest, value[op])
-    if softmax:
-        # It divides by the sum: so does the normalization that follows every quality.
+    @staticmethod
+    @njit
+    def kernel(
+        rewards: Array,
+        previous: Array,
+        _qualities: Array,
+        p: Array,
+        c1: float,
+        c2: float,
+        gamma: float,
+        softmax: float,
+    ) -> Array:
+        K = len(rewards)
+        value = np.empty(K)
+        s = total = weighted = 0.0
         for op in range(K):
-            value[op] = math.exp(value[op] - largest)
-    return value
+            value[op] = c1 * rewards[op] + c2 * previous[op]
+            s += p[op] / (K * p[op] + 1.0)
+            total += value[op]
+            weighted += p[op] * value[op]
+        own, other = 1.0 - gamma * s, gamma * (1.0 - s)
+        determinant = (1.0 - gamma) * (1.0 + gamma - 2.0 * gamma * s)
+        a = (own * total + K * other * weighted) / determinant
+        b = (other / K * total + own * weighted) / determinant
+        largest = -math.inf
+        for op in range(K):
+            value[op] += gamma * (a * p[op] + b) / (K * p[op] + 1.0)
+            largest = max(largest, value[op])
+        if softmax:
+            # It divides by the sum: so does the normalization that follows every quality.
+            for op in range(K):
+                value[op] = math.exp(value[op] - largest)
+        return value

@@ -12,14 +12,14 @@ generations), :class:`SuccessReward` (each operator's last `fix_appl` successes)
 
 import math
 from abc import abstractmethod
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from uaos.jit import njit
-from uaos.params import choice, integer, real
-from uaos.selection.components.base import Array, Component, ratio, register, saturate
+from uaos.params import choice, integer, parameters, real
+from uaos.selection.components.base import Array, Component, ratio, register_component, saturate
 
 if TYPE_CHECKING:
     from uaos.selection.memory import (
@@ -50,7 +50,7 @@ def window_parameter() -> Any:
     return integer(20, 150, default=50, allowed=(1, 100_000), doc="size of the window")
 
 
-def decay_parameter() -> Any:
+def rank_decay_parameter() -> Any:
     """Declare `D`."""
     return real(0, 1, default=0.4, symbol="D", doc="decay factor of the ranks")
 
@@ -90,9 +90,20 @@ class GenerationReward(Reward):
     extent: ClassVar[str] = "max_gen"
     max_gen = 1
 
+    @cached_property
+    def values(self) -> tuple[float, ...]:
+        """The parameters as a kernel takes them, without `max_gen`."""
+        names = (name for name in parameters(self) if name != self.extent)
+        return tuple(float(getattr(self, name)) for name in names)
+
     @abstractmethod
     def compute(self, memory: "GenerationMemory") -> Array:
-        """The K rewards from the generations, newest first."""
+        """Return the K rewards from the generations, newest first.
+
+        A kernel takes the memory's successes, applications, sums and bests, and the parameters.
+        """
+        assert self.kernel is not None
+        return self.kernel(*memory.table, *self.values)
 
 
 class SuccessReward(Reward):
@@ -141,7 +152,18 @@ class WindowReward(Reward):
         """The K rewards from the window."""
 
 
-@register
+@njit
+def column_sums(table: Array) -> Array:
+    """The sum of each operator's column, in the order of the rows."""
+    T, K = table.shape
+    sums = np.zeros(K)
+    for t in range(T):
+        for op in range(K):
+            sums[op] += table[t, op]
+    return sums
+
+
+@register_component
 class SuccessRate(GenerationReward):
     """The share of applications that succeeded, generation by generation.
 
@@ -165,33 +187,33 @@ class SuccessRate(GenerationReward):
     frac: float = real(0, 1, default=0.01, doc="share of everybody's successes given to each")
     noise: float = real(0, 1, default=0, symbol="ε", doc="added to every reward")
 
-    def compute(self, memory: "GenerationMemory") -> Array:  # noqa: D102 (see base)
-        return success_rate(
-            memory.successes, memory.applications, self.power, self.frac, self.noise
-        )
-
-
-@njit
-def success_rate(
-    successes: Array, applications: Array, power: int, frac: float, noise: float
-) -> Array:
-    """The equation of :class:`SuccessRate`."""
-    T, K = successes.shape
-    rewards = np.zeros(K)
-    for t in range(T):
-        everybody = 0.0
+    @staticmethod
+    @njit
+    def kernel(
+        successes: Array,
+        applications: Array,
+        sums: Array,
+        bests: Array,
+        power: float,
+        frac: float,
+        noise: float,
+    ) -> Array:
+        T, K = successes.shape
+        rewards = np.zeros(K)
+        for t in range(T):
+            everybody = 0.0
+            for op in range(K):
+                everybody += successes[t, op]
+            for op in range(K):
+                s = successes[t, op]
+                gained = s * s if power == 2 else s
+                rewards[op] += (gained + frac * everybody) / max(1.0, applications[t, op])
         for op in range(K):
-            everybody += successes[t, op]
-        for op in range(K):
-            s = successes[t, op]
-            gained = s * s if power == 2 else s
-            rewards[op] += (gained + frac * everybody) / max(1.0, applications[t, op])
-    for op in range(K):
-        rewards[op] += noise
-    return rewards
+            rewards[op] += noise
+        return rewards
 
 
-@register
+@register_component
 class ImmediateSuccess(GenerationReward):
     """The share of the last generation's offspring that are successes of the operator.
 
@@ -207,24 +229,20 @@ class ImmediateSuccess(GenerationReward):
     probability matching for adaptive operator selection in differential evolution", PPSN XV.
     """
 
-    def compute(self, memory: "GenerationMemory") -> Array:  # noqa: D102
-        return immediate_success(memory.successes, memory.applications)
+    @staticmethod
+    @njit
+    def kernel(successes: Array, applications: Array, sums: Array, bests: Array) -> Array:
+        K = successes.shape[1]
+        NP = 0.0
+        for op in range(K):
+            NP += applications[0, op]
+        rewards = np.empty(K)
+        for op in range(K):
+            rewards[op] = successes[0, op] / NP
+        return rewards
 
 
-@njit
-def immediate_success(successes: Array, applications: Array) -> Array:
-    """The equation of :class:`ImmediateSuccess`."""
-    K = successes.shape[1]
-    NP = 0.0
-    for op in range(K):
-        NP += applications[0, op]
-    rewards = np.empty(K)
-    for op in range(K):
-        rewards[op] = successes[0, op] / NP
-    return rewards
-
-
-@register
+@register_component
 class SuccessSum(GenerationReward):
     """The mean metric of an application over the last generations.
 
@@ -240,26 +258,22 @@ class SuccessSum(GenerationReward):
 
     max_gen: int = generations_parameter()
 
-    def compute(self, memory: "GenerationMemory") -> Array:  # noqa: D102
-        return success_sum(memory.sums, memory.applications)
+    @staticmethod
+    @njit
+    def kernel(successes: Array, applications: Array, sums: Array, bests: Array) -> Array:
+        T, K = sums.shape
+        rewards = np.zeros(K)
+        for op in range(K):
+            total = applied = 0.0
+            for t in range(T):
+                total += sums[t, op]
+                applied += applications[t, op]
+            if applied > 0.0:
+                rewards[op] = total / applied
+        return rewards
 
 
-@njit
-def success_sum(sums: Array, applications: Array) -> Array:
-    """The equation of :class:`SuccessSum`."""
-    T, K = sums.shape
-    rewards = np.zeros(K)
-    for op in range(K):
-        total = applied = 0.0
-        for t in range(T):
-            total += sums[t, op]
-            applied += applications[t, op]
-        if applied > 0.0:
-            rewards[op] = total / applied
-    return rewards
-
-
-@register
+@register_component
 class ImprovementSum(GenerationReward):
     """The sum of the metric over the last generations, however often the operator was applied.
 
@@ -278,22 +292,13 @@ class ImprovementSum(GenerationReward):
 
     max_gen: int = generations_parameter()
 
-    def compute(self, memory: "GenerationMemory") -> Array:  # noqa: D102
-        return column_sums(memory.sums)
+    @staticmethod
+    @njit
+    def kernel(successes: Array, applications: Array, sums: Array, bests: Array) -> Array:
+        return column_sums(sums)
 
 
-@njit
-def column_sums(table: Array) -> Array:
-    """The sum of each operator's column, in the order of the rows."""
-    T, K = table.shape
-    sums = np.zeros(K)
-    for t in range(T):
-        for op in range(K):
-            sums[op] += table[t, op]
-    return sums
-
-
-@register
+@register_component
 class Consensus(GenerationReward):
     """The mean improvement where the number of successes ranks the operators alike, else that.
 
@@ -314,8 +319,8 @@ class Consensus(GenerationReward):
 
     max_gen: int = generations_parameter(default=1)
 
-    def compute(self, memory: "GenerationMemory") -> Array:  # noqa: D102
-        means = success_sum(memory.sums, memory.applications)
+    def compute(self, memory: "GenerationMemory") -> Array:
+        means = SuccessSum.kernel(*memory.table)
         counts = column_sums(memory.successes)
         return means if _rank_alike(means, counts) else counts
 
@@ -331,7 +336,7 @@ def _rank_alike(first: Array, second: Array) -> bool:
     return True
 
 
-@register
+@register_component
 class GenerationSuccessSum(GenerationReward):
     """The mean metric of an application, generation by generation.
 
@@ -347,11 +352,11 @@ class GenerationSuccessSum(GenerationReward):
 
     max_gen: int = generations_parameter()
 
-    def compute(self, memory: "GenerationMemory") -> Array:  # noqa: D102
+    def compute(self, memory: "GenerationMemory") -> Array:
         return ratio(memory.sums, memory.applications).sum(axis=0)
 
 
-@register
+@register_component
 class FitnessRateRank(GenerationReward):
     """The operator's share of what was gained lately, less the lower it ranks.
 
@@ -377,14 +382,14 @@ class FitnessRateRank(GenerationReward):
     max_gen: int = generations_parameter(default=50)
     D: float = real(0, 1, default=1.0, symbol="D", doc="decay factor of the ranks")
 
-    def compute(self, memory: "GenerationMemory") -> Array:  # noqa: D102
+    def compute(self, memory: "GenerationMemory") -> Array:
         gained = memory.sums.sum(axis=0)
         rank = (gained[:, None] < gained).sum(axis=1)
         decayed = self.D**rank * gained
         return ratio(decayed, decayed.sum())
 
 
-@register
+@register_component
 class Best2Generations(GenerationReward):
     """How the best metric changed from the previous generation to this one.
 
@@ -405,7 +410,7 @@ class Best2Generations(GenerationReward):
     beta: int = choice(0, 1, default=1, symbol="β", doc="1: per change of applications")
     max_gen = 2
 
-    def compute(self, memory: "GenerationMemory") -> Array:  # noqa: D102
+    def compute(self, memory: "GenerationMemory") -> Array:
         now, before = memory.bests[0], memory.bests[1]
         relative = before**self.alpha
         change = np.abs(memory.applications[0] - memory.applications[1]) ** self.beta
@@ -413,7 +418,7 @@ class Best2Generations(GenerationReward):
         return gain / np.where(relative == 0, 1.0, relative) / np.where(change == 0, 1.0, change)
 
 
-@register
+@register_component
 class NormalisedBestSum(GenerationReward):
     """The mean of the best metrics of the last generations (extreme values).
 
@@ -433,13 +438,13 @@ class NormalisedBestSum(GenerationReward):
     rho: int = choice(1, 2, 3, default=1, symbol="ρ", doc="intensity")
     alpha: int = choice(0, 1, default=0, symbol="α", doc="1: relative to the best operator")
 
-    def compute(self, memory: "GenerationMemory") -> Array:  # noqa: D102
+    def compute(self, memory: "GenerationMemory") -> Array:
         largest = memory.bests.sum(axis=0).max() ** self.alpha
         mean = (memory.bests**self.rho).sum(axis=0) / memory.count
         return ratio(mean, largest)
 
 
-@register
+@register_component
 class ParetoDominance(SuccessReward):
     """How many operators it dominates in diversity and mean of its successes.
 
@@ -459,7 +464,7 @@ class ParetoDominance(SuccessReward):
 
     fix_appl: int = successes_parameter()
 
-    def compute(self, memory: "SuccessMemory") -> Array:  # noqa: D102 (see base)
+    def compute(self, memory: "SuccessMemory") -> Array:
         wins, _ = _dominance_counts(*memory.points())
         return ratio(wins, wins.sum())
 
@@ -484,7 +489,7 @@ def _dominance_counts(std: Array, mean: Array, present: Array) -> tuple[Array, A
     return wins, losses
 
 
-@register
+@register_component
 class ParetoRank(SuccessReward):
     """How few operators dominate it in diversity and mean of its successes.
 
@@ -504,12 +509,12 @@ class ParetoRank(SuccessReward):
 
     fix_appl: int = successes_parameter()
 
-    def compute(self, memory: "SuccessMemory") -> Array:  # noqa: D102
+    def compute(self, memory: "SuccessMemory") -> Array:
         _, losses = _dominance_counts(*memory.points())
         return np.where(memory.counts > 0, 1.0 - ratio(losses, losses.sum()), 0.0)
 
 
-@register
+@register_component
 class CompassProjection(SuccessReward):
     """Diversity and mean of its successes, projected on the direction θ.
 
@@ -530,7 +535,7 @@ class CompassProjection(SuccessReward):
     fix_appl: int = successes_parameter()
     theta: int = choice(36, 45, 54, 90, default=45, symbol="θ", doc="direction, in degrees")
 
-    def compute(self, memory: "SuccessMemory") -> Array:  # noqa: D102
+    def compute(self, memory: "SuccessMemory") -> Array:
         std, mean, present = memory.points()
         angle = math.radians(self.theta)
         return _project(std, mean, present, math.cos(angle), math.sin(angle))
@@ -556,7 +561,7 @@ def _project(std: Array, mean: Array, present: Array, cosine: float, sine: float
     return v
 
 
-@register
+@register_component
 class AreaUnderCurve(WindowReward):
     """Area under the operator's curve through the ranking of the window, best first.
 
@@ -577,9 +582,9 @@ class AreaUnderCurve(WindowReward):
     """
 
     W: int = window_parameter()
-    D: float = decay_parameter()
+    D: float = rank_decay_parameter()
 
-    def compute(self, memory: "WindowMemory") -> Array:  # noqa: D102
+    def compute(self, memory: "WindowMemory") -> Array:
         order = (-memory.metrics).argsort()
         weights = _rank_weights(self.D, self.W)
         size, K = int(memory.size), len(memory.labels)
@@ -641,7 +646,7 @@ def _normalized_areas(sums: Array, heights: Array) -> Array:
     return rewards
 
 
-@register
+@register_component
 class SumOfRanks(WindowReward):
     """The operator's share of the rank weights in the window.
 
@@ -659,9 +664,9 @@ class SumOfRanks(WindowReward):
     """
 
     W: int = window_parameter()
-    D: float = decay_parameter()
+    D: float = rank_decay_parameter()
 
-    def compute(self, memory: "WindowMemory") -> Array:  # noqa: D102
+    def compute(self, memory: "WindowMemory") -> Array:
         falling = np.sort(-memory.metrics)
         rank = np.searchsorted(falling, -memory.metrics, side="left") + 1.0
         weight = self.D**rank * (self.W - rank)
@@ -669,7 +674,7 @@ class SumOfRanks(WindowReward):
         return ratio(per_operator, per_operator.sum())
 
 
-@register
+@register_component
 class WindowSuccessSum(WindowReward):
     """The mean metric of the operator's entries in the window.
 
@@ -686,7 +691,7 @@ class WindowSuccessSum(WindowReward):
     W: int = window_parameter()
     normalise: int = choice(0, 1, default=1, symbol="ω", doc="1: relative to the best operator")
 
-    def compute(self, memory: "WindowMemory") -> Array:  # noqa: D102
+    def compute(self, memory: "WindowMemory") -> Array:
         entries = _entries(memory.operators, memory.metrics, len(memory.labels))
         return _means(entries.sum(axis=1), memory.operators, self.normalise == 1)
 
@@ -720,7 +725,7 @@ def _means(totals: Array, operators: Array, normalise: bool) -> Array:
     return means
 
 
-@register
+@register_component
 class Leader(Reward):
     """1 for the operator whose own best fitness so far is below that of every other.
 
@@ -740,7 +745,7 @@ class Leader(Reward):
     searched: ClassVar[bool] = False
     printed: ClassVar[bool] = False
 
-    def compute(self, memory: "BestMemory") -> Array:  # noqa: D102
+    def compute(self, memory: "BestMemory") -> Array:
         return leader(memory.values)
 
 
@@ -759,7 +764,7 @@ def leader(bests: Array) -> Array:
     return rewards
 
 
-@register
+@register_component
 class SuccessCount(Reward):
     """The successes so far, counted from `start` again whenever an operator falls far behind.
 
@@ -787,5 +792,5 @@ class SuccessCount(Reward):
     )
     least: float = real(0, 1, default=0.2, symbol="δ", doc="least share, times 1/K")
 
-    def compute(self, memory: "CountMemory") -> Array:  # noqa: D102
+    def compute(self, memory: "CountMemory") -> Array:
         return memory.counts

@@ -12,7 +12,7 @@ import numpy as np
 
 from uaos.jit import njit
 from uaos.params import choice, real
-from uaos.selection.components.base import Array, Component, register
+from uaos.selection.components.base import Array, Component, register_component
 
 
 class Draws(NamedTuple):
@@ -102,7 +102,7 @@ def draw_uniformly(n_operators: int, pick: Array) -> Array:
     return np.floor(pick * n_operators).astype(np.int64)
 
 
-@register
+@register_component
 class Proportional(Selection):
     """Drawn with the probabilities.
 
@@ -118,11 +118,11 @@ class Proportional(Selection):
 
     counts_applications: ClassVar[bool] = False
 
-    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:  # noqa: D102
+    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:
         return draw_proportionally(probabilities, draws.pick)
 
 
-@register
+@register_component
 class Greedy(Selection):
     """The most probable operator, for all parents of the generation.
 
@@ -143,12 +143,12 @@ class Greedy(Selection):
 
     ties: str = choice("random", "first", default="random", tuned=False, doc="between equals")
 
-    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:  # noqa: D102
+    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:
         tie = draws.tie if self.ties == "random" else 0.0
         return np.full(len(draws.pick), most_probable(probabilities, tie))
 
 
-@register
+@register_component
 class EpsilonGreedy(Selection):
     """Mostly the most probable operator, sometimes any.
 
@@ -167,13 +167,13 @@ class EpsilonGreedy(Selection):
 
     eps: float = real(0, 1, default=0.1, symbol="ε", doc="chance of exploring")
 
-    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:  # noqa: D102
+    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:
         anyone = draw_uniformly(len(probabilities), draws.pick)
         best = most_probable(probabilities, draws.tie)
         return np.where(draws.explore < self.eps, anyone, best)
 
 
-@register
+@register_component
 class LinearAnnealed(Selection):
     """Epsilon-greedy whose ε falls linearly from 1 at the start to 0 when the budget is spent.
 
@@ -191,13 +191,13 @@ class LinearAnnealed(Selection):
     counts_applications: ClassVar[bool] = False
     needs_budget: ClassVar[bool] = True
 
-    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:  # noqa: D102
+    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:
         anyone = draw_uniformly(len(probabilities), draws.pick)
         best = most_probable(probabilities, draws.tie)
         return np.where(draws.explore < 1.0 - progress, anyone, best)
 
 
-@register
+@register_component
 class ProportionalGreedy(Selection):
     """Mostly the most probable operator, sometimes drawn with the probabilities.
 
@@ -215,13 +215,13 @@ class ProportionalGreedy(Selection):
 
     eps: float = real(0, 1, default=0.1, symbol="ε", doc="chance of following the probabilities")
 
-    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:  # noqa: D102
+    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:
         drawn = draw_proportionally(probabilities, draws.pick)
         best = most_probable(probabilities, draws.tie)
         return np.where(draws.explore < self.eps, drawn, best)
 
 
-@register
+@register_component
 class LargestDeficit(Selection):
     """The operator furthest behind its share of the applications; nothing is drawn.
 
@@ -241,7 +241,7 @@ class LargestDeficit(Selection):
     searched: ClassVar[bool] = False
     printed: ClassVar[bool] = False
 
-    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:  # noqa: D102
+    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:
         return _by_deficit(probabilities, np.array(draws.applications), len(draws.pick))
 
 
@@ -263,7 +263,7 @@ def _by_deficit(probabilities: Array, applications: Array, n: int) -> Array:
     return operators
 
 
-@register
+@register_component
 class Shares(Selection):
     """As many parents for each operator as its share of them says, in random order.
 
@@ -284,7 +284,7 @@ class Shares(Selection):
     unapplied_first: ClassVar[bool] = False
     printed: ClassVar[bool] = False
 
-    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:  # noqa: D102
+    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:
         n = len(draws.pick)
         exact = probabilities * n
         counts = np.floor(exact).astype(np.int64)
