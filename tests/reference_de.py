@@ -37,24 +37,12 @@ DRAWN = {
     "curr-to-best/1": 2,
     "curr-to-best/2": 4,
     "curr-to-pbest-w/1 (archived)": 1,
-    "curr-to-pbest/1 (ranked)": 1,
-    "curr-to-pbest/1 (stored)": 1,
     "r-new-to-ptop/n/t": 1,
-    "rand-to-pbest/1 (scaled)": 2,
 }
-#: Those with x_rank, or with x_stored, for which it stands while the archive is empty.
-# The share of the run up to which x_pbest is not the parent.
-OTHER_UNTIL = {
-    "curr-to-pbest-w/1 (archived)": 0.5,
-    "curr-to-pbest/1 (ranked)": 1.0,
-    "curr-to-pbest/1 (stored)": 1.0,
-}
-RANKED = ("curr-to-pbest/1 (ranked)", "curr-to-pbest/1 (stored)", "r-new-to-ptop/n/t")
+#: Those of winners: of jSO, and of L-SRTDE.
+JSO, LSRTDE = "curr-to-pbest-w/1 (archived)", "r-new-to-ptop/n/t"
 #: Those with an archive.
-ARCHIVED = (
-    "curr-to-pbest/1 (archived)", "curr-to-pbest-w/1 (archived)", "curr-to-pbest/1 (stored)",
-    "r-new-to-ptop/n/t",
-)  # fmt: skip
+ARCHIVED = ("curr-to-pbest/1 (archived)", JSO, LSRTDE)
 
 
 # Choosing with a uniform
@@ -155,8 +143,6 @@ class SuccessHistory:
         """From the (weight, value) of those that improved."""
         k, c = self.turn, self.options.get("rate", 1.0)
         if not (F or CR):
-            if self.options.get("idle"):
-                self.M_F[k] = self.M_CR[k] = self.options["idle"]
             return
         self.turn = (k + 1) % self.H
         if self.options.get("last") and k == self.H - 1:
@@ -169,7 +155,7 @@ class SuccessHistory:
             elif self.M_CR[k] == -1:
                 new = -1.0  # for good, as all draws around it are cut to 0
             elif total([w * v for w, v in CR]) == 0:
-                new = self.options.get("CR_zero", -1.0)
+                new = -1.0
             else:
                 new = lehmer_mean(CR)
             self.M_CR[k] = (1 - c) * self.M_CR[k] + c * new
@@ -205,15 +191,16 @@ def weights(gains: list[float]) -> list[float]:
 def sample(
     rule: Any, of_F: bool, u: float, u_memory: float, progress: float, success_rate: float
 ) -> float:
-    """An offspring's F or CR, at a share of the run and after a share of survivors."""
+    """An offspring's F or CR, at a share of the run and after a share of survivors.
+
+    The option `phases` of a memory stands for the limits of jSO.
+    """
     options = getattr(rule, "options", {})
-    if of_F and options.get("phases") == "SPA" and progress <= 0.5:
-        return uniform(0.45, 0.55, u)
     if isinstance(rule, Jade | SuccessHistory):
         location = pick(u_memory, rule.pairs[0 if of_F else 1])
         scale = 0.1 if of_F else options.get("CR_scale", 0.1)
         value = cauchy(location, scale, u) if of_F else normal(location, scale, u)
-        if options.get("phases") == "jSO":
+        if options.get("phases"):
             if of_F and progress < 0.6:
                 value = min(value, 0.7)
             if not of_F and progress < 0.5:
@@ -233,7 +220,7 @@ def sample(
 
 def mutant(
     strategy: str, F: float, i: Point, best: Point, pbest: Point, arch: Point, r: list[Point],
-    rank: Point, stored: Point, elite: Point, center: Point, progress: float,
+    rank: Point, stored: Point, elite: Point, progress: float,
 ) -> Point:  # fmt: skip
     """The table of strategies, coordinate by coordinate."""
     made = []
@@ -264,14 +251,8 @@ def mutant(
                 v = x_i + F * (x_best - x_i + x_r1 - x_r2 + x_r3 - x_r4)
             case "curr-to-pbest-w/1 (archived)":
                 v = x_i + F * (w * (x_pbest - x_i) + x_r1 - x_arch)
-            case "curr-to-pbest/1 (ranked)":
-                v = x_i + F * (x_pbest - x_i + x_r1 - rank[j])
-            case "curr-to-pbest/1 (stored)":
-                v = x_i + F * (x_pbest - x_i + x_r1 - stored[j])
             case "r-new-to-ptop/n/t":
                 v = x_i + F * (elite[j] - x_i + rank[j] - stored[j])
-            case "rand-to-pbest/1 (scaled)":
-                v = center[j] + F * (x_r1 - center[j] + x_pbest - x_r2)
             case _:
                 raise ValueError(strategy)
         made.append(v)
@@ -325,19 +306,11 @@ class ReferenceDE:
         growth: float = 1.0,
         x0: Sequence[Point] = (),
         center: bool = False,
-        schedule: str = "linear",
         top: Callable[[float, float], float] | None = None,
-        survival: str = "parent",
-        sorted_CR: bool = False,
-        exponential: float = 0.0,
-        exponential_wraps: bool = True,
-        binomial_CR: str = "drawn",
-        rank_pressure: float = 1.0,
     ) -> None:
-        self.schedule, self.top, self.newest = schedule, top, survival == "newest"
-        self.sorted_CR, self.exponential, self.wraps = sorted_CR, exponential, exponential_wraps
-        self.binomial_CR, self.rank_pressure = binomial_CR, rank_pressure
-        self.ranked = any(strategy in RANKED for strategy, _, _ in pool)
+        self.top = top
+        #: Whether the newest replace the oldest, with half as many offspring as parents.
+        self.newest = any(strategy == LSRTDE for strategy, _, _ in pool)
         self.pool, self.low, self.high, self.draw = pool, low, high, draw
         self.new_selector, self.budget = new_selector, budget
         self.top_NP, self.top_drawn, self.boundary = top_NP, top_drawn, boundary
@@ -402,7 +375,7 @@ class ReferenceDE:
     def capacity(self) -> int:
         """How many the archive may hold; there is none where no strategy draws from it."""
         used = any(strategy in ARCHIVED for strategy, _, _ in self.pool)
-        return round(self.archive_size * self.NP) if used or self.newest else 0
+        return round(self.archive_size * self.NP) if used else 0
 
     def span(self) -> tuple[int, int]:
         """Evaluations since the epoch's start, and from it to the end."""
@@ -420,7 +393,7 @@ class ReferenceDE:
                 self.restarts += 1
                 least = max([4, *(DRAWN[strategy] + 1 for strategy, _, _ in self.pool)])
                 self.begin(max(least, round(self.NP_start * self.growth)), (), False)
-        n = self.NP
+        n = max(1, round(self.NP / 2)) if self.newest and self.evaluated else self.NP
         if self.budget is not None:
             n = min(n, self.budget - self.evaluations)
         self.asked = self.vary(n) if self.evaluated else [list(x) for x in self.X[:n]]
@@ -430,26 +403,19 @@ class ReferenceDE:
         """An offspring for each of the first n parents."""
         NP, D = self.NP, len(self.low)
         self.operators = self.choose(n) if len(self.pool) > 1 else [0] * n
-        exponential = self.exponential == 1
-        if 0 < self.exponential < 1:
-            exponential = self.draw(1)[0] < self.exponential
         spent, whole = self.span()
         progress = spent / whole
-        width = 12 + D + int(self.top_drawn) + int(self.ranked) + int(self.newest)
-        width += D if self.boundary in ("resample", "mixed") else 0
-        boundary = self.boundary
-        if boundary == "mixed":
-            boundary = pick(self.draw(1)[0], ("midpoint", "clip", "resample"))
+        width = 12 + D + int(self.top_drawn) + 2 * int(self.newest)
+        width += D if self.boundary == "resample" else 0
         us = self.draw(n * width)
         rows = [us[i * width : (i + 1) * width] for i in range(n)]
         order = self.ranking()
         x_best = self.X[order[0]]
         if self.best_rule == "latest" and self.latest is not None:
             x_best = self.X[self.latest]
-        x_center = [(a + b) / 2 for a, b in zip(self.low, self.high, strict=True)]
         # The random numbers that only some runs take.
         tops = [row.pop(12 + D) if self.top_drawn else 0.0 for row in rows]
-        u_ranks = [row.pop(12 + D) if self.ranked else 0.0 for row in rows]
+        u_ranks = [row.pop(12 + D) if self.newest else 0.0 for row in rows]
         u_parents = [row.pop(12 + D) if self.newest else 0.0 for row in rows]
         self.parents = [pick(u, range(NP)) if self.newest else m for m, u in enumerate(u_parents)]
         self.F, self.CR, self.keep, self.repairs = [], [], [], 0
@@ -459,14 +425,9 @@ class ReferenceDE:
             self.F.append(sample(F_rule, True, row[8], *state))
             self.CR.append(sample(CR_rule, False, row[9], *state))
             self.keep.append(row[11])
-        if self.sorted_CR:  # the smallest to the best
-            small_first = sorted(self.CR)
-            by_rank = sorted(range(n), key=lambda m: (self.f[self.parents[m]], m))
-            for CR, m in zip(small_first, by_rank, strict=True):
-                self.CR[m] = CR
         offspring = []
         for m, row in enumerate(rows):
-            strategy, _, CR_rule = self.pool[self.operators[m]]
+            strategy, _, _ = self.pool[self.operators[m]]
             i, F, CR = self.parents[m], self.F[m], self.CR[m]
             u_pbest, u_arch, u_j = row[5:8]
             crossing, resampling = row[12 : 12 + D], row[12 + D :] or [math.nan] * D
@@ -477,50 +438,35 @@ class ReferenceDE:
             x_i = self.X[i]
             best = order[:few]
             pbest = pick(u_pbest, best)
-            if pbest == i and progress < OTHER_UNTIL.get(strategy, 0):
+            if pbest == i and strategy == JSO and progress < 0.5:
                 # Drawn again from the others, with what the number has after its first digit.
                 pbest = pick(u_pbest * len(best) % 1, [k for k in best if k != i])
             x_pbest = self.X[pbest]
             x_arch = pick(u_arch, self.X[:i] + self.X[i + 1 :] + self.archive)
             drawn = distinct(row[: DRAWN[strategy]], i, NP)
             r = [self.X[k] for k in drawn]
-            # A rank with chance exp(-λk/NP); whoever takes part already is passed over.
-            p = self.rank_pressure
-            k = int(-math.log1p(u_ranks[m] * math.expm1(-p)) * (NP / p))
-            k = min(k, NP - 1)
-            while NP > 2 and strategy != "r-new-to-ptop/n/t" and order[k] in (i, drawn[0]):
-                k = (k + 1) % NP
-            x_rank = self.X[order[k]]
-            x_stored, x_elite, others = x_rank, x_pbest, list(self.archive)
-            if len(self.archive) > 1:
-                x_elite = pick(u_pbest, self.archive[:few])
-                if strategy == "r-new-to-ptop/n/t":
-                    del others[pick(u_pbest, range(len(self.archive[:few])))]
+            x_rank = x_stored = x_elite = x_i
+            if self.newest:
+                # A rank with chance exp(-3k/NP), one of the best of the archive, another of it.
+                k = min(int(-math.log1p(u_ranks[m] * math.expm1(-3.0)) * (NP / 3.0)), NP - 1)
+                x_rank, others = self.X[order[k]], list(self.archive)
+                x_elite = others.pop(pick(u_pbest, range(len(self.archive[:few]))))
                 x_stored = pick(u_arch, others)
             v = mutant(
-                strategy, F, x_i, x_best, x_pbest, x_arch, r, x_rank, x_stored, x_elite, x_center,
-                progress,
-            )  # fmt: skip
-            if self.binomial_CR == "rising" and not exponential:
-                CR = max(0.0, 2 * progress - 1)
+                strategy, F, x_i, x_best, x_pbest, x_arch, r, x_rank, x_stored, x_elite, progress
+            )
             j_rand = pick(u_j, range(D))
-            if exponential:
-                run = 1
-                while run < (D if self.wraps else D - j_rand) and crossing[run] < CR:
-                    run += 1
-                taken = [(j_rand + k) % D for k in range(run)]
-            else:
-                taken = [j for j in range(D) if crossing[j] < CR or j == j_rand]
+            taken = [j for j in range(D) if crossing[j] < CR or j == j_rand]
             made, repaired = [], False
             for j in range(D):
                 if j in taken:
                     low, high = self.low[j], self.high[j]
-                    made.append(repair(boundary, v[j], low, high, x_i[j], resampling[j]))
+                    made.append(repair(self.boundary, v[j], low, high, x_i[j], resampling[j]))
                     repaired = repaired or not low <= v[j] <= high
                 else:
                     made.append(x_i[j])
             offspring.append(made)
-            if getattr(CR_rule, "options", {}).get("learns") == "taken":
+            if self.newest:  # the memory learns what was taken
                 self.CR[m] = len(taken) / D
             self.repairs += repaired and self.boundary != "none"
         return offspring
@@ -611,12 +557,7 @@ class ReferenceDE:
             return
         end = min(self.NP_end, self.NP_start)
         spent, whole = self.span()
-        if self.schedule == "linear":
-            NP = round(self.NP_start + (end - self.NP_start) * spent / whole)
-        else:
-            t = min(1.0, spent / whole)
-            NP = round(self.NP_start + (end - self.NP_start) * t ** (1 - t))
-        NP = max(end, NP)
+        NP = max(end, round(self.NP_start + (end - self.NP_start) * spent / whole))
         if NP >= self.NP:
             return
         stay = sorted(self.ranking()[:NP])

@@ -11,21 +11,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference_de import DRAWN, Jade, ReferenceDE, SuccessHistory
+from reference_de import DRAWN, JSO, LSRTDE, Jade, ReferenceDE, SuccessHistory
 from strategies import STEADY
 
-from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de import rules
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.optimizer import DifferentialEvolution
-from uaos.optimizers.de.settings import Settings, Stagnation
-from uaos.optimizers.de.variation import SingleOperator
+from uaos.optimizers.de.pool import SingleOperator
+from uaos.optimizers.de.settings import Stagnation
+from uaos.optimizers.winners import jso, lsrtde
 from uaos.selection.method import Method
 
-ALL = tuple(DRAWN)
+ALL = tuple(name for name in DRAWN if name not in (JSO, LSRTDE))
 NINE = ALL[:9]
 ARCHIVED = "curr-to-pbest/1 (archived)"
-BOUNDARIES = ("none", "clip", "reflect", "midpoint", "resample", "mixed")
+BOUNDARIES = ("none", "clip", "reflect", "midpoint", "resample")
 LOW, HIGH = [-5.0, -1.0, 0.0, 2.0], [5.0, 1.0, 3.0, 2.5]
 
 
@@ -113,12 +113,13 @@ def follow(
     pool, fun=valley, *, generations=25, NP=12, seed=3, extreme=False, budget=None, horizon=None,
     top_NP=0.05, top_drawn=False, boundary="midpoint", best_rule="population", archive="recent",
     archive_size=1.0, NP_end=None, restart=None, x0=(), center=False, box=(LOW, HIGH),
-    schedule="linear", top=None, **further,
+    winner=None, top=None,
 ):  # fmt: skip
     """Run engine and reference, and require that they are equal at every step.
 
-    `top` is top_NP as text and as a function of progress and success rate; `further` are settings
-    of the same name in both. Returns the engine, the reference and what happened on the way.
+    `winner` is the class of a winner, which has a pool of its own, and `top` its share of leaders
+    as a function of progress and success rate. Returns the engine, the reference and what happened
+    on the way.
     """
     horizon = horizon or 40_000
 
@@ -143,22 +144,23 @@ def follow(
         pool, low, high, NP, lambda n: numbers.random(n).tolist(), new_selector=new_selector,
         budget=budget, top_NP=top_NP, top_drawn=top_drawn, boundary=boundary, best_rule=best_rule,
         archive=archive, archive_size=archive_size, NP_end=NP_end, horizon=horizon,
-        x0=x0, center=center, schedule=schedule, top=top and top[1], **further,
-        **(restart or {"patience": None}),
+        x0=x0, center=center, top=top, **(restart or {"patience": None}),
     )  # fmt: skip
-    members = [
-        Operator(name, rule_of_engine(F, known), rule_of_engine(CR, known)) for name, F, CR in pool
-    ]
-    settings = Settings(
-        pool=members, NP=NP,
-        top_NP=top[0] if top else f"U(2/NP,{top_NP})" if top_drawn else top_NP,
-        boundary=boundary, best_rule=best_rule, archive=archive, archive_size=archive_size,
-        center=center,
-        schedule=None if NP_end is None else {"rule": schedule, "NP_end": NP_end},
-        restart=None if restart is None else Stagnation(**restart), **further,
+    if winner is None:
+        own = {"top_NP": f"U(2/NP,{top_NP})" if top_drawn else top_NP}
+        own["pool"] = [
+            Operator(name, rule_of_engine(F, known), rule_of_engine(CR, known))
+            for name, F, CR in pool
+        ]
+    base = DifferentialEvolution if winner is None else winner
+    settings = base.settings_class(
+        **(own if winner is None else {}), NP=NP, boundary=boundary, best_rule=best_rule,
+        archive=archive, archive_size=archive_size, center=center,
+        schedule=None if NP_end is None else {"rule": "linear", "NP_end": NP_end},
+        restart=None if restart is None else Stagnation(**restart),
     )  # fmt: skip
 
-    class Stubbed(DifferentialEvolution):
+    class Stubbed(base):
         def _begin(self, *epoch):
             if self.evaluations == 0:
                 self.rng, self._horizon = source(), horizon
@@ -170,8 +172,8 @@ def follow(
             return make_selector(len(self.pool.members), left, self.rng)
 
     fast = Stubbed(
-        np.column_stack([low, high]), method=Configuration("stub", Method(), settings),
-        budget=budget, x0=np.array(x0) if len(x0) else None,
+        np.column_stack([low, high]), settings, method=Method(), budget=budget,
+        x0=np.array(x0) if len(x0) else None,
     )  # fmt: skip
     seen = {"archive": 0, "repairs": 0, "asked": [], "restarted": []}
     told = []
@@ -193,9 +195,9 @@ def follow(
             assert found.tolist() == expected
         varied = slow.evaluated
         if varied:
-            assert fast.variation.batch.operators.tolist() == slow.operators
-            assert fast.variation.batch.F.tolist() == slow.F
-            assert fast.variation.batch.CR.tolist() == slow.CR
+            assert fast.offspring.operators.tolist() == slow.operators
+            assert fast.offspring.F.tolist() == slow.F
+            assert fast.offspring.CR.tolist() == slow.CR
             seen["repairs"] += slow.repairs
             parents = [slow.f[i] for i in slow.parents]
         values = [fun(x, slow.evaluations + t) for t, x in enumerate(found.tolist())]
@@ -222,12 +224,12 @@ def assert_equal_states(fast, slow):
     assert fast.view.population.tolist() == slow.X
     assert fast.view.fitness.tolist() == slow.f
     assert fast.view.archive.tolist() == slow.archive
-    assert len(fast.variation.rules.lengths) == len(slow.memories)
+    assert len(fast.rates.lengths) == len(slow.memories)
     for row, memory in enumerate(slow.memories):
-        assert fast.variation.rules.turns[row] == getattr(memory, "turn", 0)
+        assert fast.rates.turns[row] == getattr(memory, "turn", 0)
         M_F, M_CR = memory.pairs
-        assert fast.variation.rules.means[row, 0, : len(M_F)].tolist() == M_F
-        assert fast.variation.rules.means[row, 1, : len(M_CR)].tolist() == M_CR
+        assert fast.rates.means[row, 0, : len(M_F)].tolist() == M_F
+        assert fast.rates.means[row, 1, : len(M_CR)].tolist() == M_CR
     assert (None if fast.best_x is None else fast.best_x.tolist()) == slow.best_x
     assert fast.best_fitness == slow.best_f
     assert fast.evaluations == slow.evaluations
@@ -626,87 +628,51 @@ def test_patience_counts_generations_where_every_evaluation_fails(patience):
     assert seen["restarted"][0] == patience + 1
 
 
-# What the recipes of competitions need
+# Winners
 
 
 @pytest.mark.parametrize("fun", [valley, terraces, failing(valley, 3)])
 @pytest.mark.parametrize("NP_end", [None, 5])
-def test_the_newest_replacing_the_oldest_agrees(fun, NP_end):
+@pytest.mark.parametrize("restart", [None, {"patience": 6}])
+def test_lsrtde_agrees(fun, NP_end, restart):
     """Parents at random, places in turn, the best points found in the archive."""
-    history = SuccessHistory(5, CR=1.0, rate=0.5, CR_mean="Lehmer", CR_scale=0.05, learns="taken")
+    history = SuccessHistory(5, CR=1.0, rate=0.5, CR_mean="Lehmer", CR_scale=0.05)
     _, slow, _ = follow(
-        [("r-new-to-ptop/n/t", ("success_rate", 0.4, 0.25, 5.0, 0.02), history)], fun,
-        NP=16, NP_end=NP_end, budget=700, generations=1000, survival="newest", rank_pressure=3.0,
-        boundary="resample", top=("0.7 exp(-7 S)", lambda t, S: 0.7 * math.exp(-7 * S)),
+        [(LSRTDE, ("success_rate", 0.4, 0.25, 5.0, 0.02), history)], fun, winner=lsrtde.LSRTDE,
+        NP=16, NP_end=NP_end, budget=700, generations=1000, boundary="resample", restart=restart,
+        top=lambda t, S: 0.7 * math.exp(-7 * S),
     )  # fmt: skip
     assert slow.archive_f == sorted(slow.archive_f)
     assert slow.done
 
 
-def test_every_strategy_agrees_where_the_newest_replace_the_oldest():
-    """With operators of one memory, restarts and a falling population."""
-    rule = SuccessHistory(3)
-    _, _, seen = follow(
-        [(name, rule, rule) for name in ALL], terraces, NP=20, NP_end=6, survival="newest",
-        restart={"patience": 6}, budget=900, generations=1000, best_rule="latest", center=True,
-    )  # fmt: skip
-    assert seen["restarted"]
-
-
 @pytest.mark.parametrize("extreme", [False, True])
-@pytest.mark.parametrize("wraps", [False, True])
-@pytest.mark.parametrize("exponential", [0.5, 1.0])
-def test_exponential_crossover_agrees(exponential, wraps, extreme):
-    """In all or some generations, past the last coordinate or up to it."""
+@pytest.mark.parametrize("fun", [valley, terraces, failing(valley, 3)])
+def test_jso_agrees(fun, extreme):
+    """Weights, limits and leaders by the share of the run that is over."""
+    rule = SuccessHistory(5, **LIKE_JSO, phases=True)
     follow(
-        all_nine(CR=("uniform", 0.3, 1.0)), exponential=exponential, exponential_wraps=wraps,
-        extreme=extreme, binomial_CR="rising", budget=400,
+        [(JSO, rule, rule)], fun, winner=jso.JSO, budget=600, generations=1000, NP=16, NP_end=4,
+        extreme=extreme, top=lambda t, S: 0.25 + (0.125 - 0.25) * min(1.0, t),
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("fun", [valley, terraces])
-def test_sorted_crossover_rates_agree(fun):
-    """The smallest CR goes to the best parent, also where fitness is equal."""
-    follow([*all_nine(CR=("uniform", 0.0, 1.0)), *shared_by_operators()], fun, sorted_CR=True)
-
-
-@pytest.mark.parametrize("pressure", [0.3, 1.0, 3.0])
-@pytest.mark.parametrize("archive_size", [0.0, 1.5])
-def test_parents_by_rank_agree(archive_size, pressure):
-    """Whoever takes part already is passed over; an empty archive gives way to ranks."""
-    follow(
-        [(name, 0.6, 0.9) for name in ALL if name.endswith(("(ranked)", "(stored)"))], NP=7,
-        archive_size=archive_size, rank_pressure=pressure, extreme=pressure == 1, top_drawn=True,
-    )  # fmt: skip
-
-
+LIKE_JSO = {"F": 0.3, "CR": 0.8, "rate": 0.5, "CR_mean": "Lehmer", "last": 0.9}
 HISTORIES = {
-    "jSO": {"F": 0.3, "CR": 0.8, "rate": 0.5, "CR_mean": "Lehmer", "last": 0.9, "phases": "jSO"},
-    "SPA": {"CR_mean": "Lehmer", "phases": "SPA"},
-    "idle": {"F": 0.2, "CR": 0.2, "idle": 0.5},
-    "zero": {"CR": 0.0, "CR_mean": "Lehmer", "CR_zero": 0.5},
-    "taken": {"learns": "taken", "CR_scale": 0.3},
+    "jSO": LIKE_JSO,
+    "Lehmer": {"CR": 0.0, "CR_mean": "Lehmer"},
+    "wide": {"F": 0.2, "CR_scale": 0.3},
 }
 
 
 @pytest.mark.parametrize("extreme", [False, True])
 @pytest.mark.parametrize("name", HISTORIES)
 def test_the_successors_of_success_history_agree(name, extreme):
-    """Start, rate, means, limits by the share of the run that is over."""
+    """Start, rate and means."""
     rule = SuccessHistory(3, **HISTORIES[name])
-    pool = [("curr-to-pbest-w/1 (archived)", rule, rule), ("rand/1", 0.5, rule)]
-    top = ("0.25 to 0.125", lambda t, S: 0.25 + (0.125 - 0.25) * min(1.0, t))
+    pool = [(ARCHIVED, rule, rule), ("rand/1", 0.5, rule)]
     for fun in (valley, terraces):
-        follow(pool, fun, budget=600, generations=1000, top=top, NP=16, extreme=extreme)
-
-
-@pytest.mark.parametrize("budget", [333, 900])
-def test_a_nonlinear_schedule_agrees(budget):
-    """t^(1-t) of the way, t the share of the budget."""
-    follow(
-        [(ARCHIVED, 0.5, 0.9)], NP=30, NP_end=4, budget=budget, schedule="nonlinear",
-        generations=1000,
-    )  # fmt: skip
+        follow(pool, fun, budget=600, generations=1000, NP=16, extreme=extreme)
 
 
 # Everything at once

@@ -232,9 +232,10 @@ class DifferentialEvolution(Optimizer):
     # A generation: ask
 
     def _propose(self) -> FloatArray:
-        if not self.epoch.started:
+        if self.epoch.started:
+            self._prepare()
+        if not self.epoch.started:  # also after a restart
             return self.population.rows[: self._affordable(self.population.NP)].copy()
-        self._prepare()
         if self.history is not None:
             self.asked_probabilities = self.selector.probabilities
         operators = self.selector.select(self._affordable(self._offspring_count()))
