@@ -11,7 +11,7 @@ from uaos.errors import InvalidParameter
 
 
 def as_float(value: Any) -> float:
-    """The nearest float, an infinity for an integer beyond their range, NaN for no real number."""
+    """Return the nearest float, an infinity for an integer beyond their range, NaN otherwise."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return np.nan
     try:
@@ -21,25 +21,30 @@ def as_float(value: Any) -> float:
 
 
 def evaluation_count(value: Any, name: str = "budget", unit: str = "evaluations") -> int | None:
-    """A limit as an integer; 1e5 will do."""
+    """Return a limit as an integer; 1e5 is one, too."""
     if value is None:
         return None
     number = as_float(value)
     if number.is_integer() and number >= 1:
         return int(number)
-    raise InvalidParameter(name, value, f"an integer of {unit} >= 1, or None")
+    raise InvalidParameter(
+        f"{name} is {value!r}; expected a positive number of {unit}, or None",
+        name=name, value=value,
+    )  # fmt: skip
 
 
 def real_number(value: Any, name: str, low: float) -> float:
-    """A finite number of at least `low`."""
+    """Return a finite number of at least `low`."""
     number = as_float(value)
     if low <= number < np.inf:
         return number
-    raise InvalidParameter(name, value, f"a finite number >= {low:g}")
+    raise InvalidParameter(
+        f"{name} is {value!r}; expected a finite number >= {low:g}", name=name, value=value
+    )
 
 
 def real_target(target: Any) -> float | None:
-    """A fitness at which a run may end."""
+    """Return a fitness at which a run may end."""
     if target is None:
         return None
     number = as_float(target)
@@ -52,13 +57,13 @@ def real_target(target: Any) -> float | None:
 
 
 def true_or_false(value: Any, name: str) -> bool:
-    """A switch; strings such as "no" would otherwise count as True."""
+    """Return a switch; strings such as "no" would otherwise count as True."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
-    raise InvalidParameter(name, value, "True or False")
+    raise InvalidParameter(f"{name} is {value!r}; expected True or False", name=name, value=value)
 
 
-#: What NumPy would turn into numbers, or cut to them, without a word.
+#: What NumPy would turn into numbers, or cut to them, silently.
 _NO_NUMBERS = {"c": "complex", "U": "strings", "S": "strings", "M": "dates", "m": "times"}
 
 
@@ -66,7 +71,7 @@ _FLOAT = np.dtype(np.float64)
 
 
 def real_numbers(values: Any) -> FloatArray:
-    """Any kind of array as a new, plain one of floats; TypeError or ValueError if it is none.
+    """Return any kind of array as a new one of floats; TypeError or ValueError if it is none.
 
     None counts as NaN.
     """
@@ -89,7 +94,7 @@ def real_numbers(values: Any) -> FloatArray:
 
 
 def generator(seed: Any) -> tuple[int | None, np.random.Generator]:
-    """The seed (None if a generator was given) and the generator of a run."""
+    """Return the seed (None if a generator was given) and the generator of a run."""
     if isinstance(seed, np.random.Generator):
         return None, seed
     if seed is None:
@@ -98,4 +103,7 @@ def generator(seed: Any) -> tuple[int | None, np.random.Generator]:
     if isinstance(seed, numbers.Integral) and not isinstance(seed, bool) and int(seed) >= 0:
         # NumPy's fastest: drawing numbers is a good part of what a generation costs.
         return int(seed), np.random.Generator(np.random.SFC64(int(seed)))
-    raise InvalidParameter("seed", seed, "an integer >= 0, a numpy Generator, or None")
+    raise InvalidParameter(
+        f"seed is {seed!r}; expected an integer >= 0, a numpy Generator, or None",
+        name="seed", value=seed,
+    )  # fmt: skip

@@ -264,7 +264,11 @@ def minimize(
     """
     args = options.pop("args", ())
     if not isinstance(args, tuple | list):
-        raise InvalidParameter("args", args, "a tuple of further arguments of fun")
+        raise InvalidParameter(
+            f"args is {args!r}; expected a tuple of further arguments of fun",
+            name="args",
+            value=args,
+        )
     problem = Problem(
         WithArguments(fun, tuple(args)) if args and callable(fun) else fun,
         bounds,
@@ -336,7 +340,9 @@ def _smallest_limit(budget: int | None, maxfun: int | None) -> int | None:
 def _as_numpy_seed(seed: Seed, rng: Seed) -> int | np.random.Generator | None:
     """Return the seed as optimizers take it."""
     if seed is not None and rng is not None:
-        raise InvalidParameter("rng", rng, "None where seed is given: it is the same argument")
+        raise InvalidParameter(
+            "rng and seed are the same argument; pass one of them", name="rng", value=rng
+        )
     seed = rng if seed is None else seed
     if isinstance(seed, np.random.RandomState):
         seed = seed._bit_generator
@@ -369,7 +375,11 @@ def _rules(
 def _polishing(polish: bool | Callable[..., Any]) -> Polish | None:
     """Return what polishes the result, None for nothing."""
     if not (callable(polish) or isinstance(polish, bool)):
-        raise InvalidParameter("polish", polish, "True, False or a function")
+        raise InvalidParameter(
+            f"polish is {polish!r}; expected True, False or a function",
+            name="polish",
+            value=polish,
+        )
     if not polish:
         return None
     require("scipy", "polish")  # not only at the end of the run
@@ -481,8 +491,9 @@ def _optimizer(
     kind = optimizer_class(chosen.optimizer)
     if constrained and "constraints" not in kind.handles:
         raise InvalidParameter(
-            "method", chosen.name, "with constraints, the default method, a differential "
+            f"{chosen.name} cannot handle constraints; use the default method, a differential "
             "evolution or CMA-ES",
+            name="method", value=chosen.name,
         )  # fmt: skip
     keywords = kind.settings_class.keywords()
     for name, value in settings.items():

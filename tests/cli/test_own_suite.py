@@ -86,7 +86,7 @@ def test_a_file_is_tuned_on_in_part_or_as_a_whole_and_it_is_said(folder: Path) -
         (["--test", "t-test"], "the t-test averages costs over problems, which needs the optimum"),
         (["--dim", "5"], "dimension is 5; allowed: nothing"),
         (["--train", "bowl 2-D,bowl 3-D"], "unknown problem 'bowl 3-D'; did you mean"),
-        (["--train", "1.5"], "train is 1.5; allowed: a share between 0 and 1, or names"),
+        (["--train", "1.5"], "train is 1.5; expected a share between 0 and 1, or names"),
         (["--suite", "none.py"], "none.py: there is no such file"),
     ],
 )

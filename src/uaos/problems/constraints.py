@@ -16,20 +16,26 @@ EQUALITY = 1e-6
 #: batch is handled like an equality.
 NARROW = 0.01
 
-_ALLOWED = (
+_EXPECTED = (
     "a NonlinearConstraint, LinearConstraint or Bounds of scipy.optimize (or an object with their "
     "attributes), a dict such as {'type': 'ineq', 'fun': g} for g(x) >= 0 ('eq': g(x) = 0), or a "
     "sequence of these"
 )
 
 
-def as_constraints(given: Any) -> list["Constraint"]:
-    """The constraints that were given: none, one or several."""
-    if given is None:
+def as_constraints(constraints: Any) -> list["Constraint"]:
+    """Return the constraints as a list; there may be none, one or several."""
+    if constraints is None:
         return []
-    if isinstance(given, Sequence) and not isinstance(given, str):
-        return [Constraint(one) for one in given]
-    return [Constraint(given)]
+    if isinstance(constraints, Sequence) and not isinstance(constraints, str):
+        return [Constraint(constraint) for constraint in constraints]
+    return [Constraint(constraints)]
+
+
+def _no_constraint(value: object) -> InvalidParameter:
+    return InvalidParameter(
+        f"constraints is {value!r}; expected {_EXPECTED}", name="constraints", value=value
+    )
 
 
 class Constraint:
@@ -52,7 +58,7 @@ class Constraint:
         if isinstance(given, Mapping):
             kind, self._fun = given.get("type"), given.get("fun")
             if kind not in ("eq", "ineq") or not callable(self._fun):
-                raise InvalidParameter("constraints", given, _ALLOWED)
+                raise _no_constraint(given)
             self._args = tuple(given.get("args", ()))
             ub = 0.0 if kind == "eq" else np.inf
         elif hasattr(given, "lb") and hasattr(given, "ub"):
@@ -63,7 +69,7 @@ class Constraint:
             elif hasattr(given, "fun"):
                 self._fun = given.fun
         else:
-            raise InvalidParameter("constraints", given, _ALLOWED)
+            raise _no_constraint(given)
         try:
             self._low = np.atleast_1d(np.asarray(lb, dtype=float))
             self._high = np.atleast_1d(np.asarray(ub, dtype=float))
@@ -71,7 +77,10 @@ class Constraint:
         except (TypeError, ValueError):
             wrong = True
         if wrong:
-            raise InvalidParameter("(lb, ub) of constraints", (lb, ub), "numbers lb <= ub")
+            raise InvalidParameter(
+                f"(lb, ub) of a constraint is {(lb, ub)}; expected numbers lb <= ub",
+                name="(lb, ub) of constraints", value=(lb, ub),
+            )  # fmt: skip
 
     def _values(self, X: FloatArray, vectorized: bool) -> FloatArray:
         if self._matrix is not None:
@@ -98,7 +107,7 @@ class Constraint:
         return values
 
     def _at(self, x: FloatArray, *n: int) -> Any:
-        """What `fun` returns at a point, or at n."""
+        """Return what `fun` returns at a point, or at n."""
         try:
             return self._fun(x, *self._args)
         except Exception:
@@ -107,27 +116,27 @@ class Constraint:
             return np.full((*n, self.size), np.nan)
 
     def __call__(self, X: FloatArray, vectorized: bool) -> FloatArray:
-        """By how much each point violates each function, (n, M) for points (n, D)."""
+        """Return by how much each point violates each function, (n, M) for points (n, D)."""
         values = self._values(X, vectorized)
         excess = np.maximum(self._low - values, 0.0) + np.maximum(values - self._high, 0.0)
         return np.where(np.isnan(values), np.inf, excess)
 
     def margins(self, x: FloatArray, vectorized: bool) -> FloatArray:
-        """How far inside its finite bounds each function is at a point; negative if outside."""
+        """Return how far inside its finite bounds each function is; negative if outside."""
         values = self._values(x[None], vectorized)[0]
         M = len(values)
         allowed = self.tolerance(M)
         inside = np.concatenate([values - self._low + allowed, self._high + allowed - values])
         finite = np.isfinite([np.broadcast_to(wall, (M,)) for wall in (self._low, self._high)])
-        kept: FloatArray = inside[finite.ravel()]
-        return kept
+        margins: FloatArray = inside[finite.ravel()]
+        return margins
 
     def widths(self, M: int) -> FloatArray:
-        """How wide the allowed range of each of M functions is."""
+        """Return how wide the allowed range of each of M functions is."""
         return np.broadcast_to(self._high - self._low, (M,))
 
     def tolerance(self, M: int) -> FloatArray:
-        """How far each of M functions may be off."""
+        """Return how far each of M functions may be off."""
         allowed = np.where(
             self._low == self._high, EQUALITY * np.maximum(1.0, np.abs(self._low)), 0.0
         )
@@ -170,30 +179,30 @@ class Constraints:
                 if not self._tolerate or isinstance(error, InvalidFeedback):
                     raise
                 continue
-            for one, M in zip(self.each, sizes, strict=True):
-                one.size = M if self._tolerate else None
-            widths = [one.widths(M) for one, M in zip(self.each, sizes, strict=True)]
+            for constraint, M in zip(self.each, sizes, strict=True):
+                constraint.size = M if self._tolerate else None
+            widths = [c.widths(M) for c, M in zip(self.each, sizes, strict=True)]
             self._widths = np.concatenate(widths)
             break
         return self._widths is not None
 
     def components(self, X: FloatArray) -> list[FloatArray]:
-        """By how much each point violates each function, an array (n, M) for each constraint."""
-        return [one(X, self._vectorized) for one in self.each]
+        """Return by how much points violate each function, an array (n, M) per constraint."""
+        return [constraint(X, self._vectorized) for constraint in self.each]
 
     def margins(self, x: FloatArray) -> FloatArray:
-        """How far inside the constraints a point is; negative where it is outside."""
-        return np.concatenate([one.margins(x, self._vectorized) for one in self.each])
+        """Return how far inside the constraints a point is; negative where it is outside."""
+        return np.concatenate([c.margins(x, self._vectorized) for c in self.each])
 
     def beyond(self, X: FloatArray) -> FloatArray:
-        """By how much more than is tolerated, all constraints side by side."""
+        """Return by how much more than is tolerated, all constraints side by side."""
         return np.column_stack([
-            np.maximum(excess - one.tolerance(excess.shape[1]), 0.0)
-            for one, excess in zip(self.each, self.components(X), strict=True)
+            np.maximum(excess - constraint.tolerance(excess.shape[1]), 0.0)
+            for constraint, excess in zip(self.each, self.components(X), strict=True)
         ])  # fmt: skip
 
     def violations(self, beyond: FloatArray) -> FloatArray:
-        """One number for each point, from what :meth:`beyond` gave; 0 where it is feasible."""
+        """Return one number per point from the excess of :meth:`beyond`; 0 if it is feasible."""
         if self._scale is None:
             largest = np.max(beyond, axis=0, where=np.isfinite(beyond), initial=0.0)
             self._scale = np.where(largest > 0, largest, 1.0)

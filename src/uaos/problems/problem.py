@@ -96,11 +96,16 @@ class Problem:
         integrality: Any = None,
     ) -> None:
         if not callable(fun):
-            raise InvalidParameter("fun", fun, "a function of a point (or of many: vectorized)")
+            raise InvalidParameter(
+                f"fun is {fun!r}; expected a function of a point, or with vectorized=True of many",
+                name="fun", value=fun,
+            )  # fmt: skip
         if name is None:
             name = getattr(fun, "__name__", "<lambda>")
             if name == "<lambda>":
-                raise InvalidParameter("name", None, "a name, as the function has none")
+                raise InvalidParameter(
+                    "the function has no name; give the problem one: name=…", name="name"
+                )
         self.name = _label("name", name)
         self.function = self.name if function is None else _label("function", function)
         self.group = None if group is None else _label("group", group)
@@ -152,8 +157,9 @@ class Problem:
         point = np.asarray(x, float)
         if point.shape != (self.dimension,):
             raise InvalidParameter(
-                "x", f"an array of shape {point.shape}", f"a point of length {self.dimension}",
-                owner=self.name,
+                f"x has shape {point.shape}; {self.name} expects a point of length "
+                f"{self.dimension}",
+                name="x", value=x, owner=self.name,
             )  # fmt: skip
         return float(self.evaluate(point[None])[0])
 
@@ -256,14 +262,21 @@ class Suite(Sequence[Problem]):
         self._by_name: dict[str, Problem] = {}
         for problem in problems:
             if not isinstance(problem, Problem):
-                raise InvalidParameter("problems", problem, "objects of uaos.Problem", owner=name)
+                raise InvalidParameter(
+                    f"the suite {name} has {problem!r} among its problems; expected objects of "
+                    "uaos.Problem",
+                    name="problems", value=problem, owner=name,
+                )  # fmt: skip
             if problem.name in self._by_name:
                 raise NameClash(f"two problems of {name} are called {problem.name!r}; rename one")
             if problem.group is None:
                 problem = _in_group(problem, self.name)
             self._by_name[problem.name] = problem
         if not self._by_name:
-            raise InvalidParameter("problems", [], "at least one problem", owner=name)
+            raise InvalidParameter(
+                f"the suite {name} is empty; expected at least one problem",
+                name="problems", value=[], owner=name,
+            )  # fmt: skip
         self._problems = tuple(self._by_name.values())
 
     @property
@@ -288,17 +301,26 @@ class Suite(Sequence[Problem]):
         names.
         """
         if len(self) < 2:
-            raise InvalidParameter("suite", self.name, "two problems or more to be split")
+            raise InvalidParameter(
+                f"the suite {self.name} has one problem; two or more can be split",
+                name="suite", value=self.name,
+            )  # fmt: skip
         if isinstance(train, float):
             if not 0 < train < 1:
-                raise InvalidParameter("train", train, "a share between 0 and 1, or names")
+                raise InvalidParameter(
+                    f"train is {train}; expected a share between 0 and 1, or names",
+                    name="train", value=train,
+                )  # fmt: skip
             count = min(max(round(train * len(self)), 1), len(self) - 1)
             drawn = np.random.default_rng(seed).permutation(len(self))[:count]
             chosen = {self._problems[i].name for i in drawn}
         else:
             chosen = {self[name].name for name in train}
             if not 0 < len(chosen) < len(self):
-                raise InvalidParameter("train", sorted(chosen), "some of the problems, not all")
+                raise InvalidParameter(
+                    f"train has {len(chosen)} of {len(self)} problems; expected some, but not all",
+                    name="train", value=sorted(chosen),
+                )  # fmt: skip
         rest = (p for p in self if p.name not in chosen)
         return self.select(chosen), self._with(rest)
 
@@ -338,8 +360,9 @@ def suite_in(module: Any) -> Suite:
         problems = {id(p): p for p in vars(module).values() if isinstance(p, Problem)}
         if not problems:
             raise InvalidParameter(
-                "suite", file, "a Python file that defines suite = uaos.Suite(...) or objects of "
+                f"{file} defines no problems; expected suite = uaos.Suite(...) or objects of "
                 "uaos.Problem",
+                name="suite", value=file,
             )  # fmt: skip
         found = module.suite = Suite(PurePath(file).stem, problems.values())
     if not found.hash:
@@ -366,13 +389,19 @@ def integer_in(name: str, value: Any, low: int, high: int, owner: str = "") -> i
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if real and low <= value <= high and value == int(value):
         return int(value)
-    raise InvalidParameter(name, value, f"an integer {low} to {high}", owner=owner)
+    of = f" of {owner}" if owner else ""
+    raise InvalidParameter(
+        f"{name}{of} is {value!r}; expected an integer from {low} to {high}",
+        name=name, value=value, owner=owner,
+    )  # fmt: skip
 
 
 def _label(what: str, value: object) -> str:
     if isinstance(value, str) and value.strip() and value.isprintable():
         return value
-    raise InvalidParameter(what, value, "a string of printable characters")
+    raise InvalidParameter(
+        f"{what} is {value!r}; expected a string of printable characters", name=what, value=value
+    )
 
 
 def _optimum(value: object) -> float | None:
@@ -380,4 +409,7 @@ def _optimum(value: object) -> float | None:
         return None
     if np.isfinite(number := as_float(value)):
         return number
-    raise InvalidParameter("optimum", value, "a finite number, or None if it is not known")
+    raise InvalidParameter(
+        f"optimum is {value!r}; expected a finite number, or None if it is not known",
+        name="optimum", value=value,
+    )  # fmt: skip

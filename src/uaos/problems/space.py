@@ -14,12 +14,12 @@ from uaos.errors import InvalidParameter
 
 
 def box(bounds: Any, *, held: bool = False) -> tuple[FloatArray, FloatArray]:
-    """Lower and upper bounds from pairs, an array (D, 2), or an object with `lb` and `ub`.
+    """Return lower and upper bounds from pairs, an array (D, 2), or an object with `lb` and `ub`.
 
     `held` allows low = high.
     """
     order = "low <= high" if held else "low < high"
-    allowed = f"a pair (low, high) of finite numbers, {order}, for each coordinate"
+    expected = f"a pair (low, high) of finite numbers, {order}, for each coordinate"
     if isinstance(bounds, Iterator | ValuesView):  # such as zip(low, high), or values of a dict
         bounds = list(bounds)
     try:
@@ -31,66 +31,78 @@ def box(bounds: Any, *, held: bool = False) -> tuple[FloatArray, FloatArray]:
         else:
             pairs = real_numbers(bounds)
     except (TypeError, ValueError):
-        raise InvalidParameter("bounds", bounds, allowed) from None
+        raise InvalidParameter(
+            f"bounds is {bounds!r}; expected {expected}", name="bounds", value=bounds
+        ) from None
     if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) == 0:
         if pairs.ndim == 2 and len(pairs) == 2:
-            allowed += "; for two arrays low and high: list(zip(low, high))"
-        raise InvalidParameter("shape", pairs.shape, f"(D, 2), {allowed}", owner="bounds")
+            expected += "; for two arrays low and high: list(zip(low, high))"
+        raise InvalidParameter(
+            f"bounds has shape {pairs.shape}; expected (D, 2), {expected}",
+            name="shape", value=pairs.shape, owner="bounds",
+        )  # fmt: skip
     for j, (a, b) in enumerate(pairs.tolist()):
         if not (np.isfinite(a) and np.isfinite(b)):
-            allowed += ". Where you know no bound, give one that is wide enough"
+            expected += ". Where you know no bound, give one that is wide enough"
         if not (np.isfinite(a) and np.isfinite(b) and (a < b or (held and a == b))):
-            raise InvalidParameter(f"bounds[{j}]", (a, b), allowed)
+            raise InvalidParameter(
+                f"bounds[{j}] is {(a, b)}; expected {expected}", name=f"bounds[{j}]", value=(a, b)
+            )
         if not (np.isfinite(b - a) and np.isfinite(a + b)):
             raise InvalidParameter(
-                f"bounds[{j}]", (a, b), "bounds whose width high - low is finite, and low + high "
-                "too; these overflow. Rescale the variable",
+                f"bounds[{j}] is {(a, b)}, where high - low or high + low overflows; rescale the "
+                "variable",
+                name=f"bounds[{j}]", value=(a, b),
             )  # fmt: skip
     return pairs[:, 0].copy(), pairs[:, 1].copy()
 
 
 def integer_coordinates(integrality: Any, dimension: int) -> BoolArray:
-    """Which coordinates are integers, as an array of bool; one value stands for all of them."""
+    """Return which coordinates are integers; one value stands for all of them."""
     try:
         chosen = np.broadcast_to(np.asarray(integrality), (dimension,))
         if chosen.dtype.kind not in "biuf" or not np.isin(chosen, (0, 1)).all():
             raise ValueError
     except ValueError:
         raise InvalidParameter(
-            "integrality", integrality, f"True or False for each of {dimension} coordinates"
-        ) from None
+            f"integrality is {integrality!r}; expected True or False for each of {dimension} "
+            "coordinates",
+            name="integrality", value=integrality,
+        ) from None  # fmt: skip
     return chosen.astype(bool)
 
 
 def integer_box(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The least and the largest integer of each coordinate."""
+    """Return the least and the largest integer of each coordinate."""
     least, most = np.ceil(low), np.floor(high)
     for j in np.flatnonzero(least > most).tolist():
         raise InvalidParameter(
-            "bounds", (float(low[j]), float(high[j])), "an integer between the bounds of each "
-            "coordinate that `integrality` makes one",
+            f"there is no integer between the bounds {low[j]:g} and {high[j]:g}; widen them, or "
+            "change `integrality`",
+            name="bounds", value=(float(low[j]), float(high[j])),
         )  # fmt: skip
     return least, most
 
 
 def start_points(x0: Any, low: FloatArray, high: FloatArray, boundary: str) -> FloatArray | None:
-    """The points that a run is to start with, (m, D), inside the box if it is enforced."""
+    """Return the points that a run is to start with, (m, D), inside the box if it is enforced."""
     if x0 is None:
         return None
     D = len(low)
-    allowed = f"one point of length {D}, or several, (m, {D}), of finite numbers"
+    expected = f"one point of length {D}, or several, (m, {D}), of finite numbers"
     try:
         points = np.atleast_2d(real_numbers(x0))
     except (TypeError, ValueError):
-        raise InvalidParameter("x0", x0, allowed) from None
+        raise InvalidParameter(f"x0 is {x0!r}; expected {expected}", name="x0", value=x0) from None
     if points.ndim != 2 or points.shape[1] != D or not np.isfinite(points).all():
-        raise InvalidParameter("x0", x0, allowed)
+        raise InvalidParameter(f"x0 is {x0!r}; expected {expected}", name="x0", value=x0)
     outside = np.argwhere((points < low) | (points > high))
     if len(outside) and boundary != "none":
         point, j = outside[0].tolist()
         raise InvalidParameter(
-            f"x0[{point}, {j}]", float(points[point, j]),
-            f'{low[j]:g} to {high[j]:g} (or anything with boundary="none")',
+            f"x0[{point}, {j}] is {points[point, j]:g}; expected {low[j]:g} to {high[j]:g}, or "
+            'any number with boundary="none"',
+            name=f"x0[{point}, {j}]", value=float(points[point, j]),
         )  # fmt: skip
     return points
 
@@ -152,7 +164,11 @@ class FreeSpace:
             return x0  # the optimizer says what is wrong
         D = len(self.low)
         if points.shape[-1] != D:
-            raise InvalidParameter("x0", x0, f"one point of length {D}, or several, (m, {D})")
+            raise InvalidParameter(
+                f"x0 has shape {points.shape}; expected one point of length {D}, or several, "
+                f"(m, {D})",
+                name="x0", value=x0,
+            )  # fmt: skip
         return points[:, self.free]
 
     def rounded(self, points: FloatArray) -> FloatArray:

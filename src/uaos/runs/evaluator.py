@@ -68,7 +68,11 @@ class Evaluator:
         strict: bool = False,
     ) -> None:
         if not (isinstance(on_error, str) and on_error in ("raise", "fail")):
-            raise InvalidParameter("on_error", on_error, '"raise" or "fail"')
+            raise InvalidParameter(
+                f'on_error is {on_error!r}; expected "raise" or "fail"',
+                name="on_error",
+                value=on_error,
+            )
         self.problem, self.space = problem, problem.space
         tolerate = on_error == "fail"
         self._strict = self._checked_none = strict

@@ -36,8 +36,9 @@ class ProcessPool:
     def __init__(self, fun: Callable[[FloatArray], Any], most: int) -> None:
         if multiprocessing.current_process().daemon:
             raise InvalidParameter(
-                "workers", most, "1 inside a worker process, such as that of a "
+                f"workers is {most}; expected 1 inside a worker process, such as that of a "
                 "multiprocessing.Pool, which may not start processes of its own",
+                name="workers", value=most,
             )  # fmt: skip
         self._fun = fun
         self._most = most
@@ -94,7 +95,7 @@ class ProcessPool:
                 ready.update(zip(part, found, strict=True))
 
     def _replace(self, connection: Connection, part: range, ready: dict[int, Any]) -> list[range]:
-        """Start a worker in place of a dead one; the parts that are to be evaluated again."""
+        """Start a worker in place of a dead one; return the parts to evaluate again."""
         process = self._workers.pop(connection)
         process.join()
         _close(connection)
@@ -137,7 +138,7 @@ def _close(ours: Connection) -> None:
 
 
 def _start_method(fun: Callable[[FloatArray], Any]) -> str:
-    """How to start processes that can evaluate `fun`."""
+    """Return how to start processes that can evaluate `fun`."""
     can_fork = sys.platform == "linux"
     if can_fork and threading.active_count() == 1:
         return "fork"
@@ -147,14 +148,15 @@ def _start_method(fun: Callable[[FloatArray], Any]) -> str:
         if can_fork:
             return "fork"  # the only way to hand it over
         raise InvalidParameter(
-            "fun", fun, "a function that can be sent to worker processes, defined at the top of a "
-            f"module (not a lambda or a local function), or workers=1 ({error})",
+            f"{fun!r} cannot be sent to worker processes ({error}); define it at the top of a "
+            "module, not as a lambda or a local function, or use workers=1",
+            name="fun", value=fun,
         ) from None  # fmt: skip
     return "spawn"
 
 
 def _serve(connection: Connection, inherited: list[Connection], fun: Callable[[Any], Any]) -> None:
-    """What a worker does: evaluate what comes, until nothing can come any more."""
+    """Evaluate what comes until the pipe is closed: the work of a worker process."""
     for other in inherited:
         other.close()
     # Ctrl-C is for the parent to handle.
@@ -195,7 +197,7 @@ def _serve(connection: Connection, inherited: list[Connection], fun: Callable[[A
 
 @contextmanager
 def ctrl_c_held_back() -> Iterator[None]:
-    """A process that is started here is not hit by Ctrl-C, which is for its parent to handle."""
+    """Start processes here that Ctrl-C does not reach: it is for their parent to handle."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
