@@ -117,13 +117,13 @@ class Table:
         note: str = "",
     ) -> "Table":
         """Make a table from texts, cells or rows; records are the texts unless given."""
-        made = tuple(_row(row) for row in rows)
+        made_rows = tuple(_row(row) for row in rows)
         titles = tuple(columns)
         if records is None:
             records = [
-                dict(zip(titles, (_value(c) for c in row.cells), strict=True)) for row in made
+                dict(zip(titles, (_value(c) for c in row.cells), strict=True)) for row in made_rows
             ]
-        return cls(name, title, tuple(columns.items()), made, tuple(records), note)
+        return cls(name, title, tuple(columns.items()), made_rows, tuple(records), note)
 
     @classmethod
     def from_records(
@@ -139,9 +139,9 @@ class Table:
         `columns` has, by title, the kind of the column, then the key of what it shows and how that
         is formatted, or a function that makes a cell of the record.
         """
-        made = tuple(records)
-        rows = [[_shown(record, *column) for column in columns.values()] for record in made]
-        return cls.of(name, title, {t: c[0] for t, c in columns.items()}, rows, made, note)
+        records_read = tuple(records)
+        rows = [[_shown(record, *column) for column in columns.values()] for record in records_read]
+        return cls.of(name, title, {t: c[0] for t, c in columns.items()}, rows, records_read, note)
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -252,9 +252,9 @@ class Table:
         ]  # fmt: skip
         caption = tag("caption", tag("span", title), class_=None if show_title else "hidden")
         body = tag("tbody", *(self._html_row(row, method) for row in self.rows))
-        made = tag("table", caption, tag("thead", tag("tr", *head)), body, data_table=self.name)
+        table = tag("table", caption, tag("thead", tag("tr", *head)), body, data_table=self.name)
         look = "scroll" + " long" * (many > _LONG) + " unprinted" * (many > _UNPRINTED)
-        parts = [tag("div", made, class_=look, tabindex="0", role="region", aria_label=title)]
+        parts = [tag("div", table, class_=look, tabindex="0", role="region", aria_label=title)]
         if many > _UNPRINTED:
             parts.append(tag("p", f"{title}: {many} rows, not printed.", class_="note printed"))
         under = [tag("p", typeset(self.note), class_="note")] if self.note else []
@@ -312,10 +312,10 @@ def write_csv(tables: Sequence[Table], folder: Path, *, overwrite: bool = False)
     return list(texts)
 
 
-def _row(given: Sequence[object] | Row) -> Row:
-    if isinstance(given, Row):
-        return given
-    return Row(tuple(c if isinstance(c, Cell) else Cell(str(c)) for c in given))
+def _row(row: Sequence[object] | Row) -> Row:
+    if isinstance(row, Row):
+        return row
+    return Row(tuple(c if isinstance(c, Cell) else Cell(str(c)) for c in row))
 
 
 def _shown(record: Mapping[str, Any], kind: str, of: Any, form: Callable[..., str] = str) -> Cell:

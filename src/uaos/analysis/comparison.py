@@ -46,10 +46,10 @@ class Comparison:
     def to_markdown(self) -> str:
         """Render as Markdown, headings from the second level on."""
         parts = []
-        for one in self.sections:
-            parts += [f"## {one.section.title}", "", f"**{one.headline}** {one.verdict}", ""]
-            parts += [f"- {line}" for line in one.notes] + ([""] if one.notes else [])
-            parts += [table.to_markdown() for table in one.tables]
+        for part in self.sections:
+            parts += [f"## {part.section.title}", "", f"**{part.headline}** {part.verdict}", ""]
+            parts += [f"- {line}" for line in part.notes] + ([""] if part.notes else [])
+            parts += [table.to_markdown() for table in part.tables]
         if self.published:
             parts += ["## Beside published numbers", ""]
             parts += [table.to_markdown() for table in self.published]
@@ -95,11 +95,11 @@ def compare(
     ## 2-D
     ...
     """
-    found = tuple(_compared(part, results) for part in sections(results, seed=seed))
+    compared = tuple(_compared(part, results) for part in sections(results, seed=seed))
     published: list[Table] = paper_tables(results, seed=seed) if paper else []
     if archive:
         published += archive_tables(results, archive, seed=seed)
-    return Comparison(found, tuple(published))
+    return Comparison(compared, tuple(published))
 
 
 def _compared(part: Section, results: Results) -> ComparedSection:

@@ -84,10 +84,10 @@ def ecdf(
     >>> bool(curve.at(10) < curve.at(200))
     True
     """
-    wanted = tuple(map(float, ECDF_TARGETS if targets is None else targets))
-    key = (ecdf, wanted, seed if restarts else None)
+    levels = tuple(map(float, ECDF_TARGETS if targets is None else targets))
+    key = (ecdf, levels, seed if restarts else None)
     if key not in runs.cache:
-        runs.cache[key] = _curve(*_times(runs, wanted, restarts, seed))
+        runs.cache[key] = _curve(*_times(runs, levels, restarts, seed))
     curve: Ecdf = runs.cache[key]
     return curve
 
@@ -106,8 +106,8 @@ def area(runs: Runs, limit: float, *, restarts: bool = False, seed: int = 1) -> 
         end = max(0.0, np.log10(limit))
         left = np.maximum(end - np.log10(np.maximum(times, 1.0)), 0.0)
         runs.cache[key] = float(np.sum(counts * left)) / (end or 1.0) / total
-    found: float = runs.cache[key]
-    return found
+    share: float = runs.cache[key]
+    return share
 
 
 def _times(
@@ -269,10 +269,10 @@ def _sums(
     """Return sums of so many values each, drawn with replacement."""
     if values.min() == values.max():
         return np.asarray(values[0] * counts)
-    found = np.zeros(len(counts))
+    sums = np.zeros(len(counts))
     # In parts, so that memory is bounded.
     for part in np.array_split(np.arange(len(counts)), 1 + int(counts.sum()) // _CHUNK):
         drawn = rng.choice(values, int(counts[part].sum()))
         ends = np.concatenate([[0.0], np.cumsum(drawn)])[np.cumsum(counts[part])]
-        found[part] = np.diff(ends, prepend=0.0)
-    return found
+        sums[part] = np.diff(ends, prepend=0.0)
+    return sums

@@ -116,12 +116,12 @@ def against_paper(results: Results, *, seed: int = 1) -> list[PaperComparison]:
     >>> against_paper(Results.read("mine.db"))  # the paper's runs are in 20-D
     []
     """
-    known = reference(results.suite)
-    if known is None:
+    references = reference(results.suite)
+    if references is None:
         return []
-    table = {(c.algorithm, c.function, c.target): c for c in known.published("paper")}
+    table = {(c.algorithm, c.function, c.target): c for c in references.published("paper")}
     test_problems = suite("bbob", dimension=DIMENSION, instances="test").names
-    found = []
+    comparisons = []
     for method, (theirs, budget) in PAPER.items():
         cells: list[PaperCell] = []
         solved: dict[str, tuple[int, int, int, int]] = {}
@@ -131,14 +131,14 @@ def against_paper(results: Results, *, seed: int = 1) -> list[PaperComparison]:
             if not len(runs):
                 continue
             longest = max(longest, int(all_runs.budgets.max()))
-            times = known.running_times(runs.function, DIMENSION)
+            times = references.running_times(runs.function, DIMENSION)
             for cell in running_times(runs, reference=times, seed=seed):
                 other = table[theirs, runs.function, cell.target]
                 cells.append(PaperCell(runs.function, cell.target, cell.ratio, other.ratio))
                 solved[runs.function] = runs.solved, len(runs), other.successes, other.trials
         if cells:
-            found.append(PaperComparison(method, tuple(cells), solved, budget, longest))
-    return found
+            comparisons.append(PaperComparison(method, tuple(cells), solved, budget, longest))
+    return comparisons
 
 
 def paper_tables(results: Results, *, seed: int = 1) -> list[Table]:
@@ -184,13 +184,15 @@ def paper_table(compared: PaperComparison) -> Table:
     """Compare one method with its published table, function by function."""
     name = PAPER[compared.method][0]
     rows = []
-    for function, (ours, trials, theirs, of) in compared.solved.items():
+    for function, (ours, trials, theirs, published_trials) in compared.solved.items():
         cells = [
             Cell(f"{coco_number(c.ours)} · {coco_number(c.published)}", c.factor, warning=c.is_off)
             for c in compared.cells
             if c.function == function
         ]
-        rows.append([function, *cells, Cell(f"{ours}/{trials} · {theirs}/{of}", float(ours))])
+        rows.append(
+            [function, *cells, Cell(f"{ours}/{trials} · {theirs}/{published_trials}", float(ours))]
+        )
     records = [
         {"method": compared.method, "published_as": name, "dimension": DIMENSION,
          "function": c.function, "target": c.target, "ratio": c.ours,
@@ -228,9 +230,9 @@ def archive_names() -> tuple[str, ...]:
     >>> "HCMA" in archive_names()
     True
     """
-    known = reference("bbob")
-    assert known is not None
-    return tuple(dict.fromkeys(c.algorithm for c in known.published("archive")))
+    references = reference("bbob")
+    assert references is not None
+    return tuple(dict.fromkeys(c.algorithm for c in references.published("archive")))
 
 
 def archive_tables(results: Results, names: Iterable[str], *, seed: int = 1) -> list[Table]:
@@ -263,19 +265,19 @@ def archive_tables(results: Results, names: Iterable[str], *, seed: int = 1) -> 
     >>> [table.name for table in archive_tables(Results.read("mine.db"), ["HCMA"])]
     ['archive-profile', 'archive']
     """
-    known = reference(results.suite)
-    if known is None:
+    references = reference(results.suite)
+    if references is None:
         raise Missing(f"the archive has no runs on the suite {results.suite}")
-    wanted = list(dict.fromkeys(names))
-    for name in wanted:
+    algorithms = list(dict.fromkeys(names))
+    for name in algorithms:
         if name not in archive_names():
             raise UnknownName("algorithm of the archive", name, archive_names())
     table = {(c.algorithm, c.function, c.dimension, c.target): c
-             for c in known.published("archive")}  # fmt: skip
+             for c in references.published("archive")}  # fmt: skip
     tables = []
     for part in sections(results, seed=seed):
         if part.dimension is not None:
-            arts = {f: _arts(part, part.dimension, wanted, table, f) for f in part.functions}
+            arts = {f: _arts(part, part.dimension, algorithms, table, f) for f in part.functions}
             tables += [_archive_profile(part, part.dimension, arts), _archive_art(part, arts)]
     return tables
 
@@ -289,17 +291,17 @@ def _arts(
     table: dict[tuple[str, str, int, float], Published], function: str,
 ) -> dict[str, list[float]]:  # fmt: skip
     """Return the aRT of our methods and of the archive's; NaN where it is not there."""
-    found = {m: [c.art for c in section.running_times[m, function]]
+    arts = {m: [c.art for c in section.running_times[m, function]]
              for m in section.methods if (m, function) in section.runs}  # fmt: skip
     for name in names:
         cells = [table.get((name, function, dimension, t)) for t in TABLE_TARGETS]
-        found[f"{name} (archive)"] = [np.nan if c is None else c.art for c in cells]
-    return found
+        arts[f"{name} (archive)"] = [np.nan if c is None else c.art for c in cells]
+    return arts
 
 
-def _archive_art(section: Section, of: _Arts) -> Table:
+def _archive_art(section: Section, arts_of: _Arts) -> Table:
     rows, records = [], []
-    for function, every in of.items():
+    for function, every in arts_of.items():
         least = np.nanmin(np.array(list(every.values())), axis=0)
         for name, arts in every.items():
             cells = [Cell(coco_number(a), a, bold=bool(np.isfinite(a) and a == low))
@@ -320,11 +322,11 @@ def _archive_art(section: Section, of: _Arts) -> Table:
     )  # fmt: skip
 
 
-def _archive_profile(section: Section, dimension: int, of: _Arts) -> Table:
+def _archive_profile(section: Section, dimension: int, arts: _Arts) -> Table:
     """Return the share of (function, target) pairs whose aRT is within a budget."""
     rows, records = [], []
-    for name in dict.fromkeys(name for f in section.shared for name in of[f]):
-        values = np.array([of[f][name] for f in section.shared]) / dimension
+    for name in dict.fromkeys(name for f in section.shared for name in arts[f]):
+        values = np.array([arts[f][name] for f in section.shared]) / dimension
         missing = int(np.isnan(values).sum())
         shares = [float((values <= b).mean()) for b in (*_BUDGETS, np.finfo(float).max)]
         shares = [np.nan] * len(shares) if missing == values.size else shares

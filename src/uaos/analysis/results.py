@@ -91,8 +91,8 @@ class Runs:
 
     def on(self, problems: Iterable[str]) -> "Runs":
         """Return the runs on these problems only."""
-        wanted = set(problems)
-        keep = np.array([name in wanted for name in self.problems], dtype=bool)
+        names = set(problems)
+        keep = np.array([name in names for name in self.problems], dtype=bool)
         each = ("problems", "evaluations", "errors", "best", "hits", "budgets")
         return replace(self, **{name: getattr(self, name)[keep] for name in each})
 
@@ -163,11 +163,11 @@ class Results:
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
         """Return the functions of each group, in the order of the functions."""
-        of = {runs.function: runs.group for runs in self.runs.values()}
-        found: dict[str, list[str]] = {}
+        group_of = {runs.function: runs.group for runs in self.runs.values()}
+        groups: dict[str, list[str]] = {}
         for function in self.functions:
-            found.setdefault(of[function], []).append(function)
-        return {group: tuple(functions) for group, functions in found.items()}
+            groups.setdefault(group_of[function], []).append(function)
+        return {group: tuple(functions) for group, functions in groups.items()}
 
     def of(self, method: str) -> list[Runs]:
         """Return one method's runs, function by function."""
@@ -183,10 +183,10 @@ class Results:
     ) -> "Results":
         """Return only these methods (uniform choice always stays), functions and dimension."""
         for name in methods or ():
-            if name not in (known := {*self.methods, *self.failed}):
-                raise UnknownName("method", name, sorted(known), hint="(of those in the stores)")
-        wanted = None if methods is None else (*methods, UNIFORM)
-        order = self.methods if wanted is None else tuple(dict.fromkeys(wanted))
+            if name not in (present := {*self.methods, *self.failed}):
+                raise UnknownName("method", name, sorted(present), hint="(of those in the stores)")
+        chosen_methods = None if methods is None else (*methods, UNIFORM)
+        order = self.methods if chosen_methods is None else tuple(dict.fromkeys(chosen_methods))
         chosen = None if functions is None else set(functions)
         runs = {
             key: runs
@@ -196,14 +196,16 @@ class Results:
             and (dimension is None or key[2] == dimension)
             and (chosen is None or key[1] in chosen)
         }
-        failed = {m: n for m, n in self.failed.items() if wanted is None or m in wanted}
+        failed = {
+            m: n for m, n in self.failed.items() if chosen_methods is None or m in chosen_methods
+        }
         left = set().union(*(r.problems for r in runs.values())) if self.relative else ()
         relative = tuple(problem for problem in self.relative if problem in left)
         return replace(self, runs=runs, failed=failed, relative=relative)
 
     def matching(self, text: str) -> list[str]:
         """Return the functions that a string such as "1-5,8" or "f1,valley" names."""
-        found: list[str] = []
+        functions: list[str] = []
         for part in (p.strip() for p in text.split(",")):
             span = re.fullmatch(r"f?(\d+)(?:-f?(\d+))?", part)
             if part in self.functions or span is None:
@@ -213,8 +215,8 @@ class Results:
             present = [name for name in names if name in self.functions]
             if not present:
                 raise UnknownName("function", part, self.functions, hint="(in the stores)")
-            found += present
-        return found
+            functions += present
+        return functions
 
     @classmethod
     def read(cls, *paths: str | PathLike[str]) -> "Results":

@@ -93,8 +93,8 @@ class Section:
     @property
     def dimension(self) -> int | None:
         """Return the dimension of all problems; None if they differ."""
-        found = self.results.dimensions
-        return found[0] if len(found) == 1 else None
+        dimensions = self.results.dimensions
+        return dimensions[0] if len(dimensions) == 1 else None
 
     @property
     def key(self) -> str:
@@ -110,8 +110,10 @@ class Section:
     @property
     def dimensions(self) -> str:
         """Return the dimensions: 20-D, or 2-D to 10-D."""
-        found = self.results.dimensions
-        return f"{found[0]}-D" if len(found) == 1 else f"{found[0]}-D to {found[-1]}-D"
+        dimensions = self.results.dimensions
+        if len(dimensions) == 1:
+            return f"{dimensions[0]}-D"
+        return f"{dimensions[0]}-D to {dimensions[-1]}-D"
 
     @cached_property
     def methods(self) -> tuple[str, ...]:
@@ -127,7 +129,7 @@ class Section:
     def shared(self) -> tuple[str, ...]:
         """Return the functions that every method was run on."""
         each = [{r.function for r in self.results.of(m)} for m in self.methods]
-        return tuple(f for f in self.functions if all(f in of for of in each))
+        return tuple(f for f in self.functions if all(f in functions for functions in each))
 
     @cached_property
     def runs(self) -> dict[tuple[str, str], Runs]:
@@ -194,7 +196,9 @@ class Section:
     @cached_property
     def groups(self) -> tuple[Group, ...]:
         """Return the groups of functions."""
-        return tuple(self._group(name, of) for name, of in self.results.groups.items())
+        return tuple(
+            self._group(name, functions) for name, functions in self.results.groups.items()
+        )
 
     @cached_property
     def overall(self) -> Group:
@@ -217,11 +221,11 @@ class Section:
     @cached_property
     def reference(self) -> Reference | None:
         """Return the published running times of the suite, if there are any for these functions."""
-        found = reference(self.results.suite)
-        has_times = found is not None and any(
-            found.running_times(f, r.dimension) is not None for (_, f), r in self.runs.items()
+        published = reference(self.results.suite)
+        has_times = published is not None and any(
+            published.running_times(f, r.dimension) is not None for (_, f), r in self.runs.items()
         )
-        return found if has_times else None
+        return published if has_times else None
 
     def reference_times(self, function: str) -> NDArray[np.float64] | None:
         """Return the reference's aRT to the 51 targets; None if it is not known."""
@@ -280,8 +284,8 @@ class Section:
                 "on."
             )
             for method in self.methods:
-                of = [r.problems for r in self.runs_of(method, self.functions)]
-                if (ran := len(set().union(*of))) < total:
+                runs = self.runs_of(method, self.functions)
+                if (ran := len(set().union(*(r.problems for r in runs)))) < total:
                     notes.append(f"{method} was run on {ran:,} of {count(total, 'problem')}.")
         problems, methods = len(self.scores.problems), len(self.methods)
         tests = methods * (methods - 1) // 2
@@ -302,11 +306,11 @@ class Section:
     def budget_text(self, method: str | None = None) -> str:
         """Return the largest budget, of a method or of all: evaluations, or a multiple of D."""
         methods = self.methods if method is None else (method,)
-        of = [r for m in methods for r in self.runs_of(m, self.functions)]
-        largest = {int(r.budgets.max()) for r in of}
+        pooled = [r for m in methods for r in self.runs_of(m, self.functions)]
+        largest = {int(r.budgets.max()) for r in pooled}
         if self.dimension is not None or len(largest) == 1:  # the same in all dimensions
             return f"{max(largest):,}"
-        return f"{max(float(r.budgets.max()) / r.dimension for r in of):,.0f}·D"
+        return f"{max(float(r.budgets.max()) / r.dimension for r in pooled):,.0f}·D"
 
 
 def relative_note(problems: tuple[str, ...]) -> str:

@@ -104,16 +104,16 @@ def scores(runs: Sequence[Runs], methods: Sequence[str]) -> Scores:
     >>> scores(list(results.runs.values()), results.methods).values.shape
     (6, 2)
     """
-    found = {
-        method: {problem: median(each) for problem, each in of.items()}
-        for method, of in run_scores(runs, methods).items()
+    medians = {
+        method: {problem: median(each) for problem, each in scores_of.items()}
+        for method, scores_of in run_scores(runs, methods).items()
     }
-    every: set[ProblemKey] = set().union(*found.values())
-    shared = sorted(every.intersection(*found.values()),
+    every: set[ProblemKey] = set().union(*medians.values())
+    shared = sorted(every.intersection(*medians.values()),
                     key=lambda p: (natural_key(p[0]), p[1], natural_key(p[2])))  # fmt: skip
-    values = np.array([[of[p] for of in found.values()] for p in shared])
-    values = values.reshape(len(shared), len(found))
-    return Scores(tuple(found), tuple(shared), values, len(every) - len(shared))
+    values = np.array([[scores_of[p] for scores_of in medians.values()] for p in shared])
+    values = values.reshape(len(shared), len(medians))
+    return Scores(tuple(medians), tuple(shared), values, len(every) - len(shared))
 
 
 def run_scores(
@@ -121,12 +121,12 @@ def run_scores(
 ) -> dict[str, dict[ProblemKey, list[float]]]:
     """Return the scores of each method's runs on each problem."""
     limit = max((float((r.evaluations / r.dimension).max()) for r in runs), default=1.0)
-    found: dict[str, dict[ProblemKey, list[float]]] = {name: {} for name in methods}
+    scores_of: dict[str, dict[ProblemKey, list[float]]] = {name: {} for name in methods}
     for r in runs:
-        if r.method in found:
+        if r.method in scores_of:
             for name, score in zip(r.problems.tolist(), score_runs(r, limit).tolist(), strict=True):
-                found[r.method].setdefault((r.function, r.dimension, name), []).append(score)
-    return found
+                scores_of[r.method].setdefault((r.function, r.dimension, name), []).append(score)
+    return scores_of
 
 
 @dataclass(frozen=True)
@@ -186,8 +186,8 @@ class Pairs(tuple[Pair, ...]):
 
     def pair(self, first: str, second: str) -> Pair:
         """Return the test of two methods, `first` first."""
-        found = self._by_names.get((first, second))
-        return found or self._by_names[second, first].swapped()
+        pair = self._by_names.get((first, second))
+        return pair or self._by_names[second, first].swapped()
 
     def compared_with(
         self, method: str, others: Sequence[str]
@@ -319,11 +319,11 @@ def indistinct_groups(ranking: Ranking, pairs: Pairs) -> list[tuple[str, ...]]:
     """
     order = ranking.order
     level = {m: {o for o in order if o != m and pairs.pair(m, o).better is None} for m in order}
-    found: list[tuple[str, ...]] = []
+    groups: list[tuple[str, ...]] = []
 
     def extend(clique: set[str], candidates: set[str], excluded: set[str]) -> None:
         if not candidates and not excluded and len(clique) > 1:
-            found.append(tuple(m for m in order if m in clique))
+            groups.append(tuple(m for m in order if m in clique))
         # Whatever is level with the pivot is found through the pivot.
         pivot = max(candidates | excluded, key=lambda m: len(level[m] & candidates), default="")
         for method in [m for m in order if m in candidates - level.get(pivot, set())]:
@@ -332,7 +332,7 @@ def indistinct_groups(ranking: Ranking, pairs: Pairs) -> list[tuple[str, ...]]:
             excluded = excluded | {method}
 
     extend(set(), set(order), set())
-    return sorted(found, key=lambda clique: [order.index(m) for m in clique])
+    return sorted(groups, key=lambda clique: [order.index(m) for m in clique])
 
 
 def better_than_all(runs: Sequence[Runs], leader: str, target: float, tests: int) -> int:

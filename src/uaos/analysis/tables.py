@@ -27,10 +27,10 @@ def section_tables(section: Section) -> list[Table]:
         if len(section.groups) > 1:
             tables.append(group_table(section))
         tables += [pair_table(section), rank_table(section)]
-    found = verdict(section)
-    if found.tests:
+    answer = verdict(section)
+    if answer.tests:
         title = f"Against uniform choice, {section.title}"
-        tables.append(against_table(section, "adapting", title, found.tests, found.note))
+        tables.append(against_table(section, "adapting", title, answer.tests, answer.note))
     return tables
 
 
@@ -45,20 +45,18 @@ def overview_table(section: Section) -> Table:
         method = standing.method
         cells = [Cell(method, method)]
         for group in groups:
-            of = group.standing(method)
+            in_group = group.standing(method)
             areas = [
                 section.area(method, group.functions, limit * times, restarts)
                 for times, restarts in ((1, False), (RESTART_HORIZON, True))
             ]
-            bold = len(section.methods) > 1 and of.share == most[group.name] > 0
-            cells.append(
-                Cell(f"{of.solved}/{of.runs}" if of.runs else "–", of.share, bold=bold,
-                     share=of.share)
-            )  # fmt: skip
+            bold = len(section.methods) > 1 and in_group.share == most[group.name] > 0
+            text = f"{in_group.solved}/{in_group.runs}" if in_group.runs else "–"
+            cells.append(Cell(text, in_group.share, bold=bold, share=in_group.share))
             records.append({
                 "method": method, "dimension": section.dimension or "", "functions": group.name,
-                "solved": of.solved, "runs": of.runs, "ecdf_area_raw": areas[0],
-                "ecdf_area_restarts": areas[1], "mean_rank": of.rank,
+                "solved": in_group.solved, "runs": in_group.runs, "ecdf_area_raw": areas[0],
+                "ecdf_area_restarts": areas[1], "mean_rank": in_group.rank,
                 "failed": section.results.failed.get(method, 0) if group.name == "all" else "",
             })  # fmt: skip
         cells += [Cell(number(area, ".3f"), area) for area in areas]
@@ -86,10 +84,10 @@ def art_table(section: Section) -> Table:
     rows = [row for function in section.functions for row in _function_rows(section, function)]
     columns = {"function": BLOCK, "method": METHOD}
     columns |= {target_name(t): NUMBER for t in TABLE_TARGETS} | {"solved": NUMBER}
-    known = section.reference
-    unit = "in evaluations" if known is None else f"divided by that of {known.name}"
+    published = section.reference
+    unit = "in evaluations" if published is None else f"divided by that of {published.name}"
     title = f"Average running time (aRT) to each target, {unit}, {section.title}"
-    records = [_record(cell, section) for of in section.running_times.values() for cell in of]
+    records = [_record(cell, section) for cells in section.running_times.values() for cell in cells]
     return Table.of("art", title, columns, rows, records, note=_art_note(section))
 
 
@@ -99,8 +97,8 @@ def _function_rows(section: Section, function: str) -> list[Row]:
     times = {m: section.running_times[m, function] for m in methods}
     where = {"function": function, "group": runs[0].group}
     tests, rows = len(section.functions), []
-    known = section.reference_times(function)
-    if section.reference is not None and known is not None:
+    published = section.reference_times(function)
+    if section.reference is not None and published is not None:
         arts = [cell.reference for cell in times[methods[0]]]
         cells = [Cell(f"{art:,.0f}" if art < 1e7 else coco_number(art)) for art in arts]
         title = section.function_title(function).removeprefix(function).strip()
@@ -186,16 +184,16 @@ def value_table(section: Section) -> Table:
     for (method, function), runs in section.runs.items():
         for problem in dict.fromkeys(runs.problems.tolist()):
             is_here = runs.problems == problem
-            found = runs.best[is_here]
+            finals = runs.best[is_here]
             if problem not in unknown:  # what is solved is not compared any further
-                found = np.where(runs.errors[is_here] > FINAL, runs.errors[is_here], 0.0)
-            finite = bool(np.isfinite(found).all())
+                finals = np.where(runs.errors[is_here] > FINAL, runs.errors[is_here], 0.0)
+            finite = bool(np.isfinite(finals).all())
             records.append({
-                "problem": problem, "method": method, "function": function, "best": found.min(),
-                "median": float(np.median(found)), "worst": found.max(),
-                "mean": found.mean() if finite else np.inf,
-                "std": found.std(ddof=1) if finite and len(found) > 1 else np.nan,
-                "runs": len(found),
+                "problem": problem, "method": method, "function": function, "best": finals.min(),
+                "median": float(np.median(finals)), "worst": finals.max(),
+                "mean": finals.mean() if finite else np.inf,
+                "std": finals.std(ddof=1) if finite and len(finals) > 1 else np.nan,
+                "runs": len(finals),
             })  # fmt: skip
     records.sort(key=lambda r: (natural_key(r["function"]), natural_key(r["problem"])))
     several = len(section.methods) > 1
@@ -302,8 +300,8 @@ def pair_table(section: Section) -> Table:
 
 
 def _on_problems(section: Section, pair: Pair) -> dict[str, int]:
-    found = section.problem_tests.get((pair.first, pair.second))
-    return {} if found is None else dict(zip(_ON_PROBLEMS, found, strict=True))
+    counts = section.problem_tests.get((pair.first, pair.second))
+    return {} if counts is None else dict(zip(_ON_PROBLEMS, counts, strict=True))
 
 
 def rank_table(section: Section) -> Table:

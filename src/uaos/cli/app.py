@@ -53,12 +53,12 @@ console = _Console(width=None if sys.stdout.isatty() else 150)
 
 def spinner() -> Progress:
     """Return a progress display with one task that says what is being done."""
-    made = Progress(
+    progress = Progress(
         SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console,
         transient=True, disable=not console.is_terminal,
     )  # fmt: skip
-    made.add_task("reading", total=None)
-    return made
+    progress.add_task("reading", total=None)
+    return progress
 
 
 #: The exit code after Ctrl-C, as shells have it.
@@ -103,8 +103,8 @@ def _failed(message: str, code: int) -> int:
     return code
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(is_asked: bool) -> None:
+    if is_asked:
         typer.echo(f"uaos {__version__}")
         raise typer.Exit
 

@@ -365,7 +365,9 @@ def check_pool(executor: Any, jobs: int | None) -> None:
 def check_picklable(problems: Iterable[Any], configurations: Mapping[str, Any]) -> None:
     """Refuse what cannot be sent to other processes, before anything is written."""
     named = [(f"the problem {problem.name!r}", problem) for problem in problems]
-    named += [(f"the method {name!r}", made) for name, made in configurations.items()]
+    named += [
+        (f"the method {name!r}", configuration) for name, configuration in configurations.items()
+    ]
     for name, value in named:
         try:
             pickle.dumps(value)

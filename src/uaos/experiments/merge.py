@@ -52,9 +52,11 @@ def merge_stores(out: str | os.PathLike[str], sources: Sequence[str | os.PathLik
             first: Path | None = None
             for source in sources:
                 with Store.open(source) as store:
-                    if first and (found := differences(merged.identity(), store.identity())):
+                    different = differences(merged.identity(), store.identity()) if first else []
+                    if different:
                         raise MergeConflict(
-                            f"{store.path} is not of the experiment of {first}: {'; '.join(found)}"
+                            f"{store.path} is not of the experiment of {first}: "
+                            f"{'; '.join(different)}"
                         )
                     _copy(merged, store)
                     first = first or store.path
@@ -76,8 +78,8 @@ def _copy(merged: Store, store: Store) -> None:
         for table in ("methods", "problems"):
             columns = "name, configuration" if table == "methods" else _PROBLEM
             rows = store._rows(f"SELECT id, {columns} FROM {table} ORDER BY id")
-            known = merged.add_named(table, (row for _, *row in rows))
-            numbers[table] = {number: known[name] for number, name, *_ in rows}
+            ids = merged.add_named(table, (row for _, *row in rows))
+            numbers[table] = {number: ids[name] for number, name, *_ in rows}
         merged.add_plan(store.planned())
         last = merged._rows("SELECT COALESCE(MAX(id), 0) FROM sessions")[0][0]
         sessions = store._rows("SELECT id, started, versions FROM sessions")

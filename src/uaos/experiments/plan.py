@@ -128,23 +128,23 @@ class Plan:
 
     def identity(self) -> dict[str, Any]:
         """Return what a store of this plan, or of a part of it, agrees on."""
-        found = suite_identity(self.suite) | {"seed": self.seed}
-        found |= {f"budget on {p.name}": self.evaluations(p) for p in self.suite}
-        found |= self.codes()
-        return found | {f"method {n}": as_json(c.to_dict()) for n, c in self.competitors.items()}
+        identity = suite_identity(self.suite) | {"seed": self.seed}
+        identity |= {f"budget on {p.name}": self.evaluations(p) for p in self.suite}
+        identity |= self.codes()
+        return identity | {f"method {n}": as_json(c.to_dict()) for n, c in self.competitors.items()}
 
     def codes(self) -> dict[str, str]:
         """Return the hash of the users' files that define each method's custom classes."""
-        found = {}
+        codes = {}
         for name, chosen in self.competitors.items():
             parts: list[type | None] = [optimizer_classes().get(chosen.optimizer)]
             if chosen.method is not None:
                 parts += [type(getattr(chosen.method, family)) for family in FAMILIES]
             parts += [type(operator) for operator in getattr(chosen.settings, "pool", None) or ()]
             hashes = {file_hash(part) for part in parts if part is not None}
-            if made := sorted(one for one in hashes if one is not None):
-                found[CODE + name] = ",".join(made)
-        return found
+            if known_hashes := sorted(value for value in hashes if value is not None):
+                codes[CODE + name] = ",".join(known_hashes)
+        return codes
 
     def check(self) -> None:
         """Refuse what could not run at all, such as an optimizer that is not installed."""
@@ -161,12 +161,12 @@ def competitor(name: str | os.PathLike[str] | Configuration) -> Configuration:
     return replace(chosen, name=Path(name).stem) if chosen.name == "unnamed" else chosen
 
 
-def _competitors(wanted: Sequence[str | os.PathLike[str] | Configuration], uniform: bool
+def _competitors(methods: Sequence[str | os.PathLike[str] | Configuration], uniform: bool
                  ) -> dict[str, Configuration]:  # fmt: skip
     competitors: dict[str, Configuration] = {}
-    if not wanted:
+    if not methods:
         raise InvalidParameter("no method to run; name at least one", name="methods", value=[])
-    for name in expanded(wanted):
+    for name in expanded(methods):
         entry = competitor(name)
         before = competitors.setdefault(entry.name, entry)
         if before.to_dict() != entry.to_dict():

@@ -216,21 +216,21 @@ class Store:
             else:
                 with cls.open(place) as before:
                     check_before(before)
-            made = cls(place, storefile.connect(place, write=True), lock)
+            store = cls(place, storefile.connect(place, write=True), lock)
         except BaseException:
             lock.release()
             raise
-        made._fresh = fresh
+        store._fresh = fresh
         try:
-            made.remove_damaged("runs")
-            with made._transaction():
-                insert(made._connection, "about", [("kind", cls.kind)], "INSERT OR IGNORE")
-                begin(made)
-                made._begin_session()
+            store.remove_damaged("runs")
+            with store._transaction():
+                insert(store._connection, "about", [("kind", cls.kind)], "INSERT OR IGNORE")
+                begin(store)
+                store._begin_session()
         except BaseException:
-            made.abandon()
+            store.abandon()
             raise
-        return made
+        return store
 
     def __enter__(self) -> Self:
         return self
@@ -322,8 +322,8 @@ class Store:
                     integers[:, start:end] = [column[name] for name in _INTEGERS]
                     reals[:, start:end] = np.array([column[n] for n in _REALS], float)  # None: NaN
                     failed[start:end] = [status == b"failed" for status in column["status"]]
-                    found = np.frombuffer(b"".join(column["hits"]), "<i8")
-                    hits[start:end] = found.reshape(end - start, len(TARGETS))
+                    packed = np.frombuffer(b"".join(column["hits"]), "<i8")
+                    hits[start:end] = packed.reshape(end - start, len(TARGETS))
                 names, records = tuple(self.methods()), tuple(self.problems())
             finally:
                 self._connection.rollback()
@@ -351,13 +351,13 @@ class Store:
 
     def planned(self) -> dict[str, dict[str, tuple[int, int]]]:
         """Return repetitions and budget by method and problem."""
-        found: dict[str, dict[str, tuple[int, int]]] = {}
+        planned: dict[str, dict[str, tuple[int, int]]] = {}
         for method, problem, *rest in self._rows(
             "SELECT methods.name, problems.name, repetitions, budget FROM plan JOIN methods ON "
             "methods.id = method JOIN problems ON problems.id = problem ORDER BY method, problem"
         ):
-            found.setdefault(method, {})[problem] = tuple(rest)
-        return found
+            planned.setdefault(method, {})[problem] = tuple(rest)
+        return planned
 
     @property
     def suite(self) -> str:
@@ -408,7 +408,9 @@ class Store:
 
     def tallies(self) -> dict[str, Tally]:
         """Return how far each method is."""
-        totals = {name: sum(n for n, _ in of.values()) for name, of in self.planned().items()}
+        totals = {
+            name: sum(n for n, _ in problems.values()) for name, problems in self.planned().items()
+        }
         last = 8 * (len(TARGETS) - 1)
         # Whoever writes has removed what was damaged.
         whole = is_whole("runs") if self._lock is None else "1"
@@ -416,12 +418,12 @@ class Store:
             "SELECT name, SUM(status = 'done'), SUM(status = 'failed'), "
             f"SUM(status = 'done' AND substr(hits, {last + 1}, 8) != ?) "
             f"FROM runs JOIN methods ON methods.id = method WHERE {whole} "
-            "GROUP BY method", (_NEVER,), lambda name, *found: (name, tuple(map(int, found))),
+            "GROUP BY method", (_NEVER,), lambda name, *counted: (name, tuple(map(int, counted))),
         ))  # fmt: skip
         tallies = {}
         for name in self.methods():
-            found = counts.get(name, (0, 0, 0))
-            tallies[name] = Tally(totals.get(name, found[0] + found[1]), *found)
+            counted = counts.get(name, (0, 0, 0))
+            tallies[name] = Tally(totals.get(name, counted[0] + counted[1]), *counted)
         return tallies
 
     def history(self, method: str, problem: str, repetition: int = 1) -> History | None:
@@ -452,13 +454,13 @@ class Store:
     def traces(self, runs: Iterable[int]) -> dict[int, Trace]:
         """Return the improvements of runs, by their ids in :meth:`table`; omit damaged ones."""
         query = f"SELECT data, {is_whole('traces')} FROM traces WHERE run = ?"
-        found = {}
+        traces = {}
         with reading(self.path):
             for number in map(int, runs):
                 data, whole = self._connection.execute(query, (number,)).fetchone() or (b"", False)
                 if whole:
-                    found[number] = unpack_trace(data)
-        return found
+                    traces[number] = unpack_trace(data)
+        return traces
 
     def damaged(self) -> int:
         """Return how many runs are omitted because their row is damaged."""
@@ -494,15 +496,15 @@ class Store:
 
     def remove_damaged(self, *tables: str) -> int:
         """Remove runs of which a row in these tables is not what was written; how many."""
-        found: set[int] = set()
+        damaged_runs: set[int] = set()
         for table in () if self._fresh else tables:
             key = "id" if table == "runs" else "run"
             wrong = f"SELECT {key} FROM {table} WHERE NOT {is_whole(table)}"
             if table == "traces":
                 wrong += " UNION SELECT id FROM runs WHERE id NOT IN (SELECT run FROM traces)"
-            found.update(number for (number,) in self._rows(wrong))
-        self.removed += len(found)
-        return self._delete(found)
+            damaged_runs.update(number for (number,) in self._rows(wrong))
+        self.removed += len(damaged_runs)
+        return self._delete(damaged_runs)
 
     # Inside
 
@@ -550,26 +552,30 @@ class Store:
 
     def identity(self) -> dict[str, Any]:
         """Return what other parts of the same experiment agree on."""
-        found = dict(self._rows("SELECT key, CAST(value AS INTEGER) FROM about WHERE key = 'seed'"))
+        identity = dict(
+            self._rows("SELECT key, CAST(value AS INTEGER) FROM about WHERE key = 'seed'")
+        )
         for name, content in self._rows("SELECT name, hash FROM suite"):
-            found |= {"suite": name, CONTENT: content}
+            identity |= {"suite": name, CONTENT: content}
         for name, *values, bounds in self._rows(
             "SELECT name, dimension, optimum, bounds FROM problems"
         ):
-            found[f"problem {name}"] = [*values, np.frombuffer(bounds, "<f8").tolist()]
-        for of in self.planned().values():
-            found |= {f"budget on {name}": budget for name, (_, budget) in of.items()}
+            identity[f"problem {name}"] = [*values, np.frombuffer(bounds, "<f8").tolist()]
+        for problems in self.planned().values():
+            identity |= {f"budget on {name}": budget for name, (_, budget) in problems.items()}
         # Nothing contradicts a corrected file if all runs with the former one failed.
-        found |= self._rows(
+        identity |= self._rows(
             "SELECT key, value FROM about JOIN methods ON key = ? || name WHERE EXISTS "
             "(SELECT 1 FROM runs WHERE method = methods.id AND status = 'done')", (CODE,)
         )  # fmt: skip
-        return found | {f"method {name}": made for name, made in self.configurations().items()}
+        return identity | {
+            f"method {name}": configuration for name, configuration in self.configurations().items()
+        }
 
     def _check_against(self, plan: Plan) -> None:
-        if found := differences(self.identity(), plan.identity()):
+        if different := differences(self.identity(), plan.identity()):
             raise PlanConflict(
-                f"{self.path} holds another experiment. {'; '.join(found)}. Use another "
+                f"{self.path} holds another experiment. {'; '.join(different)}. Use another "
                 "store, restore what was changed, or give the method another name"
             )
 
@@ -588,8 +594,8 @@ class Store:
         methods, problems, there = self._known("methods"), self._known("problems"), self.planned()
         rows = [
             (methods[method], problems[problem], *each)
-            for method, of in planned.items()
-            for problem, each in of.items()
+            for method, problems_of_method in planned.items()
+            for problem, each in problems_of_method.items()
             if each > there.get(method, {}).get(problem, (0, 0))
         ]
         insert(self._connection, "plan", rows, "INSERT OR REPLACE")
@@ -612,11 +618,11 @@ class Store:
 
     def add_named(self, table: str, rows: Iterable[tuple[Any, ...]]) -> dict[str, int]:
         """Write those methods or problems that are new; the numbers of all by their names."""
-        known = self._known(table)
-        new = {row[0]: row for row in rows if row[0] not in known}
-        known |= {name: number for number, name in enumerate(new, len(known) + 1)}
-        insert(self._connection, table, ((known[name], *row) for name, row in new.items()))
-        return known
+        ids = self._known(table)
+        new = {row[0]: row for row in rows if row[0] not in ids}
+        ids |= {name: number for number, name in enumerate(new, len(ids) + 1)}
+        insert(self._connection, table, ((ids[name], *row) for name, row in new.items()))
+        return ids
 
     def _known(self, table: str) -> dict[str, int]:
         """Return the ids of the methods or the problems by name; they are 1, 2, …"""
@@ -651,15 +657,15 @@ class Store:
     def _put_row(self, row: tuple[Any, ...], trace: bytes, course: bytes | None) -> None:
         """Write a run as a row of its table, without its number."""
         run = self._connection.execute
-        found = run(
+        number = run(
             "SELECT id FROM runs WHERE method = ? AND problem = ? AND repetition = ? "
             "AND seed = ? AND budget = ?", row[:5],
         ).fetchone()  # fmt: skip
-        if found is None:
-            found = run("SELECT COALESCE(MAX(id), 0) + 1 FROM runs").fetchone()
+        if number is None:
+            number = run("SELECT COALESCE(MAX(id), 0) + 1 FROM runs").fetchone()
         parts = [("runs", row), ("traces", (trace,)), ("courses", (course,))]
         for table, values in parts if course is not None else parts[:2]:
-            insert(self._connection, table, [(found[0], *values)], "INSERT OR REPLACE")
+            insert(self._connection, table, [(number[0], *values)], "INSERT OR REPLACE")
 
 
 S = TypeVar("S", bound=Store)

@@ -148,8 +148,8 @@ def row_checksum(*values: Any) -> int:
 def _checksum(types: tuple[type, ...]) -> Callable[[tuple[Any, ...]], int]:
     """Return a function that computes the checksum of a row of these types, ignoring the rest."""
 
-    def chosen(*wanted: type) -> Callable[[Any], tuple[Any, ...]]:
-        places = [i for i, kind in enumerate(types) if kind in wanted]
+    def chosen(*kinds: type) -> Callable[[Any], tuple[Any, ...]]:
+        places = [i for i, kind in enumerate(types) if kind in kinds]
         if len(places) > 1:
             return operator.itemgetter(*places)
         start = places[0] if places else 0
@@ -197,17 +197,17 @@ def whole_columns(
     cursor.execute(f"SELECT {columns}, checksum FROM {table} WHERE {texts} ORDER BY {order}")
     names = (*_layout()[1][table], "checksum")
     while rows := cursor.fetchmany(size):
-        found = list(zip(*rows, strict=True))
+        columns_read = list(zip(*rows, strict=True))
         # Mostly all rows have the same types: then these are looked at column by column.
-        kinds = [set(map(type, column)) for column in found[:-1]]
+        kinds = [set(map(type, column)) for column in columns_read[:-1]]
         if all(len(kind) == 1 for kind in kinds):
             checksums = [*map(_checksum(tuple(kind.pop() for kind in kinds)), rows)]
         else:
             checksums = [row_checksum(*row[:-1]) for row in rows]
-        if not all(whole := [*map(operator.eq, checksums, found[-1])]):
-            found = list(zip(*itertools.compress(rows, whole), strict=True))
-        if found:
-            yield dict(zip(names, found, strict=True))
+        if not all(whole := [*map(operator.eq, checksums, columns_read[-1])]):
+            columns_read = list(zip(*itertools.compress(rows, whole), strict=True))
+        if columns_read:
+            yield dict(zip(names, columns_read, strict=True))
 
 
 @cache
@@ -359,10 +359,10 @@ def reading(path: Path) -> Iterator[None]:
 
 def as_mapping(text: str) -> dict[str, Any]:
     """Return a mapping that a store keeps as JSON."""
-    found = json.loads(text)
-    if not isinstance(found, dict):
+    mapping = json.loads(text)
+    if not isinstance(mapping, dict):
         raise ValueError("no mapping where one is expected")
-    return found
+    return mapping
 
 
 def connect(path: Path, *, write: bool = False) -> sqlite3.Connection:

@@ -124,10 +124,10 @@ def name_ends(axes: Any, ends: Sequence[LineEnd], size: float = TEXT) -> None:
     bold = any(end.bold for end in ends)
     size, names = fitted(figure, [end.name for end in ends], size, beside, bold=bold)
     gap = _TEXT_LINE * size / 72 / height
-    wanted = np.array([(end.y - low) / (high - low) for end in ends])
+    ideal = np.array([(end.y - low) / (high - low) for end in ends])
     # The topmost stays below a title that may reach over it.
-    places = spread(wanted, gap, 0.0, 1 - gap / 4)
-    for end, name, at, place in zip(ends, names, wanted, places, strict=True):
+    places = spread(ideal, gap, 0.0, 1 - gap / 4)
+    for end, name, at, place in zip(ends, names, ideal, places, strict=True):
         color = GRAY if end.style is None else end.style.color
         x = 1 + _LEAD / width
         common: dict[str, Any] = {"color": color, "transform": axes.transAxes, "clip_on": False}
@@ -150,17 +150,17 @@ def name_ends(axes: Any, ends: Sequence[LineEnd], size: float = TEXT) -> None:
 
 
 def spread(
-    wanted: NDArray[np.float64], gap: float, low: float = 0.0, high: float = 1.0
+    ideal: NDArray[np.float64], gap: float, low: float = 0.0, high: float = 1.0
 ) -> NDArray[np.float64]:
     """Return places between `low` and `high`, at least `gap` apart, close to the wanted ones.
 
     With t_i the places ascending, t_i - i·gap must not descend: the nearest such sequence is the
     isotonic regression.
     """
-    order = np.argsort(wanted, kind="stable")
-    steps = gap * np.arange(len(wanted))
-    near = optional("scipy.optimize", "a figure").isotonic_regression(wanted[order] - steps).x
-    places = np.empty_like(wanted)
+    order = np.argsort(ideal, kind="stable")
+    steps = gap * np.arange(len(ideal))
+    near = optional("scipy.optimize", "a figure").isotonic_regression(ideal[order] - steps).x
+    places = np.empty_like(ideal)
     places[order] = np.clip(near, low, max(low, high - steps[-1])) + steps
     return places
 

@@ -64,12 +64,12 @@ class Experiment:
         history = self.store.history(method, record.name, int(table.repetition[row]))
         if history is None or not len(history):
             return None
-        known = titles(self.store.suite).get(record.function, "")
+        title = titles(self.store.suite).get(record.function, "")
         return Course(
             method, record.name, record.function, record.dimension, int(table.repetition[row]),
             bool(table.hits[row, -1] > 0), history,
             None if np.isnan(record.optimum) else record.optimum,
-            f"{record.function} {known}".strip(),
+            f"{record.function} {title}".strip(),
         )  # fmt: skip
 
 
@@ -189,10 +189,10 @@ class Course:
 
 def alternate(courses: Iterable[Course], order: Sequence[str]) -> list[Course]:
     """Sort runs by how much operator use changes, the methods taking turns as in `order`."""
-    of: dict[str, list[Course]] = {method: [] for method in order}
+    by_method: dict[str, list[Course]] = {method: [] for method in order}
     for course in sorted(courses, key=lambda c: -c.change):
-        of.setdefault(course.method, []).append(course)
-    return [course for turn in zip_longest(*of.values()) for course in turn if course]
+        by_method.setdefault(course.method, []).append(course)
+    return [course for turn in zip_longest(*by_method.values()) for course in turn if course]
 
 
 class RunFilter(TypedDict, total=False):
@@ -307,27 +307,29 @@ def representative_courses(experiments: Sequence[Experiment], order: Sequence[st
     It is the median of the solved runs if there are any. The methods take turns as in `order`, each
     beginning with the run in which its operator use changes most.
     """
-    found: dict[tuple[str, str, int], Course] = {}
+    courses: dict[tuple[str, str, int], Course] = {}
     for e in experiments:
         configurations = e.store.configurations()
         for m, method in enumerate(e.table.methods):
             if not is_adaptive(configurations.get(method)):
                 continue
             for key, row in _medians(e.table, m):
-                if (method, *key) not in found:
+                if (method, *key) not in courses:
                     course = e.course(row)
                     if course is not None and len(course.history.operators) > 1:
-                        found[method, *key] = course
-    return alternate(found.values(), order)
+                        courses[method, *key] = course
+    return alternate(courses.values(), order)
 
 
 def _medians(table: RunTable, method: int) -> Iterable[tuple[tuple[str, int], int]]:
     """Return, by function and dimension, the row of the median run."""
     rows = np.flatnonzero((table.method == method) & ~table.failed)
     kinds = [(p.function, p.dimension) for p in table.problems]
-    of = np.array([kinds.index(kind) for kind in kinds])[table.problem[rows]] if len(rows) else rows
-    for kind in dict.fromkeys(of.tolist()):
-        at = rows[of == kind]
+    kind_of_row = (
+        np.array([kinds.index(kind) for kind in kinds])[table.problem[rows]] if len(rows) else rows
+    )
+    for kind in dict.fromkeys(kind_of_row.tolist()):
+        at = rows[kind_of_row == kind]
         solved = at[table.hits[at, -1] > 0]
         by = table.evaluations[solved] if len(solved) else table.best[at]
         chosen = solved if len(solved) else at

@@ -153,10 +153,10 @@ class Style:
             "font.family": FONTS[self.font], "mathtext.fontset": _MATHEMATICS[self.font],
         }  # fmt: skip
         with matplotlib.rc_context(settings, fname=_LOOK):
-            made = Figure(figsize=(width, height), dpi=100)
-            show_in_notebooks(made)
-            yield made
-            made.draw_without_rendering()
+            figure = Figure(figsize=(width, height), dpi=100)
+            show_in_notebooks(figure)
+            yield figure
+            figure.draw_without_rendering()
 
 
 DEFAULT = Style()

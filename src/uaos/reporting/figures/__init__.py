@@ -139,18 +139,20 @@ def figures() -> dict[str, Figure]:
 
 def figure(name: str) -> Figure:
     """Return a figure by its name; underscores count as hyphens."""
-    wanted = name.replace("_", "-")
-    if wanted not in figures():
+    hyphenated = name.replace("_", "-")
+    if hyphenated not in figures():
         raise UnknownName("figure", name, figures())
-    return figures()[wanted]
+    return figures()[hyphenated]
 
 
 @cache
 def _own() -> dict[str, Figure]:
     modules = [import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__)]
-    found = {one.name: one for module in modules for one in vars(module).values()
-             if isinstance(one, Figure)}  # fmt: skip
-    return {name: found[name] for name in dict.fromkeys((*_ORDER, *found)) if name in found}
+    declared = {value.name: value for module in modules for value in vars(module).values()
+             if isinstance(value, Figure)}  # fmt: skip
+    return {
+        name: declared[name] for name in dict.fromkeys((*_ORDER, *declared)) if name in declared
+    }
 
 
 def draw(name: str, source: Any, *, style: Style = DEFAULT, **options: Any) -> Drawing:

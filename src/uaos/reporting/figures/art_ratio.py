@@ -57,7 +57,7 @@ def data(section: Section, methods: Sequence[str] | None = None, target: float =
             f"target {target:g} is too large; expected one of {len(ECDF_TARGETS)} from "
             f"{ECDF_TARGETS[0]:g} to {ECDF_TARGETS[-1]:g}", name="target", value=target,
         )  # fmt: skip
-    known = section.reference
+    published = section.reference
     points, groups = [], {}
     for function in section.functions:
         times = section.reference_times(function)
@@ -68,25 +68,25 @@ def data(section: Section, methods: Sequence[str] | None = None, target: float =
             groups[function] = runs.group
             hits = runs.evaluations_to([target])
             art = float(average_running_time(hits, runs.evaluations)[0])
-            unit = runs.dimension if known is None else reference_time(times, target)
+            unit = runs.dimension if published is None else reference_time(times, target)
             value = art / unit if np.isfinite(art) else np.inf
             points.append(Point(method, function, value, bool(np.isfinite(hits).all())))
-    label = "aRT / dimension" if known is None else f"aRT / aRT of {known.name}"
+    label = "aRT / dimension" if published is None else f"aRT / aRT of {published.name}"
     return Ratios(
         tuple(points), tuple(f for f in section.functions if f in groups), groups,
         section.methods, shown, target, label, section.title,
     )  # fmt: skip
 
 
-def draw(of: Ratios, style: Style) -> Drawing:
+def draw(ratios: Ratios, style: Style) -> Drawing:
     """Draw a marker for each method on each function.
 
     A filled marker: every run reached the target; a hollow one: some did. Methods of which no run
     did stand in the strip at the top. Where the reference never reached it, a method that did
     stands at the bottom.
     """
-    functions, names = of.functions, of.shown
-    styles = style.line_styles(of.methods)
+    functions, names = ratios.functions, ratios.shown
+    styles = style.line_styles(ratios.methods)
     width = style.inches("page")
     with style.figure(width, 1.0) as figure:
         left, right, top = 0.50, 0.08, 0.24
@@ -97,8 +97,8 @@ def draw(of: Ratios, style: Style) -> Drawing:
         figure.set_size_inches(width, top + bottom + min(2.6, max(1.8, 0.34 * width)))
         axes = axes_with_margins(figure, left, bottom, right, top)
         size = max(2.4, min(4.0, slot / 5))
-        low, high, missed = _background(axes, of)
-        for p in of.points:
+        low, high, missed = _background(axes, ratios)
+        for p in ratios.points:
             i = names.index(p.method)
             offset = _SPREAD * ((i + 0.5) / len(names) - 0.5)
             y = np.clip(p.value, low, high) if np.isfinite(p.value) else missed[i % 2]
@@ -108,11 +108,11 @@ def draw(of: Ratios, style: Style) -> Drawing:
                 markerfacecolor=color if p.every else "white", markeredgewidth=size / 6,
                 markersize=size, label=f"{p.method} {p.function}",
             )  # fmt: skip
-        title = f"error $\\leq {_power(of.target)}$, {of.section}"
+        title = f"error $\\leq {_power(ratios.target)}$, {ratios.section}"
         note = "  (hollow: not reached in every run)"
         fits = text_width(figure, [title + note], TICK) < width - left - right
         axes.set_title(title + note if fits else title, fontsize=TICK)
-        axes.set_ylabel(of.label)
+        axes.set_ylabel(ratios.label)
         axes.set_xlabel("function")
         axes.set_xticks(range(len(functions)), labels, rotation=90 if turned else 0)
         ticks = SMALL if turned else min(TICK, max(SMALL - 1.5, 0.7 * slot))
@@ -129,9 +129,9 @@ def _labels(figure: Any, functions: Sequence[str], slot: float) -> tuple[list[st
     return list(functions), text_width(figure, functions, TICK) > 0.9 * slot
 
 
-def _background(axes: Any, of: Ratios) -> tuple[float, float, tuple[float, float]]:
+def _background(axes: Any, ratios: Ratios) -> tuple[float, float, tuple[float, float]]:
     """Draw the axes without points; return the range, and two heights for methods that missed."""
-    values = [p.value for p in of.points if np.isfinite(p.value) and p.value > 0] or [1.0]
+    values = [p.value for p in ratios.points if np.isfinite(p.value) and p.value > 0] or [1.0]
     low = 10 ** np.floor(min(0, np.log10(min(values)) * 1.001))
     high = 10 ** np.ceil(max(1, np.log10(max(values)) * 1.001))
     tall = axes.get_window_extent().height / axes.figure.dpi
@@ -140,9 +140,9 @@ def _background(axes: Any, of: Ratios) -> tuple[float, float, tuple[float, float
     axes.set_ylim(low, high)
     decades(axes.yaxis, 8)
     axes.set_ylim(low, high * strip)
-    axes.set_xlim(-0.5, len(of.functions) - 0.5)
+    axes.set_xlim(-0.5, len(ratios.functions) - 0.5)
     axes.grid(True, axis="y")
-    if of.label != "aRT / dimension":
+    if ratios.label != "aRT / dimension":
         axes.axhline(1, color=GRAY, linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
     axes.axhspan(high, high * strip, color=FAINT, alpha=0.5, linewidth=0, zorder=0)
     # Alternately higher and lower, because many methods may stand there.
@@ -150,8 +150,8 @@ def _background(axes: Any, of: Ratios) -> tuple[float, float, tuple[float, float
     axes.text(-0.01, high * strip**0.62, "∞", transform=axes.get_yaxis_transform(), ha="right",
               va="center", fontsize=TICK + 2)  # fmt: skip
     # A line between functions, a stronger one between groups.
-    for i, (one, other) in enumerate(pairwise(of.functions)):
-        apart = of.groups[one] != of.groups[other]
+    for i, (function, other) in enumerate(pairwise(ratios.functions)):
+        apart = ratios.groups[function] != ratios.groups[other]
         axes.axvline(i + 0.5, color=GRAY if apart else FAINT, linewidth=0.5 if apart else 0.4,
                      zorder=0)  # fmt: skip
     return float(low), float(high), missed

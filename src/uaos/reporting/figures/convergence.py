@@ -40,9 +40,9 @@ def data(section: Section, methods: Sequence[str] | None = None) -> Convergence:
         f: {m: median_course(section.runs[m, f]) for m in shown if (m, f) in section.runs}
         for f in section.functions
     }
-    found = {f: of for f, of in curves.items() if of}
-    titles = tuple(section.function_title(f) for f in found)
-    return Convergence(found, titles, section.methods, shown, section.title)
+    drawn = {f: lines for f, lines in curves.items() if lines}
+    titles = tuple(section.function_title(f) for f in drawn)
+    return Convergence(drawn, titles, section.methods, shown, section.title)
 
 
 def median_course(runs: Runs) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -58,17 +58,18 @@ def median_course(runs: Runs) -> tuple[NDArray[np.float64], NDArray[np.float64]]
     return times / runs.dimension, 10 ** np.where(np.isinf(middle), np.nan, middle)
 
 
-def draw(of: Convergence, style: Style) -> Drawing:
+def draw(convergence: Convergence, style: Style) -> Drawing:
     """Draw a panel for each function."""
     width = style.inches("page")
-    columns = 3 if width > 5 and len(of.curves) > 2 else 2
-    styles = style.line_styles(of.methods)
-    panels = list(of.curves.values())
+    columns = 3 if width > 5 and len(convergence.curves) > 2 else 2
+    styles = style.line_styles(convergence.methods)
+    panels = list(convergence.curves.values())
     end = max(float(x[-1]) for panel in panels for x, _ in panel.values())
 
     def panel(i: int, axes: Any) -> None:
         for method, (x, y) in panels[i].items():
-            look, place = styles[method], (of.shown.index(method) + 0.5) / len(of.shown)
+            look = styles[method]
+            place = (convergence.shown.index(method) + 0.5) / len(convergence.shown)
             axes.plot(
                 x, y, color=look.color, linestyle=look.dash, linewidth=1.0, drawstyle="steps-post",
                 marker=look.marker, markersize=2.6, markeredgewidth=0, label=method,
@@ -81,9 +82,9 @@ def draw(of: Convergence, style: Style) -> Drawing:
         axes.grid(True)
 
     return small_multiples(
-        style, width, columns, 0.66, of.titles, panel,
-        (f"{X_LABEL}, {of.section}", "median error", "error"),
-        [handle(method, styles[method]) for method in of.shown],
+        style, width, columns, 0.66, convergence.titles, panel,
+        (f"{X_LABEL}, {convergence.section}", "median error", "error"),
+        [handle(method, styles[method]) for method in convergence.shown],
     )  # fmt: skip
 
 

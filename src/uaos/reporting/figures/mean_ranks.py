@@ -45,7 +45,7 @@ def data(section: Section, methods: Sequence[str] | None = None) -> Ranks:
     return Ranks(ranking, tuple(groups), section.methods, section.title)
 
 
-def draw(of: Ranks, style: Style) -> Drawing:
+def draw(ranks: Ranks, style: Style) -> Drawing:
     """Draw mean ranks, the best at the left.
 
     A bar joins methods that do not differ significantly from one another by Wilcoxon's test over
@@ -53,11 +53,11 @@ def draw(of: Ranks, style: Style) -> Drawing:
     of Demšar, J. (2006), "Statistical comparisons of classifiers over multiple data sets", Journal
     of Machine Learning Research 7.
     """
-    ranking, order = of.ranking, of.ranking.order
-    styles = style.line_styles(of.methods)
+    ranking, order = ranks.ranking, ranks.ranking.order
+    styles = style.line_styles(ranks.methods)
     k, half = len(order), -(-len(order) // 2)
     width = style.inches("column" if k <= _MANY else "page")
-    bars = _BAR * len(of.groups) + 0.10
+    bars = _BAR * len(ranks.groups) + 0.10
     height = _ABOVE + bars + _NAME * half + 0.06
     with style.figure(width, height) as figure:
         size, texts = _texts(figure, ranking, half)
@@ -81,14 +81,14 @@ def draw(of: Ranks, style: Style) -> Drawing:
                       markeredgewidth=0, clip_on=False, zorder=4, label=method)  # fmt: skip
             axes.text(end + side * 0.09 * inch, y, text, ha="right" if first else "left",
                       va="center_baseline", fontsize=size)  # fmt: skip
-        for row, group in enumerate(of.groups):
+        for row, group in enumerate(ranks.groups):
             y, at = _ABOVE + 0.10 + _BAR * row, [ranking.rank(m) for m in group]
             axes.plot([at[0] - 0.03 * inch, at[-1] + 0.03 * inch], [y, y], color=INK,
                       linewidth=1.2, solid_capstyle="butt", clip_on=False, zorder=3,
                       label="_bar")  # fmt: skip
             axes.plot(at, [y] * len(at), "o", color=INK, markersize=3, markeredgewidth=0,
                       clip_on=False, zorder=3, label="_members")  # fmt: skip
-        lines = (f"mean ranks, {count(ranking.problems, 'problem')}, {of.section}",
+        lines = (f"mean ranks, {count(ranking.problems, 'problem')}, {ranks.section}",
                  f"bars: no significant difference (α = {ALPHA:g})")  # fmt: skip
         for y, text in zip((0.05, 0.19), lines, strict=True):
             axes.text(1 - (left - 0.05) * inch, y, text, ha="left", va="top", fontsize=TICK)

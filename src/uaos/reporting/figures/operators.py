@@ -27,22 +27,22 @@ def data(course: Course) -> Course:
     return course
 
 
-def _best(of: Course) -> tuple[str, NDArray[np.float64]]:
+def _best(course: Course) -> tuple[str, NDArray[np.float64]]:
     """Return the best error so far, or the best value if the optimum is not known; its name."""
-    best = of.history.best
-    if of.optimum is None:
+    best = course.history.best
+    if course.optimum is None:
         return "best value", best
-    return "best error", np.maximum(best - of.optimum, _FLOOR)
+    return "best error", np.maximum(best - course.optimum, _FLOOR)
 
 
-def _restarts(of: Course) -> NDArray[np.int64]:
+def _restarts(course: Course) -> NDArray[np.int64]:
     """Return the evaluations after which the run started afresh."""
-    h = of.history
+    h = course.history
     again = np.diff(h.restarts, prepend=0) if "restarts" in h.columns else np.zeros(len(h))
     return np.asarray(h.evaluations[np.flatnonzero(again)])
 
 
-def draw(of: Course, style: Style) -> Drawing:
+def draw(course: Course, style: Style) -> Drawing:
     """Draw shares above, the method's probabilities in the middle, the best error below.
 
     The probabilities are those from which the selection chooses: the chances of the operators if
@@ -52,7 +52,7 @@ def draw(of: Course, style: Style) -> Drawing:
 
     width = style.inches("page")
     with style.figure(width, 1.0) as figure:
-        names = of.history.operators
+        names = course.history.operators
         needed = names_width(figure, names)
         # Names beside their bands need no color to be understood; a column is too narrow.
         beside = needed < _NAMES * width
@@ -68,10 +68,10 @@ def draw(of: Course, style: Style) -> Drawing:
                 "top": 1 - top / height, "hspace": 0.16,
             },
         )  # fmt: skip
-        ends, blocks = shares(of.history, "evaluations")
+        ends, blocks = shares(course.history, "evaluations")
         stack(upper, ends, blocks, names)
-        _probabilities(middle, of)
-        _descent(lower, of)
+        _probabilities(middle, course)
+        _descent(lower, course)
         upper.set_ylabel("share of evaluations")
         middle.set_ylabel("probability")
         upper.set_ylim(0, 1)
@@ -82,7 +82,7 @@ def draw(of: Course, style: Style) -> Drawing:
         lower.set_xlabel("evaluations")
         lower.xaxis.set_major_locator(MaxNLocator(5 if width < 5 else 8, steps=[1, 2, 5, 10]))
         lower.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}")
-        upper.set_title(of.title, fontsize=TICK)
+        upper.set_title(course.title, fontsize=TICK)
         for axes in (upper, middle, lower):
             axes.yaxis.set_label_coords(-(left - 0.17) / (width - left - right), 0.5)
         if beside:
@@ -99,12 +99,12 @@ def draw(of: Course, style: Style) -> Drawing:
     return figure
 
 
-def _probabilities(axes: Any, of: Course) -> None:
+def _probabilities(axes: Any, course: Course) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    for k, chances in enumerate(of.history.probabilities.T):
+    for k, chances in enumerate(course.history.probabilities.T):
         axes.plot(
-            of.history.evaluations, chances, linewidth=0.9,
+            course.history.evaluations, chances, linewidth=0.9,
             color=OPERATOR_LINES[k % len(OPERATOR_LINES)],
             linestyle=_DASHES[k // len(PALETTE) % len(_DASHES)],
         )  # fmt: skip
@@ -112,31 +112,32 @@ def _probabilities(axes: Any, of: Course) -> None:
     axes.yaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 2.5, 5, 10]))
 
 
-def _descent(axes: Any, of: Course) -> None:
-    label, best = _best(of)
-    axes.plot(of.history.evaluations, best, color=INK, linewidth=1.2)
+def _descent(axes: Any, course: Course) -> None:
+    label, best = _best(course)
+    axes.plot(course.history.evaluations, best, color=INK, linewidth=1.2)
     axes.set_ylabel(label)
     finite = best[np.isfinite(best)]
     if len(finite) and finite.min() > 0 and finite.max() > 10 * finite.min():
         axes.set_yscale("log")
         decades(axes.yaxis, 4)
-    restarts = _restarts(of)
+    restarts = _restarts(course)
     for k, at in enumerate(restarts):
         axes.axvline(at, color="0.6", linewidth=0.8, linestyle=":", label="" if k else "restart")
     if len(restarts):
         axes.legend(frameon=False, fontsize=TICK)
 
 
-def course_interactive(of: Course) -> dict[str, Any]:
+def course_interactive(course: Course) -> dict[str, Any]:
     """Return the run as the report's script reads it; shares are in thousandths."""
-    h, (label, best) = of.history, _best(of)
-    made = np.maximum(h.counts.sum(axis=1, keepdims=True), 1)
+    h, (label, best) = course.history, _best(course)
+    evaluations = np.maximum(h.counts.sum(axis=1, keepdims=True), 1)
     return {
-        "title": of.title, "operators": list(h.operators), "evaluations": h.evaluations.tolist(),
-        "shares": np.round(1000 * h.counts / made).astype(int).T.tolist(),
+        "title": course.title, "operators": list(h.operators),
+        "evaluations": h.evaluations.tolist(),
+        "shares": np.round(1000 * h.counts / evaluations).astype(int).T.tolist(),
         "probabilities": np.round(1000 * h.probabilities).astype(int).T.tolist(),
         "best": [float(f"{e:.6g}") if np.isfinite(e) else None for e in best],
-        "label": label, "restarts": _restarts(of).tolist(),
+        "label": label, "restarts": _restarts(course).tolist(),
     }  # fmt: skip
 
 

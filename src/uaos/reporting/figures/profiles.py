@@ -152,25 +152,25 @@ def chosen_methods(section: Section, methods: Sequence[str] | None) -> tuple[str
     return tuple(dict.fromkeys(methods))
 
 
-def draw_overall(of: Profiles, style: Style) -> Drawing:
+def draw_overall(profiles: Profiles, style: Style) -> Drawing:
     """Draw the curves, with the methods' names at their ends.
 
     A cross marks the budget, beyond which a curve shows simulated restarts. The dashed line is the
     reference, a pair counting at its aRT.
     """
-    (panel,) = of.panels
+    (panel,) = profiles.panels
     width = style.inches("column")
     with style.figure(width, max(2.3, min(0.72 * width, 4.2))) as figure:
-        names = [*of.shown, *([of.reference] if panel.reference is not None else [])]
+        names = [*profiles.shown, *([profiles.reference] if panel.reference is not None else [])]
         right = min(names_width(figure, names), _NAMES * width)
         axes = axes_with_margins(figure, 0.48, 0.40, right, 0.24)
-        ends = _panel(axes, panel, of, style.line_styles(of.methods))
+        ends = _panel(axes, panel, profiles, style.line_styles(profiles.methods))
         # The longest title that fits.
-        end = f"{of.section}, {len(ECDF_TARGETS)} targets"
+        end = f"{profiles.section}, {len(ECDF_TARGETS)} targets"
         titles = (f"{ranges(panel.functions)}, {end}", f"{len(panel.functions)} functions, {end}",
-                  end, of.section)  # fmt: skip
+                  end, profiles.section)  # fmt: skip
         fits = [t for t in titles if text_width(figure, [t], TICK) <= width - 0.53]
-        axes.set_title((*fits, of.section)[0], fontsize=TICK)
+        axes.set_title((*fits, profiles.section)[0], fontsize=TICK)
         axes.set_xlabel(X_LABEL)
         axes.set_ylabel(Y_LABEL)
         decades(axes.xaxis, 8)
@@ -178,44 +178,50 @@ def draw_overall(of: Profiles, style: Style) -> Drawing:
     return figure
 
 
-def draw_groups(of: Profiles, style: Style) -> Drawing:
+def draw_groups(profiles: Profiles, style: Style) -> Drawing:
     """Draw a panel for each group."""
     width = style.inches("page")
-    columns = min(3 if width > 5 else 2, max(2, len(of.panels)))
-    return _grid(of, style, width, columns, 0.66, [panel.title for panel in of.panels])
+    columns = min(3 if width > 5 else 2, max(2, len(profiles.panels)))
+    return _grid(profiles, style, width, columns, 0.66, [panel.title for panel in profiles.panels])
 
 
-def draw_functions(of: Profiles, style: Style) -> Drawing:
+def draw_functions(profiles: Profiles, style: Style) -> Drawing:
     """Draw a panel for each function."""
     width = style.inches("page")
     is_wide = width > 5
     # Few panels are larger ones.
-    columns = int(np.clip(len(of.panels) // 2, 3, 6)) if is_wide else min(4, max(2, len(of.panels)))
+    columns = (
+        int(np.clip(len(profiles.panels) // 2, 3, 6))
+        if is_wide
+        else min(4, max(2, len(profiles.panels)))
+    )
     # A column is too narrow for more than the number.
     titles = [p.title.replace("ill-conditioned", "ill-cond.") if is_wide else p.key
-              for p in of.panels]  # fmt: skip
-    return _grid(of, style, width, columns, 0.75, titles)
+              for p in profiles.panels]  # fmt: skip
+    return _grid(profiles, style, width, columns, 0.75, titles)
 
 
-def _panel(axes: Any, panel: Panel, of: Profiles, styles: dict[str, LineStyle],
+def _panel(axes: Any, panel: Panel, profiles: Profiles, styles: dict[str, LineStyle],
            *, thin: bool = False) -> list[LineEnd]:  # fmt: skip
     """Draw the curves of a panel; return where they end."""
     ends = []
     if panel.reference is not None:
-        _line(axes, panel.reference, of.end, zorder=1.9, label=of.reference, **_REFERENCE)
-        ends.append(LineEnd(of.reference, float(panel.reference.at(of.end)), None))
+        _line(
+            axes, panel.reference, profiles.end, zorder=1.9, label=profiles.reference, **_REFERENCE
+        )
+        ends.append(LineEnd(profiles.reference, float(panel.reference.at(profiles.end)), None))
     for curve in panel.curves:
         style, budget = styles[curve.method], curve.budget
-        _line(axes, curve.ecdf, of.end if of.restarts else budget, color=style.color,
+        _line(axes, curve.ecdf, profiles.end if profiles.restarts else budget, color=style.color,
               linestyle=style.dash, linewidth=0.9 if thin else 1.2, label=curve.method)  # fmt: skip
-        offset = (of.shown.index(curve.method) + 0.5) / len(of.shown)
-        _marks(axes, curve.ecdf, style, budget, of.end, offset, thin)
-        ends.append(LineEnd(curve.method, float(curve.ecdf.at(of.end)), style))
-        if not of.restarts and budget < of.end:
-            axes.plot([budget, of.end], [ends[-1].y] * 2, color=style.color, linestyle=":",
+        offset = (profiles.shown.index(curve.method) + 0.5) / len(profiles.shown)
+        _marks(axes, curve.ecdf, style, budget, profiles.end, offset, thin)
+        ends.append(LineEnd(curve.method, float(curve.ecdf.at(profiles.end)), style))
+        if not profiles.restarts and budget < profiles.end:
+            axes.plot([budget, profiles.end], [ends[-1].y] * 2, color=style.color, linestyle=":",
                       linewidth=0.6, label="_beyond")  # fmt: skip
     axes.set_xscale("log")
-    axes.set_xlim(1, of.end)
+    axes.set_xlim(1, profiles.end)
     # A little more than 1, where a line would be cut in half.
     axes.set_ylim(0, 1.02)
     axes.set_yticks([0, 0.5, 1] if thin else np.linspace(0, 1, 6))
@@ -224,19 +230,24 @@ def _panel(axes: Any, panel: Panel, of: Profiles, styles: dict[str, LineStyle],
 
 
 def _grid(
-    of: Profiles, style: Style, width: float, columns: int, aspect: float, titles: Sequence[str]
+    profiles: Profiles,
+    style: Style,
+    width: float,
+    columns: int,
+    aspect: float,
+    titles: Sequence[str],
 ) -> Drawing:
     """Draw small multiples."""
     from matplotlib.lines import Line2D
 
-    styles = style.line_styles(of.methods)
-    handles = [handle(method, styles[method]) for method in of.shown]
-    if of.panels[0].reference is not None:
-        handles.append(Line2D([], [], label=of.reference, **_REFERENCE))
+    styles = style.line_styles(profiles.methods)
+    handles = [handle(method, styles[method]) for method in profiles.shown]
+    if profiles.panels[0].reference is not None:
+        handles.append(Line2D([], [], label=profiles.reference, **_REFERENCE))
     return small_multiples(
         style, width, columns, aspect, titles,
-        lambda i, axes: _panel(axes, of.panels[i], of, styles, thin=True),
-        (f"{X_LABEL}, {of.section}", Y_LABEL, "share"), handles,
+        lambda i, axes: _panel(axes, profiles.panels[i], profiles, styles, thin=True),
+        (f"{X_LABEL}, {profiles.section}", Y_LABEL, "share"), handles,
     )  # fmt: skip
 
 
@@ -265,21 +276,21 @@ def _marks(
               markeredgewidth=1.0, zorder=3, clip_on=False, label="_budget", **shown)  # fmt: skip
 
 
-def profile_interactive(of: Profiles) -> dict[str, Any]:
+def profile_interactive(profiles: Profiles) -> dict[str, Any]:
     """Return the panels as the report's script reads them; a line or null for each method."""
-    kind, found = "again" if of.restarts else "raw", {}
-    for panel in of.panels:
+    kind, panels = "again" if profiles.restarts else "raw", {}
+    for panel in profiles.panels:
         lines = {
             c.method: {"end": round(c.budget, 2),
-                       kind: _steps(c.ecdf, of.end if of.restarts else c.budget)}
+                       kind: _steps(c.ecdf, profiles.end if profiles.restarts else c.budget)}
             for c in panel.curves
         }  # fmt: skip
-        found[panel.key] = {
-            "title": f"{panel.title}, {of.section}",
-            "reference": None if panel.reference is None else _steps(panel.reference, of.end),
-            "lines": [lines.get(method) for method in of.methods],
+        panels[panel.key] = {
+            "title": f"{panel.title}, {profiles.section}",
+            "reference": None if panel.reference is None else _steps(panel.reference, profiles.end),
+            "lines": [lines.get(method) for method in profiles.methods],
         }
-    return found
+    return panels
 
 
 def _steps(curve: Ecdf, end: float) -> list[list[int]]:

@@ -17,17 +17,17 @@ def data(source: None = None) -> Frequencies:
     """Return, for each family, how many of the 27 methods have each component of the paper."""
     counts: Frequencies = {}
     for family in FAMILIES:
-        names = [getattr(entry.method, family).name for entry in literature()]
-        known = [name for name, made in components(family).items() if made.printed]
-        counts[family] = {name: names.count(name) for name in known}
+        used = [getattr(entry.method, family).name for entry in literature()]
+        printed = [name for name, component in components(family).items() if component.printed]
+        counts[family] = {name: used.count(name) for name in printed}
     return counts
 
 
-def draw(of: Frequencies, style: Style) -> Drawing:
+def draw(frequencies: Frequencies, style: Style) -> Drawing:
     """Draw a bar for each component, the most frequent of a family first."""
     width = style.inches("column")
     rows: list[tuple[str, int | None]] = []
-    for family, counts in of.items():
+    for family, counts in frequencies.items():
         rows.append((PLURALS[family], None))
         rows += [(name, counts[name]) for name in sorted(counts, key=lambda n: -counts[n])]
     heads = sum(count is None for _, count in rows)

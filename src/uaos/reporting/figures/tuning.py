@@ -57,13 +57,16 @@ def frequency_data(
     return in_order(chosen)
 
 
-def draw_frequencies(of: "tuple[Drawn, ...]", style: Style) -> Drawing:
+def draw_frequencies(parameters: "tuple[Drawn, ...]", style: Style) -> Drawing:
     """Draw a panel for each parameter, with the winner's value marked.
 
     Above, the shares of the values of choices among the candidates new in the race; below, a point
     for each value of a number, and a line at their median.
     """
-    choices, numbers = [one for one in of if one.choices], [one for one in of if not one.choices]
+    choices, numbers = (
+        [parameter for parameter in parameters if parameter.choices],
+        [parameter for parameter in parameters if not parameter.choices],
+    )
     width = style.inches("page")
     across, down, choice, tall = _PAGE if width > 5 else _COLUMN
     across = max(1, min(across, len(choices)))
@@ -80,14 +83,14 @@ def draw_frequencies(of: "tuple[Drawn, ...]", style: Style) -> Drawing:
         height = top + sum(b for b, any_ in zip(blocks, (rows, below), strict=True) if any_) + _WORD
         figure.set_size_inches(width, height)
         y = height - top - down
-        names = [str(value) for one in choices for value in one.choices]
+        names = [str(value) for parameter in choices for value in parameter.choices]
         beside = names_width(figure, names, SMALL, bold=True) if names else 0.0
-        for i, one in enumerate(choices):
+        for i, parameter in enumerate(choices):
             high = heights[i // across]
             axes = _panel(figure, across, i, y - high, high, beside)
-            _stack(axes, one)
-            _finish(axes, one.name, len(one.values), i + across >= len(choices))
-            if i % across == across - 1 or one is choices[-1]:
+            _stack(axes, parameter)
+            _finish(axes, parameter.name, len(parameter.values), i + across >= len(choices))
+            if i % across == across - 1 or parameter is choices[-1]:
                 y -= high + down
         y -= _TICKS if choices else 0
         for i, number in enumerate(numbers):
@@ -133,12 +136,12 @@ def _finish(axes: Any, name: str, races: int, lowest: bool) -> None:
     axes.tick_params(labelsize=SMALL, labelbottom=lowest)
 
 
-def _stack(axes: Any, one: "Drawn") -> None:
-    shares = one.shares
+def _stack(axes: Any, parameter: "Drawn") -> None:
+    shares = parameter.shares
     races = np.arange(1, len(shares) + 1)
     tops = np.cumsum(shares, axis=1)
     ends = []
-    for k, value in enumerate(one.choices):
+    for k, value in enumerate(parameter.choices):
         color, hatch = PALETTE[k % len(PALETTE)], HATCHES[k // len(PALETTE) % len(HATCHES)]
         axes.bar(
             races, shares[:, k], 1.0, bottom=tops[:, k] - shares[:, k],
@@ -146,48 +149,50 @@ def _stack(axes: Any, one: "Drawn") -> None:
         )  # fmt: skip
         middle = float(tops[-1, k] - shares[-1, k] / 2)
         line = LineStyle(color, "s", hatch=hatch)
-        ends.append(LineEnd(str(value), middle, line, bold=value == one.winner))
+        ends.append(LineEnd(str(value), middle, line, bold=value == parameter.winner))
     axes.set_ylim(0, 1)
     axes.set_yticks([0, 0.5, 1])
     name_ends(axes, ends, SMALL)
 
 
-def _points(axes: Any, one: "Drawn") -> None:
+def _points(axes: Any, parameter: "Drawn") -> None:
     from matplotlib.ticker import NullLocator
 
     # Spread sideways by a fixed generator, so that the figure of a tuning is always the same.
     rng = np.random.default_rng(1)
-    for race, drawn in enumerate(one.values, start=1):
+    for race, drawn in enumerate(parameter.values, start=1):
         values = np.array(drawn, dtype=np.float64)
         sideways = race + rng.uniform(-0.3, 0.3, len(values))
         axes.plot(sideways, values, ".", color=LINES[0], alpha=0.4, markersize=2, mew=0)
         if len(values):
             middle = np.median(values)
             axes.plot([race - 0.4, race + 0.4], [middle] * 2, color=INK, linewidth=0.8)
-    if one.winner is not None:
-        axes.axhline(one.winner, color=LINES[5], linewidth=0.7, linestyle=(0, (4, 2)), zorder=1)
+    if parameter.winner is not None:
+        axes.axhline(
+            parameter.winner, color=LINES[5], linewidth=0.7, linestyle=(0, (4, 2)), zorder=1
+        )
     # A little more than the range, where points would be cut in half.
-    if one.log:
-        more = (one.high / one.low) ** 0.03
+    if parameter.log:
+        more = (parameter.high / parameter.low) ** 0.03
         axes.set_yscale("log")
         axes.yaxis.set_minor_locator(NullLocator())
-        axes.set_ylim(one.low / more, one.high * more)
+        axes.set_ylim(parameter.low / more, parameter.high * more)
     else:
-        more = 0.03 * (one.high - one.low)
-        axes.set_ylim(one.low - more, one.high + more)
+        more = 0.03 * (parameter.high - parameter.low)
+        axes.set_ylim(parameter.low - more, parameter.high + more)
 
 
-def frequency_interactive(of: "tuple[Drawn, ...]") -> dict[str, Any]:
+def frequency_interactive(parameters: "tuple[Drawn, ...]") -> dict[str, Any]:
     """Return the values as the report's script reads them."""
     return {
         "choices": {c.name: {
             "values": [str(v) for v in c.choices], "shares": np.round(c.shares.T, 4).tolist(),
             "winner": None if c.winner is None else str(c.winner),
-        } for c in of if c.choices},
+        } for c in parameters if c.choices},
         "numbers": {n.name: {
             "low": n.low, "high": n.high, "log": n.log, "winner": n.winner,
             "values": [[float(f"{v:.4g}") for v in values] for values in n.values],
-        } for n in of if not n.choices},
+        } for n in parameters if not n.choices},
     }  # fmt: skip
 
 
@@ -278,29 +283,30 @@ def importance_data(source: "TuningSource", most: int = 20) -> "tuple[Importance
     return tuple(found)
 
 
-def draw_importance(found: "tuple[Importance, ...]", style: Style) -> Drawing:
+def draw_importance(parameters: "tuple[Importance, ...]", style: Style) -> Drawing:
     """Draw a bar for each parameter.
 
     A stroke marks the noise, and the bar of a share within it is gray. The numbers stand in a
     separate column, where no stroke crosses them.
     """
-    width, height = style.inches("column"), 0.68 + 0.17 * len(found)
+    width, height = style.inches("column"), 0.68 + 0.17 * len(parameters)
     with style.figure(width, height) as figure:
-        names = [one.name for one in found]
+        names = [parameter.name for parameter in parameters]
         left, right, top = text_width(figure, names) + 0.14, 0.44, 0.22
         axes = axes_with_margins(figure, left, 0.40, right, top)
-        places, shares = np.arange(len(found)), [one.share for one in found]
-        sure = [one.share > one.noise for one in found]
+        places, shares = np.arange(len(parameters)), [parameter.share for parameter in parameters]
+        sure = [parameter.share > parameter.noise for parameter in parameters]
         axes.barh(places, shares, 0.66, color=[LINES[0] if yes else FAINT for yes in sure])
-        edge = min(1.0, max(0.05, *shares, *(one.noise for one in found)))
-        for place, one in zip(places, found, strict=True):
-            axes.text(1 + (right - 0.06) / (width - left - right), place, f"{one.share:.0%}",
+        edge = min(1.0, max(0.05, *shares, *(parameter.noise for parameter in parameters)))
+        for place, parameter in zip(places, parameters, strict=True):
+            axes.text(1 + (right - 0.06) / (width - left - right), place, f"{parameter.share:.0%}",
                       transform=axes.get_yaxis_transform(), va="center_baseline", ha="right",
                       fontsize=TICK)  # fmt: skip
-        axes.plot([min(one.noise, 1.0) for one in found], places, "|", color=GRAY, markersize=8,
-                  markeredgewidth=0.8, clip_on=False, label="_noise")  # fmt: skip
+        noise = [min(parameter.noise, 1.0) for parameter in parameters]
+        axes.plot(noise, places, "|", color=GRAY, markersize=8, markeredgewidth=0.8,
+                  clip_on=False, label="_noise")  # fmt: skip
         axes.set_yticks(places, names)
-        axes.set_ylim(len(found) - 0.4, -0.6)
+        axes.set_ylim(len(parameters) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
         axes.set_xlim(0, edge)
         axes.xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")

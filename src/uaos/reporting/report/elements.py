@@ -48,8 +48,8 @@ def plot_place(
     **data: Any,
 ) -> Markup:
     """Return a place that the script draws into, with the image that stands there without it."""
-    given = {f"data_{key}": value for key, value in data.items()}
-    live = tag("div", class_="live", data_plot=kind, **given)
+    attributes = {f"data_{key}": value for key, value in data.items()}
+    live = tag("div", class_="live", data_plot=kind, **attributes)
     still = tag("div", static, class_="static") if static else ""
     below = tag("figcaption", caption) if caption else ""
     return tag("figure", before, live, still, below, class_=" ".join(filter(None, ("plot", look))))

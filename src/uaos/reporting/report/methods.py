@@ -58,11 +58,11 @@ def _folded(name: str, summary: str, body: Markup, colors: Colors, opened: bool)
 def _summary(entry: Configuration) -> str:
     """Return the components in one line, and who proposed them."""
     if entry.method is None:
-        made = "single operator" if entry.settings.operator_texts() else entry.optimizer
+        summary = "single operator" if entry.settings.operator_texts() else entry.optimizer
     else:
-        made = " · ".join(getattr(entry.method, f).name.replace("_", " ") for f in FAMILIES)
+        summary = " · ".join(getattr(entry.method, f).name.replace("_", " ") for f in FAMILIES)
     cited = short(entry.reference) if entry.reference else ""
-    return f"{made}; {cited}" if cited else made
+    return f"{summary}; {cited}" if cited else summary
 
 
 def _steps(entry: Configuration) -> list[Markup]:

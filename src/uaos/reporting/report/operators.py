@@ -25,26 +25,26 @@ _CAPTION = (
 
 
 def operator_section(
-    found: Sequence[Course], colors: Colors, *, chosen: bool = False, omitted: int = 0
+    courses: Sequence[Course], colors: Colors, *, chosen: bool = False, omitted: int = 0
 ) -> Markup:
     """Return the menus, the plot, and images of the first runs for print."""
-    if not found:
+    if not courses:
         return tag("p", "No run in these stores has a history of several operators.")
     kind = figure("operators")
-    still = [image(kind.draw(kind.data(c), DEFAULT), c.title) for c in printed_runs(found)]
-    several = len({c.dimension for c in found}) > 1
+    still = [image(kind.draw(kind.data(c), DEFAULT), c.title) for c in printed_runs(courses)]
+    several = len({c.dimension for c in courses}) > 1
     buttons = []
-    for c in found if chosen else changing_runs(found):
+    for c in courses if chosen else changing_runs(courses):
         where = f" on {c.function}" + (f", {c.dimension}-D" if several else "")
         name = joined([colors.name(c.method), where])
-        buttons.append(tag("button", name, type="button", data_run=found.index(c)))
+        buttons.append(tag("button", name, type="button", data_run=courses.index(c)))
     menus = [
         tag("label", text + " ", tag("select", data_menu=key))
         for key, text in (("method", "Method"), ("function", "Function"), ("instance", "Problem"))
     ]
     lead = "Chosen runs" if chosen else "Operator use changes most in"
     return joined([
-        tag("p", _introduction(found, chosen, omitted)), shown(use_table(found), colors),
+        tag("p", _introduction(courses, chosen, omitted)), shown(use_table(courses), colors),
         tag("div", tag("p", f"{lead}: ", joined(buttons, " "), class_="picks"),
             tag("div", *menus, class_="filters"), class_="screen"),
         plot_place("course", static=joined(still), look="tall", caption=_CAPTION,
@@ -64,18 +64,18 @@ def course_data(course: Course) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def use_table(found: Sequence[Course]) -> Table:
+def use_table(courses: Sequence[Course]) -> Table:
     """Return how unevenly each method uses its operators, and how much that changes."""
     records: list[dict[str, Any]] = []
-    for method, of in _by_method(found).items():
-        names = of[0].history.operators
-        shares = np.array([c.shares for c in of if c.history.operators == names])
+    for method, of_method in _by_method(courses).items():
+        names = of_method[0].history.operators
+        shares = np.array([c.shares for c in of_method if c.history.operators == names])
         mean = shares.mean(axis=0)
         records.append({
             "method": method, "most_used": names[int(mean.argmax())], "share": float(mean.max()),
             "operators": len(names),
             "from_uniform": float(np.abs(shares - 1 / len(names)).sum(axis=1).mean() / 2),
-            "change": float(np.mean([c.change for c in of])), "runs": len(of),
+            "change": float(np.mean([c.change for c in of_method])), "runs": len(of_method),
         })  # fmt: skip
     records.sort(key=lambda record: -record["change"])
     columns = {
@@ -93,37 +93,37 @@ def use_table(found: Sequence[Course]) -> Table:
     )  # fmt: skip
 
 
-def _by_method(found: Sequence[Course]) -> dict[str, list[Course]]:
-    of: dict[str, list[Course]] = {}
-    for course in found:
-        of.setdefault(course.method, []).append(course)
-    return of
+def _by_method(courses: Sequence[Course]) -> dict[str, list[Course]]:
+    by_method: dict[str, list[Course]] = {}
+    for course in courses:
+        by_method.setdefault(course.method, []).append(course)
+    return by_method
 
 
-def printed_runs(found: Sequence[Course]) -> list[Course]:
+def printed_runs(courses: Sequence[Course]) -> list[Course]:
     """Return one run of each method, then more, to be printed."""
-    first = [runs[0] for runs in _by_method(found).values()]
-    return [*first, *(c for c in found if c not in first)][:_PRINTED]
+    first = [runs[0] for runs in _by_method(courses).values()]
+    return [*first, *(c for c in courses if c not in first)][:_PRINTED]
 
 
-def changing_runs(found: Sequence[Course]) -> list[Course]:
+def changing_runs(courses: Sequence[Course]) -> list[Course]:
     """Return the first few runs of each method, fewer where there are many methods.
 
     Methods whose operator use does not change are omitted, unless there is no other.
     """
-    of = _by_method(found)
-    changing = [runs for runs in of.values() if any(c.change >= _CONSTANT for c in runs)]
+    by_method = _by_method(courses)
+    changing = [runs for runs in by_method.values() if any(c.change >= _CONSTANT for c in runs)]
     if not changing:
-        return [runs[0] for runs in of.values()]
+        return [runs[0] for runs in by_method.values()]
     few = min(_EACH, max(1, _ALL // len(changing)))
     return [course for runs in changing for course in runs[:few]]
 
 
-def _introduction(found: Sequence[Course], chosen: bool, omitted: int) -> str:
-    runs = count(len(found), "run")
+def _introduction(courses: Sequence[Course], chosen: bool, omitted: int) -> str:
+    runs = count(len(courses), "run")
     if chosen:
         return f"{runs}, as chosen."
-    methods = len({c.method for c in found})
+    methods = len({c.method for c in courses})
     more = f" {count(omitted, 'run')} omitted to limit the file size." if omitted else ""
     return (
         f"{runs} of {count(methods, 'method')} that {'selects' if methods == 1 else 'select'} "

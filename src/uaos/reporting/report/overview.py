@@ -74,17 +74,17 @@ def first_figures(section: Section, courses: Sequence[Course], colors: Colors) -
     """
     parts = []
     if section.shared and len(section.methods) > 1:
-        known = section.reference_profile(section.shared) is not None
-        best = section.reference if known else None
+        has_reference = section.reference_profile(section.shared) is not None
+        best = section.reference if has_reference else None
         dashed = f"; the dashed line is {best.name}, {best.about}" if best else ""
         parts.append(_brief(
             "profile", "Share of (function, target) pairs reached", "#profiles",
             f"Over evaluations / dimension. Crosses mark the budget{dashed}.",
             map(colors.name, section.methods), section=section.key, panel="all",
         ))  # fmt: skip
-    found = [c for c in courses if section.dimension in (None, c.dimension)]
-    if found:
-        first = found[0]
+    here = [c for c in courses if section.dimension in (None, c.dimension)]
+    if here:
+        first = here[0]
         what = "value" if first.optimum is None else "error"
         keys = [
             tag("span", name, class_="key operator", style=f"--c:var(--o{k % len(PALETTE)})")
@@ -127,34 +127,34 @@ def data_summary(sources: Sources, sections: Sequence[Section]) -> str:
 
 def notes(sources: Sources, sections: Sequence[Section]) -> list[str]:
     """Return what has to be known before the numbers are trusted."""
-    found = [line for e in sources.experiments for line in _unfinished(e)]
+    lines = [line for e in sources.experiments for line in _unfinished(e)]
     for section in sections:
         where = f"{section.dimensions}: " if len(sections) > 1 else ""
-        found += [where + line for line in section.notes]
+        lines += [where + line for line in section.notes]
     for entry in sources.tunings:
         if entry.tuning.finished is None:
-            found.append(f"Tuning {entry.tuning.id} of {entry.name} is not finished.")
-    return [typeset(line) for line in found]
+            lines.append(f"Tuning {entry.tuning.id} of {entry.name} is not finished.")
+    return [typeset(line) for line in lines]
 
 
 def _unfinished(e: Experiment) -> list[str]:
-    found = []
+    lines = []
     total = sum(t.total for t in e.tallies.values())
     left = {m: t.total - t.done - t.failed for m, t in e.tallies.items()}
     if any(left.values()):
         each = ", ".join(f"{m} {n:,}" for m, n in left.items() if n)
-        found.append(f"{e.name}: {sum(left.values()):,} of {count(total, 'planned run')} are not "
+        lines.append(f"{e.name}: {sum(left.values()):,} of {count(total, 'planned run')} are not "
                      f"finished ({each}).")  # fmt: skip
     for method, t in e.tallies.items():
         if t.failed:
             reasons = Counter(reason for m, reason in e.failures if m == method)
             reason = reasons.most_common(1)[0][0]
             most = "" if len(reasons) == 1 else f" (the most frequent of {len(reasons)} reasons)"
-            found.append(
+            lines.append(
                 f"{e.name}: {count(t.failed, 'run')} of {method} failed and "
                 f"{'is' if t.failed == 1 else 'are'} not included: {reason}{most}."
             )
-    return found
+    return lines
 
 
 def report_title(sections: Sequence[Section], tunings: int) -> str:

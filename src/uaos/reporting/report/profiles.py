@@ -29,9 +29,9 @@ def profile_data(section: Section) -> dict[str, Any]:
     ends = {}
     for kind, restarts in (("again", True), ("raw", False)):
         for name in _drawn(section):
-            of = figure(name).data(section, restarts=restarts)
-            ends[kind] = of.end
-            for key, panel in profile_interactive(of).items():
+            profiles = figure(name).data(section, restarts=restarts)
+            ends[kind] = profiles.end
+            for key, panel in profile_interactive(profiles).items():
                 lines = panels.setdefault(key, panel)["lines"]
                 for line, more in zip(lines, panel["lines"], strict=True):
                     if line is not None:
@@ -56,17 +56,17 @@ def profile_section(section: Section, colors: Colors) -> Markup:
     style = Style(order=colors.order)
     for name in _drawn(section):
         kind = figure(name)
-        of = kind.data(section)
+        profiles = kind.data(section)
         if name == "ecdf-overall":
             text = f"Runtime profiles, {section.title}"
-            still = image(kind.draw(of, Style(_WIDE, order=colors.order)), text)
+            still = image(kind.draw(profiles, Style(_WIDE, order=colors.order)), text)
             place = plot_place(
                 "profile", static=still, section=section.key, panel="all", label=text
             )
             parts += [place, tag("p", _caption(section), class_="note")]
-        elif len(of.panels) > 1:
-            still = image(kind.draw(of, style), f"{kind.help}, {section.title}")
-            parts += [tag("h4", _HEADINGS[name]), _multiples(of, section, still)]
+        elif len(profiles.panels) > 1:
+            still = image(kind.draw(profiles, style), f"{kind.help}, {section.title}")
+            parts += [tag("h4", _HEADINGS[name]), _multiples(profiles, section, still)]
     return joined([*parts, other_figures("profiles", section, colors)])
 
 
@@ -94,7 +94,7 @@ def _controls(key: str) -> Markup:
     return tag("div", keys, runs, class_="panel-tools screen")
 
 
-def _multiples(of: Profiles, section: Section, still: Markup) -> Markup:
+def _multiples(profiles: Profiles, section: Section, still: Markup) -> Markup:
     """Return small multiples: buttons that open the profile in full size."""
     starts = {members[0] for members in section.results.groups.values()}
     # The first function of a group begins a row.
@@ -105,7 +105,7 @@ def _multiples(of: Profiles, section: Section, still: Markup) -> Markup:
                 data_panel=panel.key, data_small="1"),
             type="button", class_="multiple first" if panel.key in new_row else "multiple",
             data_enlarge=panel.key, data_section=section.key, aria_haspopup="dialog")
-        for panel in of.panels
+        for panel in profiles.panels
     ]  # fmt: skip
     grid = tag("div", *drawn, class_="multiples screen")
     return joined([grid, tag("div", still, class_="static")])

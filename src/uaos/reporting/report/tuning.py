@@ -53,17 +53,17 @@ class TuningView:
 
     def tested_in(self, section: Section) -> str | None:
         """Return the method of the results that the tuning found."""
-        best, known = self.best, section.results.configurations
+        best, configurations = self.best, section.results.configurations
         if best is None or len(section.methods) < 2 or not section.scores.problems:
             return None
-        return next((m for m in section.methods if _same(known.get(m, {}), best)), None)
+        return next((m for m in section.methods if _same(configurations.get(m, {}), best)), None)
 
     def data(self) -> dict[str, Any]:
         """Return what the script draws."""
         drawn = tuple(self.frequencies.values())
-        found: dict[str, Any] = figure("tuning-frequencies").interactive(drawn)  # type: ignore[misc]
+        frequencies: dict[str, Any] = figure("tuning-frequencies").interactive(drawn)  # type: ignore[misc]
         survival = figure("tuning-survival").interactive(self.races)  # type: ignore[misc]
-        return found | {"races": survival, "problems": [s.instance for s in self.steps]}
+        return frequencies | {"races": survival, "problems": [s.instance for s in self.steps]}
 
     def tables(self) -> list[Table]:
         """Return survivors and importance; and all candidates, for files only."""
@@ -75,16 +75,16 @@ class TuningView:
             for c in self.candidates.values()
         ]  # fmt: skip
         every = Table.of(f"{self.key}-candidates", "Candidates", {}, [], candidates)
-        made = [every]
+        tables = [every]
         if self.importance:
-            made.insert(0, self._importance())
+            tables.insert(0, self._importance())
         if self.elites:
-            found = survivors_table(self.entry.store, self.entry.tuning.id)
-            made.insert(0, replace(found, name=f"{self.key}-survivors"))
-        return made
+            survivors = survivors_table(self.entry.store, self.entry.tuning.id)
+            tables.insert(0, replace(survivors, name=f"{self.key}-survivors"))
+        return tables
 
     def _importance(self) -> Table:
-        top = max(one.share for one in self.importance) or 1.0
+        top = max(parameter.share for parameter in self.importance) or 1.0
         columns = {
             "parameter": (TEXT, "name"),
             "share": (NUMBER, lambda r: Cell(f"{r['share']:.0%}", r["share"],
@@ -95,7 +95,7 @@ class TuningView:
         return Table.from_records(
             f"{self.key}-importance",
             "Variance of the candidates’ ranks explained by each parameter", columns,
-            [one._asdict() for one in self.importance],
+            [parameter._asdict() for parameter in self.importance],
             note="One parameter at a time, less what chance would explain (ε²). Parameters that "
             "were inherited together share the credit, so shares need not add up to 1. Noise: "
             "twice the standard deviation of the share of a parameter without effect.",
@@ -140,9 +140,9 @@ class TuningView:
         if not self.elites:
             return "The first race is not over yet."
         best = self.elites[0]
-        made = _components(self.candidates[best.candidate].values)
+        winner = _components(self.candidates[best.candidate].values)
         state = "won" if self.entry.tuning.finished else "leads so far"
-        return f"{made or f'Candidate {best.candidate}'} {state}."
+        return f"{winner or f'Candidate {best.candidate}'} {state}."
 
     def _summary(self) -> list[str]:
         setup, used = self.entry.tuning.setup, self.steps[-1].runs_used
@@ -162,8 +162,8 @@ class TuningView:
 
     def _panels(self) -> Markup:
         every = in_order(self.frequencies.values())
-        used = [one for one in every if one.winner is not None]
-        rest = [one for one in every if one.winner is None]
+        used = [panel for panel in every if panel.winner is not None]
+        rest = [panel for panel in every if panel.winner is None]
         if not used:
             return _multiples(rest, self.number)
         folded = tag("details", tag("summary", f"{count(len(rest), 'parameter')} that the winner "
@@ -175,17 +175,17 @@ def _components(values: Mapping[str, Any]) -> str:
     return " · ".join(str(values[f]).replace("_", " ") for f in FAMILIES if f in values)
 
 
-def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def _same(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
     parts = ("method", "de", "optimizer")
-    return all(one.get(part) == other.get(part) for part in parts)
+    return all(first.get(part) == second.get(part) for part in parts)
 
 
 def _multiples(panels: list[Drawn], tuning: int) -> Markup:
     plots = [
-        tag("figure", tag("figcaption", one.name, class_="title"),
-            tag("div", class_="live", data_plot="choice" if one.choices else "number",
-                data_tuning=tuning, data_name=one.name, data_label=one.name),
+        tag("figure", tag("figcaption", panel.name, class_="title"),
+            tag("div", class_="live", data_plot="choice" if panel.choices else "number",
+                data_tuning=tuning, data_name=panel.name, data_label=panel.name),
             class_="multiple")
-        for one in panels
+        for panel in panels
     ]  # fmt: skip
     return tag("div", *plots, class_="multiples screen tuning")
