@@ -103,7 +103,7 @@ class Table:
     title: str
     columns: tuple[tuple[str, str], ...]
     rows: tuple[Row, ...]
-    records: tuple[Mapping[str, Any], ...] = ()
+    records: tuple[Mapping[str, object], ...] = ()
     note: str = ""
 
     @classmethod
@@ -113,7 +113,7 @@ class Table:
         title: str,
         columns: Mapping[str, str],
         rows: Iterable[Sequence[object] | Row],
-        records: Iterable[Mapping[str, Any]] | None = None,
+        records: Iterable[Mapping[str, object]] | None = None,
         note: str = "",
     ) -> "Table":
         """Make a table from texts, cells or rows; records are the texts unless given."""
@@ -131,7 +131,7 @@ class Table:
         name: str,
         title: str,
         columns: Mapping[str, tuple[Any, ...]],
-        records: Iterable[Mapping[str, Any]],
+        records: Iterable[Mapping[str, object]],
         note: str = "",
     ) -> "Table":
         """Make a table with a row for each record.
@@ -318,11 +318,14 @@ def _row(row: Sequence[object] | Row) -> Row:
     return Row(tuple(c if isinstance(c, Cell) else Cell(str(c)) for c in row))
 
 
-def _shown(record: Mapping[str, Any], kind: str, of: Any, form: Callable[..., str] = str) -> Cell:
+def _shown(
+    record: Mapping[str, object], kind: str, of: Any, form: Callable[..., str] = str
+) -> Cell:
     if callable(of):
         cell: Cell = of(record)
         return cell
-    return Cell(form(record[of]), None if kind in (TEXT, BLOCK) else record[of])
+    value: Any = record[of]
+    return Cell(form(value), None if kind in (TEXT, BLOCK) else value)
 
 
 def _value(cell: Cell) -> float | str:

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from uaos.analysis.sectioning import Section
 from uaos.analysis.statistics import ALPHA, MIN_PROBLEMS, Pair
 from uaos.experiments.plan import UNIFORM
 from uaos.text import count, join_names
 
-_Configurations = Mapping[str, Mapping[str, Any]]
+_Configurations = Mapping[str, Mapping[str, object]]
 #: How much a set of methods differs from another, in the words of every table.
 SAME = "no significant difference"
 
@@ -153,11 +152,12 @@ def _solved(section: Section, method: str) -> str:
     return text + "."
 
 
-def is_adaptive(configuration: Mapping[str, Any] | None) -> bool:
+def is_adaptive(configuration: Mapping[str, object] | None) -> bool:
     """Return whether a configuration selects operators or, as a portfolio does, optimizers."""
     if configuration is None or configuration.get("method") is not None:
         return True
-    return bool((configuration.get("optimizer") or {}).get("name") == "portfolio")
+    optimizer = configuration.get("optimizer")
+    return isinstance(optimizer, Mapping) and optimizer.get("name") == "portfolio"
 
 
 def pair_outcome(pair: Pair) -> str:

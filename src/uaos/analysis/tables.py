@@ -1,6 +1,6 @@
 """The tables of a comparison."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -163,7 +163,7 @@ def _art_note(section: Section) -> str:
     return " ".join(filter(None, (*said, _relative(section))))
 
 
-def _record(cell: AverageRunningTime, section: Section) -> dict[str, Any]:
+def _record(cell: AverageRunningTime, section: Section) -> dict[str, object]:
     record = {
         "method": cell.method, "dimension": cell.dimension, "function": cell.function,
         "target": cell.target, "art": cell.art, "successes": cell.successes,
@@ -201,7 +201,7 @@ def value_table(section: Section) -> Table:
     for r in records:
         least[r["problem"]] = min(r["median"], least.get(r["problem"], np.inf))
 
-    def median(r: dict[str, Any]) -> Cell:
+    def median(r: Mapping[str, Any]) -> Cell:
         is_least = several and r["median"] == least[r["problem"]]
         return Cell(f"{r['median']:.6g}", r["median"], bold=is_least)
 

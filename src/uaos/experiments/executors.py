@@ -10,14 +10,17 @@ from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future,
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from uaos.errors import InvalidParameter, UaosError
 from uaos.experiments.provenance import versions
 from uaos.extras import optional
 from uaos.loading import load_source, loaded_files
+from uaos.problems import Problem
 from uaos.runs.workers import ctrl_c_held_back
 from uaos.text import count
+
+R = TypeVar("R")
 
 
 class WorkersLost(UaosError):
@@ -32,10 +35,10 @@ class WorkerPool(Protocol):
     #: Whether the death of a worker takes no other unit with it than its own.
     isolating: bool
 
-    def submit(self, work: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+    def submit(self, work: Callable[..., R], *arguments: object) -> "Future[R]":
         """Run `work` on a worker."""
 
-    def losses(self, future: "Future[Any]", error: BaseException) -> int:
+    def losses(self, future: "Future[R]", error: BaseException) -> int:
         """Return how many runs of a unit were lost with their workers; 0 if the unit itself failed.
 
         :data:`NEVER_BEGUN` if the worker died before it could begin.
@@ -55,24 +58,24 @@ NEVER_BEGUN = -1
 _STARTS = 3
 
 
-class RemoteCall:
+class RemoteCall(Generic[R]):
     """A call to be made by a worker, which loads the files that users gave by their content first.
 
     A function or a class of such a file can only be unpickled where the file was loaded.
     """
 
-    def __init__(self, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    def __init__(self, work: Callable[..., R], arguments: tuple[object, ...]) -> None:
         self._call = work, arguments
 
-    def __call__(self) -> Any:
+    def __call__(self) -> R:
         """Make the call."""
         return self._call[0](*self._call[1])
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _unpacked, (loaded_files(), pickle.dumps(self._call))
 
 
-def _unpacked(files: tuple[tuple[str, str], ...], call: bytes) -> RemoteCall:
+def _unpacked(files: tuple[tuple[str, str], ...], call: bytes) -> RemoteCall[object]:
     for file, source in files:
         load_source(file, source)
     return RemoteCall(*pickle.loads(call))
@@ -97,7 +100,7 @@ class LocalPool:
         with ctrl_c_held_back(), _one_thread_each():
             return _Slot(executor, executor.submit(_ready))
 
-    def submit(self, work: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+    def submit(self, work: Callable[..., R], *arguments: object) -> "Future[R]":
         """Run `work` on a worker that is free."""
         slot = next(slot for slot in self._slots if slot.idle)
         task = RemoteCall(work, arguments)
@@ -111,7 +114,7 @@ class LocalPool:
             slot.current = slot.executor.submit(task)
         return slot.current
 
-    def losses(self, future: "Future[Any]", error: BaseException) -> int:
+    def losses(self, future: "Future[R]", error: BaseException) -> int:
         """Return 1 for a worker that died at work."""
         if not isinstance(error, BrokenExecutor):
             return 0
@@ -205,7 +208,7 @@ class SharedPool:
         workers = getattr(self._executor, "_max_workers", None) or os.cpu_count() or 1
         self.window = window or 2 * workers
 
-    def submit(self, work: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+    def submit(self, work: Callable[..., R], *arguments: object) -> "Future[R]":
         """Run `work` on a worker."""
         task = RemoteCall(work, arguments)
         try:
@@ -214,7 +217,7 @@ class SharedPool:
             self.repair()
             return self._executor.submit(task)
 
-    def losses(self, future: "Future[Any]", error: BaseException) -> int:
+    def losses(self, future: "Future[R]", error: BaseException) -> int:
         """Return 1 for an executor that broke or dropped the unit."""
         return int(isinstance(error, BrokenExecutor | CancelledError))
 
@@ -298,9 +301,9 @@ class DaskPool:
         self._leave(5)
         raise InvalidParameter(wrong, name="dask", value=address)
 
-    def submit(self, work: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+    def submit(self, work: Callable[..., R], *arguments: object) -> "Future[R]":
         """Run `work` somewhere in the cluster."""
-        local: Future[Any] = Future()
+        local: Future[R] = Future()
         local.set_running_or_notify_cancel()
         remote = self._client.submit(RemoteCall(work, arguments), pure=False)
         self._remote[local] = remote
@@ -316,7 +319,7 @@ class DaskPool:
         except (Exception, CancelledError) as error:
             local.set_exception(error)
 
-    def losses(self, future: "Future[Any]", error: BaseException) -> int:
+    def losses(self, future: "Future[R]", error: BaseException) -> int:
         """Return 3 for a task that Dask gave up, and 1 for a task that it dropped."""
         if isinstance(error, self._killed_worker):
             return 3
@@ -348,7 +351,7 @@ class DaskPool:
                 logging.getLogger(name).setLevel(level)
 
 
-def check_pool(executor: Any, jobs: int | None) -> None:
+def check_pool(executor: object, jobs: int | None) -> None:
     """Refuse a place to run that cannot be, before anything is written."""
     if executor is not None and not (isinstance(executor, Executor) or callable(executor)):
         raise InvalidParameter(
@@ -362,9 +365,11 @@ def check_pool(executor: Any, jobs: int | None) -> None:
         )  # fmt: skip
 
 
-def check_picklable(problems: Iterable[Any], configurations: Mapping[str, Any]) -> None:
+def check_picklable(problems: Iterable[Problem], configurations: Mapping[str, object]) -> None:
     """Refuse what cannot be sent to other processes, before anything is written."""
-    named = [(f"the problem {problem.name!r}", problem) for problem in problems]
+    named: list[tuple[str, object]] = [
+        (f"the problem {problem.name!r}", problem) for problem in problems
+    ]
     named += [
         (f"the method {name!r}", configuration) for name, configuration in configurations.items()
     ]
@@ -378,7 +383,12 @@ def check_picklable(problems: Iterable[Any], configurations: Mapping[str, Any]) 
             ) from None
 
 
-def pool_for(executor: Any, jobs: int | None, dask: str | None, units: int) -> WorkerPool:
+def pool_for(
+    executor: Executor | Callable[[], Executor] | None,
+    jobs: int | None,
+    dask: str | None,
+    units: int,
+) -> WorkerPool:
     """Return the pool that the caller asked for, no larger than the number of units."""
     if dask is not None:
         return DaskPool(dask)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from uaos.errors import InvalidParameter
 from uaos.experiments.recorder import TARGETS
@@ -39,7 +38,7 @@ def export_table(outcomes: Sequence[Outcome], path: str | os.PathLike[str]) -> N
         )
 
 
-def _rows(outcomes: Iterable[Outcome]) -> Iterable[list[Any]]:
+def _rows(outcomes: Iterable[Outcome]) -> Iterable[list[object]]:
     for outcome in outcomes:
         yield [getattr(outcome, name) for name in _PLAIN] + outcome.hits.tolist()
 

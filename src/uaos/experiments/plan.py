@@ -5,7 +5,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from uaos.errors import InvalidParameter, NameClash, UaosError
 from uaos.experiments.unit import Unit, derived_seed
@@ -126,7 +125,7 @@ class Plan:
     def __len__(self) -> int:
         return len(self.competitors) * len(self.suite) * self.repetitions
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> Identity:
         """Return what a store of this plan, or of a part of it, agrees on."""
         identity = suite_identity(self.suite) | {"seed": self.seed}
         identity |= {f"budget on {p.name}": self.evaluations(p) for p in self.suite}

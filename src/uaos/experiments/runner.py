@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from contextlib import contextmanager
 from os import PathLike
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from uaos.experiments.executors import (
     NEVER_BEGUN,
@@ -168,7 +168,7 @@ class Coordinator(Generic[U, R]):
         pool: WorkerPool,
         *,
         work: Callable[..., R],
-        arguments: Callable[[U], tuple[Any, ...]],
+        arguments: Callable[[U], tuple[object, ...]],
         failed: Callable[[U, str], R],
         on_results: Callable[[list[tuple[U, R]]], None],
     ) -> None:
@@ -251,7 +251,7 @@ def stop_signals() -> Iterator[threading.Event]:
         yield stopping
         return
 
-    def stop(number: int, _: Any) -> None:
+    def stop(number: int, _: object) -> None:
         if stopping.is_set() and number == signal.SIGINT:
             raise KeyboardInterrupt
         stopping.set()

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from uaos.errors import InvalidFile, UaosError, UnknownName
 from uaos.experiments import storefile
-from uaos.experiments.plan import CODE, CONTENT, Plan, PlanConflict, differences
+from uaos.experiments.plan import CODE, CONTENT, Identity, Plan, PlanConflict, differences
 from uaos.experiments.provenance import current_command, versions
 from uaos.experiments.recorder import (
     NO_TRACE,
@@ -550,7 +550,7 @@ class Store:
             return rows
         raise InvalidFile(f"{self.path}: holds no experiment yet; start the experiment again")
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> Identity:
         """Return what other parts of the same experiment agree on."""
         identity = dict(
             self._rows("SELECT key, CAST(value AS INTEGER) FROM about WHERE key = 'seed'")

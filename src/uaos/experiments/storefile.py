@@ -34,6 +34,10 @@ FORMAT = 2
 # The application of tunings in format 1.
 _OLD_TUNING = b"uaot"
 
+#: What SQLite keeps in a column, and in a row.
+Value = int | float | str | bytes | None
+Values = tuple[Value, ...]
+
 SCHEMA = """
 CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER NOT NULL)
     WITHOUT ROWID;
@@ -135,7 +139,7 @@ class StoreInUse(UaosError):
 # Rows and their checksums
 
 
-def row_checksum(*values: Any) -> int:
+def row_checksum(*values: Value) -> int:
     """Return the checksum of a row: of its columns in order, without the checksum itself.
 
     CRC-32 of the types, the numbers (eight bytes each, little-endian), and the bytes; text is given
@@ -145,10 +149,10 @@ def row_checksum(*values: Any) -> int:
 
 
 @cache
-def _checksum(types: tuple[type, ...]) -> Callable[[tuple[Any, ...]], int]:
+def _checksum(types: tuple[type, ...]) -> Callable[[Values], int]:
     """Return a function that computes the checksum of a row of these types, ignoring the rest."""
 
-    def chosen(*kinds: type) -> Callable[[Any], tuple[Any, ...]]:
+    def chosen(*kinds: type) -> Callable[[Values], tuple[Any, ...]]:
         places = [i for i, kind in enumerate(types) if kind in kinds]
         if len(places) > 1:
             return operator.itemgetter(*places)
@@ -162,7 +166,7 @@ def _checksum(types: tuple[type, ...]) -> Callable[[tuple[Any, ...]], int]:
 
 
 @cache
-def _layout() -> tuple[list[tuple[Any, ...]], dict[str, dict[str, str]]]:
+def _layout() -> tuple[list[Values], dict[str, dict[str, str]]]:
     """Return the schema as SQLite has it, and the column types of each table."""
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(SCHEMA)
@@ -174,7 +178,7 @@ def _layout() -> tuple[list[tuple[Any, ...]], dict[str, dict[str, str]]]:
     return schema, types
 
 
-def _schema_of(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+def _schema_of(connection: sqlite3.Connection) -> list[Values]:
     return connection.execute(
         "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
     ).fetchall()
@@ -221,7 +225,7 @@ def _checked(table: str) -> tuple[str, str]:
 
 
 def insert(
-    connection: sqlite3.Connection, table: str, rows: Iterable[Iterable[Any]],
+    connection: sqlite3.Connection, table: str, rows: Iterable[Iterable[object]],
     how: str = "INSERT",
 ) -> None:  # fmt: skip
     """Write rows, each with the values of all columns but the checksum."""
@@ -232,7 +236,7 @@ def insert(
     )
 
 
-def _with_checksum(row: Iterable[Any], kinds: tuple[str, ...]) -> list[Any]:
+def _with_checksum(row: Iterable[Any], kinds: tuple[str, ...]) -> list[Value]:
     values, summed = [], []
     for value, kind in zip(row, kinds, strict=True):
         if isinstance(value, np.generic):  # SQLite would take it for bytes

@@ -1,13 +1,27 @@
 """What figures are made of: axes with margins, ticks, legends, names beside lines, panels."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uaos.extras import optional
-from uaos.reporting.style import GRAY, SMALL, TEXT, TICK, Drawing, LineStyle, Style, text_width
+from uaos.reporting.style import (
+    GRAY,
+    SMALL,
+    TEXT,
+    TICK,
+    Axes,
+    Drawing,
+    LineStyle,
+    Style,
+    text_width,
+)
+
+if TYPE_CHECKING:  # loaded when a figure is drawn
+    from matplotlib.axis import Axis
+    from matplotlib.lines import Line2D
 
 # Inches: a line of a legend, the handle and the gap beside a name, the edges of the figure.
 _LEGEND_LINE, _HANDLE, _COLUMN_GAP, _EDGE = 0.138, 0.29, 0.18, 0.05
@@ -15,7 +29,9 @@ _LEGEND_LINE, _HANDLE, _COLUMN_GAP, _EDGE = 0.138, 0.29, 0.18, 0.05
 _SMALLEST = 5.5
 
 
-def axes_with_margins(figure: Any, left: float, bottom: float, right: float, top: float) -> Any:
+def axes_with_margins(
+    figure: Drawing, left: float, bottom: float, right: float, top: float
+) -> Axes:
     """Add axes with margins in inches."""
     width, height = figure.get_size_inches()
     return figure.add_axes(
@@ -24,7 +40,7 @@ def axes_with_margins(figure: Any, left: float, bottom: float, right: float, top
 
 
 def fitted(
-    figure: Any, names: Sequence[str], size: float, width: float, *, bold: bool = False
+    figure: Drawing, names: Sequence[str], size: float, width: float, *, bold: bool = False
 ) -> tuple[float, list[str]]:
     """Return a font size and the names, so that the widest is within `width` inches.
 
@@ -41,7 +57,7 @@ def fitted(
     return size, cut
 
 
-def decades(axis: Any, most: int) -> None:
+def decades(axis: "Axis", most: int) -> None:
     """Put ticks at powers of ten on a logarithmic axis, at most `most` of them."""
     from matplotlib.ticker import FixedLocator, NullLocator
 
@@ -56,7 +72,7 @@ def decades(axis: Any, most: int) -> None:
 _HANDLE_LENGTH = 2.4
 
 
-def legend_size(figure: Any, names: Sequence[str], width: float) -> tuple[int, float, float]:
+def legend_size(figure: Drawing, names: Sequence[str], width: float) -> tuple[int, float, float]:
     """Return the columns of a legend with these names in `width` inches, its width and height."""
     each = text_width(figure, names, TICK) + _HANDLE + _COLUMN_GAP
     columns = max(1, min(len(names), int((width - 2 * _EDGE + _COLUMN_GAP / 2) / each)))
@@ -66,7 +82,7 @@ def legend_size(figure: Any, names: Sequence[str], width: float) -> tuple[int, f
     return columns, columns * each, rows * _LEGEND_LINE + 0.02
 
 
-def legend(figure: Any, handles: Sequence[Any], x: float, y: float, width: float) -> None:
+def legend(figure: Drawing, handles: Sequence["Line2D"], x: float, y: float, width: float) -> None:
     """Add a legend below (x, y), in inches from the lower left corner; x is its middle."""
     wide, high = figure.get_size_inches()
     columns, _, _ = legend_size(figure, [str(h.get_label()) for h in handles], width)
@@ -77,7 +93,7 @@ def legend(figure: Any, handles: Sequence[Any], x: float, y: float, width: float
     )  # fmt: skip
 
 
-def handle(name: str, style: LineStyle, *, line: bool = True) -> Any:
+def handle(name: str, style: LineStyle, *, line: bool = True) -> "Line2D":
     """Return the legend handle of a method."""
     from matplotlib.lines import Line2D
 
@@ -104,20 +120,24 @@ class LineEnd(NamedTuple):
     bold: bool = False
 
 
-def names_width(figure: Any, names: Sequence[str], size: float = TEXT, bold: bool = False) -> float:
+def names_width(
+    figure: Drawing, names: Sequence[str], size: float = TEXT, bold: bool = False
+) -> float:
     """Return the inches that names take to the right of the axes."""
     return _LEAD + _NAME_GAP + text_width(figure, names, size, bold=bold) + _END
 
 
-def name_ends(axes: Any, ends: Sequence[LineEnd], size: float = TEXT) -> None:
+def name_ends(axes: Axes, ends: Sequence[LineEnd], size: float = TEXT) -> None:
     """Write each name beside the end of its line, moved as far as other names require.
 
     Names that do not fit beside the axes are written smaller.
     """
+    from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 
     figure, box = axes.figure, axes.get_window_extent()
-    width, height = box.size / figure.dpi
+    assert isinstance(figure, Figure)
+    width, height = box.width / figure.dpi, box.height / figure.dpi
     beside = figure.get_size_inches()[0] - box.x1 / figure.dpi - _LEAD - _NAME_GAP - _END
     low, high = axes.get_ylim()
     size = min(size, 72 * height / (_TEXT_LINE * max(len(ends) - 0.75, 1)))
@@ -177,9 +197,9 @@ def small_multiples(
     columns: int,
     aspect: float,
     titles: Sequence[str],
-    draw: Callable[[int, Any], object],
+    draw: Callable[[int, Axes], object],
     labels: tuple[str, str, str],
-    handles: Sequence[Any],
+    handles: Sequence["Line2D"],
 ) -> Drawing:
     """Draw a grid of panels; `draw` is called with the number and the axes of each.
 

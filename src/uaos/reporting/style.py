@@ -4,18 +4,22 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from uaos.errors import InvalidParameter, UnknownName
 from uaos.extras import optional
 from uaos.pictures import show_in_notebooks
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Axes
     from matplotlib.figure import Figure
 
     Drawing = Figure
 else:
-    Drawing = Any  # matplotlib is loaded when a figure is drawn
+    Axes = Drawing = object  # matplotlib is loaded when a figure is drawn
+
+#: A dash of matplotlib: solid, or an offset and the lengths of strokes and gaps.
+Dash = Literal["-"] | tuple[float, tuple[float, ...]]
 
 #: Inches of one column of a paper, and of both.
 WIDTHS = {"column": 3.5, "page": 7.2}
@@ -58,7 +62,7 @@ OPERATOR_LINES = (
 )  # fmt: skip
 # Seven, so that a combination of color and marker repeats only after 84 methods.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-_DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
+_DASHES: tuple[Dash, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ class LineStyle:
 
     color: str
     marker: str
-    dash: Any = "-"
+    dash: Dash = "-"
     hatch: str = ""
 
 
@@ -148,8 +152,7 @@ class Style:
         # Not pyplot's, which would be shared with whatever else the user is drawing.
         from matplotlib.figure import Figure
 
-        # matplotlib types its settings by their names.
-        settings: Any = {
+        settings = {
             "font.family": FONTS[self.font], "mathtext.fontset": _MATHEMATICS[self.font],
         }  # fmt: skip
         with matplotlib.rc_context(settings, fname=_LOOK):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from uaos.experiments.recorder import ECDF_TARGETS, TARGETS
 from uaos.reporting.canvas import axes_with_margins, decades, handle, legend, legend_size
 from uaos.reporting.figures import SECTION, Figure
 from uaos.reporting.figures.profiles import chosen_methods
-from uaos.reporting.style import FAINT, GRAY, SMALL, TICK, Drawing, Style, text_width
+from uaos.reporting.style import FAINT, GRAY, SMALL, TICK, Axes, Drawing, Style, text_width
 
 # The markers of a function take this share of the way to the next one.
 _SPREAD = 0.76
@@ -122,14 +122,14 @@ def draw(ratios: Ratios, style: Style) -> Drawing:
     return figure
 
 
-def _labels(figure: Any, functions: Sequence[str], slot: float) -> tuple[list[str], bool]:
+def _labels(figure: Drawing, functions: Sequence[str], slot: float) -> tuple[list[str], bool]:
     """Return the names at the ticks, and whether they must be turned to fit."""
     if all(f.startswith("f") and f[1:].isdigit() for f in functions):
         return [f[1:] for f in functions], False
     return list(functions), text_width(figure, functions, TICK) > 0.9 * slot
 
 
-def _background(axes: Any, ratios: Ratios) -> tuple[float, float, tuple[float, float]]:
+def _background(axes: Axes, ratios: Ratios) -> tuple[float, float, tuple[float, float]]:
     """Draw the axes without points; return the range, and two heights for methods that missed."""
     values = [p.value for p in ratios.points if np.isfinite(p.value) and p.value > 0] or [1.0]
     low = 10 ** np.floor(min(0, np.log10(min(values)) * 1.001))

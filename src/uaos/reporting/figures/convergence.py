@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from uaos.experiments.recorder import TARGETS
 from uaos.reporting.canvas import decades, handle, small_multiples
 from uaos.reporting.figures import SECTION, Figure
 from uaos.reporting.figures.profiles import X_LABEL, chosen_methods
-from uaos.reporting.style import Drawing, Style
+from uaos.reporting.style import Axes, Drawing, Style
 
 # Points of a curve in a decade: more cannot be distinguished in print.
 _POINTS = 60
@@ -66,7 +65,7 @@ def draw(convergence: Convergence, style: Style) -> Drawing:
     panels = list(convergence.curves.values())
     end = max(float(x[-1]) for panel in panels for x, _ in panel.values())
 
-    def panel(i: int, axes: Any) -> None:
+    def panel(i: int, axes: Axes) -> None:
         for method, (x, y) in panels[i].items():
             look = styles[method]
             place = (convergence.shown.index(method) + 0.5) / len(convergence.shown)

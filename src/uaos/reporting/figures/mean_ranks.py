@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from uaos.errors import Missing
 from uaos.reporting.canvas import axes_with_margins, fitted
 from uaos.reporting.figures import SECTION, Figure
 from uaos.reporting.figures.profiles import chosen_methods
-from uaos.reporting.style import INK, TEXT, TICK, Drawing, Style, text_width
+from uaos.reporting.style import INK, TEXT, TICK, Axes, Drawing, Style, text_width
 from uaos.text import count
 
 # Inches: of a name's line, of a bar's line, of what is above the axis, beside a name.
@@ -95,7 +94,7 @@ def draw(ranks: Ranks, style: Style) -> Drawing:
     return figure
 
 
-def _texts(figure: Any, ranking: Ranking, half: int) -> tuple[float, list[str]]:
+def _texts(figure: Drawing, ranking: Ranking, half: int) -> tuple[float, list[str]]:
     """Return names and mean ranks, in a font that leaves the axis its width."""
     ranks = [f"{ranking.rank(m):.2f}" for m in ranking.order]
     most = _SIDE * figure.get_size_inches()[0] - _BESIDE - text_width(figure, [f"  {ranks[-1]}"])
@@ -104,7 +103,7 @@ def _texts(figure: Any, ranking: Ranking, half: int) -> tuple[float, list[str]]:
     return size, [f"{n}  {r}" for n, r in pairs[:half]] + [f"{r}  {n}" for n, r in pairs[half:]]
 
 
-def _scale(axes: Any, k: int, inch: float) -> None:
+def _scale(axes: Axes, k: int, inch: float) -> None:
     """Draw the axis of ranks, with as many numbers as fit."""
     axes.plot([1, k], [_ABOVE, _ABOVE], color=INK, linewidth=0.8, clip_on=False)
     step = max(1, int(np.ceil(0.18 * inch)))

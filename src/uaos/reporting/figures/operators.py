@@ -1,7 +1,5 @@
 """One run: which operators it used, how probable they were, how close it came."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +7,7 @@ from uaos.errors import Missing
 from uaos.reporting.canvas import LineEnd, decades, legend, legend_size, name_ends, names_width
 from uaos.reporting.figures import RUN, Figure
 from uaos.reporting.sources import Course
-from uaos.reporting.style import INK, OPERATOR_LINES, TICK, Drawing, LineStyle, Style
+from uaos.reporting.style import INK, OPERATOR_LINES, TICK, Axes, Drawing, LineStyle, Style
 from uaos.runs.picture import PALETTE, shares, stack
 
 # Names stand beside the bands if they take at most this share of the width.
@@ -99,7 +97,7 @@ def draw(course: Course, style: Style) -> Drawing:
     return figure
 
 
-def _probabilities(axes: Any, course: Course) -> None:
+def _probabilities(axes: Axes, course: Course) -> None:
     from matplotlib.ticker import MaxNLocator
 
     for k, chances in enumerate(course.history.probabilities.T):
@@ -112,7 +110,7 @@ def _probabilities(axes: Any, course: Course) -> None:
     axes.yaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 2.5, 5, 10]))
 
 
-def _descent(axes: Any, course: Course) -> None:
+def _descent(axes: Axes, course: Course) -> None:
     label, best = _best(course)
     axes.plot(course.history.evaluations, best, color=INK, linewidth=1.2)
     axes.set_ylabel(label)
@@ -127,7 +125,7 @@ def _descent(axes: Any, course: Course) -> None:
         axes.legend(frameon=False, fontsize=TICK)
 
 
-def course_interactive(course: Course) -> dict[str, Any]:
+def course_interactive(course: Course) -> dict[str, object]:
     """Return the run as the report's script reads it; shares are in thousandths."""
     h, (label, best) = course.history, _best(course)
     evaluations = np.maximum(h.counts.sum(axis=1, keepdims=True), 1)

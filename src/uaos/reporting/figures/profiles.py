@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from uaos.reporting.canvas import (
     small_multiples,
 )
 from uaos.reporting.figures import SECTION, Figure
-from uaos.reporting.style import GRAY, TICK, Drawing, LineStyle, Style, text_width
+from uaos.reporting.style import GRAY, TICK, Axes, Drawing, LineStyle, Style, text_width
 from uaos.text import ranges
 
 X_LABEL = "evaluations / dimension"
@@ -201,7 +201,7 @@ def draw_functions(profiles: Profiles, style: Style) -> Drawing:
     return _grid(profiles, style, width, columns, 0.75, titles)
 
 
-def _panel(axes: Any, panel: Panel, profiles: Profiles, styles: dict[str, LineStyle],
+def _panel(axes: Axes, panel: Panel, profiles: Profiles, styles: dict[str, LineStyle],
            *, thin: bool = False) -> list[LineEnd]:  # fmt: skip
     """Draw the curves of a panel; return where they end."""
     ends = []
@@ -251,7 +251,7 @@ def _grid(
     )  # fmt: skip
 
 
-def _line(axes: Any, curve: Ecdf, end: float, **style: Any) -> None:
+def _line(axes: Axes, curve: Ecdf, end: float, **style: Any) -> None:
     """Draw the steps of a profile up to `end`, as many as can be seen."""
     times = curve.times[curve.times < end]
     if len(times) > 4 * _POINTS:
@@ -263,7 +263,7 @@ def _line(axes: Any, curve: Ecdf, end: float, **style: Any) -> None:
 
 
 def _marks(
-    axes: Any, curve: Ecdf, style: LineStyle, budget: float, end: float, offset: float, thin: bool
+    axes: Axes, curve: Ecdf, style: LineStyle, budget: float, end: float, offset: float, thin: bool
 ) -> None:
     """Draw the method's markers, apart from those of other methods, and a cross at the budget."""
     size = 2.6 if thin else 4.0
@@ -276,11 +276,20 @@ def _marks(
               markeredgewidth=1.0, zorder=3, clip_on=False, label="_budget", **shown)  # fmt: skip
 
 
-def profile_interactive(profiles: Profiles) -> dict[str, Any]:
-    """Return the panels as the report's script reads them; a line or null for each method."""
-    kind, panels = "again" if profiles.restarts else "raw", {}
+class InteractivePanel(TypedDict):
+    """A panel as the report's script reads it: a line or null for each method."""
+
+    title: str
+    reference: list[list[int]] | None
+    lines: list[dict[str, float | list[list[int]]] | None]
+
+
+def profile_interactive(profiles: Profiles) -> dict[str, InteractivePanel]:
+    """Return the panels as the report's script reads them."""
+    kind = "again" if profiles.restarts else "raw"
+    panels: dict[str, InteractivePanel] = {}
     for panel in profiles.panels:
-        lines = {
+        lines: dict[str, dict[str, float | list[list[int]]]] = {
             c.method: {"end": round(c.budget, 2),
                        kind: _steps(c.ecdf, profiles.end if profiles.restarts else c.budget)}
             for c in panel.curves

@@ -41,10 +41,10 @@ def draw(frequencies: Frequencies, style: Style) -> Drawing:
         y = 0.0
         for name, count in rows:
             y += _ROW / 2 + (_HEAD if count is None else 0)
-            beside = {"va": "center", "clip_on": False}
             if count is None:
                 axes.text(-(left - _EDGE) / (width - left - 0.3) * axes.get_xlim()[1], y, name,
-                          fontsize=TICK, fontweight="bold", **beside)  # fmt: skip
+                          fontsize=TICK, fontweight="bold", va="center",
+                          clip_on=False)  # fmt: skip
             else:
                 axes.barh(y, count, _ROW * 0.7, color=LINES[0], label=name)
                 axes.annotate(name, (0, y), (-4, 0), textcoords="offset points", ha="right",

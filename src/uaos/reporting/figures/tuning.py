@@ -1,7 +1,7 @@
 """A tuning: the values that it drew, the candidates left, the parameters that mattered."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from uaos.reporting.style import (
     LINES,
     SMALL,
     TICK,
+    Axes,
     Drawing,
     LineStyle,
     Style,
@@ -102,7 +103,7 @@ def draw_frequencies(parameters: "tuple[Drawn, ...]", style: Style) -> Drawing:
     return figure
 
 
-def _legend(figure: Any, width: float) -> str:
+def _legend(figure: Drawing, width: float) -> str:
     parts = "bars: share of the candidates drawn;", "points: values;", "bold, dashed: the winner's"
     one = " ".join(parts)
     return one if text_width(figure, [one], TICK) <= width else f"{parts[0]}\n{parts[1]} {parts[2]}"
@@ -114,7 +115,9 @@ def in_order(chosen: "Iterable[Drawn]") -> "tuple[Drawn, ...]":
     return tuple(sorted(chosen, key=lambda o: (not o.choices, order.get(o.name, 9))))
 
 
-def _panel(figure: Any, columns: int, i: int, bottom: float, high: float, beside: float) -> Any:
+def _panel(
+    figure: Drawing, columns: int, i: int, bottom: float, high: float, beside: float
+) -> Axes:
     """Add the i-th panel of a grid, with names to its right."""
     width, height = figure.get_size_inches()
     slot = (width - _EDGE) / columns
@@ -124,7 +127,7 @@ def _panel(figure: Any, columns: int, i: int, bottom: float, high: float, beside
     )
 
 
-def _finish(axes: Any, name: str, races: int, lowest: bool) -> None:
+def _finish(axes: Axes, name: str, races: int, lowest: bool) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.set_title(name, fontsize=SMALL + 0.5, pad=2.5)
@@ -136,7 +139,7 @@ def _finish(axes: Any, name: str, races: int, lowest: bool) -> None:
     axes.tick_params(labelsize=SMALL, labelbottom=lowest)
 
 
-def _stack(axes: Any, parameter: "Drawn") -> None:
+def _stack(axes: Axes, parameter: "Drawn") -> None:
     shares = parameter.shares
     races = np.arange(1, len(shares) + 1)
     tops = np.cumsum(shares, axis=1)
@@ -155,7 +158,7 @@ def _stack(axes: Any, parameter: "Drawn") -> None:
     name_ends(axes, ends, SMALL)
 
 
-def _points(axes: Any, parameter: "Drawn") -> None:
+def _points(axes: Axes, parameter: "Drawn") -> None:
     from matplotlib.ticker import NullLocator
 
     # Spread sideways by a fixed generator, so that the figure of a tuning is always the same.
@@ -168,9 +171,8 @@ def _points(axes: Any, parameter: "Drawn") -> None:
             middle = np.median(values)
             axes.plot([race - 0.4, race + 0.4], [middle] * 2, color=INK, linewidth=0.8)
     if parameter.winner is not None:
-        axes.axhline(
-            parameter.winner, color=LINES[5], linewidth=0.7, linestyle=(0, (4, 2)), zorder=1
-        )
+        winner = float(parameter.winner)
+        axes.axhline(winner, color=LINES[5], linewidth=0.7, linestyle=(0, (4, 2)), zorder=1)
     # A little more than the range, where points would be cut in half.
     if parameter.log:
         more = (parameter.high / parameter.low) ** 0.03
@@ -182,7 +184,7 @@ def _points(axes: Any, parameter: "Drawn") -> None:
         axes.set_ylim(parameter.low - more, parameter.high + more)
 
 
-def frequency_interactive(parameters: "tuple[Drawn, ...]") -> dict[str, Any]:
+def frequency_interactive(parameters: "tuple[Drawn, ...]") -> dict[str, object]:
     """Return the values as the report's script reads them."""
     return {
         "choices": {c.name: {
@@ -247,7 +249,7 @@ def draw_survival(races: "tuple[Survival, ...]", style: Style) -> Drawing:
     return figure
 
 
-def _spaced(figure: Drawing, axes: Any, at: Sequence[float], names: Sequence[str]) -> list[str]:
+def _spaced(figure: Drawing, axes: Axes, at: Sequence[float], names: Sequence[str]) -> list[str]:
     """Return the names at these places, without those too close to the one before."""
     inch = axes.get_window_extent().width / figure.dpi / np.ptp(axes.get_xlim())
     kept, end = [], -np.inf
@@ -259,7 +261,7 @@ def _spaced(figure: Drawing, axes: Any, at: Sequence[float], names: Sequence[str
     return kept
 
 
-def survival_interactive(races: "tuple[Survival, ...]") -> list[dict[str, Any]]:
+def survival_interactive(races: "tuple[Survival, ...]") -> list[dict[str, object]]:
     """Return the races as the report's script reads them."""
     return [{"race": s.iteration, "alive": list(s.alive)} for s in races]
 
@@ -298,7 +300,7 @@ def draw_importance(parameters: "tuple[Importance, ...]", style: Style) -> Drawi
         sure = [parameter.share > parameter.noise for parameter in parameters]
         axes.barh(places, shares, 0.66, color=[LINES[0] if yes else FAINT for yes in sure])
         edge = min(1.0, max(0.05, *shares, *(parameter.noise for parameter in parameters)))
-        for place, parameter in zip(places, parameters, strict=True):
+        for place, parameter in enumerate(parameters):
             axes.text(1 + (right - 0.06) / (width - left - right), place, f"{parameter.share:.0%}",
                       transform=axes.get_yaxis_transform(), va="center_baseline", ha="right",
                       fontsize=TICK)  # fmt: skip

@@ -4,7 +4,6 @@ import base64
 import io
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from uaos.analysis.sectioning import Section
 from uaos.markup import Markup, joined, tag
@@ -45,7 +44,7 @@ def plot_place(
     caption: object = "",
     look: str = "",
     before: object = "",
-    **data: Any,
+    **data: str | int,
 ) -> Markup:
     """Return a place that the script draws into, with the image that stands there without it."""
     attributes = {f"data_{key}": value for key, value in data.items()}
@@ -99,7 +98,7 @@ class Colors:
         place = self._places.get(method)
         return "" if place is None else f"--c:var(--m{place})"
 
-    def data(self) -> list[dict[str, Any]]:
+    def data(self) -> list[dict[str, object]]:
         """Return names, markers and dashes for the script; colors are the style sheet's."""
         return [
             {"name": name, "symbol": _SYMBOLS[style.marker],

@@ -1,7 +1,6 @@
 """The recipe of a method: its components with their equations, its operators, its settings."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from uaos.errors import UaosError
 from uaos.files import toml_text
@@ -16,7 +15,7 @@ from uaos.table import TEXT, Table
 
 
 def method_recipe(
-    name: str, stored: Mapping[str, Any], colors: Colors, *, opened: bool = False
+    name: str, stored: Mapping[str, object], colors: Colors, *, opened: bool = False
 ) -> Markup:
     """Return a method as its store has it, folded."""
     if "library" in stored:

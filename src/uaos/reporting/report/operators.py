@@ -52,10 +52,10 @@ def operator_section(
     ])  # fmt: skip
 
 
-def course_data(course: Course) -> dict[str, Any]:
+def course_data(course: Course) -> dict[str, object]:
     """Return a run for the script."""
     kind = figure("operators")
-    drawn: dict[str, Any] = kind.interactive(kind.data(course))  # type: ignore[misc]
+    drawn: dict[str, object] = kind.interactive(kind.data(course))  # type: ignore[misc]
     return drawn | {
         "method": course.method, "function": course.function, "dimension": course.dimension,
         "problem": course.problem, "repetition": course.repetition,

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from uaos.analysis.findings import headline, verdict
 from uaos.analysis.sectioning import Section
@@ -93,12 +92,12 @@ def first_figures(section: Section, courses: Sequence[Course], colors: Colors) -
         parts.append(_brief(
             "course", f"What {first.method} used on {first.function}", "#operators",
             f"Above: share of the evaluations. Below: the best {what} so far.", keys,
-            run=courses.index(first),
+            run=str(courses.index(first)),
         ))  # fmt: skip
     return tag("div", *parts, class_="first-figures screen") if parts else Markup("")
 
 
-def _brief(kind: str, title: str, link: str, caption: str, keys: Iterable[object], **data: Any
+def _brief(kind: str, title: str, link: str, caption: str, keys: Iterable[object], **data: str
            ) -> Markup:  # fmt: skip
     head = tag("a", title, href=link, class_="title")
     said = joined([caption, tag("span", *keys, class_="keys")])

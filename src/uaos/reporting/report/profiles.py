@@ -1,7 +1,5 @@
 """Runtime profiles and running times: figures, tables, and what the script draws."""
 
-from typing import Any
-
 from uaos.analysis.sectioning import Section
 from uaos.markup import Markup, joined, tag
 from uaos.reporting.figures import figure
@@ -10,6 +8,7 @@ from uaos.reporting.figures.profiles import (
     UNIT,
     X_LABEL,
     Y_LABEL,
+    InteractivePanel,
     Profiles,
     profile_interactive,
 )
@@ -23,9 +22,9 @@ _WIDE = 6.0
 _HEADINGS = {"ecdf-groups": "By group of functions", "ecdf-functions": "By function"}
 
 
-def profile_data(section: Section) -> dict[str, Any]:
+def profile_data(section: Section) -> dict[str, object]:
     """Return all profiles of a section for the script."""
-    panels: dict[str, Any] = {}
+    panels: dict[str, InteractivePanel] = {}
     ends = {}
     for kind, restarts in (("again", True), ("raw", False)):
         for name in _drawn(section):
@@ -34,7 +33,7 @@ def profile_data(section: Section) -> dict[str, Any]:
             for key, panel in profile_interactive(profiles).items():
                 lines = panels.setdefault(key, panel)["lines"]
                 for line, more in zip(lines, panel["lines"], strict=True):
-                    if line is not None:
+                    if line is not None and more is not None:
                         line |= more
     name = section.reference.name if section.reference else ""
     return {

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -41,11 +40,11 @@ class TuningView:
         return f"tuning-{self.number}"
 
     @property
-    def best(self) -> Mapping[str, Any] | None:
+    def best(self) -> Mapping[str, object] | None:
         """Return the configuration that won or leads so far; None during the first race."""
         if not self.elites:
             return None
-        stored: Mapping[str, Any] | None = self.entry.tuning.data.get("best")
+        stored: Mapping[str, object] | None = self.entry.tuning.data.get("best")
         if stored is None:
             key = self.candidates[self.elites[0].candidate].configuration
             stored = self.entry.store.configuration(key, "tuned").to_dict()
@@ -58,17 +57,17 @@ class TuningView:
             return None
         return next((m for m in section.methods if _same(configurations.get(m, {}), best)), None)
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """Return what the script draws."""
         drawn = tuple(self.frequencies.values())
-        frequencies: dict[str, Any] = figure("tuning-frequencies").interactive(drawn)  # type: ignore[misc]
+        frequencies: dict[str, object] = figure("tuning-frequencies").interactive(drawn)  # type: ignore[misc]
         survival = figure("tuning-survival").interactive(self.races)  # type: ignore[misc]
         return frequencies | {"races": survival, "problems": [s.instance for s in self.steps]}
 
     def tables(self) -> list[Table]:
         """Return survivors and importance; and all candidates, for files only."""
-        setup: list[Mapping[str, Any]] = self.entry.tuning.setup["space"]
-        names = [v["name"] for v in setup]
+        setup: list[Mapping[str, object]] = self.entry.tuning.setup["space"]
+        names = [str(v["name"]) for v in setup]
         candidates = [
             {"candidate": c.id, "race": c.iteration, "parent": c.parent, "origin": c.origin,
              **{name: c.values.get(name, "") for name in names}}
@@ -171,11 +170,11 @@ class TuningView:
         return joined([_multiples(used, self.number), folded if rest else ""])
 
 
-def _components(values: Mapping[str, Any]) -> str:
+def _components(values: Mapping[str, object]) -> str:
     return " · ".join(str(values[f]).replace("_", " ") for f in FAMILIES if f in values)
 
 
-def _same(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+def _same(first: Mapping[str, object], second: Mapping[str, object]) -> bool:
     parts = ("method", "de", "optimizer")
     return all(first.get(part) == second.get(part) for part in parts)
 
