@@ -18,6 +18,10 @@ from uaos.optimizers.local import LocalSettings
 from uaos.optimizers.portfolio import PortfolioSettings
 from uaos.optimizers.pycma import PyCMASettings
 from uaos.optimizers.settings import OptimizerSettings
+from uaos.optimizers.winners.ea4eig import EA4eigSettings
+from uaos.optimizers.winners.jso import JSOSettings
+from uaos.optimizers.winners.lsrtde import LSRTDESettings
+from uaos.optimizers.winners.mos import TournamentSettings
 from uaos.params import parameters
 
 BOX = [(-5.0, 5.0)] * 2
@@ -34,6 +38,10 @@ CHANGED: dict[str, OptimizerSettings] = {
     "STEP": CoordinateSettings(100, 3, separable_only=True, restarts=False),
     "BIPOP-CMA-ES": PyCMASettings(0.3, 0.5),
     "DE": Settings(pool=("rand/1",), F=0.7, CR=0.2, NP="3D", schedule=Linear(5), center=True),
+    "jSO": JSOSettings(NP=50),
+    "EA4eig": EA4eigSettings(NP=50),
+    "L-SRTDE": LSRTDESettings(NP=50),
+    "MOS-DE": TournamentSettings(NP=50),
     "portfolio": PortfolioSettings(MEMBERS, 20.0, constrained=True),
 }
 
@@ -55,7 +63,7 @@ def test_each_optimizer_has_a_settings_class_with_defaults_and_help(name):
     declared = parameters(settings_class)
     assert declared
     assert all(parameter.doc and parameter.range for parameter in declared.values())
-    documented = inspect.getdoc(settings_class) or ""
+    documented = "".join(inspect.getdoc(cls) or "" for cls in settings_class.__mro__)
     assert all(field.name in documented for field in dataclasses.fields(settings_class))
 
 
@@ -174,7 +182,7 @@ def test_keywords_are_the_names_of_fields_and_aliases(name):
     keywords = optimizer_classes()[name].settings_class.keywords()
     names = {field.name for field in dataclasses.fields(CHANGED[name])}
     assert len(keywords) == len(names)
-    if name == "DE":
+    if isinstance(CHANGED[name], Settings):
         assert {"popsize", "operators"} <= set(keywords)
     else:
         assert set(keywords) == names

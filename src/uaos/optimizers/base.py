@@ -205,15 +205,16 @@ class Optimizer(ABC):
             return
         if "integrality" not in self.handles:
             raise InvalidParameter(
-                "integrality", integrality, f"None: {self.name} takes no integer coordinates"
-            )
+                f"{self.name} does not accept integrality: it has no integer coordinates",
+                name="integrality", value=integrality,
+            )  # fmt: skip
         low, high = integer_box(self.low[chosen], self.high[chosen])
         self.low[chosen] = np.nextafter(low - 0.5, np.inf)
         self.high[chosen] = np.nextafter(high + 0.5, -np.inf)
         self.integers = np.flatnonzero(chosen)
 
     def _rounded(self, points: FloatArray) -> FloatArray:
-        """A copy of points with integer coordinates rounded."""
+        """Return a copy of points with integer coordinates rounded."""
         points = points.copy()
         if self.integers is not None:
             points[..., self.integers] = np.rint(points[..., self.integers]) + 0.0  # no -0.0
@@ -227,7 +228,7 @@ class Optimizer(ABC):
 
     @abstractmethod
     def _propose(self) -> FloatArray:
-        """The points to evaluate next, (n, D) with n >= 1, inside the bounds."""
+        """Return the points to evaluate next, (n, D) with n >= 1, inside the bounds."""
 
     @abstractmethod
     def _learn(self, points: FloatArray, values: FloatArray) -> None:
@@ -362,7 +363,7 @@ class Optimizer(ABC):
     def _counted(
         self, points: FloatArray, values: ArrayLike, violations: ArrayLike | None
     ) -> tuple[FloatArray, FloatArray | None]:
-        """The values and violations, checked; the evaluations are counted and the best is kept."""
+        """Check values and violations, count the evaluations and keep the best point."""
         told = _numbers(values)
         if told.shape != (len(points),):
             raise InvalidFeedback(
@@ -518,7 +519,7 @@ class Optimizer(ABC):
     )  # fmt: skip
 
     def state(self) -> State:
-        """Everything that changes during the run, as plain values and copies of arrays."""
+        """Return everything that changes during the run, as plain values and copies of arrays."""
         names = (*self._BASE_STATE, *self.state_names)
         state = {name: copied(getattr(self, name)) for name in names}
         state["history"] = None if self.history is None else self.history.state()
@@ -717,7 +718,7 @@ def _numbers(values: ArrayLike) -> FloatArray:
 
 
 def copied(value: Any) -> Any:
-    """A copy of numbers, strings, arrays, and lists and dicts of these."""
+    """Return a copy of numbers, strings, arrays, and lists and dicts of these."""
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, dict):

@@ -76,7 +76,7 @@ GROUPS = {"literature": "method", "tuned": "tuned", "winners": "winner", "all": 
 
 
 def expanded(names: Iterable[Any], *, selecting: bool = False) -> list[Any]:
-    """The names with each group (a key of GROUPS) replaced by the names of its entries.
+    """Replace each group (a key of GROUPS) in a list of names by the names of its entries.
 
     Anything else stays as it is. `selecting` takes only entries of a group that have a method.
     """
@@ -141,8 +141,10 @@ def as_configuration(method: ConfigurationLike) -> Configuration:
     if isinstance(method, str | os.PathLike | Configuration):
         return configuration(method)
     raise InvalidParameter(
-        "method", method, "None, a name, a TOML file, a uaos.Method or a uaos.Configuration"
-    )
+        f"method is {method!r}; expected None, a name, a TOML file, a uaos.Method or a "
+        "uaos.Configuration",
+        name="method", value=method,
+    )  # fmt: skip
 
 
 def method(name: str, **changes: Any) -> Method:
@@ -172,10 +174,11 @@ def method(name: str, **changes: Any) -> Method:
     >>> uaos.method("SaDE", max_gen=50).reward
     success_rate(max_gen=50, power=1, frac=0.0, noise=0.01)
     """
-    found = configuration(name).method
-    if found is None:
+    entry = configuration(name)
+    if entry.method is None:
         raise InvalidParameter(
-            "method", name, "a method that selects among operators; this configuration selects "
-            "nothing, use it with uaos.minimize or uaos.configuration",
+            f"{entry.name} does not select among operators; expected a method that does. Use it "
+            "with uaos.minimize or uaos.configuration",
+            name="method", value=name,
         )  # fmt: skip
-    return found.replace(**changes)
+    return entry.method.replace(**changes)

@@ -85,7 +85,7 @@ class Constants:
 
 @lru_cache(maxsize=64)
 def constants(D: int, popsize: int) -> Constants:
-    """The constants of a run."""
+    """Return the constants of a run."""
     raw = np.array([math.log((popsize + 1) / 2) - math.log(i) for i in range(1, popsize + 1)])
     mu = popsize // 2
     positive, negative = raw[:mu], raw[mu:]
@@ -491,7 +491,7 @@ class CMAES(Optimizer):
             self._start_run(_SMALL, popsize, sigma, self._last_large // 2)
 
     def _next_regime(self) -> int:
-        """The regime that is behind its share of the evaluations."""
+        """Return the regime that is behind its share of the evaluations."""
         large, small = self._spent
         if self.settings.restarts == "IPOP":
             return _LARGE
@@ -532,11 +532,11 @@ class CMAES(Optimizer):
         self._spent[regime] += n
         if self.violations is None:
             order = values.argsort(kind="stable")  # NaN last
-            found = float(values[order[0]])
+            best = float(values[order[0]])
         else:
             order = feasibility.order(values, self.violations)
             feasible = self.violations[order[0]] == 0
-            found = float(values[order[0]]) if feasible else math.inf
+            best = float(values[order[0]]) if feasible else math.inf
             values = feasibility.merits(values, self.violations)
             if feasible and not self._has_feasible:
                 # From here on values are compared, where it was violations.
@@ -544,8 +544,8 @@ class CMAES(Optimizer):
                 self._bests[:] = self._medians[:] = math.inf
         if math.isnan(values[order[-1]]):
             values = np.where(np.isnan(values), np.inf, values)
-            found = float(np.nan_to_num(found, nan=math.inf))
-        self._found[regime] = min(self._found[regime], found)
+            best = float(np.nan_to_num(best, nan=math.inf))
+        self._found[regime] = min(self._found[regime], best)
         # A batch that was cut to the budget is the last, and a run without restarts ends for good.
         if n == self.popsize and not self.ended_by:
             self._move(values, order)
@@ -606,7 +606,7 @@ class CMAES(Optimizer):
             self._C[i, i] = max(self._C[i, i], least)
 
     def _penalized(self, values: FloatArray, by_value: IntArray) -> FloatArray:
-        """The values plus the penalty for what left the box."""
+        """Return the values plus the penalty of points that left the box."""
         ranked = values[by_value]
         ranked = ranked[np.isfinite(ranked)]
         n = len(ranked)
@@ -621,7 +621,7 @@ class CMAES(Optimizer):
         return penalized
 
     def _decompose(self) -> None:
-        """The axes of the distribution, from the covariance matrix."""
+        """Compute the axes of the distribution from the covariance matrix."""
         self._decomposed = self._generation
         try:
             eigenvalues, vectors = np.linalg.eigh(self._C)  # reads the lower triangle
@@ -637,7 +637,7 @@ class CMAES(Optimizer):
         self._factor = np.sqrt(eigenvalues)[:, None] * self._basis
 
     def _reason(self, worst: float) -> str:
-        """What ends the run, or an empty string."""
+        """Return what ends the run, or an empty string."""
         c, g = self._constants, self._generation
         if _is_flat(g, worst, self._bests, c.fun_window, self._tolerance):
             return "tolfun"

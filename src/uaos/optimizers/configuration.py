@@ -78,7 +78,10 @@ class Configuration:
 
     def __post_init__(self) -> None:
         if not (isinstance(self.name, str) and self.name.strip() and self.name.isprintable()):
-            raise InvalidParameter("name", self.name, "a string of printable characters")
+            raise InvalidParameter(
+                f"name is {self.name!r}; expected a string of printable characters",
+                name="name", value=self.name,
+            )  # fmt: skip
         kind = optimizer_class(self.optimizer)
         object.__setattr__(self, "settings", kind.settings_class.of(self.settings))
         if self.method is None and kind.needs_method(self.settings):
@@ -135,7 +138,7 @@ class Configuration:
         self.build([(-1.0, 1.0)] * dimension, seed=0, budget=budget, history=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """The configuration as plain data, which :meth:`from_dict` reads back."""
+        """Return the configuration as plain data, which :meth:`from_dict` reads back."""
         data: dict[str, Any] = {"version": FORMAT, "name": self.name}
         data |= {"reference": self.reference, "note": self.note}
         if self.method is not None:
@@ -160,7 +163,10 @@ class Configuration:
             Custom operators of a pool, by name, that are not registered.
         """
         if not isinstance(data, Mapping):
-            raise InvalidParameter("configuration", data, "a mapping, as to_dict gives it")
+            raise InvalidParameter(
+                f"configuration is {data!r}; expected a mapping, as to_dict returns it",
+                name="configuration", value=data,
+            )  # fmt: skip
         values = dict(data)
         check_format(values.pop("version", FORMAT))
         known_only(values, dict.fromkeys(_PARTS), "the configuration")
@@ -175,12 +181,12 @@ class Configuration:
         return cls(name, method, settings, optimizer=kind.name, **values)
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The configuration as TOML text, written to `path` if one is given."""
+        """Return the configuration as TOML text, written to `path` if one is given."""
         return write_toml(self.to_dict(), path)
 
     @classmethod
     def from_toml(cls, source: str | os.PathLike[str]) -> "Configuration":
-        """The configuration in a TOML file (a path), or in TOML text (with a line break).
+        """Return the configuration in a TOML file (a path), or in TOML text (with a line break).
 
         The file of a bare method, as :meth:`uaos.Method.to_toml` writes it, is accepted too: it
         runs in the default differential evolution.
@@ -196,7 +202,7 @@ class Configuration:
             raise InvalidFile(f"{where}: {error}") from error
 
     def __rich__(self) -> RenderableType:
-        """The recipe on one screen."""
+        """Show the recipe on one screen."""
         parts: list[RenderableType] = [Text(self.name, style="bold")]
         parts += [Text(line) for line in (self.reference, self.note) if line]
         if self.method is not None:

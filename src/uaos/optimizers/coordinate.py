@@ -404,7 +404,7 @@ class CoordinateSearch(Optimizer):
     # Is the function separable?
 
     def _start_points(self) -> FloatArray:
-        """The starting point and, to tell whether coordinates interact, mixtures with another.
+        """Return the starting point and its mixtures with another, which show interactions.
 
         The coordinates are split in two by each bit of their numbers, so that some split separates
         any two. If they do not interact, f(x) + f(z) = f(x mixed with z) + f(z mixed with x).
@@ -514,7 +514,7 @@ class CoordinateSearch(Optimizer):
         return True
 
     def _combined(self) -> FloatArray:
-        """The best coordinate of each line."""
+        """Return the best coordinate of each line."""
         point: FloatArray = self._x.copy()
         for line in self._lines:
             best = int(np.argmin(self._known_y[line, : self._counts[line]]))
@@ -527,8 +527,8 @@ class CoordinateSearch(Optimizer):
         if values[0] < self._f:
             self._x, self._f = points[0].copy(), float(values[0])
             for line in self._lines:  # they now pass through this point
-                known = self._known_y[line, : self._counts[line]]
-                known += self._f - known.min()
+                values_on_line = self._known_y[line, : self._counts[line]]
+                values_on_line += self._f - values_on_line.min()
         if self._phase == "combine":
             self._end_sweep()
         else:
@@ -545,7 +545,7 @@ class CoordinateSearch(Optimizer):
 
 
 def _is_additive(values: FloatArray) -> bool:
-    """Whether f(x), f(z) and the values of both mixtures per split show no interaction."""
+    """Return whether f(x), f(z) and the values of the mixtures show no interaction."""
     splits = (len(values) - 2) // 2
     mixed = values[2 : 2 + splits] + values[2 + splits :]
     effect = np.max(np.abs(values - values[0]))

@@ -69,7 +69,7 @@ def _literature() -> list[Configuration]:
 
 @add_group
 def _tuned() -> list[Configuration]:
-    made = []
+    entries = []
     for name, reward, quality, selection, fixed, F, CR, NP, top in _TUNED:
         recipe = Method(_BETTER, reward, quality, _PM, selection).replace(**fixed)
         # How the authors ran them, read off their public script.
@@ -78,8 +78,8 @@ def _tuned() -> list[Configuration]:
             archive="history",
         )  # fmt: skip
         note = _TUNED_NOTES.get(name, "")
-        made.append(Configuration(name, recipe, settings, bib.FRAMEWORK, note, "tuned"))
-    return made
+        entries.append(Configuration(name, recipe, settings, bib.FRAMEWORK, note, "tuned"))
+    return entries
 
 
 def _uniform() -> Method:

@@ -36,7 +36,7 @@ _MAX_STALLED = 3
 
 @njit
 def _larger(a: float, b: float) -> float:
-    """The larger of two numbers, NaN if one is."""
+    """Return the larger of two numbers, NaN if one is."""
     return a if a > b or a != a else b
 
 
@@ -82,7 +82,7 @@ def _choose_lengths(
 def _fits(
     x: FloatArray, length: float, direction: FloatArray, lowest: FloatArray, highest: FloatArray
 ) -> bool:
-    """Whether the point so far along a direction is inside the box."""
+    """Return whether the point at this length along a direction is inside the box."""
     for j in range(len(x)):
         v = x[j] + length * direction[j]
         if not lowest[j] <= v <= highest[j]:
@@ -190,7 +190,7 @@ def _mark_free(
 
 @njit
 def _longest(d: FloatArray, width: FloatArray) -> float:
-    """The largest share of the box's width that a step takes; inf if it is not finite."""
+    """Return the largest share of the box's width that a step takes; inf if it is not finite."""
     longest = 0.0
     for i in range(len(d)):
         if not np.isfinite(d[i]):
@@ -385,11 +385,11 @@ class LocalSearch(Optimizer):
     # Gradient
 
     def _noise(self) -> float:
-        """The size of rounding errors in the objective around here."""
+        """Return the size of rounding errors in the objective around here."""
         return max(4.0 * _EPSILON * abs(self._f), 1e-300)
 
     def _difference_points(self) -> FloatArray:
-        """The points of a gradient: one along each direction, or two if differences are central."""
+        """Return the points of a gradient: one per direction, or two for central differences."""
         D = self.dimension
         if self._old_x is None:
             self._inner = np.zeros(D, bool)
@@ -438,7 +438,7 @@ class LocalSearch(Optimizer):
                 return length, slopes
 
     def _axes(self) -> FloatArray | None:
-        """The axes of the model in the inner coordinates, as rows; None if it is degenerate."""
+        """Return the axes of the model in the inner coordinates, as rows, or None."""
         block = self._hessian[_block(self._inner)]
         try:
             eigenvalues, vectors = np.linalg.eigh(block)
@@ -476,7 +476,7 @@ class LocalSearch(Optimizer):
         self._choose_direction()
 
     def _update_model(self, s: FloatArray, y: FloatArray) -> None:
-        """BFGS: the step s changed the gradient by y."""
+        """Update the model by BFGS: the step s changed the gradient by y."""
         Bs = self._hessian @ s
         sBs = float(s @ Bs)
         if sBs > 0:
@@ -507,7 +507,7 @@ class LocalSearch(Optimizer):
             self._hessian = 0.5 * (hessian + hessian.T)
 
     def _reset_model(self, curvature: FloatArray | None) -> None:
-        """A diagonal model, from second differences where they are known."""
+        """Start a diagonal model, from second differences where they are known."""
         least = np.abs(self._gradient) / self._width  # no step beyond the box
         diagonal = least if curvature is None else np.fmax(np.abs(curvature), least)
         diagonal = np.where(diagonal > 0, np.clip(diagonal, 1e-150, 1e150), 1.0)

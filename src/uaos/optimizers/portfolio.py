@@ -77,15 +77,22 @@ class Member:
     finish: float = 0.0
 
     def __post_init__(self) -> None:
-        given = self.configuration
-        made = Configuration.from_dict(given) if isinstance(given, Mapping) else given
-        object.__setattr__(self, "configuration", configuration(made))
+        entry = self.configuration
+        if isinstance(entry, Mapping):
+            entry = Configuration.from_dict(entry)
+        object.__setattr__(self, "configuration", configuration(entry))
         if not self.cap > 0:
-            raise InvalidParameter("cap", self.cap, "a number > 0", owner=self.name)
+            raise InvalidParameter(
+                f"cap of {self.name} is {self.cap!r}; expected a positive number",
+                name="cap", value=self.cap,
+            )  # fmt: skip
         able = hasattr(optimizer_class(self.configuration.optimizer), "restart_from")
         if not (self.finish == 0 or (self.finish > 0 and able)):
-            allowed = "a number >= 0" if able else "0, as this optimizer has no `restart_from`"
-            raise InvalidParameter("finish", self.finish, allowed, owner=self.name)
+            expected = "a number >= 0" if able else "0, as the optimizer has no `restart_from`"
+            raise InvalidParameter(
+                f"finish of {self.name} is {self.finish!r}; expected {expected}",
+                name="finish", value=self.finish,
+            )  # fmt: skip
 
     @property
     def name(self) -> str:
@@ -93,14 +100,14 @@ class Member:
         return str(self.configuration.name)
 
     @classmethod
-    def of(cls, given: Any) -> "Member":
+    def of(cls, value: Any) -> "Member":
         """Return a member from a member, a configuration, a name or plain data."""
-        if isinstance(given, Member):
-            return given
-        if isinstance(given, Mapping) and "configuration" in given:
-            known_only(given, {f.name: f for f in dataclasses.fields(cls)}, "a portfolio's member")
-            return cls(**given)
-        return cls(given)
+        if isinstance(value, Member):
+            return value
+        if isinstance(value, Mapping) and "configuration" in value:
+            known_only(value, {f.name: f for f in dataclasses.fields(cls)}, "a portfolio's member")
+            return cls(**value)
+        return cls(value)
 
     def handles(self, needed: Sequence[str]) -> bool:
         """Return whether the optimizer can handle "constraints" or "integrality"."""
@@ -381,7 +388,7 @@ class Turns:
             self._heard = []
 
     def best(self, k: int) -> float:
-        """The best value of member `k`, or its least violation while no point is feasible."""
+        """Return the best value of member `k`, its least violation while nothing is feasible."""
         searcher = self.searchers[k]
         if self.feasible or not searcher.evaluations:
             return searcher.best_fitness
@@ -452,16 +459,23 @@ def continuing(members: Sequence[Member]) -> list[int]:
     """
     names = [member.name for member in members]
     if len(set(names)) != len(names):
-        raise InvalidParameter("members", names, "members with different names")
-    found = [k for k, member in enumerate(members) if not member.once]
-    if not found:
-        raise InvalidParameter("members", names, "at least one member without `once`")
-    return found
+        raise InvalidParameter(
+            f"two members have the same name: {', '.join(names)}; give each its own",
+            name="members", value=names,
+        )  # fmt: skip
+    places = [k for k, member in enumerate(members) if not member.once]
+    if not places:
+        raise InvalidParameter(
+            f"all members retire after one run: {', '.join(names) or 'none is given'}; expected "
+            "at least one without `once`",
+            name="members", value=names,
+        )  # fmt: skip
+    return places
 
 
 @njit
 def largest_finite(values: FloatArray, least: float) -> float:
-    """The largest finite value, `least` if none is larger."""
+    """Return the largest finite value, `least` if none is larger."""
     for value in values:
         if least < value < np.inf:
             least = value
@@ -729,24 +743,24 @@ class Portfolio(Optimizer):
         if self.constrained and self._relaxed():
             return False
         tolerance = _SIGNIFICANT * (self._worst - self.best_fitness)
-        found = [m for m in self.optimizers if m.best_fitness - self.best_fitness <= tolerance]
+        agreeing = [m for m in self.optimizers if m.best_fitness - self.best_fitness <= tolerance]
         if self._finisher is not None and (self._finishing or self._finished):
             # It started from the others' point, so that it confirms nothing.
-            found = [m for m in found if m is not self.optimizers[self._finisher]]
+            agreeing = [m for m in agreeing if m is not self.optimizers[self._finisher]]
         if not self._turns.introduced:
             continuing = [self.optimizers[k] for k in self._turns.continuing]
-            found = [m for m in found if m in continuing and (m.converged or m.restarts > 0)]
-            return len(found) >= 2
+            ended = [m for m in agreeing if m.converged or m.restarts > 0]
+            return len([m for m in ended if m in continuing]) >= 2
         stalled = self.evaluations >= _STALL * self._last_gain + _LEAST_STALL * self.dimension
-        return stalled or len(found) >= 2
+        return stalled or len(agreeing) >= 2
 
     @property
     def epsilon(self) -> float:
-        """That of the member whose batch it is."""
+        """Epsilon of the active member."""
         return float(self.optimizers[self._chosen].epsilon)
 
     def _relaxed(self) -> list[int]:
-        """The members that count slightly infeasible points as feasible, for now."""
+        """Return the members that count slightly infeasible points as feasible, for now."""
         return [k for k, member in enumerate(self.optimizers) if member.epsilon > 0]
 
     # Exact resume
