@@ -309,8 +309,11 @@ def test_a_file_of_something_else_is_replaced_only_if_told(
             "unknown parameter of the search space 'rewrd'; did you mean 'rewa",
         ),
         ("new.db --fix F=9", "F is 9.0; allowed: a real number"),
-        ("new.db --range reward=1..2", "reward is '1..2'; allowed: some of success_rate|"),
-        ("new.db --range NP=", "--range is 'NP='; allowed: NAME=LOW..HIGH"),
+        (
+            "new.db --range reward=1..2",
+            "cannot be limited to 1..2; name some of success_rate|",
+        ),
+        ("new.db --range NP=", "--range NP= is not of the form NAME=LOW..HIGH"),
         ("new.db --space-file note.txt", "note.txt: not readable as TOML"),
         (
             "new.db --space narrow",
@@ -318,7 +321,7 @@ def test_a_file_of_something_else_is_replaced_only_if_told(
         ),
         ("new.db --pool rand/9,best/1", "unknown pool or strategy 'rand/9'"),
         ("new.db --method SaED", "unknown method 'SaED'; did you mean 'SaDE'"),
-        ("new.db --method JADE", "one that selects among operators of differential evolution"),
+        ("new.db --method JADE", "JADE does not select among operators, so it has nothing to tune"),
         ("new.db --method SaDE --free W", "unknown setting to free 'W'; known: F, CR, NP, top_NP"),
         ("new.db --method SaDE --space wide", "--space cannot be combined with --method"),
         ("new.db --free F", "--free needs --method"),
@@ -338,7 +341,7 @@ def test_a_file_of_something_else_is_replaced_only_if_told(
         ("new.db --initial ,", "--initial is empty; give names, .toml files, or none"),
         (
             "new.db --initial RecPM-tuned --fix F=0.1",
-            "F of RecPM-tuned is 0.57; allowed: one of 0.1",
+            "F of RecPM-tuned is 0.57; this search space has one of 0.1",
         ),
         ("new.db --seed -1", "seed must be a non-negative integer, not -1"),
         ("new.db --runs 0", "Invalid value for '--runs'"),

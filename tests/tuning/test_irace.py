@@ -264,13 +264,13 @@ def test_an_error_of_irace_is_one_line_with_its_words(
     with pytest.raises(IraceFailed) as caught:
         run_irace(TINY_SEARCH, evaluate, folder=tmp_path)
     log = tmp_path / "irace.log"
-    assert str(caught.value) == f"irace failed: All is lost! (all that it printed: {log})"
+    assert str(caught.value) == f"irace failed: All is lost! (its output: {log})"
 
 
 @pytest.mark.usefixtures("fake")
 def test_the_death_of_r_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_IRACE", "dies")
-    with pytest.raises(IraceFailed, match="irace failed: R was ended by signal 9"):
+    with pytest.raises(IraceFailed, match="irace failed: R was terminated by signal 9"):
         run_irace(TINY_SEARCH, evaluate, folder=tmp_path)
 
 

@@ -291,14 +291,14 @@ def test_it_ends_before_a_step_that_does_not_fit() -> None:
 def test_it_ends_when_tests_in_a_row_drop_nobody() -> None:
     made, steps = race(lambda c, p: float((c + p) % 4), 4, elitist_limit=3)
     assert len(steps) == 7  # tests at 5, 6 and 7
-    assert made.why == "3 tests in a row dropped nobody"
+    assert made.why == "3 tests in a row dropped no candidate"
 
 
 def test_tests_are_counted_once_no_elite_is_protected() -> None:
     elites = {1: {p: float((1 + p) % 4) for p in range(8)}}
     made, steps = race(lambda c, p: float((c + p) % 4), 4, elites=elites, seen=8)
     assert len(steps) == 9 + 1  # at 9, when all its results are covered, and 10
-    assert made.why == "2 tests in a row dropped nobody"
+    assert made.why == "2 tests in a row dropped no candidate"
 
 
 # Who survives

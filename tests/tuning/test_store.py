@@ -240,7 +240,7 @@ def test_tunings_of_one_file_have_a_record_each(store: TuningStore) -> None:
 
 
 def test_a_setup_is_plain_data(store: TuningStore) -> None:
-    with pytest.raises(TypeError, match="cannot be kept in a store: numbers, strings, lists"):
+    with pytest.raises(TypeError, match="a store holds numbers, strings, lists"):
         store.begin({"design": object()})
     assert store.tunings() == []
 

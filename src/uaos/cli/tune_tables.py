@@ -19,7 +19,7 @@ from uaos.tuning.summaries import candidate_words
 
 
 def plan_table(plan: TuningPlan, starts: str, output: Path) -> RenderableType:
-    """What a tuning is going to do, and what is doubtful about it."""
+    """Return a table of what a tuning will do, with warnings."""
     space, rules = plan.design.space, plan.rules
     limits = sorted({plan.evaluations(p) for p in plan.suite})
     each = join_names([f"{n:,}" for n in limits], "or")
@@ -35,11 +35,11 @@ def plan_table(plan: TuningPlan, starts: str, output: Path) -> RenderableType:
         f"{rules.test}, objective {plan.objective}, seed {plan.seed}",
         "result": f"{output}, written at the end",
     })  # fmt: skip
-    return Group(rows, *(Text(one, style="yellow") for one in plan.warnings()), Text(""))
+    return Group(rows, *(Text(warning, style="yellow") for warning in plan.warnings()), Text(""))
 
 
 def training(suite: Suite, which: str) -> str:
-    """The training problems in a few words."""
+    """Describe the training problems briefly."""
     functions = len({p.function for p in suite})
     dimensions = ", ".join(f"{d}-D" for d in suite.dimensions)
     problems = count(len(suite), "problem")
@@ -51,7 +51,7 @@ def training(suite: Suite, which: str) -> str:
 
 
 def space_table(design: Design, width: int) -> RenderableType:
-    """The parameters, when they exist, and what is forbidden."""
+    """Return a table of the parameters, their conditions, and the forbidden combinations."""
     space, rows = design.space, []
     for variable in space:
         text = variable.domain.range
@@ -63,14 +63,14 @@ def space_table(design: Design, width: int) -> RenderableType:
     parts = [Table.of("space", "", columns, rows).to_rich(width)]
     if space.forbidden:
         parts.append(Text("forbidden", style="bold"))
-        parts += [Text(f"{one} ({one.why})") for one in space.forbidden]
+        parts += [Text(f"{rule} ({rule.why})") for rule in space.forbidden]
         parts.append(Text(""))
     free, least = count(space.free, "free parameter"), least_budget(space.free)
     return Group(*parts, Text(f"{free}: a tuning needs {least:,} runs or more"))
 
 
 def recipe(configuration: Configuration) -> RenderableType:
-    """The winner: its method, and the settings it runs in."""
+    """Return the winner's method and settings."""
     settings = configuration.settings
     operators = settings.operator_texts()
     if operators:
@@ -82,7 +82,7 @@ def recipe(configuration: Configuration) -> RenderableType:
 
 
 def status_table(store: TuningStore, width: int) -> RenderableType:
-    """The tunings of a store, and how far each is."""
+    """Return a table of the tunings of a store and their progress."""
     rows: list[list[Any]] = []
     best: list[RenderableType] = []
     for tuning in store.tunings():

@@ -1,4 +1,4 @@
-"""A tuning while it runs: a panel on a terminal, and a line for each race that is over."""
+"""Show a tuning while it runs: a panel on a terminal, and a line for each finished race."""
 
 import time
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ class View:
         self._fresh = self._failed = 0  # runs of this session
         self._before_first = time.perf_counter()
         self._used = self._since_step = 0
-        self._told = self._leader = 0
+        self._tenth = self._leader = 0
         # Drawn by the clock: a step may take minutes.
         self._live = Live(
             console=console, transient=True, refresh_per_second=4, get_renderable=self.drawn
@@ -41,7 +41,7 @@ class View:
 
     @classmethod
     def of(cls, plan: TuningPlan, store: Path, console: Console) -> "View":
-        """The view of a tuning that goes on from its store."""
+        """Return the view of a tuning that resumes from its store."""
         if not store.exists():
             return cls(plan, console)
         with TuningStore.open(store) as record:
@@ -62,7 +62,7 @@ class View:
         return min(self._used + self._since_step, self._plan.runs)
 
     def on_event(self, event: Event) -> None:
-        """Show what happened."""
+        """Show an event."""
         if isinstance(event, Candidate):
             self._values[event.id] = event.values
             return
@@ -75,7 +75,7 @@ class View:
         self._used = event.runs_used
         if isinstance(event, Step):
             self._step, self._alive = event, event.alive
-            self._tell()
+            self._print_progress()
         else:
             self._show_race(event)
 
@@ -84,30 +84,30 @@ class View:
         self._fresh += 1
         self._since_step += 1
         self._failed += bool(result.reason)
-        self._tell()
+        self._print_progress()
 
-    def _tell(self) -> None:
+    def _print_progress(self) -> None:
         tenth = 10 * self.used // self._plan.runs  # of the budget
-        if not self._console.is_terminal and tenth > self._told:
-            self._told = tenth
+        if not self._console.is_terminal and tenth > self._tenth:
+            self._tenth = tenth
             runs = f"{self.used:,} of {self._plan.runs:,} runs"
             self._console.print(f"{10 * tenth} %: {runs}, {self._time()}", soft_wrap=True)
 
     def _time(self) -> str:
-        """The time so far, and what is left at the pace of the runs that were not in the store."""
+        """Return the elapsed time, and an estimate of the rest from the runs of this session."""
         now = time.perf_counter()
-        told = clock(now - self._start)
+        elapsed = clock(now - self._start)
         if not self._fresh:
-            return told
+            return elapsed
         pace = (now - self._before_first) / self._fresh
-        return f"{told}, about {clock(pace * (self._plan.runs - self.used))} left"
+        return f"{elapsed}, about {clock(pace * (self._plan.runs - self.used))} left"
 
     def _words(self, candidate: int | None) -> str:
         space, values = self._plan.design.space, self._values.get(candidate or 0, {})
         return candidate_words({k: v for k, v in values.items() if not space[k].fixed})
 
     def _show_race(self, race: Iteration) -> None:
-        """A row of a table of the races that are over; on a terminal it is cut at the edge."""
+        """Print a row for a finished race; on a terminal it is cut at the edge."""
         best = race.elites[0]
         row = {
             "left": f"{self._alive} of {race.candidates}", "runs each": str(best.instances),
@@ -126,7 +126,10 @@ class View:
         self._leader = best.candidate
 
     def drawn(self) -> RenderableType:
-        """The race under way, always in as many rows: rich may draw while a line is printed."""
+        """Return the current race, always in the same number of rows.
+
+        rich may draw while a line is printed.
+        """
         race, step, runs = self._race, self._step, self._plan.runs
         problem = mean = "…"
         if step is not None:
@@ -143,21 +146,21 @@ class View:
         rows |= {"runs": f"{self.used:,} of {runs:,}{failed}", "time": self._time()}
         bar = ProgressBar(total=runs, completed=self.used, width=48)
         panel = Panel(Group(grid(rows), bar), title="tuning", expand=False)
-        # Room for a "^C" at the end of the last line: one that wraps would move the panel away from
-        # where it is erased.
+        # Leave room for a "^C" at the end of the last line: if it wrapped, the panel would not be
+        # erased where it is.
         return Constrain(panel, max(20, self._console.width - 8))
 
 
 def grid(rows: Mapping[str, str]) -> Grid:
-    """Names and what they stand for."""
-    made = Grid.grid(padding=(0, 2))
+    """Return a table of names and values."""
+    table = Grid.grid(padding=(0, 2))
     for name, text in rows.items():
-        made.add_row(name, Text(text))
-    return made
+        table.add_row(name, Text(text))
+    return table
 
 
 def clock(seconds: float) -> str:
-    """Hours, minutes and seconds as 1:02:03, or 2:03."""
+    """Format seconds as 1:02:03, or 2:03."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,9 +1,9 @@
-"""The design space of adaptive operator selection: what a tuner may choose, and what it then runs.
+"""The design space of adaptive operator selection: its variables, and the configurations they give.
 
-The variables are read off the declarations on the components and on the settings of differential
-evolution; there is no second list. A component that a user registers is in the space at once. The
-presets `paper`, `extended` (the default) and `wide` are described in docs/tune.md. A user narrows a
-space by limits (:mod:`uaos.tuning.limits`).
+The variables are read from the declarations of the components and of the settings of differential
+evolution; there is no second list. A component that a user registers joins the space. The presets
+`paper`, `extended` (the default) and `wide` are described in docs/tune.md. A user narrows a space
+by limits (:mod:`uaos.tuning.limits`).
 """
 
 import dataclasses
@@ -40,18 +40,18 @@ from uaos.tuning.space import (
 PRESETS = ("paper", "extended", "wide")
 DEFAULT_PRESET = "extended"
 
-# Where the paper prints another range than the component declares. Of p_min, [0, 1] there, what is
-# not below 1/K cannot be used.
+# Ranges in the paper that differ from those that the components declare. The paper's [0, 1] for
+# p_min is cut at 1/K, as larger values cannot be used.
 _PRINTED: dict[tuple[str, str], dict[str, Any]] = {
     ("reward", "fix_appl"): {"high": 50},
     ("quality", "C"): {"low": 0.0, "high": 1.0, "log": False},
     ("quality", "q_min"): {"low": 0.01},
 }
 
-#: What is searched of differential evolution in every preset: the declared ranges.
+#: Settings of differential evolution that every preset searches, in their declared ranges.
 SETTINGS = tuple(name for name, p in parameters(Settings).items() if p.tuned)
 
-#: The configurations that a race starts from unless told otherwise: those tuned in the paper.
+#: Configurations that a race starts from by default: those tuned in the paper.
 INITIAL = tuple(
     name for name, c in methods().items() if c.kind == "tuned" and "U-AOS-FW" not in name
 )
@@ -71,15 +71,15 @@ class Design:
     space : Space
         What is searched.
     base : Configuration
-        What is not.
+        Supplies what is not searched.
     slots : mapping
-        Which variable a component's parameter is.
+        The variable of each parameter of a component.
     dimension : int
-        Of the problems, for population sizes.
+        Dimension of the problems, for population sizes.
     constants : mapping
         Parameters that are not searched.
     options : mapping
-        What shaped the space: preset or method, pool, fixed values and ranges.
+        The choices that shaped the space: preset or method, pool, fixed values and ranges.
     """
 
     space: Space
@@ -98,7 +98,7 @@ class Design:
     # From values to a configuration
 
     def configuration(self, values: Values, name: str = "candidate") -> Configuration:
-        """What a candidate runs."""
+        """Return the configuration of a candidate."""
         settings = self._settings(values)
         scaled = bool(values.get(_SCALE, self.method.scale_rewards))
         recipe: dict[str, Any] = {_SCALE: scaled, _SCOPE: values.get(_SCOPE, self.method.scope)}
@@ -111,12 +111,11 @@ class Design:
                 elif not declared.tuned and parameter in self.constants:
                     recipe[family][parameter] = self.constants[parameter]
         method = Method(**recipe)
-        made = Configuration(name, method, settings, optimizer=self.base.optimizer)
-        method.for_operators(made.settings.alternatives)  # raises if they cannot serve so many
-        return made
+        method.for_operators(settings.alternatives)  # raises if it cannot serve that many
+        return Configuration(name, method, settings, optimizer=self.base.optimizer)
 
     def works(self, values: Values) -> bool:
-        """Whether a candidate can run; for what no rule of the space says."""
+        """Return whether a candidate can run, beyond the rules of the space."""
         try:
             self.configuration(values)
         except UaosError:
@@ -142,39 +141,44 @@ class Design:
         settings: OptimizerSettings = dataclasses.replace(self.base.settings, **changes)
         return settings
 
-    # And back
+    # From a configuration to values
 
-    def values(self, of: Configuration) -> dict[str, Value]:
-        """The candidate that a configuration is; an error if the space does not have it."""
-        given = self._given(of)
-        return self.space.check({k: v for k, v in given.items() if k in self.space.names}, of.name)
+    def values(self, config: Configuration) -> dict[str, Value]:
+        """Return the candidate with this configuration; raise if it is not in the space."""
+        values = self._all_values(config)
+        return self.space.check(
+            {name: value for name, value in values.items() if name in self.space.names}, config.name
+        )
 
-    def _given(self, of: Configuration) -> dict[str, Value]:
-        """The values of a configuration, whether the space has them or not."""
-        if of.method is None:
+    def _all_values(self, config: Configuration) -> dict[str, Value]:
+        """Return the values of a configuration, whether they are in the space or not."""
+        if config.method is None:
             raise InvalidParameter(
-                "initial configuration", of.name, "one that selects among several operators"
-            )
-        given: dict[str, Value] = {
-            _SCALE: int(of.method.scale_rewards), _SCOPE: of.method.scope,
+                f"{config.name} does not select among operators, so a race cannot start from it; "
+                "choose a configuration that does",
+                name="initial configuration", value=config.name,
+            )  # fmt: skip
+        values: dict[str, Value] = {
+            _SCALE: int(config.method.scale_rewards), _SCOPE: config.method.scope,
         }  # fmt: skip
-        method = of.method.for_operators(of.settings.alternatives)
+        method = config.method.for_operators(config.settings.alternatives)
         for family in FAMILIES:
             component = getattr(method, family)
-            given[family] = component.name
+            values[family] = component.name
             for parameter in parameters(component):
                 slot = self.slots.get((family, component.name, parameter))
                 if slot is not None:
-                    given[slot] = getattr(component, parameter)
-        settings = of.settings
-        return given | (self._setting_values(settings) if isinstance(settings, Settings) else {})
+                    values[slot] = getattr(component, parameter)
+        settings = config.settings
+        return values | (self._setting_values(settings) if isinstance(settings, Settings) else {})
 
-    def differences(self, of: Configuration) -> list[str]:
-        """What a configuration has that the space holds at other values, as "name: a, here b"."""
-        here = self.configuration(self.values(of)).to_dict()
-        there = of.to_dict()
-        if of.method is not None:
-            there["method"] = of.method.for_operators(of.settings.alternatives).to_dict()
+    def differences(self, config: Configuration) -> list[str]:
+        """Return what the space holds at other values than a configuration: "name: a, here b"."""
+        here = self.configuration(self.values(config)).to_dict()
+        there = config.to_dict()
+        if config.method is not None:
+            method = config.method.for_operators(config.settings.alternatives)
+            there["method"] = method.to_dict()
         return [
             f"{name}: {there[part].get(name)!r}, here {value!r}"
             for part in ("method", "de", "optimizer")
@@ -183,26 +187,27 @@ class Design:
         ]
 
     def _setting_values(self, settings: Settings) -> dict[str, Value]:
-        given: dict[str, Value] = {name: getattr(settings, name) for name in _POLICIES}
-        given["NP"] = settings.population_size(self.dimension, None)
-        given["top_NP"] = settings.top
+        values: dict[str, Value] = {name: getattr(settings, name) for name in _POLICIES}
+        values["NP"] = settings.population_size(self.dimension, None)
+        values["top_NP"] = settings.top
         for role in ("F", "CR"):
             rule = getattr(settings, role)
-            given[f"{role}_rule"] = rule.rule
+            values[f"{role}_rule"] = rule.rule
             if isinstance(rule, SuccessHistory):
-                given["H"] = rule.H
+                values["H"] = rule.H
             elif not isinstance(rule, Jade):
-                given[role] = rule.value if isinstance(rule, Constant) else getattr(rule, "loc", 0)
-        given |= {"schedule": "constant", "restart": "none"}
+                is_constant = isinstance(rule, Constant)
+                values[role] = rule.value if is_constant else getattr(rule, "loc", 0)
+        values |= {"schedule": "constant", "restart": "none"}
         if isinstance(settings.schedule, Linear):
             end = settings.schedule.end(self.dimension, settings.members)
-            given |= {"schedule": settings.schedule.rule, "NP_end": end}
+            values |= {"schedule": settings.schedule.rule, "NP_end": end}
         if isinstance(settings.restart, Stagnation):
-            given |= {"restart": "stagnation", "patience": settings.restart.patience}
+            values |= {"restart": "stagnation", "patience": settings.restart.patience}
         if _POOL in self.space.names:
             same = (name for name, pool in pools().items() if is_pool(settings.members, pool))
-            given[_POOL] = next(same, "another")
-        return given
+            values[_POOL] = next(same, "another")
+        return values
 
 
 def design(
@@ -211,15 +216,14 @@ def design(
     dimension: int = 20,
     pool: str | Sequence[str] | None = None,
 ) -> Design:
-    """The design space of a preset.
+    """Return the design space of a preset.
 
     Parameters
     ----------
     preset : {"extended", "paper", "wide"}
         How much is searched.
     dimension : int
-        The dimension at which population sizes such as "10D" are read; that of the problems, or the
-        largest one.
+        Dimension of the problems, or the largest one, for population sizes such as "10D".
     pool : str or sequence of str, optional
         The operators to select from: "nine", "nine-by-CR", "mix", or names of strategies.
 
@@ -240,7 +244,7 @@ def design(
     """
     if preset not in PRESETS:
         raise UnknownName("search space", preset, PRESETS)
-    # The settings of the authors' experiments stand on their tuned configurations.
+    # The tuned configurations have the settings of the authors' experiments.
     authors = preset != "wide"
     tuned = configuration("U-AOS-FW")
     base = tuned if authors else Configuration("base", Method(), Settings())
@@ -251,21 +255,21 @@ def design(
             base, settings=dataclasses.replace(base.settings, pool=pool_called(pool))
         )
         options["pool"] = pool if isinstance(pool, str) else ",".join(pool)
-    given = [r for r in ("F", "CR") if not is_open(base.settings.pool, r)]
+    fixed_by_pool = [r for r in ("F", "CR") if not is_open(base.settings.pool, r)]
     extra: list[Variable] = []
     if preset == "wide":
-        extra = _wide(given, free_pool=pool is None)
-    names = [name for name in SETTINGS if name not in given]
+        extra = _wide(fixed_by_pool, free_pool=pool is None)
+    names = [name for name in SETTINGS if name not in fixed_by_pool]
     numbers = _settings_variables(names, [v.name for v in extra])
-    return _made(base, [*extra, *numbers], constants, dimension, options, preset=preset)
+    return _build(base, [*extra, *numbers], constants, dimension, options, preset=preset)
 
 
 def design_for(
     name: str | os.PathLike[str], free: Iterable[str] = (), *, dimension: int = 20
 ) -> Design:
-    """The space of one method: its own hyper-parameters are free, its components stay.
+    """Return the space of one method: its hyper-parameters are free, its components are fixed.
 
-    A range that does not have the method's own value is extended to it.
+    A range that does not contain the value of the method is extended to it.
 
     Parameters
     ----------
@@ -296,35 +300,39 @@ def design_for(
     base = configuration(name)
     if base.method is None:
         raise InvalidParameter(
-            "method", name, "one that selects among operators of differential evolution, such as "
-            "SaDE or mix; to compare others, use uaos bench",
+            f"{name} does not select among operators, so it has nothing to tune; choose a method "
+            "such as SaDE or mix (to compare methods, use uaos bench)",
+            name="method", value=name,
         )  # fmt: skip
-    wanted = tuple(free)
-    for one in wanted:
-        if one not in SETTINGS:
-            raise UnknownName("setting to free", one, SETTINGS)
-        if one in ("F", "CR") and not is_open(base.settings.pool, one):
-            raise InvalidParameter("setting to free", one, "NP and top_NP, as the pool gives it")
+    free = tuple(free)
+    for setting in free:
+        if setting not in SETTINGS:
+            raise UnknownName("setting to free", setting, SETTINGS)
+        if setting in ("F", "CR") and not is_open(base.settings.pool, setting):
+            raise InvalidParameter(
+                f"the operators of {name} have their own {setting}; only NP and top_NP can be free",
+                name="setting to free", value=setting,
+            )  # fmt: skip
     chosen = {family: getattr(base.method, family) for family in FAMILIES}
     constants = {
-        k: getattr(one, k) for one in chosen.values()
-        for k, p in parameters(one).items() if not p.tuned
+        name: getattr(component, name) for component in chosen.values()
+        for name, parameter in parameters(component).items() if not parameter.tuned
     }  # fmt: skip
-    options = {"method": os.fspath(name)} | ({"free": list(wanted)} if wanted else {})
-    made = _made(base, _settings_variables(wanted, ()), constants, dimension, options)
-    space = made.space
+    options = {"method": os.fspath(name)} | ({"free": list(free)} if free else {})
+    designed = _build(base, _settings_variables(free, ()), constants, dimension, options)
+    space = designed.space
     for family, component in chosen.items():
         space = space.fix(family, component.name)
-    for slot, value in made._given(base).items():
+    for slot, value in designed._all_values(base).items():
         domain = space[slot].domain if slot in space.names else None
         if isinstance(domain, Real | Integer) and not domain.low <= float(value) <= domain.high:
             ends = min(domain.low, float(value)), max(domain.high, float(value))
             space = space.limit(slot, *ends)
-    return dataclasses.replace(made, space=space)
+    return dataclasses.replace(designed, space=space)
 
 
 def portfolio_design(members: Sequence[Member], *, dimension: int = 20) -> Design:
-    """The space of the methods that can choose among the members of a portfolio.
+    """Return the space of the methods that can choose among the members of a portfolio.
 
     Parameters
     ----------
@@ -352,19 +360,22 @@ def portfolio_design(members: Sequence[Member], *, dimension: int = 20) -> Desig
     """
     count = len(continuing(members))
     if count < 2:
+        names = [member.name for member in members]
         raise InvalidParameter(
-            "members", [m.name for m in members], "two or more that do not run once"
-        )
+            "a selector needs two members or more that do not run just once; of "
+            f"{', '.join(names)} there are {count}",
+            name="members", value=names,
+        )  # fmt: skip
     settings = PortfolioSettings(members)
     base = Configuration("portfolio", leader_method(count), settings, optimizer="portfolio")
-    return _made(base, (), {}, dimension, {"members": [m.name for m in members]})
+    return _build(base, (), {}, dimension, {"members": [m.name for m in members]})
 
 
-def _made(
+def _build(
     base: Configuration, settings: Sequence[Variable], constants: Mapping[str, Value],
     dimension: int, options: Mapping[str, Any], *, preset: str = "wide",
 ) -> Design:  # fmt: skip
-    """The design of the components of a preset."""
+    """Return the design of the components of a preset."""
     chosen, choices = [], {}
     for family in FAMILIES:
         used = getattr(base.method, family).name
@@ -399,7 +410,7 @@ def _made(
 
 
 def _components(family: str, preset: str) -> dict[str, Any]:
-    """The components of a preset: those of the paper, also those of users, or all."""
+    """Return the components of a preset: those of the paper, also those of users, or all."""
     return {
         name: cls for name, cls in components(family).items()
         if preset == "wide" or (cls.printed and cls.__module__.startswith("uaos."))
@@ -410,8 +421,8 @@ def _components(family: str, preset: str) -> dict[str, Any]:
 def _hyper_parameters(
     preset: str, choices: Mapping[str, Sequence[str]]
 ) -> tuple[dict[tuple[str, str, str], str], list[Variable]]:
-    """A variable for each tuned parameter; components that declare it alike share it."""
-    found: dict[tuple[str, str], dict[str, tuple[Real | Integer | Choice, list[str]]]] = {}
+    """Return a variable for each tuned parameter; equal declarations share one."""
+    declared: dict[tuple[str, str], dict[str, tuple[Real | Integer | Choice, list[str]]]] = {}
     for family in FAMILIES:
         for component, cls in _components(family, preset).items():
             for name, parameter in parameters(cls).items():
@@ -419,16 +430,16 @@ def _hyper_parameters(
                     domain = searched(parameter)
                     if preset == "paper" and not isinstance(domain, Choice):
                         domain = dataclasses.replace(domain, **_PRINTED.get((family, name), {}))
-                    alike = found.setdefault((family, name), {})
+                    alike = declared.setdefault((family, name), {})
                     alike.setdefault(str(plain(domain)), (domain, []))[1].append(component)
-    # A name that several families have, or that the wide preset has, says its family.
-    families = [name for _, name in found]
+    # The family is part of a name that several families or the wide preset have.
+    names = [name for _, name in declared]
     taken = {*FAMILIES, *SETTINGS, *(v.name for v in _wide((), free_pool=True))}
     slots: dict[tuple[str, str, str], str] = {}
     variables = []
-    for (family, name), groups in found.items():
-        own = families.count(name) == 1 and name not in taken
-        usual = name if own else f"{family}_{name}"
+    for (family, name), groups in declared.items():
+        is_unique = names.count(name) == 1 and name not in taken
+        usual = name if is_unique else f"{family}_{name}"
         for number, (domain, members) in enumerate(groups.values()):
             called = usual if number == 0 else f"{members[0]}_{name}"
             for component in members:
@@ -440,7 +451,7 @@ def _hyper_parameters(
 
 
 def _below_share(variable: Variable, sizes: Mapping[str, int]) -> tuple[Variable, list[Forbidden]]:
-    """A parameter below 1/K, in the declared decimals; where K varies, the rest is forbidden."""
+    """Bound a parameter by 1/K, in the declared decimals; where K varies, forbid the rest."""
     domain = variable.domain
     assert isinstance(domain, Real)
     unit = 10**domain.digits
@@ -460,24 +471,24 @@ def _below_share(variable: Variable, sizes: Mapping[str, int]) -> tuple[Variable
 
 
 def _settings_variables(names: Iterable[str], with_rules: Sequence[str]) -> list[Variable]:
-    made = []
+    variables = []
     for name in names:
         when: tuple[Condition, ...] = ()
         if f"{name}_rule" in with_rules:
             when = (Condition(f"{name}_rule", _RULES[f"{name}_rule"][:2]),)
-        made.append(Variable(name, searched(parameters(Settings)[name]), when))
-    return made
+        variables.append(Variable(name, searched(parameters(Settings)[name]), when))
+    return variables
 
 
-def _wide(given: Sequence[str], *, free_pool: bool) -> list[Variable]:
-    """What the wide preset adds; F and CR exist where neither pool nor rule gives them."""
+def _wide(fixed_by_pool: Sequence[str], *, free_pool: bool) -> list[Variable]:
+    """Return what the wide preset adds; F and CR exist where neither pool nor rule sets them."""
 
     def choose(name: str, values: Sequence[Value], *when: Condition) -> Variable:
         return Variable(name, Choice(default=values[0], choices=tuple(values)), when)
 
     added = [choose(_POOL, tuple(pools()))] if free_pool else []
     learned: list[Condition] = []
-    for role in (r for r in ("F", "CR") if r not in given):
+    for role in (r for r in ("F", "CR") if r not in fixed_by_pool):
         left = tuple(name for name, pool in pools().items() if is_open(pool, role))
         when = [Condition(_POOL, left)] if free_pool else []
         added.append(choose(f"{role}_rule", _RULES[f"{role}_rule"], *when))
@@ -512,43 +523,46 @@ def _rule(role: str, values: Values, memories: dict[str, Rule]) -> Rule | float:
 
 # Pools of operators
 
-# Crossover probabilities of the pool that has every strategy with each of them.
+# Crossover probabilities of the pool that combines every strategy with each of them.
 _CROSSOVERS = (0.1, 0.5, 0.9)
 
 
 @functools.cache
 def pools() -> Mapping[str, tuple[Operator, ...]]:
-    """The pools by name."""
+    """Return the pools by name."""
     nine = paper_pool()
     crossed = tuple(
-        Operator(one.strategy, None, CR, f"{one.strategy}, CR {CR:g}")
-        for one in nine for CR in _CROSSOVERS
+        Operator(operator.strategy, None, CR, f"{operator.strategy}, CR {CR:g}")
+        for operator in nine for CR in _CROSSOVERS
     )  # fmt: skip
     mixed = configuration("mix").settings.members
     return MappingProxyType({"nine": nine, "nine-by-CR": crossed, "mix": mixed})
 
 
-def pool_called(wanted: str | Sequence[str]) -> tuple[Operator, ...]:
-    """The pool of a name, or of strategies: a list, or a text with commas."""
-    known = pools()
-    if isinstance(wanted, str) and wanted in known:
-        return known[wanted]
-    names = [n.strip() for n in wanted.split(",")] if isinstance(wanted, str) else list(wanted)
+def pool_called(pool: str | Sequence[str]) -> tuple[Operator, ...]:
+    """Return the pool of a name, or of strategies: a list, or a string with commas."""
+    named = pools()
+    if isinstance(pool, str) and pool in named:
+        return named[pool]
+    names = [n.strip() for n in pool.split(",")] if isinstance(pool, str) else list(pool)
     for name in names:
         if name not in STRATEGIES:
-            raise UnknownName("pool or strategy", name, (*known, *STRATEGIES))
+            raise UnknownName("pool or strategy", name, (*named, *STRATEGIES))
     if len(set(names)) < max(2, len(names)):
-        raise InvalidParameter("pool", names, "two strategies or more, each once")
+        raise InvalidParameter(
+            f"a pool needs two different strategies or more, not {', '.join(names)}",
+            name="pool", value=names,
+        )  # fmt: skip
     return tuple(Operator(name) for name in names)
 
 
 def is_open(pool: Iterable[Any] | None, role: str) -> bool:
-    """Whether a pool (None: the nine strategies) leaves F or CR to the run's settings."""
+    """Return whether a pool (None: the nine strategies) leaves F or CR to the settings."""
     return pool is None or any(isinstance(m, Operator) and getattr(m, role) is None for m in pool)
 
 
 def is_pool(members: Sequence[Any], pool: Sequence[Operator]) -> bool:
-    """Whether members are a pool's, whatever F and CR fill the gaps it leaves."""
+    """Return whether members are those of a pool, apart from F and CR that it leaves open."""
     return len(pool) == len(members) and all(
         isinstance(m, Operator) and m.strategy == p.strategy
         and p.F in (None, m.F) and p.CR in (None, m.CR)

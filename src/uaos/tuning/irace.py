@@ -1,4 +1,4 @@
-"""R's irace as the tuner: Python does the runs that it asks for."""
+"""R's irace as the tuner; Python makes the runs."""
 
 import contextlib
 import functools
@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 import numpy as np
 
@@ -21,15 +21,15 @@ from uaos.tuning.records import NAN, Candidate, Elite, Event, Iteration, Iterati
 from uaos.tuning.search import Search
 from uaos.tuning.space import Values
 
-#: What irace prints, errors included, kept in the folder of a run.
+#: The file with irace's output, errors included, in the folder of a run.
 OUTPUT = "irace.log"
 
 OLDEST = (3, 5)
 
-# R reads its own settings for where packages are, but no profile or workspace of the user's.
+# R reads its settings for where packages are, but no profile or workspace of the user.
 _RSCRIPT = ("Rscript", "--no-save", "--no-restore", "--no-site-file", "--no-init-file")
 
-# Seconds that R is given to end when told to.
+# Seconds to wait for R to terminate.
 _PATIENCE = 5
 
 _LARGEST_SEED = 2**31 - 1
@@ -46,15 +46,15 @@ class IraceMissing(UaosError):
 
 
 class IraceFailed(UaosError):
-    """irace ended with an error; `message` is irace's own, `log` all that it printed."""
+    """irace ended with an error: `message` is from irace, `log` is the file of its output."""
 
     def __init__(self, message: str, log: Path) -> None:
         self.message, self.log = message, log
-        super().__init__(f"irace failed: {message} (all that it printed: {log})")
+        super().__init__(f"irace failed: {message} (its output: {log})")
 
 
 def irace_version() -> tuple[int, ...]:
-    """The version of irace that R finds; :class:`IraceMissing` if there is none or it is old."""
+    """Return the version of irace; raise :class:`IraceMissing` if it is missing or too old."""
     return _version(os.environ.get("PATH", ""), os.environ.get("R_LIBS", ""))
 
 
@@ -62,8 +62,8 @@ def irace_version() -> tuple[int, ...]:
 def _version(path: str, libraries: str) -> tuple[int, ...]:
     if shutil.which(_RSCRIPT[0], path=path) is None:
         raise IraceMissing("R is not installed (there is no Rscript)")
-    ask = 'cat(as.character(packageVersion("irace")))'
-    done = subprocess.run([*_RSCRIPT, "-e", ask], capture_output=True, text=True, check=False)
+    query = 'cat(as.character(packageVersion("irace")))'
+    done = subprocess.run([*_RSCRIPT, "-e", query], capture_output=True, text=True, check=False)
     if done.returncode or not re.fullmatch(r"\d+(\.\d+)*", done.stdout.strip()):
         raise IraceMissing("R is installed, but its package irace is not")
     version = tuple(int(number) for number in done.stdout.strip().split("."))
@@ -123,9 +123,9 @@ def run_irace(
     return session.last
 
 
-# Talking to R: it asks for runs on its output, and is answered on its input.
+# Communication with R: it requests runs on its output, and gets their costs on its input.
 
-# As in the runner: this, and how many runs, each in a line of its own, apart by tabs.
+# As in the runner: this and the number of runs, then one line per run, separated by tabs.
 _REQUEST = b"@uaos "
 
 
@@ -135,23 +135,23 @@ def _converse(
     costs: Callable[[Sequence[Sequence[str]]], Sequence[float]],
     *arguments: str,
 ) -> None:
-    """Run irace in a folder, and answer it until it ends."""
+    """Run irace in a folder, and answer its requests until it ends."""
     for name in (LOG, OUTPUT):
         (folder / name).unlink(missing_ok=True)
     with open(folder / OUTPUT, "ab", buffering=0) as log, _process(folder, log, arguments) as r:
         assert r.stdin is not None
         assert r.stdout is not None
         for line in r.stdout:
-            printed, asked, count = line.partition(_REQUEST)
-            if not asked:
+            printed, request, count = line.partition(_REQUEST)
+            if not request:
                 log.write(printed)
                 on_line(printed.decode(errors="replace").rstrip("\n"))
                 continue
             rows = [r.stdout.readline() for _ in range(int(count))]
             batch = [row.decode("ascii").rstrip("\n").split("\t") for row in rows]
-            # In hexadecimal: R reads that exactly.
+            # R reads hexadecimal numbers exactly.
             answer = "".join(float(cost).hex() + "\n" for cost in costs(batch))
-            with contextlib.suppress(OSError):  # R is gone, as the end of its output will tell
+            with contextlib.suppress(OSError):  # R is gone; its output ends, too
                 r.stdin.write(answer.encode("ascii"))
                 r.stdin.flush()
         status = r.wait()
@@ -161,9 +161,9 @@ def _converse(
 
 @contextlib.contextmanager
 def _process(
-    folder: Path, log: Any, arguments: Sequence[str]
+    folder: Path, log: IO[bytes], arguments: Sequence[str]
 ) -> Iterator["subprocess.Popen[bytes]"]:
-    """R with the runner, in a session of its own: Ctrl-C is for Python, which ends it."""
+    """Start R with the runner in its own session: Ctrl-C reaches Python, which terminates R."""
     process = subprocess.Popen(
         [*_RSCRIPT, RUNNER, *arguments], cwd=folder, env=os.environ | {"UAOS_RUNS": "yes"},
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True,
@@ -178,24 +178,25 @@ def _process(
             process.kill()
             process.wait()
         for stream in (process.stdin, process.stdout):
-            with contextlib.suppress(OSError):  # of an answer that R did not wait for
+            with contextlib.suppress(OSError):  # an answer that R did not wait for
                 stream.close()  # type: ignore[union-attr]
 
 
 def _message(log: Path, status: int) -> str:
-    """irace's own words in what it printed, on one line."""
+    """Return irace's error message from its output, on one line."""
     text = log.read_text(encoding="utf-8", errors="replace")
     words = text.rpartition("== irace == ")[2] if "== irace == " in text else ""
     if not words and "Error" in text:
         words = text[text.rindex("Error") :]
     words = " ".join(words.partition("Execution halted")[0].split())
     ended = f"with exit code {status}" if status > 0 else f"by signal {-status}"
-    return words or f"R was ended {ended}"
+    return words or f"R was terminated {ended}"
 
 
-# What happens in a race, from what irace prints and the runs it asks for. It prints a line when an
+# The events of a race follow from irace's output and the runs it requests. It prints a line when an
 # iteration begins, a row for each instance, why the race ended, and the survivors. It does not
-# print who left; that follows from the costs, by the same test, and from how many it says are left.
+# print which candidates were dropped; that follows from the costs, by our test, and from the number
+# of candidates left.
 
 _ITERATION = re.compile(r"^# .*: Iteration (\d+) of (\d+)$")
 _BUDGET = re.compile(r"^# currentBudget: (\d+)$")
@@ -205,7 +206,7 @@ _WHY = re.compile(r"^# Stopped because (.*)$")
 _SURVIVORS = re.compile(r"^# .*: Elite configurations \(first number is the configuration ID")
 _SURVIVOR = re.compile(r"^ *(\d+)(?: |$)")
 
-# Markers of rows after which the test was made.
+# Markers of rows with a test.
 _TESTED = "-=!"
 
 
@@ -238,7 +239,7 @@ class IraceSession:
         self._survivors: list[int] | None = None
 
     def answer(self, batch: Sequence[Sequence[str]]) -> list[float]:
-        """The costs of the runs that irace asks for; those that do not work are not run."""
+        """Return the costs of requested runs; candidates that cannot work are not run."""
         tasks = [task for row in batch if (task := self._task(*row)) is not None]
         if not self._race.alive:
             elites = [e.candidate for e in self.last.elites] if self.last else []
@@ -246,17 +247,17 @@ class IraceSession:
             self._race = Standings(everyone, elites, self.results, self._race.rules)
             here = self._iteration, self._planned, self._budget
             self._tell(IterationStarted(*here, tuple(everyone)))
-        found = map(float, self._evaluate(tasks) if tasks else ())
+        costs = map(float, self._evaluate(tasks) if tasks else ())
         self._new = {
             task.id: math.inf if math.isnan(cost) else cost
-            for task, cost in zip(tasks, found, strict=True)
+            for task, cost in zip(tasks, costs, strict=True)
         }
         self._at = (str(tasks[0].instance), tasks[0].seed) if tasks else ("", 0)
         self.used += len(batch)
         return [self._new.get(int(number), math.inf) for number, *_ in batch]
 
     def _task(self, number: str, parent: str, instance: str, seed: str, *row: str) -> Task | None:
-        """A run that is asked for; None if the candidate does not work. New ones are told of."""
+        """Return a requested run, or None if the candidate cannot work; report new candidates."""
         i = int(number)
         if i in self._broken:
             return None
@@ -273,27 +274,27 @@ class IraceSession:
         return Task(i, self.candidates[i], self._search.instances[int(instance) - 1], int(seed))
 
     def line(self, text: str) -> None:
-        """Take note of a printed line."""
+        """Read a printed line."""
         if self._survivors is not None:
-            if found := _SURVIVOR.match(text):
-                self._survivors.append(int(found[1]))
+            if match := _SURVIVOR.match(text):
+                self._survivors.append(int(match[1]))
                 return
             if self._survivors:
                 self.end()
-        if found := _ITERATION.match(text):
-            self._iteration, self._planned = int(found[1]), int(found[2])
+        if match := _ITERATION.match(text):
+            self._iteration, self._planned = int(match[1]), int(match[2])
             self._race, self._why = Standings((), (), self.results, self._race.rules), ""
-        elif found := _BUDGET.match(text):
-            self._budget = int(found[1])
-        elif found := _WHY.match(text):
-            self._why = found[1]
+        elif match := _BUDGET.match(text):
+            self._budget = int(match[1])
+        elif match := _WHY.match(text):
+            self._why = match[1]
         elif _SURVIVORS.match(text):
             self._survivors = []
-        elif found := _ROW.match(text):
-            self._row(found[1], *(int(found[i]) for i in (2, 3, 4)))
+        elif match := _ROW.match(text):
+            self._row(match[1], *(int(match[i]) for i in (2, 3, 4)))
 
     def end(self) -> None:
-        """The race is over once all its survivors are known."""
+        """End the race, once all its survivors have been printed."""
         ids, self._survivors = self._survivors, None
         if ids:
             self.last = Iteration(
@@ -303,38 +304,38 @@ class IraceSession:
             self._tell(self.last)
 
     def _row(self, marker: str, number: int, left: int, best: int) -> None:
-        """An instance of a race is over: those that failed leave, and then those that lost."""
+        """Cover one more instance: drop candidates that failed, and then those that lost."""
         place, new, race = number - 1, self._new, self._race
         if new:
             self._places[place] = self._at
         self._new = {}
-        for one, cost in new.items():
-            self.results[one][place] = cost
+        for candidate, cost in new.items():
+            self.results[candidate][place] = cost
         dropped = race.cover(place)
         statistic = p_value = NAN
         if marker in _TESTED and len(race.alive) > 1:
             statistic, p_value, losers = race.test()
             expected = max(0, len(race.alive) - left)
-            if len(losers) != expected:  # as many as irace says; our numbers are not told
+            if len(losers) != expected:  # irace decides; our numbers are not reported
                 statistic, p_value, losers = NAN, NAN, self._worst(expected)
             race.drop(losers)
             dropped += losers
-        known = [self.results[best][p] for p in race.covered if p in self.results.get(best, {})]
+        costs = [self.results[best][p] for p in race.covered if p in self.results.get(best, {})]
         self._tell(Step(
             self._iteration, len(race.covered), *self._places.get(place, ("", 0)), left, best,
             self.used, statistic, p_value, position=place,
-            mean_cost=float(np.mean(known or [NAN])), costs=new, dropped=tuple(dropped),
+            mean_cost=float(np.mean(costs or [NAN])), costs=new, dropped=tuple(dropped),
         ))  # fmt: skip
 
     def _worst(self, count: int) -> list[int]:
-        """Those alive with the largest rank sums, of whom the test may drop."""
+        """Return the remaining candidates with the largest rank sums that may be dropped."""
         sums = self._rank_sums(self._race.alive)
         free = [c for c in self._race.alive if not self._race.is_protected(c)]
         worst = sorted(free, key=lambda c: -sums[c])[:count]
         return [c for c in free if c in worst]
 
     def _ranked(self, ids: Sequence[int]) -> tuple[Elite, ...]:
-        """The survivors of a race in irace's order; rank sums are among all that were alive."""
+        """Return the survivors in irace's order; rank sums are among all remaining candidates."""
         alive = self._race.alive
         sums = self._rank_sums(alive if set(ids) <= set(alive) else ids)
         return tuple(

@@ -1,12 +1,12 @@
 """A search space as the files of R's irace, and irace's rows as candidates of the space.
 
 The files: `parameters.txt`, `forbidden.txt`, `configurations.txt` (initial candidates),
-`instances.txt`, `scenario.txt`, and `runner.R`, which has irace's runs done by Python. They hold
-the same space: what R cannot spell is spelled otherwise, and translated back by :class:`Dialect`.
+`instances.txt`, `scenario.txt`, and `runner.R`, which lets Python make the runs. They hold
+the same space: names and values that R cannot read are encoded, and decoded by :class:`Dialect`.
 
 irace rounds all real numbers, and the ends of their ranges, to one number of `digits`: 0.001 to 1
-with two digits becomes 0 to 1. Here `digits` is what the ends need, and the runner's `rounded`
-rounds each number that irace draws to the digits its own declaration has.
+with two digits becomes 0 to 1. Here `digits` is what the ends need, and the function `rounded` of
+the runner rounds each number to its declared digits.
 """
 
 import re
@@ -30,8 +30,8 @@ LOG = "irace.Rdata"
 # A real number has about 15 digits; irace needs some to spare.
 _MOST_DIGITS = 13
 
-# What has a meaning of its own in R; and, in the last line, variables of irace 4 that a column of
-# the same name would hide from it.
+# Reserved words of R; and, in the last line, variables of irace 4 that a column of the same name
+# would hide.
 _RESERVED = {
     "if", "else", "repeat", "while", "function", "for", "next", "break", "in", "TRUE", "FALSE",
     "NULL", "Inf", "NaN", "NA", "NA_integer_", "NA_real_", "NA_complex_", "NA_character_",
@@ -42,7 +42,7 @@ _TESTS = {"friedman": "F-test", "ranks": "F-test", "t-test": "t-test"}
 
 
 class Dialect:
-    """How a space is spelled in R: the names of its variables, and the values of its choices."""
+    """Encoding of a space in R: the names of its variables, and the values of its choices."""
 
     def __init__(self, space: Space) -> None:
         self.space = space
@@ -51,22 +51,22 @@ class Dialect:
         self.digits = max([1, *(_digits(v) for v in space)])
 
     def text(self, name: str, value: Value | None) -> str:
-        """A variable's value as irace has it; "NA" where the variable is not active."""
+        """Return a variable's value in irace's notation; "NA" if the variable is not active."""
         if value is None:
             return "NA"
         if levels := self._levels[name]:
-            return next(text for text, one in levels.items() if one == value)
+            return next(text for text, level in levels.items() if level == value)
         low, high = self._ends(self.space[name])
         return repr(min(max(value, low), high))
 
     def row(self, values: Values) -> list[str]:
-        """A candidate as a row of a table."""
+        """Return a candidate as a row of a table."""
         return [self.text(name, values.get(name)) for name in self.space.names]
 
     def values(self, row: Sequence[str]) -> dict[str, Value]:
-        """The candidate of a row, rounded as the space declares it."""
-        given = zip(self.space, row, strict=True)
-        return {v.name: self._value(v, text) for v, text in given if text != "NA"}
+        """Return the candidate of a row, rounded as the space declares it."""
+        pairs = zip(self.space, row, strict=True)
+        return {v.name: self._value(v, text) for v, text in pairs if text != "NA"}
 
     def _value(self, variable: Variable, text: str) -> Value:
         domain = variable.domain
@@ -79,7 +79,7 @@ class Dialect:
     # The lines of the files
 
     def parameters(self) -> list[str]:
-        """A line for each variable: name, switch, type, range, condition."""
+        """Return a line for each variable: name, switch, type, range, condition."""
         rows = []
         for variable in self.space:
             name, (kind, values) = self.names[variable.name], self._type(variable)
@@ -88,18 +88,18 @@ class Dialect:
         return _aligned(rows)
 
     def forbidden(self) -> list[str]:
-        """An R expression for each forbidden combination; an inactive variable makes it NA."""
+        """Return an R expression for each forbidden combination, NA for inactive variables."""
         return [
-            " & ".join(f"({self._comparison(clause)})" for clause in one.clauses)
-            for one in self.space.forbidden
+            " & ".join(f"({self._comparison(clause)})" for clause in rule.clauses)
+            for rule in self.space.forbidden
         ]
 
     def configurations(self, initial: Iterable[Values]) -> list[str]:
-        """The table of initial candidates."""
+        """Return the table of initial candidates."""
         return _aligned([list(self.names.values()), *map(self.row, initial)])
 
     def rounding(self) -> dict[str, int]:
-        """The digits of the real numbers that irace would give more of, by their names in R."""
+        """Return the digits of real numbers that irace would give more digits, by name in R."""
         return {
             self.names[v.name]: v.domain.digits
             for v in self.space
@@ -108,7 +108,7 @@ class Dialect:
         }  # fmt: skip
 
     def _type(self, variable: Variable) -> tuple[str, str]:
-        """Type and range."""
+        """Return type and range."""
         domain = variable.domain
         if levels := self._levels[variable.name]:
             return "c", "(" + ",".join(f'"{text}"' for text in levels) + ")"
@@ -124,9 +124,9 @@ class Dialect:
         return domain.low, domain.high
 
     def _one_of(self, name: str, values: Iterable[Value]) -> str:
-        """An expression that is FALSE where the variable is not active."""
-        known = self._levels[name].values()
-        texts = (f'"{self.text(name, v)}"' for v in values if v in known)
+        """Return an expression that is FALSE where the variable is not active."""
+        levels = self._levels[name].values()
+        texts = (f'"{self.text(name, v)}"' for v in values if v in levels)
         return f"{self.names[name]} %in% c({', '.join(texts)})"
 
     def _comparison(self, clause: Clause) -> str:
@@ -138,14 +138,14 @@ class Dialect:
         return f"{self.names[name]} {relation} {other!r}"
 
     def _number(self, name: str) -> str:
-        """A variable in a comparison with another; choices among numbers are texts in irace."""
+        """Return a variable for a comparison with another; irace has choices as strings."""
         levels = self._levels[name].values()
         numbers = levels and all(isinstance(v, int | float) for v in levels)
         return f"as.numeric({self.names[name]})" if numbers else self.names[name]
 
 
 def write_files(folder: Path, search: Search, *, version: int = 3) -> Dialect:
-    """Write the files of a scenario for irace, and return how the space is spelled in R.
+    """Write the files of a scenario for irace, and return the encoding of the space.
 
     irace 4 (`version`) reads `digits` and the forbidden combinations in `parameters.txt`; the runs
     and the race are the same.
@@ -200,7 +200,7 @@ def _scenario(dialect: Dialect, search: Search, version: int) -> list[str]:
     settings = _settings(dialect, search, version)
     lines = [f'{k} <- "{v}"' if isinstance(v, str) else f"{k} <- {v}" for k, v in settings.items()]
     lines += [
-        "# uaos does the runs. To do them otherwise, set targetRunner in place of these lines.",
+        "# uaos makes the runs. To make them otherwise, set targetRunner in place of these lines.",
         ".runner <- new.env()",
         f'sys.source("{RUNNER}", .runner)',
         "targetRunnerParallel <- .runner$evaluate",
@@ -246,19 +246,19 @@ def _settings(dialect: Dialect, search: Search, version: int) -> dict[str, str |
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of a table as lines."""
+    """Return the rows of a table as aligned lines."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [" ".join(t.ljust(w) for t, w in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _name(name: str) -> str:
-    """A name that R accepts."""
+    """Return a name that R accepts."""
     plain = re.sub(r"[^A-Za-z0-9._]", ".", name)
     return plain if plain[0].isalpha() and plain not in _RESERVED else f"X.{plain}"
 
 
 def _levels(variable: Variable) -> dict[str, Value]:
-    """The texts that stand for the values of a choice, or of a range that is a point."""
+    """Return the strings that stand for the values of a choice, or of a range of one value."""
     domain = variable.domain
     if not isinstance(domain, Choice):
         return {str(domain.low): domain.low} if domain.low == domain.high else {}
@@ -268,11 +268,15 @@ def _levels(variable: Variable) -> dict[str, Value]:
 
 
 def _digits(variable: Variable) -> int:
-    """The digits after the point that a real number and the ends of its range need."""
+    """Return the decimals that a real number and the ends of its range need."""
     domain = variable.domain
     if not isinstance(domain, Real) or domain.low == domain.high:
         return 0
     if domain.log and domain.low < 10.0**-_MOST_DIGITS:
-        raise InvalidParameter(variable.name, domain.range, f"for irace 1e-{_MOST_DIGITS} or more")
-    wanted = max(domain.digits, decimals(float(domain.low)), decimals(float(domain.high)))
-    return min(wanted, _MOST_DIGITS)
+        raise InvalidParameter(
+            f"irace needs a range of {variable.name} that begins at 1e-{_MOST_DIGITS} or above, "
+            f"not {domain.range}",
+            name=variable.name, value=domain.range,
+        )  # fmt: skip
+    needed = max(domain.digits, decimals(float(domain.low)), decimals(float(domain.high)))
+    return min(needed, _MOST_DIGITS)

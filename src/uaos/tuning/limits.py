@@ -1,4 +1,4 @@
-"""Limits that a user sets on a search space, as they are typed or kept in a file.
+"""Limits that a user sets on a search space, on the command line or in a file.
 
 reward=immediate_success            held at a value
 NP=50..150                          a number narrowed to an interval
@@ -16,18 +16,19 @@ import numpy as np
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
 from uaos.files import read_toml
 from uaos.params import Choice, Integer, Real, Value, known_only
-from uaos.tuning.design_space import Design, design
+from uaos.tuning.design_space import Design
+from uaos.tuning.design_space import design as preset_design
 from uaos.tuning.space import Space, Variable, uniform_candidates
 
-# How many candidates are drawn, each from a hundred attempts, to see whether any can run.
+# Candidates drawn, with a hundred attempts each, to see whether any can run.
 _ATTEMPTS = 3
 
-#: A limit: "fix" or "range", and a value, an interval or some choices as they are typed.
+#: A limit: "fix" or "range", and a value, an interval or some choices as a string.
 Limit = tuple[str, str]
 
 
 def narrow(
-    of: Design,
+    design: Design,
     fix: Iterable[str] = (),
     ranges: Iterable[str] = (),
     file: str | os.PathLike[str] | None = None,
@@ -36,7 +37,7 @@ def narrow(
 
     Parameters
     ----------
-    of : Design
+    design : Design
     fix : iterable of str
         Values such as "F=0.5".
     ranges : iterable of str
@@ -65,38 +66,41 @@ def narrow(
     if file is not None:
         data = read_toml(file)
         try:
-            limits = _parsed(of.space, *_texts(data))
-            _limited(of.space, limits)
+            limits = _parsed(design.space, *_texts(data))
+            _limited(design.space, limits)
         except UaosError as error:
             raise InvalidFile(f"{os.fspath(file)}: {error}") from error
-    limits |= _parsed(of.space, fix, ranges)
-    made = dataclasses.replace(of, space=_limited(of.space, limits))
-    _check_any_works(made)
-    options = dict(of.options)
+    limits |= _parsed(design.space, fix, ranges)
+    narrowed = dataclasses.replace(design, space=_limited(design.space, limits))
+    _check_any_works(narrowed)
+    options = dict(design.options)
     for kind in ("fix", "range"):
-        kept = {name: text for name, (which, text) in sorted(limits.items()) if which == kind}
-        if kept:
-            options[kind] = {**options.get(kind, {}), **kept}
-    return dataclasses.replace(made, options=options)
+        texts = {name: text for name, (which, text) in sorted(limits.items()) if which == kind}
+        if texts:
+            options[kind] = {**options.get(kind, {}), **texts}
+    return dataclasses.replace(narrowed, options=options)
 
 
 def _texts(data: Mapping[str, Any]) -> list[list[str]]:
-    """The limits of a file, under [fix] and under [range], as they would be typed."""
+    """Return the limits of a file, under [fix] and under [range], as strings."""
     known_only(data, {"fix": None, "range": None}, "the file of limits")
     for table in data.values():
         if not isinstance(table, Mapping):
-            raise InvalidParameter("limits", table, "tables [fix] and [range]")
+            raise InvalidParameter(
+                f"{table!r} is not a table; limits belong into the tables [fix] and [range]",
+                name="limits", value=table,
+            )  # fmt: skip
     return [
-        [f"{name}={_as_typed(value)}" for name, value in data.get(kind, {}).items()]
+        [f"{name}={_as_string(value)}" for name, value in data.get(kind, {}).items()]
         for kind in ("fix", "range")
     ]
 
 
-def _as_typed(value: Any) -> str:
+def _as_string(value: object) -> str:
     if not isinstance(value, list):
         return str(value)
-    numbers = all(isinstance(one, int | float) for one in value)
-    return (".." if numbers and len(value) == 2 else "|").join(map(str, value))
+    is_interval = len(value) == 2 and all(isinstance(end, int | float) for end in value)
+    return (".." if is_interval else "|").join(map(str, value))
 
 
 def _parsed(space: Space, fix: Iterable[str], ranges: Iterable[str]) -> dict[str, Limit]:
@@ -108,10 +112,15 @@ def _parsed(space: Space, fix: Iterable[str], ranges: Iterable[str]) -> dict[str
         for text in texts:
             name, _, value = (part.strip() for part in text.partition("="))
             if not (name and value):
-                raise InvalidParameter(f"--{kind}", text, example)
+                raise InvalidParameter(
+                    f"--{kind} {text} is not of the form {example}", name=f"--{kind}", value=text
+                )
             _variable(space, name)
             if name in limits:
-                raise InvalidParameter(f"--{kind}", text, f"one limit for {name}")
+                raise InvalidParameter(
+                    f"--{kind} {text} is a second limit for {name}; give one",
+                    name=f"--{kind}", value=text,
+                )  # fmt: skip
             limits[name] = (kind, value)
     return limits
 
@@ -120,67 +129,77 @@ def _variable(space: Space, name: str) -> Variable:
     try:
         return space[name]
     except UnknownName as error:
-        wide = name in design("wide").space.names
+        wide = name in preset_design("wide").space.names
         hint = "(the space `wide` has it: --space wide)" if wide else ""
         raise UnknownName(error.kind, name, space.names, hint=hint) from None
 
 
 def _limited(space: Space, limits: Mapping[str, Limit]) -> Space:
-    """The space under all limits, those a parameter depends on first."""
-    wanted = {name: _variable(space, name) for name in limits}
-    for name in [n for n in space.names if n in wanted]:
-        (kind, text), domain = limits[name], wanted[name].domain
+    """Return the space under all limits, those that others depend on first."""
+    variables = {name: _variable(space, name) for name in limits}
+    for name in [n for n in space.names if n in variables]:
+        (kind, text), domain = limits[name], variables[name].domain
         if name not in space.names:
-            needs = " or ".join(map(str, wanted[name].when))
+            needs = " or ".join(map(str, variables[name].when))
             raise InvalidParameter(
-                name, text, f"no limit, as other limits take it out: it exists where {needs}"
-            )
+                f"{name} cannot be limited, because other limits exclude it: it exists where "
+                f"{needs}",
+                name=name, value=text,
+            )  # fmt: skip
         if kind == "fix":
             space = space.fix(name, _value(name, domain, text))
             continue
         low, interval, high = text.partition("..")
         if isinstance(domain, Choice):
             if interval:
-                raise InvalidParameter(name, text, f"some of {'|'.join(map(str, domain.choices))}")
+                raise InvalidParameter(
+                    f"{name} is a choice and cannot be limited to {text}; name some of "
+                    f"{'|'.join(map(str, domain.choices))}",
+                    name=name, value=text,
+                )  # fmt: skip
             space = space.only(name, [_value(name, domain, part) for part in text.split("|")])
         else:
             if not interval:
-                example = f"{domain.low:g}..{domain.high:g}"
-                allowed = f"LOW..HIGH such as {example}; to hold it at a value, fix it"
-                raise InvalidParameter(name, text, allowed)
+                raise InvalidParameter(
+                    f"the range {text} of {name} is not of the form LOW..HIGH, such as "
+                    f"{domain.low:g}..{domain.high:g}; to hold it at a value, use --fix",
+                    name=name, value=text,
+                )  # fmt: skip
             space = space.limit(name, *(float(_value(name, domain, end)) for end in (low, high)))
     return space
 
 
 def _value(name: str, domain: Real | Integer | Choice, text: str) -> Value:
-    """What was typed, as one of the parameter's values."""
+    """Parse a value of the parameter."""
     text = text.strip()
     if isinstance(domain, Choice):
-        known = {str(one): one for one in domain.choices}
-        if text not in known and text in ("True", "False"):  # of a file, for a switch 0 or 1
+        choices = {str(choice): choice for choice in domain.choices}
+        if text not in choices and text in ("True", "False"):  # in a file, for a switch 0 or 1
             text = str(int(text == "True"))
-        if text not in known:
-            raise UnknownName(f"value of {name}", text, known)
-        return known[text]
+        if text not in choices:
+            raise UnknownName(f"value of {name}", text, choices)
+        return choices[text]
     try:
         number = float(text)
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise InvalidParameter(name, text, domain.allowed)
+        raise InvalidParameter(
+            f"{name} cannot be {text!r}; expected {domain.allowed}", name=name, value=text
+        )
     whole = isinstance(domain, Integer) and number.is_integer()
     return domain.check(int(number) if whole else number, name)
 
 
-def _check_any_works(made: Design) -> None:
-    """Refuse a space of which nothing can run, saying why of one candidate."""
+def _check_any_works(design: Design) -> None:
+    """Refuse a space without a candidate that can run, and say why of one."""
     rng = np.random.default_rng(1)
-    if uniform_candidates(made.space, _ATTEMPTS, rng, made.works):
+    if uniform_candidates(design.space, _ATTEMPTS, rng, design.works):
         return
-    drawn = made.space.fill(lambda variable: variable.uniform(rng))
-    why = made.space.why_forbidden(drawn)
+    drawn = design.space.fill(lambda variable: variable.uniform(rng))
+    why = design.space.why_forbidden(drawn)
     try:
-        made.configuration(drawn)
+        design.configuration(drawn)
     except UaosError as error:
         why = why or str(error)
     raise UaosError(f"no configuration of this search space can run: {why}; change its limits")

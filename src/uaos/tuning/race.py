@@ -1,7 +1,7 @@
-"""One race: candidates run on instance after instance, and those that a test finds worse leave.
+"""One race: candidates run on one instance after the other, and a test drops the worse ones.
 
-A survivor of earlier races (an elite) brings its results along, and the test cannot drop it before
-the race has covered every instance that it brings a result of.
+A survivor of earlier races (an elite) keeps its results, and the test cannot drop it before the
+race has covered all instances of these results.
 """
 
 import itertools
@@ -100,11 +100,11 @@ TESTS: dict[str, Callable[[Costs, float], Decision]] = {
 }  # fmt: skip
 
 
-# The race
+# Races
 
 
 class Task(NamedTuple):
-    """A run that a race wants: a candidate on the instance at a place of the stream."""
+    """A run to make: a candidate on an instance with a seed."""
 
     id: int
     values: Values
@@ -112,7 +112,7 @@ class Task(NamedTuple):
     seed: int
 
 
-#: Gives the cost of each task, in order; smaller is better, infinity rejects the candidate.
+#: Returns the cost of each task, in order; smaller is better, infinity drops the candidate.
 Evaluate = Callable[[Sequence[Task]], Sequence[float]]
 
 #: The costs of candidates, each by place in the stream.
@@ -125,7 +125,7 @@ class AllCandidatesFailed(UaosError):
 
 @dataclass(frozen=True)
 class Rules:
-    """How races are run; the names are those of the literature on iterated racing.
+    """Rules of a race, named as in the literature on iterated racing.
 
     Parameters
     ----------
@@ -152,16 +152,25 @@ class Rules:
     first_test: int = integer(2, 1000, default=5, doc="instances before the first test")
     each_test: int = integer(1, 1000, default=1, doc="instances between tests")
     alpha: float = 0.05
-    new_instances: int = integer(0, 1000, default=1, doc="how many each later race begins with")
-    elitist_limit: int = integer(1, 1000, default=2, doc="idle tests in a row that end a race")
-    mu: int = integer(1, 1000, default=5, doc="instances that a race is sized for, at least")
+    new_instances: int = integer(
+        0, 1000, default=1, doc="new instances at the start of each later race"
+    )
+    elitist_limit: int = integer(
+        1, 1000, default=2, doc="tests in a row that drop no candidate, after which a race ends"
+    )
+    mu: int = integer(
+        1, 1000, default=5, doc="least number of instances that the size of a race allows for"
+    )
 
     def __post_init__(self) -> None:
         check_fields(self, "")
         if self.test not in TESTS:
             raise UnknownName("test", self.test, TESTS)
         if not 0 < self.alpha < 1:
-            raise InvalidParameter("alpha", self.alpha, "a level between 0 and 1")
+            raise InvalidParameter(
+                f"alpha must be between 0 and 1, not {self.alpha!r}",
+                name="alpha", value=self.alpha,
+            )  # fmt: skip
 
     @property
     def least(self) -> int:
@@ -170,11 +179,13 @@ class Rules:
 
 
 class Stream:
-    """The instances in the order in which races come to them: shuffled passes, each with a seed."""
+    """Instances in the order in which races use them: shuffled passes, each entry with a seed."""
 
     def __init__(self, instances: Sequence[Any], seed: int) -> None:
         if not instances:
-            raise InvalidParameter("instances", [], "at least one")
+            raise InvalidParameter(
+                "there are no instances to race on; give at least one", name="instances", value=[]
+            )
         self._instances = list(instances)
         self._rng = np.random.default_rng([seed, 1])
         self._drawn: list[tuple[Any, int]] = []
@@ -189,9 +200,9 @@ class Stream:
 
 @dataclass
 class Standings:
-    """Who is in a race, what they cost on the instances that it has covered, and who leaves.
+    """Candidates of a race and their costs on the instances covered so far.
 
-    `results` has the costs of earlier races, too.
+    `results` includes the costs of earlier races.
     """
 
     candidates: Iterable[int]
@@ -202,32 +213,32 @@ class Standings:
 
     def __post_init__(self) -> None:
         self.alive = list(self.candidates)
-        # What an elite brings and the race has not covered: as long as there is any, it stays.
+        # Earlier results of elites that the race has not covered yet; they protect the elite.
         self._uncovered = {e: set(self.results[e]) for e in self.elites}
 
     def cover(self, place: int) -> list[int]:
-        """Cover one more instance; those that failed on it leave, and are returned."""
+        """Cover one more instance; drop the candidates that failed on it, and return them."""
         self.covered.append(place)
-        for left in self._uncovered.values():
-            left.discard(place)
+        for places in self._uncovered.values():
+            places.discard(place)
         failed = [c for c in self.alive if self.results[c].get(place) == math.inf]
         self.drop(failed)
         return failed
 
     def drop(self, losers: Sequence[int]) -> None:
-        """Let candidates leave."""
+        """Drop candidates."""
         self.alive = [c for c in self.alive if c not in losers]
 
     def is_protected(self, candidate: int) -> bool:
-        """Whether the test cannot drop a candidate yet."""
+        """Return whether the test cannot drop a candidate yet."""
         return bool(self._uncovered.get(candidate))
 
     def table(self) -> Costs:
-        """The costs of those alive (columns) on what was covered and all were run on (rows)."""
+        """Return the costs of the remaining candidates (columns) on shared instances (rows)."""
         return shared_costs(self.results, self.alive, self.covered)
 
     def test(self) -> tuple[float, float, list[int]]:
-        """The test's statistic and p-value, and who is to leave."""
+        """Return the statistic and p-value of the test, and the candidates to drop."""
         table = self.table()
         if not len(table):
             return NAN, NAN, []
@@ -238,7 +249,7 @@ class Standings:
 
 
 def shared_costs(results: Results, candidates: Sequence[int], places: Iterable[int]) -> Costs:
-    """The costs of candidates (columns) on those of the instances that all were run on (rows)."""
+    """Return the costs of candidates (columns) on the instances that all were run on (rows)."""
     columns = [results[c] for c in candidates]
     rows = [p for p in places if all(p in column for column in columns)]
     return np.array([[column[p] for column in columns] for p in rows])
@@ -246,10 +257,10 @@ def shared_costs(results: Results, candidates: Sequence[int], places: Iterable[i
 
 @dataclass
 class Race(Standings):
-    """A race of the built-in racer; :meth:`run` yields its steps.
+    """Race of the built-in racer; :meth:`run` yields its steps.
 
-    `results` is added to. `seen` is the number of places that earlier races have used. `budget` are
-    the runs that the race may make; it comes to its first test whatever that takes.
+    New costs are added to `results`. `seen` is the number of places that earlier races have used.
+    `budget` limits the runs of the race, but not before its first test.
     """
 
     candidates: Mapping[int, Values]
@@ -266,7 +277,7 @@ class Race(Standings):
     _idle_tests: int = field(default=0, init=False)
 
     def run(self) -> Iterator[Step]:
-        """Race until few are left, the budget does not allow one more step, or nobody leaves."""
+        """Race until few candidates remain, the budget is spent, or tests drop no candidate."""
         places = self._places()
         while not self.why:
             # No test comes before the first: until then the steps can be run as one batch.
@@ -282,31 +293,31 @@ class Race(Standings):
             if len(self.alive) <= self.survivors and len(self.covered) >= self._due:
                 self.why = "1 is left" if len(self.alive) == 1 else f"{len(self.alive)} are left"
             elif self._idle_tests >= self.rules.elitist_limit:
-                self.why = f"{self._idle_tests} tests in a row dropped nobody"
+                self.why = f"{self._idle_tests} tests in a row dropped no candidate"
 
     @property
     def _due(self) -> int:
-        """How many instances a later race is to cover: the new ones and those of earlier races."""
+        """Instances that a later race must cover: the new ones and those of earlier races."""
         return self.seen + self.rules.new_instances if self.seen else 0
 
     def _places(self) -> Iterator[int]:
-        """New instances first, then those of earlier races, shuffled, then the ones to come."""
+        """Yield new instances, then those of earlier races, shuffled, then further new ones."""
         yield from range(self.seen, self._due)
         yield from (int(place) for place in self.rng.permutation(self.seen))
         yield from itertools.count(self._due)
 
     def _run(self, tasks: Sequence[tuple[int, int]]) -> Results:
-        """Run (candidate, place) pairs; their costs, by place."""
-        asked = [Task(c, self.candidates[c], *self.stream[p]) for c, p in tasks]
-        found = self.evaluate(asked) if asked else []
-        costs: Results = {}
-        for (candidate, place), cost in zip(tasks, found, strict=True):
+        """Run (candidate, place) pairs, and return their costs by place."""
+        runs = [Task(c, self.candidates[c], *self.stream[p]) for c, p in tasks]
+        costs = self.evaluate(runs) if runs else []
+        by_place: Results = {}
+        for (candidate, place), cost in zip(tasks, costs, strict=True):
             value = math.inf if math.isnan(cost) else float(cost)
-            self.results[candidate][place] = costs.setdefault(place, {})[candidate] = value
-        return costs
+            self.results[candidate][place] = by_place.setdefault(place, {})[candidate] = value
+        return by_place
 
     def _step(self, place: int, new: Mapping[int, float]) -> Step:
-        """Cover one more place: those that failed leave, and then those that the test tells to."""
+        """Cover one more place: drop candidates that failed, and then those that lose the test."""
         self.used += len(new)
         dropped = self.cover(place)
         instance, seed = self.stream[place]
@@ -332,12 +343,12 @@ class Race(Standings):
         )  # fmt: skip
 
     def _scores(self, table: Costs) -> Costs:
-        """By what candidates are ordered: rank sums, or means where the test looks at means."""
+        """Return what candidates are ordered by: rank sums, or means for a test of means."""
         means = self.rules.test == "t-test"
         return np.asarray(table.mean(axis=0) if means else rank_rows(table).sum(axis=0))
 
     def survived(self) -> tuple[Elite, ...]:
-        """Those alive, best first, at most the wanted number: more instances, then the score."""
+        """Return the survivors, best first: by the number of instances, then by score."""
         elites: list[Elite] = []
         counts = {c: len(self.results[c]) for c in self.alive}
         for count in sorted(set(counts.values()), reverse=True):

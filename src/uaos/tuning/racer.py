@@ -1,6 +1,6 @@
 """Elitist iterated racing: races, survivors, models around them, and races again.
 
-An independent implementation of the algorithm that R's irace made known, for those without R.
+An independent implementation of the algorithm of R's irace, which does not need R.
 
 López-Ibáñez, M., Dubois-Lacoste, J., Pérez Cáceres, L., Birattari, M. & Stützle, T. (2016), "The
 irace package: iterated racing for automatic algorithm configuration", Operations Research
@@ -26,14 +26,14 @@ from uaos.tuning.space import (
     Values,
     Variable,
     bounds,
-    distinct,
+    draw_distinct,
     rounded,
     uniform_candidates,
 )
 
-# Models: where new candidates come from. Every survivor carries a model of its own: a spread for
-# each number, which shrinks from race to race, and a distribution for each choice, which moves
-# toward the survivor's value. A child inherits the model of its parent.
+# New candidates are drawn from models. Every survivor has its own model: a spread for each number,
+# which shrinks from race to race, and a distribution for each choice, which moves toward the
+# survivor's value. A child inherits the model of its parent.
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def children(
         return parent, space.draw(lambda variable: model.draw(variable, values, rng))
 
     taken = [values for values, _ in parents.values()]
-    return distinct(space, count, draw, works, (*taken, *besides))
+    return draw_distinct(space, count, draw, works, (*taken, *besides))
 
 
 def nearly_equal(space: Space, candidates: Sequence[Values]) -> BoolArray:

@@ -1,4 +1,4 @@
-"""What happens in a tuning: events as they happen, and rows of its store."""
+"""Events of a tuning, which are also the rows of its store."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -26,7 +26,7 @@ class Tuning(NamedTuple):
 class Candidate(NamedTuple):
     """A candidate joined the search; `origin` is "initial", "uniform" or "model".
 
-    `configuration` is the key of what it runs, in a store.
+    `configuration` is the key of its configuration in a store.
     """
 
     id: int
@@ -38,7 +38,7 @@ class Candidate(NamedTuple):
 
 
 class IterationStarted(NamedTuple):
-    """A race begins: its number, how many are planned, its budget in runs, and who takes part."""
+    """A race begins: its number, the races planned, its budget in runs, and its candidates."""
 
     iteration: int
     planned: int
@@ -47,11 +47,11 @@ class IterationStarted(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One more problem raced on, which stands at `position` of the stream of problems.
+    """A race has covered one more problem, at `position` of the stream of problems.
 
-    `alive` are left after it; `best` leads them with `mean_cost`. `statistic` and `pvalue` are NaN
-    where nothing was tested. `runs_used` are those of the whole tuning, `elapsed` its seconds.
-    As it happens, `costs` has the runs that were new and `dropped` who left.
+    `alive` candidates remain; `best` leads them with `mean_cost`. `statistic` and `pvalue` are NaN
+    without a test. `runs_used` counts the runs of the whole tuning, `elapsed` its seconds. `costs`
+    (of new runs) and `dropped` (candidates) are empty if the step is read from a store.
     """
 
     iteration: int
@@ -82,9 +82,10 @@ class Elite(NamedTuple):
 
 
 class Iteration(NamedTuple):
-    """A race that is over: as it was planned, why it ended, and as it happens its survivors.
+    """A race is over: its plan, why it ended, and its survivors.
 
-    `runs_used` are those of the whole tuning up to its end.
+    `runs_used` counts the runs of the whole tuning up to its end. `elites` is empty if the race is
+    read from a store.
     """
 
     iteration: int
@@ -100,7 +101,7 @@ Event = Candidate | IterationStarted | Step | Iteration
 
 
 class Cost(NamedTuple):
-    """What a candidate's run cost at a position of the stream of problems."""
+    """Cost of a candidate's run at a position of the stream of problems."""
 
     candidate: int
     position: int

@@ -1,8 +1,8 @@
-"""Simulating portfolios on recorded runs of their members, without evaluations.
+"""Simulate portfolios on recorded runs of their members, without evaluations.
 
-Members of a portfolio do not see each other's points. What a member finds in its first n
-evaluations is therefore the same whoever else is in the portfolio, and a run of each member on its
-own, recorded once by `uaos bench`, is enough to replay any selector:
+Members of a portfolio do not see each other's points. The first n evaluations of a member are
+therefore the same in any portfolio, and a run of each member alone, recorded once by `uaos bench`,
+is enough to replay any selector:
 
     from uaos.tuning import Recordings, tune
 
@@ -11,13 +11,14 @@ own, recorded once by `uaos bench`, is enough to replay any selector:
         tuned = tune(recordings.plan(runs=2000), "selector.db", work=recordings.simulation)
         tuned.best.to_toml("selector.toml")
 
-What is not exact, and by how much, is in docs/portfolio.md: improvements are kept thinned, batch
-sizes are read off the run's course, consecutive batches of a member without an improvement are one
-slice (`resolution` limits them), and only the recorded budget can be simulated.
+docs/portfolio.md says what is not exact, and by how much: recorded improvements are thinned, batch
+sizes are read from the history of the run, consecutive batches of a member without an improvement
+are one slice (`resolution` limits it), and only the recorded budget can be simulated.
 """
 
 import dataclasses
 import hashlib
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,8 +26,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidFile, InvalidParameter, UnknownName
 from uaos.experiments.plan import UNIFORM
 from uaos.experiments.recorder import NO_TRACE, TARGETS, Trace
@@ -45,33 +46,32 @@ RESOLUTION = 0.01
 
 
 class RecordedRun(NamedTuple):
-    """A run of one member on its own. Made by :meth:`Recordings.runs`.
+    """Run of one member alone. Made by :meth:`Recordings.runs`.
 
     Attributes
     ----------
     outcome : Outcome
-        What came out.
     restarts : tuple of int
-        Evaluations after which it had converged or started afresh.
+        Evaluations after which it had converged or restarted.
     ends : ndarray
         Evaluations after which its batches ended.
     """
 
     outcome: Outcome
     restarts: tuple[int, ...]
-    ends: NDArray[np.int64]
+    ends: IntArray
 
     @classmethod
     def of(cls, outcome: Outcome, history: History, restarts: Sequence[int]) -> "RecordedRun":
-        """A run from what a store keeps of it: its outcome with the trace, and its course."""
+        """Make a recorded run from its outcome with the trace, its history and its restarts."""
         iterations = np.arange(1, int(history.iteration[-1]) + 1)
-        known = np.append(0, history.iteration), np.append(0, history.evaluations)
-        ends = np.rint(np.interp(iterations, *known)).astype(np.int64)
+        recorded = np.append(0, history.iteration), np.append(0, history.evaluations)
+        ends = np.rint(np.interp(iterations, *recorded)).astype(np.int64)
         return cls(outcome, tuple(restarts), np.union1d(ends, np.array(restarts, np.int64)))
 
 
 class _Replay:
-    """A member at work, as its recorded run has it."""
+    """Replay of a member's recorded run."""
 
     def __init__(self, run: RecordedRun) -> None:
         self.run = run
@@ -85,24 +85,28 @@ class _Replay:
 
     @property
     def restarts(self) -> int:
-        """Whether it has started afresh."""
+        """Whether it has restarted, as 0 or 1."""
         return int(self.evaluations >= self._first_restart)
 
     @property
     def converged(self) -> bool:
-        """Counts as a restart here."""
+        """False, as convergence counts as a restart here."""
         return False
 
-    def advance(self, at: int, most: float) -> NDArray[np.float64]:
-        """Go on by a batch, or by several without an improvement; the values of the points.
+    def advance(self, at: int, most: float) -> FloatArray:
+        """Advance by one batch, or by several without an improvement; return the values.
 
-        The whole run is `at` so many evaluations; several batches have `most` so many.
+        `at` is the number of evaluations of the whole run so far; several batches together have at
+        most `most` evaluations.
         """
         ends, here = self.run.ends, self.evaluations
         if self._batch >= len(ends):
+            outcome = self.run.outcome
+            name = f"{outcome.method} on {outcome.problem}"
             raise InvalidParameter(
-                "runs", f"{self.run.outcome.method} on {self.run.outcome.problem}",
-                f"runs of {self.run.outcome.budget} evaluations: this one ended after {here}",
+                f"the recorded run of {name} ended after {here} of {outcome.budget} evaluations; "
+                "record runs that use their budget",
+                name="runs", value=name,
             )  # fmt: skip
         last = self._batch + 1
         ahead = self._at[self._next] if self._next < len(self._at) else np.inf
@@ -121,20 +125,20 @@ class _Replay:
             self._next += 1
         return values
 
-    def times(self, evaluations: NDArray[np.int64]) -> NDArray[np.int64]:
-        """When in the whole run evaluations of this member were made; -1 for never."""
-        found = np.full(len(evaluations), -1, np.int64)
+    def times(self, evaluations: IntArray) -> IntArray:
+        """Return when in the whole run evaluations of this member were made; -1 for never."""
+        times = np.full(len(evaluations), -1, np.int64)
         if self.starts:
             own, whole = np.array(self.starts, np.int64).T
-            made = (evaluations > 0) & (evaluations <= self.evaluations)
-            place = np.searchsorted(own, evaluations[made] - 1, side="right") - 1
-            found[made] = whole[place] + evaluations[made] - own[place]
-        return found
+            reached = (evaluations > 0) & (evaluations <= self.evaluations)
+            place = np.searchsorted(own, evaluations[reached] - 1, side="right") - 1
+            times[reached] = whole[place] + evaluations[reached] - own[place]
+        return times
 
 
 def simulate(
     method: Method | None,
-    members: Sequence[Any],
+    members: Sequence[Member | Configuration | str],
     runs: Sequence[RecordedRun],
     *,
     seed: int | np.random.Generator | None = None,
@@ -146,7 +150,7 @@ def simulate(
     Parameters
     ----------
     method : Method or None
-        Chooses who evaluates next, as in :class:`uaos.Portfolio`; None for its default.
+        Chooses which member evaluates next, as in :class:`uaos.Portfolio`; None for its default.
     members : sequence of Member, Configuration or str
         The members, as for :class:`uaos.Portfolio`.
     runs : sequence of RecordedRun
@@ -179,12 +183,16 @@ def simulate(
     """
     team = tuple(map(Member.of, members))
     if len(runs) != len(team):
-        raise InvalidParameter("runs", f"{len(runs)} runs", f"{len(team)}, one for each member")
+        raise InvalidParameter(
+            f"there are {len(runs)} runs of {len(team)} members; give one for each member",
+            name="runs", value=len(runs),
+        )  # fmt: skip
     first = runs[0].outcome
     if len({(run.outcome.problem, run.outcome.budget) for run in runs}) > 1:
+        different = [f"{r.outcome.problem}, {r.outcome.budget} evaluations" for r in runs]
         raise InvalidParameter(
-            "runs", [f"{r.outcome.problem}, {r.outcome.budget} evaluations" for r in runs],
-            "runs on one problem with one budget",
+            "the runs must be on one problem with one budget, but are on " + "; ".join(different),
+            name="runs", value=different,
         )  # fmt: skip
     replays = [_Replay(run) for run in runs]
     final = [run.outcome.hits[-1] if run.outcome.hits[-1] > 0 else np.inf for run in runs]
@@ -210,26 +218,26 @@ def simulate(
 
 
 def _outcome(like: Outcome, replays: Sequence[_Replay], total: int) -> Outcome:
-    """What came of a simulated run of `total` evaluations."""
+    """Return the outcome of a simulated run of `total` evaluations."""
     hits = np.full(len(TARGETS), np.iinfo(np.int64).max)
-    found: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+    improvements: list[tuple[IntArray, FloatArray]] = []
     for replay in replays:
         times = replay.times(replay.run.outcome.hits)
         hits = np.where((times > 0) & (times <= total), np.minimum(hits, times), hits)
         at, values = replay.run.outcome.trace
         times = replay.times(at)
-        made = (times > 0) & (times <= total)
-        found.append((times[made], values[made]))
+        reached = (times > 0) & (times <= total)
+        improvements.append((times[reached], values[reached]))
     hits[hits == np.iinfo(np.int64).max] = -1
-    times, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    times, values = (np.concatenate(parts) for parts in zip(*improvements, strict=True))
     order = np.argsort(times, kind="stable")
     times, values = times[order], values[order]
     lowest = np.minimum.accumulate(values) if len(values) else values
     better = np.append(True, lowest[1:] < lowest[:-1])[: len(values)]
     trace = Trace(times[better], values[better]) if len(values) else NO_TRACE
     best = float(trace.values[-1]) if len(trace.values) else float("inf")
-    known = [r.run.outcome for r in replays if np.isfinite(r.run.outcome.best)]
-    optimum = known[0].best - known[0].error if known else np.nan  # NaN if it is not known
+    finite = [r.run.outcome for r in replays if np.isfinite(r.run.outcome.best)]
+    optimum = finite[0].best - finite[0].error if finite else np.nan  # NaN if it is not known
     return like._replace(
         evaluations=total, best=best, error=best - optimum, hits=hits, trace=trace, seconds=0.0,
         status="done", reason="",
@@ -240,7 +248,7 @@ def _outcome(like: Outcome, replays: Sequence[_Replay], total: int) -> Outcome:
 
 
 class Recordings:
-    """Runs of optimizers on their own, from which portfolios of them are simulated.
+    """Recorded runs of optimizers, from which portfolios of them are simulated.
 
     Parameters
     ----------
@@ -272,23 +280,23 @@ class Recordings:
     ['JADE', 'uniform']
     """
 
-    def __init__(self, path: Any, members: Iterable[str] | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str], members: Iterable[str] | None = None) -> None:
         self.path = Path(path)
         with Store.open(self.path) as store:
             recorded = store.configurations()
             self.suite: Suite = store.load_suite()
         names = [n for n in recorded if n != UNIFORM] if members is None else list(members)
         usual = {m.configuration.optimizer: m for m in default_members(2, None) if m.cap < np.inf}
-        made = []
+        recorded_members = []
         for name in names:
             if name not in recorded:
                 raise UnknownName("member", name, recorded, hint=f"(recorded in {self.path})")
             configuration = Configuration.from_dict(recorded[name])
             like = usual.get(configuration.optimizer)
-            made.append(Member(
+            recorded_members.append(Member(
                 configuration, once=like is not None and like.once, cap=like.cap if like else np.inf
             ))  # fmt: skip
-        self.members = tuple(made)
+        self.members = tuple(recorded_members)
         continuing(self.members)
         self._runs = _read(str(self.path), tuple(names))
         for name in names:
@@ -318,7 +326,7 @@ class Recordings:
 
     @property
     def key(self) -> str:
-        """A hash of the recorded runs: other recordings give other costs."""
+        """Hash of the recorded runs, as other recordings give other costs."""
         digest = hashlib.sha256()
         for member, problem in sorted(self._runs):
             for run in self._runs[member, problem]:
@@ -328,9 +336,9 @@ class Recordings:
         return digest.hexdigest()[:16]
 
     def runs(self, problem: str, repetition: int = 1) -> list[RecordedRun]:
-        """A run of each member on a problem; beyond the recorded repetitions they begin again."""
-        found = [self._runs[member.name, problem] for member in self.members]
-        return [runs[(repetition - 1) % len(runs)] for runs in found]
+        """Return a run of each member on a problem; repetitions are used cyclically."""
+        recorded = [self._runs[member.name, problem] for member in self.members]
+        return [runs[(repetition - 1) % len(runs)] for runs in recorded]
 
     def simulate(
         self, method: Method | None = None, *, seed: int = 1, name: str = "portfolio"
@@ -340,7 +348,7 @@ class Recordings:
         Parameters
         ----------
         method : Method, optional
-            Chooses who evaluates next; by default as :class:`uaos.Portfolio` does.
+            Chooses which member evaluates next; by default as :class:`uaos.Portfolio` does.
         seed, name
             As for :func:`simulate`.
 
@@ -375,7 +383,7 @@ class Recordings:
 
     @property
     def simulation(self) -> "Simulation":
-        """What :func:`uaos.tuning.tune` takes as its `work`."""
+        """The `work` for :func:`uaos.tuning.tune`."""
         return Simulation(str(self.path), self.members)
 
 
@@ -389,20 +397,20 @@ class Simulation:
     def __call__(
         self, configuration: Configuration, problem: Problem, seed: int, budget: int
     ) -> Outcome:
-        """The outcome of a portfolio on a problem; `seed` also picks the recorded repetition."""
+        """Return the outcome of a portfolio on a problem; `seed` also picks the repetition."""
         names = tuple(member.name for member in self.members)
         recorded = _read(self.path, names)
-        runs = [recorded[name, problem.name] for name in names]
+        repetitions = [recorded[name, problem.name] for name in names]
+        runs = [each[seed % len(each)] for each in repetitions]
         return simulate(
-            configuration.method, self.members, [found[seed % len(found)] for found in runs],
-            seed=seed, name=configuration.name,
-        )  # fmt: skip
+            configuration.method, self.members, runs, seed=seed, name=configuration.name
+        )
 
 
 @lru_cache(maxsize=4)
 def _read(path: str, members: tuple[str, ...]) -> dict[tuple[str, str], list[RecordedRun]]:
-    """The recorded runs by member and problem."""
-    made: dict[tuple[str, str], list[RecordedRun]] = {}
+    """Read the recorded runs, by member and problem."""
+    runs: dict[tuple[str, str], list[RecordedRun]] = {}
     with Store.open(path) as store:
         for member in members:
             for outcome in store.outcomes(member, traces=True):
@@ -410,5 +418,5 @@ def _read(path: str, members: tuple[str, ...]) -> dict[tuple[str, str], list[Rec
                 history, restarts = store.course(*key)
                 if outcome.status == "done" and history is not None and restarts is not None:
                     run = RecordedRun.of(outcome, history, restarts)
-                    made.setdefault((member, outcome.problem), []).append(run)
-    return made
+                    runs.setdefault((member, outcome.problem), []).append(run)
+    return runs

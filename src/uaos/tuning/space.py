@@ -1,7 +1,7 @@
-"""A search space: variables with conditions, and combinations that are forbidden.
+"""A search space: variables with conditions, and forbidden combinations.
 
 A candidate is a plain mapping of the *active* variables to their values: a variable whose condition
-does not hold is absent. Nothing here knows what the variables are for.
+does not hold is absent.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ from uaos.params import Choice, Integer, Parameter, Real, Value
 #: A candidate: the values of the variables that are active.
 Values = Mapping[str, Value]
 
-#: How often a forbidden or repeated draw is made again.
+#: Attempts to draw a value or candidate that is neither forbidden nor repeated.
 REDRAWS = 100
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
@@ -35,7 +35,7 @@ class ForbiddenCandidate(UaosError, ValueError):
 
 @dataclass(frozen=True)
 class Condition:
-    """Holds where the variable `name` is active and has one of `values`."""
+    """Condition that the variable `name` is active and has one of `values`."""
 
     name: str
     values: tuple[Value, ...]
@@ -46,7 +46,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Variable:
-    """A name, the values a tuner may give it, and when it exists: where any of `when` holds."""
+    """Variable with a name and a domain; it exists where any condition of `when` holds."""
 
     name: str
     domain: Real | Integer | Choice
@@ -54,7 +54,10 @@ class Variable:
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, Choice) and self.domain.log and not self.domain.low > 0:
-            raise InvalidParameter(self.name, self.domain.range, "a range above 0, for a log scale")
+            raise InvalidParameter(
+                f"{self.name} has a log scale and needs a range above 0, not {self.domain.range}",
+                name=self.name, value=self.domain.range,
+            )  # fmt: skip
 
     @property
     def fixed(self) -> bool:
@@ -70,7 +73,7 @@ class Variable:
         return float(high - low)
 
     def uniform(self, rng: np.random.Generator) -> Value:
-        """A value drawn uniformly: in log space for a log scale, rounded as declared."""
+        """Draw a value uniformly: in log space for a log scale, rounded as declared."""
         domain = self.domain
         if isinstance(domain, Choice):
             return domain.choices[int(rng.integers(len(domain.choices)))]
@@ -81,13 +84,13 @@ class Variable:
 
 
 def bounds(domain: Real | Integer) -> tuple[float, float]:
-    """The interval that values are drawn from: an integer n stands for [n, n + 1)."""
+    """Return the interval that values are drawn from; an integer n stands for [n, n + 1)."""
     low, high = float(domain.low), float(domain.high) + isinstance(domain, Integer)
     return (math.log(low), math.log(high)) if domain.log else (low, high)
 
 
 def rounded(domain: Real | Integer, drawn: float) -> Value:
-    """The value that a number drawn from :func:`bounds` stands for."""
+    """Return the value that a number drawn from :func:`bounds` stands for."""
     plain = math.exp(drawn) if domain.log else drawn
     if isinstance(domain, Integer):
         return int(min(max(math.floor(plain), domain.low), domain.high))
@@ -96,7 +99,7 @@ def rounded(domain: Real | Integer, drawn: float) -> Value:
 
 @dataclass(frozen=True)
 class Clause:
-    """A variable against a number, a word or another variable."""
+    """Comparison of a variable with a number, a string or another variable."""
 
     name: str
     relation: str
@@ -105,11 +108,11 @@ class Clause:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The variables that it is about."""
+        """The variables in it."""
         return (self.name, str(self.other)) if self.variable else (self.name,)
 
     def holds(self, values: Values) -> bool:
-        """Whether both sides exist and compare so."""
+        """Return whether both sides exist and the comparison holds."""
         if any(name not in values for name in self.names):
             return False
         other = values[str(self.other)] if self.variable else self.other
@@ -121,18 +124,18 @@ class Clause:
 
 @dataclass(frozen=True)
 class Forbidden:
-    """Candidates for which every one of `clauses` holds, and why they cannot work."""
+    """Candidates for which all `clauses` hold, and why they cannot work."""
 
     clauses: tuple[Clause, ...]
     why: str
 
     @property
     def names(self) -> set[str]:
-        """The variables that it is about."""
+        """The variables in it."""
         return {name for clause in self.clauses for name in clause.names}
 
     def holds(self, values: Values) -> bool:
-        """Whether a candidate is one of them."""
+        """Return whether a candidate is one of them."""
         return all(c.holds(values) for c in self.clauses)
 
     def __str__(self) -> str:
@@ -173,85 +176,77 @@ class Space:
 
     @property
     def free(self) -> int:
-        """How many variables have something to search."""
+        """The number of variables that are not fixed."""
         return sum(not v.fixed for v in self.variables)
 
     def fill(self, value: Callable[[Variable], Value]) -> dict[str, Value]:
-        """A candidate: `value` is asked for each variable that is active, in order."""
-        made: dict[str, Value] = {}
+        """Return the candidate whose active variables have the values of `value`, in order."""
+        candidate: dict[str, Value] = {}
         for variable in self.variables:
-            if is_active(variable, made):
-                made[variable.name] = value(variable)
-        return made
+            if is_active(variable, candidate):
+                candidate[variable.name] = value(variable)
+        return candidate
 
     def draw(self, value: Callable[[Variable], Value]) -> dict[str, Value]:
-        """A candidate of random values; one that completes what is forbidden is drawn again.
+        """Draw a candidate; draw a value again if it makes the candidate forbidden.
 
-        What was drawn before it stays: to begin anew would make the choices rare that forbid much.
-        The candidate is forbidden all the same if a hundred draws of one value were.
+        Values drawn earlier stay, as starting over would make choices rare that forbid many
+        combinations. The candidate is forbidden nevertheless if a hundred draws of a value are.
         """
-        made: dict[str, Value] = {}
+        candidate: dict[str, Value] = {}
         for variable in self.variables:
-            if is_active(variable, made):
+            if is_active(variable, candidate):
                 for _ in range(REDRAWS):
-                    made[variable.name] = value(variable)
-                    if not any(one.holds(made) for one in self._rules[variable.name]):
+                    candidate[variable.name] = value(variable)
+                    if not any(rule.holds(candidate) for rule in self._rules[variable.name]):
                         break
-        return made
+        return candidate
 
     @cached_property
     def _rules(self) -> dict[str, list[Forbidden]]:
-        """What is forbidden, by the variables that it is about."""
-        return {v.name: [one for one in self.forbidden if v.name in one.names] for v in self}
+        """Forbidden combinations by the variables in them."""
+        return {v.name: [rule for rule in self.forbidden if v.name in rule.names] for v in self}
 
     def why_forbidden(self, values: Values) -> str:
-        """Why a candidate cannot work, or "" if it can."""
-        return next((f"{one} ({one.why})" for one in self.forbidden if one.holds(values)), "")
+        """Return why a candidate cannot work, or "" if it can."""
+        reasons = (f"{rule} ({rule.why})" for rule in self.forbidden if rule.holds(values))
+        return next(reasons, "")
 
     def check(self, values: Values, owner: str = "") -> dict[str, Value]:
-        """The candidate in declared types; an error names what is missing, unknown or forbidden.
+        """Return the candidate in declared types, without variables that are not active.
 
-        Values of variables that are not active are left out.
+        An error names a value that is missing, unknown or forbidden.
         """
         for name in values:
             if name not in self.names:
                 raise UnknownName(f"parameter of {owner or 'the candidate'}", name, self.names)
 
-        def given(variable: Variable) -> Value:
-            name, domain = variable.name, variable.domain
-            allowed = f"{domain.range} (in this search space)" if name in values else domain.range
-            try:
-                checked = domain.check(values.get(name), name)
-            except InvalidParameter:
-                raise InvalidParameter(name, values.get(name), allowed, owner=owner) from None
-            if isinstance(domain, Choice) or (
-                not isinstance(checked, str) and domain.low <= checked <= domain.high
-            ):
-                return checked
-            raise InvalidParameter(name, values[name], allowed, owner=owner)
-
-        made = self.fill(given)
-        why = self.why_forbidden(made)
+        candidate = self.fill(lambda variable: _checked(variable, values, owner))
+        why = self.why_forbidden(candidate)
         if why:
             raise ForbiddenCandidate(f"{owner or 'the candidate'} is forbidden: {why}")
-        return made
+        return candidate
 
     # Fixing and narrowing
 
     def fix(self, name: str, value: object) -> "Space":
-        """The space with one variable held at a value."""
+        """Return the space with one variable held at a value."""
         checked = self[name].domain.check(value, name)
         return self._with(name, Choice(default=checked, choices=(checked,)))
 
     def limit(self, name: str, low: float, high: float) -> "Space":
-        """The space with a number narrowed to an interval, or widened to what is allowed.
+        """Return the space with a number limited to an interval, within its hard bounds.
 
-        Ends with more decimals than the declaration searches are searched to their own.
+        If an end has more decimals than declared, the search uses as many.
         """
         domain = self[name].domain
         assert isinstance(domain, Real | Integer)
         if not low <= high:
-            raise InvalidParameter(name, f"{low:g}..{high:g}", "a range LOW..HIGH with LOW <= HIGH")
+            interval = f"{low:g}..{high:g}"
+            raise InvalidParameter(
+                f"the range {interval} of {name} is empty; expected LOW..HIGH with LOW <= HIGH",
+                name=name, value=interval,
+            )  # fmt: skip
         whole = isinstance(domain, Integer)
         ends = [domain.check(int(end) if whole and float(end).is_integer() else end, name)
                 for end in (low, high)]  # fmt: skip
@@ -263,11 +258,11 @@ class Space:
         return self._with(name, dataclasses.replace(domain, **changes))
 
     def only(self, name: str, choices: Iterable[object]) -> "Space":
-        """The space with a choice narrowed to some of its values."""
+        """Return the space with a choice narrowed to some of its values."""
         domain = self[name].domain
         assert isinstance(domain, Choice)
-        kept = tuple(dict.fromkeys(domain.check(c, name) for c in choices))
-        return self._with(name, dataclasses.replace(domain, choices=kept, default=kept[0]))
+        values = tuple(dict.fromkeys(domain.check(choice, name) for choice in choices))
+        return self._with(name, dataclasses.replace(domain, choices=values, default=values[0]))
 
     def _with(self, name: str, domain: Real | Integer | Choice) -> "Space":
         changed = (
@@ -276,12 +271,12 @@ class Space:
         return dataclasses.replace(self, variables=tuple(changed))._pruned()
 
     def _pruned(self) -> "Space":
-        """Without variables that are never active, conditions that always hold, idle rules."""
-        kept: dict[str, Variable] = {}
+        """Return the space without inactive variables, true conditions and idle rules."""
+        variables: dict[str, Variable] = {}
         for variable in self.variables:
             left, always = [], not variable.when
             for condition in variable.when:
-                parent = kept.get(condition.name)
+                parent = variables.get(condition.name)
                 choices = getattr(parent.domain, "choices", ()) if parent else ()
                 values = tuple(v for v in condition.values if v in choices)
                 if parent and values:
@@ -289,28 +284,52 @@ class Space:
                     always |= not parent.when and len(values) == len(choices)
             if left or always:
                 when = () if always else tuple(left)
-                kept[variable.name] = dataclasses.replace(variable, when=when)
+                variables[variable.name] = dataclasses.replace(variable, when=when)
         rules = tuple(
-            one for one in self.forbidden
-            if one.names <= kept.keys() and all(_may_hold(c, kept) for c in one.clauses)
+            rule for rule in self.forbidden
+            if rule.names <= variables.keys()
+            and all(_may_hold(clause, variables) for clause in rule.clauses)
         )  # fmt: skip
-        return dataclasses.replace(self, variables=tuple(kept.values()), forbidden=rules)
+        return dataclasses.replace(self, variables=tuple(variables.values()), forbidden=rules)
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """The space as plain data: what tells one search from another."""
+        """Return the space as plain data, equal for equal spaces."""
         return [
             {"name": v.name, **plain(v.domain), "when": " or ".join(map(str, v.when))}
             for v in self.variables
         ]
 
 
+def _checked(variable: Variable, values: Values, owner: str) -> Value:
+    """Return the value of a variable; raise if it is missing or outside the search space."""
+    name, domain = variable.name, variable.domain
+    whose = f"{name} of {owner}" if owner else name
+    if name not in values:
+        raise InvalidParameter(
+            f"{whose} is missing; expected {domain.range}", name=name, owner=owner
+        )
+    try:
+        value = domain.check(values[name], name)
+    except InvalidParameter:
+        value = None
+    if value is not None and (
+        isinstance(domain, Choice)
+        or (not isinstance(value, str) and domain.low <= value <= domain.high)
+    ):
+        return value
+    raise InvalidParameter(
+        f"{whose} is {values[name]!r}; this search space has {domain.range}",
+        name=name, value=values[name], owner=owner,
+    )  # fmt: skip
+
+
 def is_active(variable: Variable, values: Values) -> bool:
-    """Whether a variable exists, given the values of those before it."""
+    """Return whether a variable exists, given the values of those before it."""
     return not variable.when or any(values.get(c.name) in c.values for c in variable.when)
 
 
 def _may_hold(comparison: Clause, variables: Mapping[str, Variable]) -> bool:
-    """Whether a comparison holds for some value of a choice; of a number it is not asked."""
+    """Return whether a comparison may hold; only the values of choices are tried."""
     domain = variables[comparison.name].domain
     if comparison.variable or not isinstance(domain, Choice):
         return True
@@ -318,7 +337,7 @@ def _may_hold(comparison: Clause, variables: Mapping[str, Variable]) -> bool:
 
 
 def searched(parameter: Parameter) -> Real | Integer | Choice:
-    """The domain that a tuner searches: a declared end that is itself refused is moved inside."""
+    """Return the domain that a tuner searches; an end that is excluded is moved inside."""
     assert isinstance(parameter, Real | Integer | Choice)
     refused = getattr(parameter, "open_high", False)
     if isinstance(parameter, Real) and refused and parameter.high >= parameter.hard_high:
@@ -328,7 +347,7 @@ def searched(parameter: Parameter) -> Real | Integer | Choice:
 
 
 def plain(domain: Real | Integer | Choice) -> dict[str, Any]:
-    """What a domain allows, as plain data."""
+    """Return a domain as plain data."""
     if isinstance(domain, Choice):
         return {"choices": list(domain.choices)}
     whole = isinstance(domain, Integer)
@@ -336,7 +355,7 @@ def plain(domain: Real | Integer | Choice) -> dict[str, Any]:
 
 
 def decimals(number: float) -> int:
-    """The digits after the point of a finite number as it is written."""
+    """Return the number of decimals of a finite number as it is printed."""
     return max(0, -int(Decimal(repr(number)).normalize().as_tuple().exponent))
 
 
@@ -347,32 +366,32 @@ def uniform_candidates(
     space: Space, count: int, rng: np.random.Generator, works: Callable[[Values], bool],
     besides: Iterable[Values] = (),
 ) -> list[dict[str, Value]]:  # fmt: skip
-    """`count` candidates drawn uniformly, none forbidden, none twice, none of `besides`."""
+    """Draw `count` different candidates uniformly, none of them forbidden or one of `besides`."""
 
     def draw() -> tuple[int, dict[str, Value]]:
         return 0, space.draw(lambda variable: variable.uniform(rng))
 
-    return [values for _, values in distinct(space, count, draw, works, besides)]
+    return [values for _, values in draw_distinct(space, count, draw, works, besides)]
 
 
-def distinct(
+def draw_distinct(
     space: Space, count: int, draw: Callable[[], tuple[int, dict[str, Value]]],
     works: Callable[[Values], bool], besides: Iterable[Values],
 ) -> list[tuple[int, dict[str, Value]]]:  # fmt: skip
-    """So many draws that are new and not forbidden; fewer if a hundred in a row were not."""
-    taken = {identity(candidate) for candidate in besides}
-    made: list[tuple[int, dict[str, Value]]] = []
+    """Draw `count` new candidates; fewer if a hundred draws in a row are old or forbidden."""
+    keys = {identity(candidate) for candidate in besides}
+    drawn: list[tuple[int, dict[str, Value]]] = []
     for _ in range(count):
         for _ in range(REDRAWS):
             parent, values = draw()
             key = identity(values)
-            if key not in taken and not space.why_forbidden(values) and works(values):
-                taken.add(key)
-                made.append((parent, values))
+            if key not in keys and not space.why_forbidden(values) and works(values):
+                keys.add(key)
+                drawn.append((parent, values))
                 break
-    return made
+    return drawn
 
 
 def identity(candidate: Values) -> tuple[tuple[str, Value], ...]:
-    """What two equal candidates share."""
+    """Return a key that equal candidates share."""
     return tuple(sorted(candidate.items()))

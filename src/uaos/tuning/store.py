@@ -1,7 +1,7 @@
-"""What a tuning ran and how it raced: the runs of a store, and tables of the races beside them.
+"""The store of tunings: their runs, and tables of their races.
 
-Killed at any moment, the file opens and holds every run that was finished. The same tuning begun
-again takes them from there and races on; several tunings in one file share their runs.
+If the process is killed at any moment, the file still holds every finished run. The same tuning
+begun again does not repeat them; several tunings in one file share their runs.
 """
 
 import datetime
@@ -25,20 +25,21 @@ from uaos.optimizers.configuration import Configuration
 from uaos.problems import Suite
 from uaos.tuning.records import NAN, Candidate, Cost, Elite, Iteration, Step, Tuning
 
-# The tables of a race, with what their rows are and how they are ordered. The schema also has a
-# table `eliminations`, which is no longer written: who left when follows from steps and results.
+# The tables of a race, with the class of their rows and their order. The schema also has a
+# table `eliminations`, which is no longer written: steps and results tell when a
+# candidate left.
 _TABLES: dict[str, tuple[Any, str]] = {
     "candidates": (Candidate, "id"), "iterations": (Iteration, "iteration"),
     "steps": (Step, "iteration, step"), "elites": (Elite, "iteration, rank"),
     "results": (Cost, "candidate, position"),
 }  # fmt: skip
 _TUNINGS = f"SELECT {', '.join(Tuning._fields)} FROM tunings"
-# What an event has that is written into other tables, or not at all.
+# Fields of events that are written into other tables, or not at all.
 _NO_COLUMN = ("costs", "dropped", "elites")
 
 
 class TuningStore(Store):
-    """The runs and the record of tunings: one SQLite file.
+    """Store of the runs and the record of tunings, in one SQLite file.
 
     Open it with :meth:`open` or :meth:`create_or_resume`. A run's method is the key of its
     configuration.
@@ -48,7 +49,7 @@ class TuningStore(Store):
     path : Path
     connection : sqlite3.Connection
     lock : Lock, optional
-        Of the process that writes.
+        Held by the process that writes.
 
     Examples
     --------
@@ -66,7 +67,7 @@ class TuningStore(Store):
 
     @classmethod
     def create_or_resume(cls, path: str | os.PathLike[str], suite: Suite) -> Self:  # type: ignore[override]
-        """Open a store for the one tuner: a new one, or one that holds tunings already.
+        """Open a store to write to: a new one, or one that holds tunings already.
 
         Parameters
         ----------
@@ -77,10 +78,11 @@ class TuningStore(Store):
             again.
         """
 
-        def check(there: Self) -> None:
-            if found := differences(there.identity(), suite_identity(suite)):
+        def check(store: Self) -> None:
+            if changes := differences(store.identity(), suite_identity(suite)):
                 raise PlanConflict(
-                    f"{path} holds tunings on other problems. {'; '.join(found)}. Use another file"
+                    f"{path} holds tunings on other problems. {'; '.join(changes)}. "
+                    "Use another file"
                 )
 
         return cls._writer(path, check, lambda store: store.add_suite(suite))
@@ -88,16 +90,16 @@ class TuningStore(Store):
     # Runs
 
     def key(self, configuration: Configuration) -> str:
-        """What tells a configuration from others: a hash of what it runs, whatever its name."""
-        left_out = ("name", "reference", "note", "tuning")
-        data = {k: v for k, v in configuration.to_dict().items() if k not in left_out}
+        """Return a hash of what a configuration runs, whatever its name."""
+        omitted = ("name", "reference", "note", "tuning")
+        data = {k: v for k, v in configuration.to_dict().items() if k not in omitted}
         text = _canonical(data)
-        made = _hash(text)
-        self._unwritten[made] = text
-        return made
+        key = _hash(text)
+        self._unwritten[key] = text
+        return key
 
     def configuration(self, key: str, name: str = "unnamed") -> Configuration:
-        """The configuration that has this key."""
+        """Return the configuration with this key."""
         query = "SELECT configuration FROM methods WHERE name = ?"
         rows = self._rows(query, (key,), as_mapping)
         if not rows:
@@ -105,7 +107,7 @@ class TuningStore(Store):
         return Configuration.from_dict({**rows[0], "name": name})
 
     def cached(self) -> dict[Unit, Outcome]:
-        """All runs, in the order in which they ended."""
+        """Return all runs, in the order in which they ended."""
         return {outcome.unit: outcome for outcome in self.outcomes()}
 
     def record_runs(self, outcomes: Iterable[Outcome]) -> None:
@@ -119,76 +121,76 @@ class TuningStore(Store):
     # The record of a tuning
 
     def tuning(self, setup: Mapping[str, Any]) -> Tuning | None:
-        """The tuning with this setup; None if there is none."""
+        """Return the tuning with this setup, or None."""
         key = _hash(_canonical(setup))
         return next(iter(self._rows(f"{_TUNINGS} WHERE key = ?", (key,), _tuning)), None)
 
     def begin(self, setup: Mapping[str, Any]) -> int:
-        """The number of the tuning with this setup, new or begun again.
+        """Begin the tuning with this setup, for the first time or again, and return its number.
 
-        Of a tuning that is begun again the runs stay, and its record is written anew: the same
-        setup gives the same race.
+        If it is begun again, its runs are kept and its record is written anew: the same setup
+        gives the same race.
         """
         text, run = _canonical(setup), self._connection.execute
         with self._transaction():
-            known = self.tuning(setup)
-            number = known.id if known else 1 + max((t.id for t in self.tunings()), default=0)
+            earlier = self.tuning(setup)
+            number = earlier.id if earlier else 1 + max((t.id for t in self.tunings()), default=0)
             for table in _TABLES:
                 run(f"DELETE FROM {table} WHERE tuning = ?", (number,))
-            begun = (known.started, known.seconds) if known else (_now(), 0.0)
+            begun = (earlier.started, earlier.seconds) if earlier else (_now(), 0.0)
             row = number, _hash(text), text, begun[0], _text(versions()), begun[1], None, None
             insert(self._connection, "tunings", [row], "INSERT OR REPLACE")
         return number
 
     def add(self, tuning: int, *rows: Any, seconds: float | None = None) -> None:
-        """Write what happened in a race, and how long the tuning has run: all of it or nothing."""
+        """Write events of a race, and the time of the tuning so far, in one transaction."""
         with self._transaction():
             self.add_methods(self._unwritten)
             for table, (kind, _) in _TABLES.items():
-                made = [(tuning, *_columns(row)) for row in rows if isinstance(row, kind)]
-                insert(self._connection, table, made, "INSERT OR REPLACE")
+                values = [(tuning, *_columns(row)) for row in rows if isinstance(row, kind)]
+                insert(self._connection, table, values, "INSERT OR REPLACE")
             if seconds is not None:
                 self._update_tuning(tuning, seconds=seconds)
         self._unwritten.clear()
 
     def finish(self, tuning: int, data: Mapping[str, Any]) -> None:
-        """Note that a tuning is over, and what its tuner has to say about it."""
+        """Note that a tuning is finished, with its result."""
         with self._transaction():
             self._update_tuning(tuning, finished=_now(), data=_text(data))
 
     def tunings(self) -> list[Tuning]:
-        """The tunings, in the order in which they were first begun."""
+        """Return the tunings, in the order in which they were first begun."""
         return self._rows(f"{_TUNINGS} ORDER BY id", make=_tuning)
 
     def candidates(self, tuning: int) -> list[Candidate]:
-        """Everyone who ever joined the race, by number."""
+        """Return all candidates of a tuning, by number."""
         return self._record("candidates", tuning)
 
     def iterations(self, tuning: int) -> list[Iteration]:
-        """The races that are over, in their order."""
+        """Return the races that are over, in order."""
         return self._record("iterations", tuning)
 
     def steps(self, tuning: int) -> list[Step]:
-        """The steps of the races, in their order."""
+        """Return the steps of the races, in order."""
         return self._record("steps", tuning)
 
     def elites(self, tuning: int) -> list[Elite]:
-        """Who each iteration ended with, the best first."""
+        """Return the survivors of each iteration, best first."""
         return self._record("elites", tuning)
 
     def survivors(self, tuning: int) -> list[Elite]:
-        """Who the last iteration that is over ended with, the best first."""
-        found = self.elites(tuning)
-        return [e for e in found if e.iteration == found[-1].iteration]
+        """Return the survivors of the last iteration that is over, best first."""
+        elites = self.elites(tuning)
+        return [e for e in elites if e.iteration == elites[-1].iteration]
 
     def results(self, tuning: int) -> list[Cost]:
-        """The table of costs, by candidate and position."""
+        """Return all costs, by candidate and position."""
         return self._record("results", tuning)
 
-    # Inside
+    # Reading and writing rows
 
     def _record(self, table: str, tuning: int) -> list[Any]:
-        """The rows of a table that belong to a tuning."""
+        """Return the rows of a table that belong to a tuning."""
         kind, order = _TABLES[table]
         names = [name for name in kind._fields if name not in _NO_COLUMN]
         columns = ", ".join("vals" if name == "values" else name for name in names)
@@ -205,8 +207,8 @@ class TuningStore(Store):
 
     def _update_tuning(self, tuning: int, **changes: Any) -> None:
         row = self._connection.execute(f"{_TUNINGS} WHERE id = ?", (tuning,)).fetchone()
-        made = Tuning(*row)._replace(**changes)
-        insert(self._connection, "tunings", [made], "INSERT OR REPLACE")
+        changed = Tuning(*row)._replace(**changes)
+        insert(self._connection, "tunings", [changed], "INSERT OR REPLACE")
 
 
 def _columns(row: Any) -> list[Any]:
@@ -222,20 +224,19 @@ def _tuning(*row: Any) -> Tuning:
     return Tuning(*row)._replace(setup=setup, versions=packages, data=data)
 
 
-def _canonical(data: Any) -> str:
+def _canonical(data: object) -> str:
     return json.dumps(data, sort_keys=True, separators=(",", ":"), default=_plain)
 
 
-def _text(data: Any) -> str:
+def _text(data: object) -> str:
     return json.dumps(data, default=_plain)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(
-        f"{value!r} cannot be kept in a store: numbers, strings, lists and mappings can"
-    )
+        number: object = value.item()
+        return number
+    raise TypeError(f"a store holds numbers, strings, lists and mappings, but not {value!r}")
 
 
 def _hash(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What a tuning says: its survivors, the values drawn, and the importance of parameters."""
+"""Summaries of a tuning: its survivors, the values drawn, and the importance of parameters."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from uaos.arrays import FloatArray, IntArray
 from uaos.errors import UnknownName
 from uaos.params import Value
 from uaos.selection.components import FAMILIES
@@ -20,19 +20,19 @@ from uaos.tuning.store import TuningStore
 #: An open store and the number of one of its tunings.
 TuningSource = tuple[TuningStore, int]
 
-# Groups that the values of a number are cut into, as many candidates in each.
+# Groups of equal size into which the values of a number are cut.
 _GROUPS = 4
-# Degrees of freedom within groups, below which nothing is said.
+# The least degrees of freedom within groups for an estimate of importance.
 _LEAST = 10
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """The values of a parameter that were drawn, race by race.
+    """Values of a parameter that were drawn, race by race.
 
-    `new` counts the candidates that were new in a race; `values` are of those that have the
-    parameter. `winner` is None where the winner has not. `choices` are the values of a choice; a
-    number has none, but the range from `low` to `high`.
+    `new` counts the candidates that were new in a race; `values` are those of candidates that have
+    the parameter. `winner` is None if the winner does not have it. `choices` are the values of a
+    choice; a number has a range from `low` to `high` instead.
     """
 
     name: str
@@ -45,23 +45,23 @@ class Drawn:
     log: bool = False
 
     @property
-    def shares(self) -> NDArray[np.float64]:
-        """The share of each value of a choice among all candidates new in a race: a row a race."""
-        counts = [[race.count(one) for one in self.choices] for race in self.values]
+    def shares(self) -> FloatArray:
+        """Share of each value of a choice among the new candidates, one row per race."""
+        counts = [[race.count(choice) for choice in self.choices] for race in self.values]
         return np.array(counts, dtype=np.float64) / np.maximum(self.new, 1)[:, None]
 
 
 class Survival(NamedTuple):
-    """A race: how many candidates it began with, and how many were alive after each step."""
+    """Candidates of a race at its start and after each step."""
 
     iteration: int
     alive: tuple[int, ...]
 
 
 class Importance(NamedTuple):
-    """How much a parameter mattered, as a share of 1, judged by so many candidates.
+    """Share of the variance of ranks that a parameter explains, judged by `candidates`.
 
-    A share below `noise` may well be chance.
+    A share below `noise` may be due to chance.
     """
 
     name: str
@@ -71,17 +71,18 @@ class Importance(NamedTuple):
 
 
 def candidate_words(values: Mapping[str, Value]) -> str:
-    """A candidate in one line."""
+    """Describe a candidate in one line."""
     main = " · ".join(str(values[family]) for family in FAMILIES if family in values)
     rest = ", ".join(f"{k} {v}" for k, v in values.items() if k not in FAMILIES)
     return f"{main} | {rest}" if main else rest
 
 
 def survivors_table(store: TuningStore, tuning: int) -> Table:
-    """The survivors of a tuning of which a race is over, best first."""
+    """Return a table of the survivors of a tuning, best first."""
     entry = _entry(store, tuning)
     values = {c.id: c.values for c in store.candidates(tuning)}
-    names, free = ([v["name"] for v in of] for of in (entry.setup["space"], _free(entry)))
+    names = [variable["name"] for variable in entry.setup["space"]]
+    free = [variable["name"] for variable in _free(entry)]
     records = []
     for elite in store.survivors(tuning):
         own = values[elite.candidate]
@@ -94,7 +95,7 @@ def survivors_table(store: TuningStore, tuning: int) -> Table:
         "mean cost": (NUMBER, "mean_cost", "{:.3g}".format),
         "configuration": (TEXT, "configuration"),
     }  # fmt: skip
-    # Values of problems on scales of their own have no mean that says anything.
+    # The mean of values with different scales is meaningless.
     if any(np.isnan(p.optimum) for p in store.problems() if p.name in entry.setup["problems"]):
         del columns["mean cost"]
     note, test = "No test was made: too few problems.", entry.setup["rules"].get("test", "friedman")
@@ -105,12 +106,12 @@ def survivors_table(store: TuningStore, tuning: int) -> Table:
                 f"p = {step.pvalue:.2g}. Survivors that do not differ significantly are ordered by "
                 "their ranks."
             )
-    made = Table.from_records("survivors", "Survivors, best first", columns, records, note)
-    return replace(made, rows=(replace(made.rows[0], kind="winner"), *made.rows[1:]))
+    table = Table.from_records("survivors", "Survivors, best first", columns, records, note)
+    return replace(table, rows=(replace(table.rows[0], kind="winner"), *table.rows[1:]))
 
 
 def frequencies(store: TuningStore, tuning: int) -> dict[str, Drawn]:
-    """Which values of each free parameter were drawn in each iteration.
+    """Return the values of each free parameter that were drawn in each iteration.
 
     Survivors of earlier races count in the iteration that they were drawn in.
 
@@ -140,15 +141,17 @@ def frequencies(store: TuningStore, tuning: int) -> dict[str, Drawn]:
     leader = [e.candidate for e in store.survivors(tuning)[:1]]
     best = next((c.values for c in candidates if c.id in leader), {})
     new = tuple(map(len, drawn))
-    found: dict[str, Drawn] = {}
+    by_name: dict[str, Drawn] = {}
     for variable in _free(entry):
-        name, told = variable["name"], ("choices", "low", "high", "log")
-        domain = {key: variable[key] for key in told if key in variable}
+        name = variable["name"]
+        domain = {
+            key: variable[key] for key in ("choices", "low", "high", "log") if key in variable
+        }
         if "choices" in domain:
             domain["choices"] = tuple(domain["choices"])
-        values = tuple(tuple(one[name] for one in race if name in one) for race in drawn)
-        found[name] = Drawn(name, values, new, best.get(name), **domain)
-    return found
+        values = tuple(tuple(c[name] for c in race if name in c) for race in drawn)
+        by_name[name] = Drawn(name, values, new, best.get(name), **domain)
+    return by_name
 
 
 def survival(store: TuningStore, tuning: int) -> list[Survival]:
@@ -162,23 +165,23 @@ def survival(store: TuningStore, tuning: int) -> list[Survival]:
 
 
 def importance(store: TuningStore, tuning: int) -> list[Importance]:
-    """Which parameters mattered, the most important first.
+    """Estimate how much each parameter mattered, the most important first.
 
-    In each race every candidate is run on the same first instances. Its mean rank there, from 0 for
-    the best to 1 for the worst, is what is explained: candidates are grouped by their value of the
-    parameter (a number is cut into quarters), and the share is that of the variance within races
-    which lies between groups, less what as many random groups would explain (ε², at least 0),
+    In each race all candidates run on the same first instances. Their mean ranks there, from 0 for
+    the best to 1 for the worst, are explained by the parameter: candidates are grouped by its value
+    (numbers are cut into quarters), and the share is the part of the variance within races that
+    lies between groups, less what as many random groups would explain (ε², at least 0),
 
         ε² = (B - b W / w) / (B + W)
 
     with sums of squares B between and W within groups, b and w their degrees of freedom. For a
-    parameter that does nothing ε² spreads by about √(2b) / w around 0; `noise` is twice that.
+    parameter without effect, ε² spreads by about √(2b) / w around 0; `noise` is twice that.
 
-    To be read with care. It sees one parameter at a time, no interaction. A parameter that others
-    switch on is judged among the candidates that have it. Later races are drawn around survivors:
-    what the tuning has settled early no longer varies and counts by its first races, and parameters
-    that were inherited together share the credit, so that shares need not add up to 1. Parameters
-    of which too few candidates differ are left out.
+    Read it with care. It considers one parameter at a time and no interactions. A conditional
+    parameter is judged among the candidates that have it. Candidates of later races are drawn
+    around survivors: a parameter that was settled early no longer varies and counts by the first
+    races, and parameters that were inherited together share the credit, so that shares need not add
+    up to 1. Parameters that vary too little are omitted.
 
     Parameters
     ----------
@@ -196,12 +199,12 @@ def importance(store: TuningStore, tuning: int) -> list[Importance]:
     >>> from uaos.tuning import TuningStore
     >>> from uaos.tuning.summaries import importance
     >>> with TuningStore.open("tuning.db") as store:
-    ...     names = [found.name for found in importance(store, 1)]
+    ...     names = [parameter.name for parameter in importance(store, 1)]
     """
     entry = _entry(store, tuning)
     values = {c.id: c.values for c in store.candidates(tuning)}
     races = _mean_ranks(store, tuning)
-    found = []
+    estimates = []
     for variable in _free(entry):
         name = variable["name"]
         total = between = 0.0  # sums of squares
@@ -218,12 +221,13 @@ def importance(store: TuningStore, tuning: int) -> list[Importance]:
                 b, w, count = b + len(kinds) - 1, w + len(order) - len(kinds), count + len(order)
         if w >= _LEAST and b and total > 0:
             share = max(0.0, (between - b * (total - between) / w) / total)
-            found.append(Importance(name, share, float(2 * np.sqrt(2 * b) / w), count))
-    return sorted(found, key=lambda one: -one.share)
+            estimates.append(Importance(name, share, float(2 * np.sqrt(2 * b) / w), count))
+    return sorted(estimates, key=lambda estimate: -estimate.share)
 
 
-def _groups(values: list[Any], choice: bool) -> NDArray[np.int64]:
-    if choice:
+def _groups(values: list[Value], is_choice: bool) -> IntArray:
+    """Return the group of each value: that of a choice, or the quarter of a number."""
+    if is_choice:
         return np.unique([str(v) for v in values], return_inverse=True)[1].astype(np.int64)
     numbers = np.array(values, dtype=np.float64)
     cuts = np.quantile(numbers, np.arange(1, _GROUPS) / _GROUPS)
@@ -231,22 +235,22 @@ def _groups(values: list[Any], choice: bool) -> NDArray[np.int64]:
 
 
 def _mean_ranks(store: TuningStore, tuning: int) -> list[dict[int, float]]:
-    """For each race, the candidates' mean ranks in [0, 1] on what all of them were run on."""
+    """Return the mean ranks, in [0, 1], of the candidates of each race on shared instances."""
     costs: defaultdict[int, dict[int, float]] = defaultdict(dict)
-    for one in store.results(tuning):
-        costs[one.candidate][one.position] = one.cost
-    found = []
+    for result in store.results(tuning):
+        costs[result.candidate][result.position] = result.cost
+    races = []
     for members in _members(store, tuning).values():
-        known = [c for c in members if c in costs]
-        table = shared_costs(costs, known, sorted(costs[known[0]])) if known else np.empty(0)
-        if len(known) > 1 and len(table):
-            mean = ((rank_rows(table) - 1) / (len(known) - 1)).mean(axis=0)
-            found.append(dict(zip(known, map(float, mean), strict=True)))
-    return found
+        ran = [candidate for candidate in members if candidate in costs]
+        table = shared_costs(costs, ran, sorted(costs[ran[0]])) if ran else np.empty(0)
+        if len(ran) > 1 and len(table):
+            mean = ((rank_rows(table) - 1) / (len(ran) - 1)).mean(axis=0)
+            races.append(dict(zip(ran, map(float, mean), strict=True)))
+    return races
 
 
 def _members(store: TuningStore, tuning: int) -> dict[int, tuple[int, ...]]:
-    """Who each race began with: the survivors of the one before, and those drawn for it."""
+    """Return the candidates of each race: survivors of the one before, and new ones."""
     elites, candidates = store.elites(tuning), store.candidates(tuning)
     return {
         j: (*(e.candidate for e in elites if e.iteration == j - 1),
@@ -256,13 +260,13 @@ def _members(store: TuningStore, tuning: int) -> dict[int, tuple[int, ...]]:
 
 
 def _free(entry: Tuning) -> list[dict[str, Any]]:
-    """The parameters that had something to search."""
+    """Return the parameters that were not fixed."""
     space: list[dict[str, Any]] = entry.setup["space"]
     return [v for v in space if len(v.get("choices", "ab")) > 1]
 
 
 def _entry(store: TuningStore, tuning: int) -> Tuning:
-    found = {t.id: t for t in store.tunings()}
-    if tuning not in found:
-        raise UnknownName("tuning", tuning, map(str, found), hint=f"(in {store.path})")
-    return found[tuning]
+    tunings = {t.id: t for t in store.tunings()}
+    if tuning not in tunings:
+        raise UnknownName("tuning", tuning, map(str, tunings), hint=f"(in {store.path})")
+    return tunings[tuning]
