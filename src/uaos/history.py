@@ -207,7 +207,7 @@ class History:
         self._stride *= 2
 
     def coarsened(self, max_rows: int) -> "History":
-        """A copy of at most `max_rows` rows, merged like those of a full history."""
+        """Return a copy of at most `max_rows` rows, merged like those of a full history."""
         self._enter()
         step = 1
         while self._rows > step * max_rows:
@@ -225,7 +225,7 @@ class History:
         return made
 
     def to_frame(self) -> Any:
-        """The history as a pandas DataFrame; without pandas, as a dict of NumPy columns."""
+        """Return a pandas DataFrame; without pandas, a dict of NumPy columns."""
         names = ("iteration", "evaluations", "best", *self.columns)
         columns: dict[str, FloatArray] = {name: getattr(self, name).copy() for name in names}
         for k, name in enumerate(self.operators):
@@ -253,7 +253,7 @@ class History:
         return draw(self, path, f_opt)
 
     def state(self) -> dict[str, Any]:
-        """The history as plain values and arrays."""
+        """Return the history as plain values and arrays."""
         self._enter()
         return {
             "operators": list(self.operators), "columns": list(self.columns),
@@ -263,7 +263,7 @@ class History:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> "History":
-        """The inverse of :meth:`state`."""
+        """Return the history that :meth:`state` described."""
         made = cls(state["operators"], state["columns"], state["max_rows"])
         made._stride, made._filled = state["stride"], state["filled"]
         made._rows = len(state["data"]["best"])

@@ -179,8 +179,6 @@ def minimize(
         threads then.
     bounds : sequence of pairs, array of shape (D, 2), or scipy.optimize.Bounds
         The box. A coordinate with low = high is held there.
-    args : tuple or list
-        Further arguments of `fun`.
     method : str, path, Method or Configuration, optional
         A name that `uaos methods` lists, a TOML file, a method or a configuration. None is the
         default: a portfolio of local search, CMA-ES and differential evolution that suits the
@@ -188,41 +186,23 @@ def minimize(
         differential evolution has, ``"mix"``.
     budget : int, optional
         The largest number of evaluations, kept exactly; default 10 000·D.
-    seed, rng : int, numpy.random.Generator, RandomState, SeedSequence or BitGenerator, optional
-        Make the run repeatable; two names for the same thing.
+    seed : int, numpy.random.Generator, RandomState, SeedSequence or BitGenerator, optional
+        Makes the run repeatable.
     x0 : array_like, optional
         A point to start from, or several, (m, D): differential evolution has them in its first
         population, if it is large enough; otherwise, and with other methods, all are evaluated and
         the search starts from the best.
-    popsize : int or str, optional
-        Population size, or a multiple of the dimension such as "18D".
-    vectorized : bool
-        Whether `fun` takes all points of a batch at once.
-    workers : int, Executor or map-like callable
-        Evaluates a batch in parallel: a number of processes (-1: one for each processor), any
-        ``concurrent.futures.Executor``, or a function like ``map``.
-    callback : callable, optional
-        Called after each batch as ``callback(intermediate_result)`` with the state of the run
-        (`x`, `fun`, `nfev`, `nit`, and more: :class:`uaos.result.RunView`), or, if it
-        takes two arguments, as ``callback(x, convergence)``, or, if its only one is called `xk`,
-        as ``callback(xk)`` with the best point. The run ends if it returns a true value or raises
-        StopIteration.
     target : float, optional
         The run ends once a value at or below it has been found.
-    tol, atol : float, optional
-        The run ends when it has converged: for a population when
-        ``std f <= atol + tol * |mean f|``, for other methods by their own criterion, or when
-        nothing improves any more. Also in force when neither `budget` nor `target` is given.
-        Otherwise the run restarts until its budget is spent or its target reached.
-    maxiter, maxfun, max_time : optional
-        Further limits: iterations, evaluations (the same as `budget`), seconds.
-    disp : bool
-        Whether to print evaluations, best value and operators in use while the run goes on.
-    polish : bool or callable
-        Whether to improve the best point at the end with SciPy's L-BFGS-B (under constraints with
-        its SLSQP), or a function to do it with, called as in SciPy:
-        ``polish(fun, x, bounds=, constraints=)`` returns an object with `x`. Integer coordinates
-        stay what they are. Its evaluations come on top of the budget, as in SciPy.
+    **options
+        The other parameters, see :class:`uaos.minimization.Options`.
+
+    Other Parameters
+    ----------------
+    args : tuple or list
+        Further arguments of `fun`.
+    vectorized : bool
+        Whether `fun` takes all points of a batch at once.
     constraints : NonlinearConstraint, LinearConstraint, Bounds, dict, or a sequence of these
         As in scipy.optimize; other objects with the same attributes will do. Feasible points come
         before infeasible ones, which are compared by their violations. `fun` is called only where
@@ -230,20 +210,48 @@ def minimize(
         if it is met to 1e-6; on the way there `fun` is called at points that miss it, too.
     integrality : array_like of bool, optional
         Which coordinates are integers; one value stands for all.
-    history : bool
-        Whether the result has a history.
+    workers : int, Executor or map-like callable
+        Evaluates a batch in parallel: a number of processes (-1: one for each processor), any
+        ``concurrent.futures.Executor``, or a function like ``map``.
     on_error : {"raise", "fail"}
         What an exception in `fun` or a constraint does: end the run, or count as a failed
         evaluation.
+    tol, atol : float, optional
+        The run ends when it has converged: for a population when
+        ``std f <= atol + tol * |mean f|``, for other methods by their own criterion, or when
+        nothing improves any more. Also in force when neither `budget` nor `target` is given.
+        Otherwise the run restarts until its budget is spent or its target reached.
+    maxiter, maxfun, max_time : optional
+        Further limits: iterations, evaluations (the same as `budget`), seconds.
+    callback : callable, optional
+        Called after each batch as ``callback(intermediate_result)`` with the state of the run
+        (`x`, `fun`, `nfev`, `nit`, and more: :class:`uaos.result.RunView`), or, if it
+        takes two arguments, as ``callback(x, convergence)``, or, if its only one is called `xk`,
+        as ``callback(xk)`` with the best point. The run ends if it returns a true value or raises
+        StopIteration.
+    disp : bool
+        Whether to print evaluations, best value and operators in use while the run goes on.
+    polish : bool or callable
+        Whether to improve the best point at the end with SciPy's L-BFGS-B (under constraints with
+        its SLSQP), or a function to do it with, called as in SciPy:
+        ``polish(fun, x, bounds=, constraints=)`` returns an object with `x`. Integer coordinates
+        stay what they are. Its evaluations come on top of the budget, as in SciPy.
+    history : bool
+        Whether the result has a history.
+    rng
+        Another name of `seed`.
+    popsize : int or str, optional
+        Population size, or a multiple of the dimension such as "18D".
     F, CR, top_NP, boundary, operators, center, best_rule, archive, archive_size, schedule, restart
         Settings of :class:`uaos.DifferentialEvolution`.
 
     Returns
     -------
     Result
-        `x`, `fun`, `nfev`, `nit`, `success`, `message`, `seed`, `history`; with constraints
-        `constr`, `constr_violation` and `maxcv`. `success` is True if the target was reached or
-        the run converged, at a feasible point; a spent budget is no success.
+        `x`, `fun`, `nfev`, `nit`, `success`, `status`, `message`, `seed`, `history`; with
+        constraints `constr`, `constr_violation` and `maxcv`. `success` is True if the target was
+        reached or the run converged, at a feasible point; exhausting the budget does not count as
+        success.
 
     Raises
     ------

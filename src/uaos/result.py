@@ -192,7 +192,7 @@ class Result(Mapping[str, Any]):
         return self.history.plot(path, f_opt=f_opt)
 
     def _shown(self) -> dict[str, str]:
-        """The fields as text that fits a screen."""
+        """Return the fields as text that fits a screen."""
         shown = {name: str(getattr(self, name)) for name in self}
         if self.history is not None and np.isfinite(self.fun) and self.fun in self.history.best:
             # To within a row of the history, which in a long run is several iterations.
@@ -212,7 +212,7 @@ class Result(Mapping[str, Any]):
         )
 
     def _repr_html_(self) -> str:
-        """A table, for notebooks; with a bar for each operator, if the run selected among some."""
+        """Return a table for notebooks, with a bar for each operator if there are any."""
         name_cell = "<th style='text-align:right'>"
         cell = "<td style='text-align:left'><pre style='margin:0'>"
         rows = "".join(
@@ -240,14 +240,14 @@ class Result(Mapping[str, Any]):
 
 
 def read_only(array: FloatArray) -> FloatArray:
-    """A view of `array` that cannot be written to."""
+    """Return a view of `array` that cannot be written to."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def seen(path: str) -> Any:
-    """An attribute of the run, or of one of its parts, that cannot be written to."""
+    """Return a property: an attribute of the run, or of one of its parts, read-only."""
 
     def get(view: "RunView") -> Any:
         value = attrgetter(path)(view._run)

@@ -46,7 +46,7 @@ def suite(
     functions: str | Iterable[int] | None = None,
     instances: str | Iterable[int] | os.PathLike[str] | None = None,
 ) -> Suite:
-    """A suite of problems, by its name or from a Python file.
+    """Return a suite of problems, by its name or from a Python file.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def suite(
 
 
 def built_in_suite(name: str, keys: Iterable[tuple[str, int, int | None]]) -> Suite:
-    """The problems of a built-in suite with these functions, dimensions and instances."""
+    """Return the problems of a built-in suite with these functions, dimensions and instances."""
     if name != _bbob.NAME:
         raise UnknownName("suite", name, _BUILT_IN, hint="(it came from no file)")
     made = Suite(
@@ -101,7 +101,7 @@ def built_in_suite(name: str, keys: Iterable[tuple[str, int, int | None]]) -> Su
 
 
 def reference(suite_name: str) -> Reference | None:
-    """The published running times of a suite, by its name; None if there are none.
+    """Return the published running times of a suite, by its name; None if there are none.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def reference(suite_name: str) -> Reference | None:
 
 
 def titles(suite_name: str) -> Mapping[str, str]:
-    """What the functions of a suite are called beyond their names; empty for most suites.
+    """Return what the functions of a suite are called beyond their names; empty for most suites.
 
     Parameters
     ----------

@@ -153,7 +153,7 @@ class Problem:
         return f"{self.name}, {self.dimension}-D"
 
     def __call__(self, x: ArrayLike) -> float:
-        """The value at one point."""
+        """Return the value at one point."""
         point = np.asarray(x, float)
         if point.shape != (self.dimension,):
             raise InvalidParameter(
@@ -290,7 +290,7 @@ class Suite(Sequence[Problem]):
         return tuple(sorted({p.dimension for p in self}))
 
     def select(self, names: Iterable[str]) -> "Suite":
-        """The suite with the problems of these names only, in its own order."""
+        """Return the suite with the problems of these names only, in its own order."""
         wanted = {self[name].name for name in names}
         return self._with(p for p in self if p.name in wanted)
 
@@ -335,7 +335,7 @@ class Suite(Sequence[Problem]):
     @overload
     def __getitem__(self, key: slice) -> "Sequence[Problem]": ...
     def __getitem__(self, key: int | str | slice) -> "Problem | Sequence[Problem]":
-        """A problem by its position or its name."""
+        """Return a problem by its position or its name."""
         if not isinstance(key, str):
             return self._problems[key]
         if key not in self._by_name:
@@ -353,7 +353,7 @@ class Suite(Sequence[Problem]):
 
 
 def suite_in(module: Any) -> Suite:
-    """The suite that a module defines: `suite`, or its problems under the file's name."""
+    """Return the suite that a module defines: `suite`, or its problems under the file's name."""
     file, source = module_source(module.__name__)
     found = getattr(module, "suite", None)
     if not isinstance(found, Suite):
@@ -378,14 +378,14 @@ def _from_module(module: str, name: str) -> Problem:
 
 
 def _in_group(problem: Problem, group: str) -> Problem:
-    """The same problem, in a group; the user's object stays as it is."""
+    """Return the same problem, in a group; the user's object stays as it is."""
     made = object.__new__(type(problem))
     made.__dict__.update(problem.__dict__, group=group)
     return made
 
 
 def integer_in(name: str, value: Any, low: int, high: int, owner: str = "") -> int:
-    """The value as an integer, if it is one between `low` and `high`."""
+    """Return the value as an integer, if it is one between `low` and `high`."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if real and low <= value <= high and value == int(value):
         return int(value)

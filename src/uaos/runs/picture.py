@@ -28,7 +28,7 @@ _COLUMNS = 100
 
 
 def draw(history: "History", path: Any, f_opt: float | None) -> "Figure":
-    """Shares of the operators, if there are any, above the best fitness and further columns."""
+    """Draw shares of operators, if there are any, above the best fitness and further columns."""
     # Generations are of equal size, or nearly; the batches of other optimizers need not be.
     along = "generation" if "population" in history.columns else "evaluations"
     further = [] if history.operators else _further(history)
@@ -63,7 +63,7 @@ def draw(history: "History", path: Any, f_opt: float | None) -> "Figure":
 
 
 def panels(heights: Sequence[float]) -> tuple["Figure", list[Any]]:
-    """A figure with panels of these heights, one above the other.
+    """Return a figure with panels of these heights, one above the other.
 
     A figure of its own: pyplot's would be shared with whatever else the user is drawing.
     """
@@ -79,7 +79,7 @@ def panels(heights: Sequence[float]) -> tuple["Figure", list[Any]]:
 
 
 def _further(history: "History") -> list[str]:
-    """The columns that get a panel: those that change; restarts are lines in the first panel."""
+    """Return the columns with a panel: those that change, except restarts."""
     changing = []
     for name in history.columns:
         known = getattr(history, name)[np.isfinite(getattr(history, name))]
