@@ -13,14 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from uaos.arrays import BoolArray, FloatArray, IntArray
 from uaos.errors import InvalidFile
 from uaos.jit import njit
-from uaos.selection.components.base import Array
 from uaos.selection.components.rewards import Reward, SuccessCount, column_sums
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
 class Memory(ABC):
@@ -31,7 +27,7 @@ class Memory(ABC):
 
     @abstractmethod
     def record(
-        self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
+        self, operators: IntArray, metrics: FloatArray, successes: BoolArray, offspring: FloatArray
     ) -> None:
         """Take in one generation."""
 
@@ -84,44 +80,29 @@ class GenerationMemory(Memory):
 
     Attributes
     ----------
+    successes, applications : ndarray, shape (max_gen, K)
+        `s[t, op]` and `n[t, op]`: how many offspring of op were successes, and how many there were.
+    sums, bests : ndarray, shape (max_gen, K)
+        `S[t, op]` and `B[t, op]`: sum and maximum of the metric over the successes.
     count : ndarray of shape ()
         `T`: how many rows are filled.
     """
 
     def __init__(self, n_operators: int, max_gen: int, counts_failures: bool = False) -> None:
         self._counts_failures = counts_failures
-        # One block for the kernels: successes, applications, sums, bests.
-        self.table: Array = np.zeros((4, max_gen, n_operators))
+        # One block for the kernels.
+        self.table = np.zeros((4, max_gen, n_operators))
+        self.successes, self.applications, self.sums, self.bests = self.table
         self.count = np.zeros(())
 
-    @property
-    def successes(self) -> Array:
-        """`s[t, op]`: how many offspring of op were successes."""
-        return self.table[0]
-
-    @property
-    def applications(self) -> Array:
-        """`n[t, op]`: how often op was applied."""
-        return self.table[1]
-
-    @property
-    def sums(self) -> Array:
-        """`S[t, op]`: sum of the metric over the successes."""
-        return self.table[2]
-
-    @property
-    def bests(self) -> Array:
-        """`B[t, op]`: maximum of the metric over the successes."""
-        return self.table[3]
-
     def record(
-        self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
+        self, operators: IntArray, metrics: FloatArray, successes: BoolArray, offspring: FloatArray
     ) -> None:
         """Move every generation one row down and fill row 0."""
         record_generation(self.table, self.count, operators, metrics, successes, offspring)
 
     def observations(self) -> NDArray[Any]:  # noqa: D102 (see Memory)
-        counts: Floats = column_sums(self.table[1 if self._counts_failures else 0])
+        counts: FloatArray = column_sums(self.table[1 if self._counts_failures else 0])
         return counts
 
     def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
@@ -149,7 +130,7 @@ class SuccessMemory(Memory):
         self.counts = np.zeros(n_operators)
         self._next = np.zeros(n_operators, dtype=np.int64)
 
-    def points(self) -> tuple[Floats, Floats, Flags]:
+    def points(self) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Standard deviation and mean of each operator's metrics, and whether it has any.
 
         Both are taken relative to the smallest metric, so that equal metrics give a deviation of
@@ -163,7 +144,7 @@ class SuccessMemory(Memory):
         return np.sqrt(squares.sum(axis=1) / n), smallest + shift, self.counts > 0
 
     def record(
-        self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
+        self, operators: IntArray, metrics: FloatArray, successes: BoolArray, offspring: FloatArray
     ) -> None:
         """Write each success over its operator's oldest."""
         self.changed = bool(successes.any())
@@ -213,12 +194,12 @@ class WindowMemory(Memory):
         self.size = np.zeros((), dtype=np.int64)
         self.labels = np.arange(n_operators)
 
-    def membership(self) -> Flags:
+    def membership(self) -> BoolArray:
         """K rows of W flags: does the entry belong to the operator?"""
         return np.asarray(self.labels[:, None] == self.operators)
 
     def record(
-        self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
+        self, operators: IntArray, metrics: FloatArray, successes: BoolArray, offspring: FloatArray
     ) -> None:
         """Insert the successes one by one."""
         self.changed = bool(successes.any())
@@ -226,7 +207,7 @@ class WindowMemory(Memory):
             _record_window(self.operators, self.metrics, self.size, operators, metrics, successes)
 
     def observations(self) -> NDArray[Any]:  # noqa: D102
-        counts: Integers = _tally(self.operators, len(self.labels))
+        counts: IntArray = _tally(self.operators, len(self.labels))
         return counts
 
     def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
@@ -244,21 +225,14 @@ class BestMemory(Memory):
     """The best finite fitness of each operator's offspring, in the life of the selector."""
 
     def __init__(self, n_operators: int) -> None:
-        # Laid out like that of generations, which compiled learning takes.
-        self.table: Array = np.zeros((4, 1, n_operators))
-        self.table[3] = np.inf
-        self.count = np.zeros(())
-
-    @property
-    def values(self) -> Array:
-        """`best[op]`: smaller is better; inf before the first value."""
-        return self.table[3, 0]
+        #: `best[op]`: smaller is better; inf before the first value.
+        self.values = np.full(n_operators, np.inf)
 
     def record(
-        self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
+        self, operators: IntArray, metrics: FloatArray, successes: BoolArray, offspring: FloatArray
     ) -> None:
         """Lower the best of each operator that has made something better."""
-        record_bests(self.table, operators, offspring)
+        _record_bests(self.values, operators, offspring)
 
     def observations(self) -> NDArray[Any]:  # noqa: D102
         return np.ones(len(self.values))
@@ -272,25 +246,18 @@ class CountMemory(Memory):
 
     def __init__(self, n_operators: int, start: float, least: float) -> None:
         self._start, self._least = start, least
-        # Laid out like that of generations, which compiled learning takes.
-        self.table: Array = np.zeros((4, 1, n_operators))
-        self.count = np.zeros(())
+        self._successes = np.zeros(n_operators)
 
     @property
-    def _successes(self) -> Floats:
-        successes: Floats = self.table[0, 0]
-        return successes
-
-    @property
-    def counts(self) -> Floats:
+    def counts(self) -> FloatArray:
         """`c[op]`: the count of each operator."""
         return self._start + self._successes
 
     def record(
-        self, operators: Integers, metrics: Floats, successes: Flags, offspring: Floats
+        self, operators: IntArray, metrics: FloatArray, successes: BoolArray, offspring: FloatArray
     ) -> None:
         """Start anew if the generation was chosen with a share too small, and count."""
-        record_counts(self.table, self._start, self._least, operators, successes)
+        _record_counts(self._successes, self._start, self._least, operators, successes)
 
     def observations(self) -> NDArray[Any]:  # noqa: D102
         return self._successes
@@ -303,7 +270,7 @@ class CountMemory(Memory):
 
 
 @njit
-def _above_smallest(metrics: Array, counts: Array) -> tuple[Floats, Floats]:
+def _above_smallest(metrics: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Each row in order and relative to its smallest metric, and that metric."""
     K, size = metrics.shape
     relative, smallest = np.zeros((K, size)), np.zeros(K)
@@ -318,7 +285,7 @@ def _above_smallest(metrics: Array, counts: Array) -> tuple[Floats, Floats]:
 
 
 @njit
-def _squared_deviations(relative: Array, shift: Array, counts: Array) -> Floats:
+def _squared_deviations(relative: FloatArray, shift: FloatArray, counts: FloatArray) -> FloatArray:
     K, size = relative.shape
     squares = np.zeros((K, size))
     for op in range(K):
@@ -329,11 +296,10 @@ def _squared_deviations(relative: Array, shift: Array, counts: Array) -> Floats:
 
 
 @njit
-def record_counts(
-    table: Array, start: float, least: float, operators: Array, successes: Array
+def _record_counts(
+    counts: FloatArray, start: float, least: float, operators: IntArray, successes: BoolArray
 ) -> None:
     """Start anew if the generation was chosen with a share too small, and count."""
-    counts = table[0, 0]
     total, smallest = 0.0, np.inf
     for op in range(len(counts)):
         total += start + counts[op]
@@ -346,9 +312,8 @@ def record_counts(
 
 
 @njit
-def record_bests(table: Array, operators: Array, offspring: Array) -> None:
+def _record_bests(values: FloatArray, operators: IntArray, offspring: FloatArray) -> None:
     """Lower the best of each operator that has made something better."""
-    values = table[3, 0]
     for i in range(len(operators)):
         if np.isfinite(offspring[i]) and offspring[i] < values[operators[i]]:
             values[operators[i]] = offspring[i]
@@ -356,12 +321,12 @@ def record_bests(table: Array, operators: Array, offspring: Array) -> None:
 
 @njit
 def record_generation(
-    table: Array,
-    count: Array,
-    operators: Array,
-    metrics: Array,
-    successes: Array,
-    _offspring: Array,
+    table: FloatArray,
+    count: FloatArray,
+    operators: IntArray,
+    metrics: FloatArray,
+    successes: BoolArray,
+    _offspring: FloatArray,
 ) -> None:
     """Move every generation one row down and fill row 0."""
     s, n, total, best = table[0], table[1], table[2], table[3]
@@ -381,17 +346,17 @@ def record_generation(
                 best[0, op] = metrics[i]
             s[0, op] += 1.0
             total[0, op] += metrics[i]
-    count[()] = min(count[()] + 1.0, float(rows))
+    count[()] = min(float(count[()]) + 1.0, float(rows))
 
 
 @njit
 def _record_successes(
-    remembered: Array,
-    counts: Array,
-    following: Array,
-    operators: Array,
-    metrics: Array,
-    successes: Array,
+    remembered: FloatArray,
+    counts: FloatArray,
+    following: IntArray,
+    operators: IntArray,
+    metrics: FloatArray,
+    successes: BoolArray,
 ) -> None:
     size = remembered.shape[1]
     for i in range(len(operators)):
@@ -404,19 +369,19 @@ def _record_successes(
 
 @njit
 def _record_window(
-    held_operators: Array,
-    held_metrics: Array,
-    size: Array,
-    operators: Array,
-    metrics: Array,
-    successes: Array,
+    held_operators: IntArray,
+    held_metrics: FloatArray,
+    size: IntArray,
+    operators: IntArray,
+    metrics: FloatArray,
+    successes: BoolArray,
 ) -> None:
     capacity = len(held_operators)
     for i in range(len(operators)):
         if not successes[i]:
             continue
         op = operators[i]
-        place = size[()]
+        place = int(size[()])
         if place < capacity:
             size[()] += 1
         else:
@@ -441,7 +406,7 @@ def _record_window(
 
 
 @njit
-def _tally(held_operators: Array, n_operators: int) -> Integers:
+def _tally(held_operators: IntArray, n_operators: int) -> IntArray:
     counts = np.zeros(n_operators, np.int64)
     for op in held_operators:
         if op < 0:

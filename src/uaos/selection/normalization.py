@@ -5,12 +5,13 @@ Sums run in the order of the index, so that compiled and interpreted kernels agr
 
 import numpy as np
 
+from uaos.arrays import BoolArray, FloatArray, IntArray
 from uaos.jit import njit
-from uaos.selection.components.base import Array, saturate
+from uaos.selection.components.base import saturate
 
 
 @njit
-def first_outside(operators: Array, n_operators: int) -> int:
+def first_outside(operators: IntArray, n_operators: int) -> int:
     """The first place whose operator is not one of 0..K-1, or -1."""
     for i in range(len(operators)):
         if operators[i] < 0 or operators[i] >= n_operators:
@@ -19,14 +20,14 @@ def first_outside(operators: Array, n_operators: int) -> int:
 
 
 @njit
-def count_applications(applications: Array, operators: Array) -> None:
+def count_applications(applications: IntArray, operators: IntArray) -> None:
     """Add each operator's number of occurrences to its applications."""
     for i in range(len(operators)):
         applications[operators[i]] += 1
 
 
 @njit
-def fitness_summary(parents: Array, offspring: Array) -> tuple[float, float, bool]:
+def fitness_summary(parents: FloatArray, offspring: FloatArray) -> tuple[float, float, bool]:
     """The least finite fitness of parents and of offspring, and whether all are finite."""
     least_parent = np.inf
     least_offspring = np.inf
@@ -44,7 +45,7 @@ def fitness_summary(parents: Array, offspring: Array) -> tuple[float, float, boo
 
 
 @njit
-def repair_fitness(parents: Array, offspring: Array) -> tuple[Array, Array]:
+def repair_fitness(parents: FloatArray, offspring: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The fitness values as a metric takes them, where some evaluations failed.
 
     A fitness that is not finite is a failed evaluation. Such an offspring becomes inf, which never
@@ -65,7 +66,11 @@ def repair_fitness(parents: Array, offspring: Array) -> tuple[Array, Array]:
 
 @njit
 def mask_failures(
-    metrics: Array, successes: Array, parents: Array, offspring: Array, by_reference: bool
+    metrics: FloatArray,
+    successes: BoolArray,
+    parents: FloatArray,
+    offspring: FloatArray,
+    by_reference: bool,
 ) -> int:
     """Set the metrics of offspring that do not improve to 0, and mark and count the successes.
 
@@ -81,7 +86,7 @@ def mask_failures(
 
 
 @njit
-def scale_rewards(values: Array, scale: bool) -> Array:
+def scale_rewards(values: FloatArray, scale: bool) -> FloatArray:
     """Finite rewards; with `scale`, mapped linearly onto [0, 1] (all equal: all 0)."""
     k = len(values)
     rewards = np.empty(k)
@@ -97,7 +102,7 @@ def scale_rewards(values: Array, scale: bool) -> Array:
 
 
 @njit
-def normalize_qualities(values: Array, shares: Array) -> None:
+def normalize_qualities(values: FloatArray, shares: FloatArray) -> None:
     """Write finite qualities, shifted so that none is negative, and divided by their sum."""
     low = 0.0
     for op in range(len(values)):
@@ -109,7 +114,7 @@ def normalize_qualities(values: Array, shares: Array) -> None:
 
 
 @njit
-def normalize_probabilities(values: Array, shares: Array) -> None:
+def normalize_probabilities(values: FloatArray, shares: FloatArray) -> None:
     """Write non-negative values, divided by their sum; 1/K each if the sum is 0."""
     k = len(values)
     total = 0.0

@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 from rich.table import Table
 
 from uaos import statefile
+from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidComponent, InvalidFeedback, InvalidFile, InvalidParameter
 from uaos.selection.components import Component, Draws, Selection
 from uaos.selection.components.selections import Proportional, draw_proportionally
 from uaos.selection.learning import compiled_learner, interpreted_learner
-from uaos.selection.memory import BestMemory, Floats, GenerationMemory, Integers, memory_for
+from uaos.selection.memory import BestMemory, GenerationMemory, memory_for
 from uaos.selection.method import Method
 from uaos.selection.normalization import count_applications, first_outside
 
@@ -156,21 +157,21 @@ class Selector:
         self._learned_from = (table, count, values, flags, *learned)
 
     @property
-    def probabilities(self) -> Floats:
+    def probabilities(self) -> FloatArray:
         """The chance of each operator, summing to 1."""
         return self._probabilities.copy()
 
     @property
-    def qualities(self) -> Floats:
+    def qualities(self) -> FloatArray:
         """The estimated worth of each operator, summing to 1."""
         return self._qualities.copy()
 
     @property
-    def rewards(self) -> Floats:
+    def rewards(self) -> FloatArray:
         """The last generation's reward of each operator (after scaling, if the method scales)."""
         return self._rewards.copy()
 
-    def select(self, n: int = 1) -> Integers:
+    def select(self, n: int = 1) -> IntArray:
         """Choose an operator for each of `n` parents, or one for all of them (`Method.scope`).
 
         Until every operator has been applied once, the first parents get those that have not, in
@@ -189,9 +190,9 @@ class Selector:
             return operators
         return self._choose(n)
 
-    def _choose(self, n: int) -> Integers:
+    def _choose(self, n: int) -> IntArray:
         numbers = self.rng.random(2 * n + 1)
-        operators: Integers
+        operators: IntArray
         if self._proportional:  # the common case, and these numbers are all it needs
             operators = draw_proportionally(self._probabilities, numbers[:n])
         else:
@@ -236,7 +237,7 @@ class Selector:
                 return
         self.learn(applied, parents, offspring)
 
-    def learn(self, operators: Integers, parents: Floats, offspring: Floats) -> None:
+    def learn(self, operators: IntArray, parents: FloatArray, offspring: FloatArray) -> None:
         """Learn as by :meth:`update`, from contiguous arrays that are known to fit."""
         if not self._all_applied:
             self._note_selected(operators)
@@ -247,13 +248,13 @@ class Selector:
         )
         self._reported += len(operators)
 
-    def _note_selected(self, operators: Integers) -> None:
+    def _note_selected(self, operators: IntArray) -> None:
         self._unapplied[operators] = False
         self._all_applied = not self._unapplied.any()
 
     def _checked(
         self, operators: ArrayLike, parent_fitness: ArrayLike, offspring_fitness: ArrayLike
-    ) -> tuple[Integers, Floats, Floats]:
+    ) -> tuple[IntArray, FloatArray, FloatArray]:
         try:
             applied = np.asarray(operators)
         except ValueError as error:
@@ -411,7 +412,7 @@ def _checked_compute(component: Component, length: int | None = None) -> Compute
     if _is_builtin(component):
         return compute
 
-    def checked(*inputs: Any) -> Floats:
+    def checked(*inputs: Any) -> FloatArray:
         if length is None:  # a metric, which may write to the fitness values
             inputs = (inputs[0].copy(), inputs[1].copy(), *inputs[2:])
         values = np.array(compute(*inputs), dtype=np.float64, order="C")
@@ -431,7 +432,7 @@ def _checked_selection(selection: Selection, n_operators: int) -> Compute:
     if _is_builtin(selection):
         return selection.compute
 
-    def checked(probabilities: Floats, draws: Draws, progress: float) -> Integers:
+    def checked(probabilities: FloatArray, draws: Draws, progress: float) -> IntArray:
         chosen = np.asarray(selection.compute(probabilities, draws, progress))
         n = len(draws.pick)
         if chosen.shape != (n,) or chosen.dtype.kind not in "iu":

@@ -18,12 +18,10 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
+from uaos.arrays import FloatArray
 from uaos.errors import InvalidComponent, InvalidParameter, NameClash, UnknownName
 from uaos.jit import njit
 from uaos.params import check_fields, known_only, parameters
-
-#: A NumPy array; what numba returns has no type.
-Array = Any
 
 #: Metrics, rewards and qualities saturate at ±LIMIT, so that their squares, cubes and sums over a
 #: memory stay finite even for fitness values near the end of the floating-point range.
@@ -50,7 +48,7 @@ class Component:
     printed: ClassVar[bool] = True
     #: The equation as a kernel, where all of it can be compiled; it takes what the family sees, and
     #: the `values` of the component.
-    kernel: ClassVar[Callable[..., Any] | None] = None
+    kernel: ClassVar[Callable[..., FloatArray] | None] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -79,7 +77,7 @@ class Component:
         return f"{self.name}({values})" if values else self.name
 
 
-def ratio(numerator: Array, denominator: Array) -> Array:
+def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     """`numerator / denominator`, and 0 where the denominator is 0."""
     zero = denominator == 0
     return np.where(zero, 0.0, numerator / np.where(zero, 1.0, denominator))

@@ -17,8 +17,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from uaos.arrays import FloatArray
 from uaos.jit import njit
-from uaos.selection.components.base import Array, Component, register_component
+from uaos.selection.components.base import Component, register_component
 
 #: The smallest positive normal number.
 SMALLEST = sys.float_info.min
@@ -41,14 +42,14 @@ class Metric(Component):
     by_reference: ClassVar[bool] = False
 
     @abstractmethod
-    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:
+    def compute(self, parents: FloatArray, offspring: FloatArray, best_so_far: float) -> FloatArray:
         """Return the metric of every offspring, were it improving; a failed one has `u_i` = inf."""
         assert self.kernel is not None
         return self.kernel(parents, offspring, best_so_far)
 
 
 @njit
-def improvement_on(reference: float, offspring: Array) -> Array:
+def improvement_on(reference: float, offspring: FloatArray) -> FloatArray:
     """How much better each offspring is than a reference, 0 if it is not."""
     values = np.empty(len(offspring))
     for i in range(len(offspring)):
@@ -72,7 +73,7 @@ class OffspringFitness(Metric):
 
     @staticmethod
     @njit
-    def kernel(parents: Array, offspring: Array, best_so_far: float) -> Array:
+    def kernel(parents: FloatArray, offspring: FloatArray, best_so_far: float) -> FloatArray:
         return -offspring
 
 
@@ -93,8 +94,9 @@ class ExpOffspringFitness(Metric):
     selection of discrete parameters", arXiv 2005.05613.
     """
 
-    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:
-        return np.exp(offspring.min() - offspring)
+    def compute(self, parents: FloatArray, offspring: FloatArray, best_so_far: float) -> FloatArray:
+        values: FloatArray = np.exp(offspring.min() - offspring)
+        return values
 
 
 @register_component
@@ -113,7 +115,7 @@ class ParentImprovement(Metric):
 
     @staticmethod
     @njit
-    def kernel(parents: Array, offspring: Array, best_so_far: float) -> Array:
+    def kernel(parents: FloatArray, offspring: FloatArray, best_so_far: float) -> FloatArray:
         return parents - offspring
 
 
@@ -132,7 +134,7 @@ class BestParentImprovement(Metric):
 
     by_reference: ClassVar[bool] = True
 
-    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:
+    def compute(self, parents: FloatArray, offspring: FloatArray, best_so_far: float) -> FloatArray:
         return improvement_on(parents.min(), offspring)
 
 
@@ -152,7 +154,7 @@ class BestSoFarImprovement(Metric):
 
     by_reference: ClassVar[bool] = True
 
-    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:
+    def compute(self, parents: FloatArray, offspring: FloatArray, best_so_far: float) -> FloatArray:
         return improvement_on(best_so_far, offspring)
 
 
@@ -175,12 +177,12 @@ class MedianImprovement(Metric):
 
     by_reference: ClassVar[bool] = True
 
-    def compute(self, parents: Array, offspring: Array, best_so_far: float) -> Array:
+    def compute(self, parents: FloatArray, offspring: FloatArray, best_so_far: float) -> FloatArray:
         return _median_improvement(parents, offspring)
 
 
 @njit
-def _median(values: Array) -> float:
+def _median(values: FloatArray) -> float:
     ordered = np.sort(values)
     middle = len(ordered) // 2
     median: float = ordered[middle]
@@ -190,7 +192,7 @@ def _median(values: Array) -> float:
 
 
 @njit
-def _median_improvement(parents: Array, offspring: Array) -> Array:
+def _median_improvement(parents: FloatArray, offspring: FloatArray) -> FloatArray:
     return improvement_on(_median(parents), offspring)
 
 
@@ -212,7 +214,7 @@ class RelativeImprovement(Metric):
 
     @staticmethod
     @njit
-    def kernel(parents: Array, offspring: Array, best_so_far: float) -> Array:
+    def kernel(parents: FloatArray, offspring: FloatArray, best_so_far: float) -> FloatArray:
         values = np.empty(len(offspring))
         for i in range(len(offspring)):
             divisor = offspring[i] if offspring[i] != 0.0 else SMALLEST
@@ -241,7 +243,7 @@ class ParentRelativeImprovement(Metric):
 
     @staticmethod
     @njit
-    def kernel(parents: Array, offspring: Array, best_so_far: float) -> Array:
+    def kernel(parents: FloatArray, offspring: FloatArray, best_so_far: float) -> FloatArray:
         values = np.empty(len(offspring))
         for i in range(len(offspring)):
             divisor = abs(parents[i]) if parents[i] != 0.0 else SMALLEST

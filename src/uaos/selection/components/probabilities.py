@@ -8,10 +8,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from uaos.arrays import FloatArray
 from uaos.errors import InvalidParameter
 from uaos.jit import njit
 from uaos.params import choice, parameters, per_operator, real
-from uaos.selection.components.base import Array, Component, register_component
+from uaos.selection.components.base import Component, register_component
 
 
 class Probability(Component):
@@ -46,7 +47,7 @@ class Probability(Component):
         return self
 
     @abstractmethod
-    def compute(self, qualities: Array, probabilities: Array) -> Array:
+    def compute(self, qualities: FloatArray, probabilities: FloatArray) -> FloatArray:
         """Return the K new probabilities from the qualities (sum 1) and the old probabilities."""
         assert self.kernel is not None
         return self.kernel(qualities, probabilities, *self.values)
@@ -83,7 +84,7 @@ class ProbabilityMatching(Probability):
 
     @staticmethod
     @njit
-    def kernel(qualities: Array, _old: Array, p_min: float, error: float) -> Array:
+    def kernel(qualities: FloatArray, _old: FloatArray, p_min: float, error: float) -> FloatArray:
         K = len(qualities)
         total = 0.0
         for op in range(K):
@@ -125,7 +126,9 @@ class AdaptivePursuit(Probability):
 
     @staticmethod
     @njit
-    def kernel(qualities: Array, old: Array, p_min: float, p_max: float, mu: float) -> Array:
+    def kernel(
+        qualities: FloatArray, old: FloatArray, p_min: float, p_max: float, mu: float
+    ) -> FloatArray:
         K = len(qualities)
         best = 0
         for op in range(K):
@@ -162,7 +165,9 @@ class ClippedShares(Probability):
 
     @staticmethod
     @njit
-    def kernel(qualities: Array, _old: Array, p_min: float, p_max: float, even: float) -> Array:
+    def kernel(
+        qualities: FloatArray, _old: FloatArray, p_min: float, p_max: float, even: float
+    ) -> FloatArray:
         K = len(qualities)
         probabilities = np.full(K, 1.0 / K)
         for op in range(K):
@@ -197,7 +202,7 @@ class ShareTransfer(Probability):
 
     @staticmethod
     @njit
-    def kernel(qualities: Array, old: Array, p_min: float, xi: float) -> Array:
+    def kernel(qualities: FloatArray, old: FloatArray, p_min: float, xi: float) -> FloatArray:
         K = len(qualities)
         best = qualities[0]
         for op in range(K):
@@ -234,5 +239,5 @@ class IdentityProbability(Probability):
 
     @staticmethod
     @njit
-    def kernel(qualities: Array, _old: Array) -> Array:
+    def kernel(qualities: FloatArray, _old: FloatArray) -> FloatArray:
         return qualities

@@ -10,23 +10,24 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from uaos.arrays import FloatArray
 from uaos.jit import njit
 from uaos.params import choice, real
-from uaos.selection.components.base import Array, Component, register_component, saturate
+from uaos.selection.components.base import Component, register_component, saturate
 
 
 class Evidence(NamedTuple):
     """What a quality may look at, arrays of length K. Passed to :meth:`uaos.Quality.compute`."""
 
-    rewards: Array
+    rewards: FloatArray
     """`r`: the rewards just computed (after scaling, if the method scales)."""
-    previous_rewards: Array
+    previous_rewards: FloatArray
     """`r_old`: those of the generation before."""
-    qualities: Array
+    qualities: FloatArray
     """`q_old`: the qualities so far, non-negative with sum 1."""
-    probabilities: Array
+    probabilities: FloatArray
     """`p`: the current probabilities."""
-    observations: Array
+    observations: FloatArray
     """`N`: how many entries of its memory the reward looked at."""
 
 
@@ -47,7 +48,7 @@ class Quality(Component):
     counts_observations: ClassVar[bool] = True
 
     @abstractmethod
-    def compute(self, now: Evidence) -> Array:
+    def compute(self, now: Evidence) -> FloatArray:
         """Return the K qualities, before normalization.
 
         A kernel takes the first four parts of the evidence, and the parameters.
@@ -83,8 +84,12 @@ class WeightedSum(Quality):
     @staticmethod
     @njit
     def kernel(
-        rewards: Array, _previous: Array, old: Array, _probabilities: Array, delta: float
-    ) -> Array:
+        rewards: FloatArray,
+        _previous: FloatArray,
+        old: FloatArray,
+        _probabilities: FloatArray,
+        delta: float,
+    ) -> FloatArray:
         K = len(rewards)
         qualities = np.empty(K)
         for op in range(K):
@@ -115,14 +120,14 @@ class UpperConfidenceBound(Quality):
         0.01, 100, default=0.5, allowed=(0, 1e6), log=True, symbol="C", doc="weight of the bonus"
     )
 
-    def compute(self, now: Evidence) -> Array:
+    def compute(self, now: Evidence) -> FloatArray:
         # NumPy's logarithm and that of the C library need not agree in the last bit.
         log = np.log(_all_observations(now.observations))
         return _upper_confidence_bound(now.rewards, now.observations, self.C, log)
 
 
 @njit
-def _all_observations(observations: Array) -> float:
+def _all_observations(observations: FloatArray) -> float:
     total = 0.0
     for seen in observations:
         total += max(1.0, seen)
@@ -130,7 +135,9 @@ def _all_observations(observations: Array) -> float:
 
 
 @njit
-def _upper_confidence_bound(rewards: Array, observations: Array, C: float, log: float) -> Array:
+def _upper_confidence_bound(
+    rewards: FloatArray, observations: FloatArray, C: float, log: float
+) -> FloatArray:
     K = len(rewards)
     qualities = np.empty(K)
     for op in range(K):
@@ -157,7 +164,9 @@ class IdentityQuality(Quality):
 
     @staticmethod
     @njit
-    def kernel(rewards: Array, _previous: Array, _qualities: Array, _p: Array) -> Array:
+    def kernel(
+        rewards: FloatArray, _previous: FloatArray, _qualities: FloatArray, _p: FloatArray
+    ) -> FloatArray:
         return rewards
 
 
@@ -182,15 +191,15 @@ class WeightedNormalisedSum(Quality):
     delta: float = reward_weight_parameter(default=0.3)
     q_min: float = real(0, 1, default=0.1, symbol="q_min", doc="least share of an operator")
 
-    def compute(self, now: Evidence) -> Array:
+    def compute(self, now: Evidence) -> FloatArray:
         total = now.rewards.sum()
         return weighted_normalised_sum(now.rewards, now.qualities, total, self.delta, self.q_min)
 
 
 @njit
 def weighted_normalised_sum(
-    rewards: Array, old: Array, total: float, delta: float, q_min: float
-) -> Array:
+    rewards: FloatArray, old: FloatArray, total: float, delta: float, q_min: float
+) -> FloatArray:
     """The equation of :class:`WeightedNormalisedSum`."""
     K = len(rewards)
     qualities = np.empty(K)
@@ -240,15 +249,15 @@ class Bellman(Quality):
     @staticmethod
     @njit
     def kernel(
-        rewards: Array,
-        previous: Array,
-        _qualities: Array,
-        p: Array,
+        rewards: FloatArray,
+        previous: FloatArray,
+        _qualities: FloatArray,
+        p: FloatArray,
         c1: float,
         c2: float,
         gamma: float,
         softmax: float,
-    ) -> Array:
+    ) -> FloatArray:
         K = len(rewards)
         value = np.empty(K)
         s = total = weighted = 0.0

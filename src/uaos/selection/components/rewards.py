@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from uaos.arrays import BoolArray, FloatArray, IntArray
 from uaos.jit import njit
 from uaos.params import choice, integer, parameters, real
-from uaos.selection.components.base import Array, Component, ratio, register_component, saturate
+from uaos.selection.components.base import Component, ratio, register_component, saturate
 
 if TYPE_CHECKING:
     from uaos.selection.memory import (
@@ -67,7 +68,7 @@ class Reward(Component):
     counts_failures: ClassVar[bool] = False
 
     @abstractmethod
-    def compute(self, memory: Any) -> Array:
+    def compute(self, memory: Any) -> FloatArray:
         """The K rewards, before scaling."""
 
 
@@ -97,7 +98,7 @@ class GenerationReward(Reward):
         return tuple(float(getattr(self, name)) for name in names)
 
     @abstractmethod
-    def compute(self, memory: "GenerationMemory") -> Array:
+    def compute(self, memory: "GenerationMemory") -> FloatArray:
         """Return the K rewards from the generations, newest first.
 
         A kernel takes the memory's successes, applications, sums and bests, and the parameters.
@@ -125,7 +126,7 @@ class SuccessReward(Reward):
     fix_appl = 50
 
     @abstractmethod
-    def compute(self, memory: "SuccessMemory") -> Array:
+    def compute(self, memory: "SuccessMemory") -> FloatArray:
         """The K rewards from each operator's successes."""
 
 
@@ -148,12 +149,12 @@ class WindowReward(Reward):
     W = 50
 
     @abstractmethod
-    def compute(self, memory: "WindowMemory") -> Array:
+    def compute(self, memory: "WindowMemory") -> FloatArray:
         """The K rewards from the window."""
 
 
 @njit
-def column_sums(table: Array) -> Array:
+def column_sums(table: FloatArray) -> FloatArray:
     """The sum of each operator's column, in the order of the rows."""
     T, K = table.shape
     sums = np.zeros(K)
@@ -190,14 +191,14 @@ class SuccessRate(GenerationReward):
     @staticmethod
     @njit
     def kernel(
-        successes: Array,
-        applications: Array,
-        sums: Array,
-        bests: Array,
+        successes: FloatArray,
+        applications: FloatArray,
+        sums: FloatArray,
+        bests: FloatArray,
         power: float,
         frac: float,
         noise: float,
-    ) -> Array:
+    ) -> FloatArray:
         T, K = successes.shape
         rewards = np.zeros(K)
         for t in range(T):
@@ -231,7 +232,9 @@ class ImmediateSuccess(GenerationReward):
 
     @staticmethod
     @njit
-    def kernel(successes: Array, applications: Array, sums: Array, bests: Array) -> Array:
+    def kernel(
+        successes: FloatArray, applications: FloatArray, sums: FloatArray, bests: FloatArray
+    ) -> FloatArray:
         K = successes.shape[1]
         NP = 0.0
         for op in range(K):
@@ -260,7 +263,9 @@ class SuccessSum(GenerationReward):
 
     @staticmethod
     @njit
-    def kernel(successes: Array, applications: Array, sums: Array, bests: Array) -> Array:
+    def kernel(
+        successes: FloatArray, applications: FloatArray, sums: FloatArray, bests: FloatArray
+    ) -> FloatArray:
         T, K = sums.shape
         rewards = np.zeros(K)
         for op in range(K):
@@ -294,7 +299,9 @@ class ImprovementSum(GenerationReward):
 
     @staticmethod
     @njit
-    def kernel(successes: Array, applications: Array, sums: Array, bests: Array) -> Array:
+    def kernel(
+        successes: FloatArray, applications: FloatArray, sums: FloatArray, bests: FloatArray
+    ) -> FloatArray:
         return column_sums(sums)
 
 
@@ -319,14 +326,14 @@ class Consensus(GenerationReward):
 
     max_gen: int = generations_parameter(default=1)
 
-    def compute(self, memory: "GenerationMemory") -> Array:
+    def compute(self, memory: "GenerationMemory") -> FloatArray:
         means = SuccessSum.kernel(*memory.table)
         counts = column_sums(memory.successes)
         return means if _rank_alike(means, counts) else counts
 
 
 @njit
-def _rank_alike(first: Array, second: Array) -> bool:
+def _rank_alike(first: FloatArray, second: FloatArray) -> bool:
     for j in range(len(first)):
         for k in range(j):
             up = first[j] > first[k] and second[j] > second[k]
@@ -352,8 +359,9 @@ class GenerationSuccessSum(GenerationReward):
 
     max_gen: int = generations_parameter()
 
-    def compute(self, memory: "GenerationMemory") -> Array:
-        return ratio(memory.sums, memory.applications).sum(axis=0)
+    def compute(self, memory: "GenerationMemory") -> FloatArray:
+        means = ratio(memory.sums, memory.applications)
+        return np.asarray(means.sum(axis=0))
 
 
 @register_component
@@ -382,7 +390,7 @@ class FitnessRateRank(GenerationReward):
     max_gen: int = generations_parameter(default=50)
     D: float = real(0, 1, default=1.0, symbol="D", doc="decay factor of the ranks")
 
-    def compute(self, memory: "GenerationMemory") -> Array:
+    def compute(self, memory: "GenerationMemory") -> FloatArray:
         gained = memory.sums.sum(axis=0)
         rank = (gained[:, None] < gained).sum(axis=1)
         decayed = self.D**rank * gained
@@ -410,12 +418,13 @@ class Best2Generations(GenerationReward):
     beta: int = choice(0, 1, default=1, symbol="β", doc="1: per change of applications")
     max_gen = 2
 
-    def compute(self, memory: "GenerationMemory") -> Array:
+    def compute(self, memory: "GenerationMemory") -> FloatArray:
         now, before = memory.bests[0], memory.bests[1]
         relative = before**self.alpha
         change = np.abs(memory.applications[0] - memory.applications[1]) ** self.beta
         gain = self.C * (now - before)
-        return gain / np.where(relative == 0, 1.0, relative) / np.where(change == 0, 1.0, change)
+        rewards: FloatArray = gain / np.where(relative == 0, 1.0, relative)
+        return rewards / np.where(change == 0, 1.0, change)
 
 
 @register_component
@@ -438,7 +447,7 @@ class NormalisedBestSum(GenerationReward):
     rho: int = choice(1, 2, 3, default=1, symbol="ρ", doc="intensity")
     alpha: int = choice(0, 1, default=0, symbol="α", doc="1: relative to the best operator")
 
-    def compute(self, memory: "GenerationMemory") -> Array:
+    def compute(self, memory: "GenerationMemory") -> FloatArray:
         largest = memory.bests.sum(axis=0).max() ** self.alpha
         mean = (memory.bests**self.rho).sum(axis=0) / memory.count
         return ratio(mean, largest)
@@ -464,13 +473,15 @@ class ParetoDominance(SuccessReward):
 
     fix_appl: int = successes_parameter()
 
-    def compute(self, memory: "SuccessMemory") -> Array:
+    def compute(self, memory: "SuccessMemory") -> FloatArray:
         wins, _ = _dominance_counts(*memory.points())
         return ratio(wins, wins.sum())
 
 
 @njit
-def _dominance_counts(std: Array, mean: Array, present: Array) -> tuple[Array, Array]:
+def _dominance_counts(
+    std: FloatArray, mean: FloatArray, present: BoolArray
+) -> tuple[FloatArray, FloatArray]:
     """How many operators each one dominates, and how many dominate it.
 
     The point (std, mean) of a dominates that of b if it is >= in both and > in one: diversity and
@@ -509,7 +520,7 @@ class ParetoRank(SuccessReward):
 
     fix_appl: int = successes_parameter()
 
-    def compute(self, memory: "SuccessMemory") -> Array:
+    def compute(self, memory: "SuccessMemory") -> FloatArray:
         _, losses = _dominance_counts(*memory.points())
         return np.where(memory.counts > 0, 1.0 - ratio(losses, losses.sum()), 0.0)
 
@@ -535,14 +546,16 @@ class CompassProjection(SuccessReward):
     fix_appl: int = successes_parameter()
     theta: int = choice(36, 45, 54, 90, default=45, symbol="θ", doc="direction, in degrees")
 
-    def compute(self, memory: "SuccessMemory") -> Array:
+    def compute(self, memory: "SuccessMemory") -> FloatArray:
         std, mean, present = memory.points()
         angle = math.radians(self.theta)
         return _project(std, mean, present, math.cos(angle), math.sin(angle))
 
 
 @njit
-def _project(std: Array, mean: Array, present: Array, cosine: float, sine: float) -> Array:
+def _project(
+    std: FloatArray, mean: FloatArray, present: BoolArray, cosine: float, sine: float
+) -> FloatArray:
     K = len(std)
     most_diverse = best = -math.inf
     for op in range(K):
@@ -584,7 +597,7 @@ class AreaUnderCurve(WindowReward):
     W: int = window_parameter()
     D: float = rank_decay_parameter()
 
-    def compute(self, memory: "WindowMemory") -> Array:
+    def compute(self, memory: "WindowMemory") -> FloatArray:
         order = (-memory.metrics).argsort()
         weights = _rank_weights(self.D, self.W)
         size, K = int(memory.size), len(memory.labels)
@@ -593,15 +606,20 @@ class AreaUnderCurve(WindowReward):
 
 
 @lru_cache(maxsize=64)
-def _rank_weights(D: float, W: int) -> Array:
+def _rank_weights(D: float, W: int) -> FloatArray:
     """D^q of the ranks q = 0..W-1. 0^q would leave a single entry: every rank weighs the same."""
-    return D ** np.arange(W) if D > 0 else np.empty(0)
+    return np.asarray(D ** np.arange(W), np.float64) if D > 0 else np.empty(0)
 
 
 @njit
 def _curves(
-    operators: Array, metrics: Array, size: int, order: Array, weights: Array, K: int
-) -> tuple[Array, Array]:
+    operators: IntArray,
+    metrics: FloatArray,
+    size: int,
+    order: IntArray,
+    weights: FloatArray,
+    K: int,
+) -> tuple[FloatArray, FloatArray]:
     """What to sum: each operator's steps in x, and the areas below them; and its final y.
 
     `order` ranks the entries, best first. `weights` are D^q, or none where every step is 1.
@@ -636,7 +654,7 @@ def _curves(
 
 
 @njit
-def _normalized_areas(sums: Array, heights: Array) -> Array:
+def _normalized_areas(sums: FloatArray, heights: FloatArray) -> FloatArray:
     K = len(heights)
     rewards = np.zeros(K)
     for op in range(K):
@@ -666,7 +684,7 @@ class SumOfRanks(WindowReward):
     W: int = window_parameter()
     D: float = rank_decay_parameter()
 
-    def compute(self, memory: "WindowMemory") -> Array:
+    def compute(self, memory: "WindowMemory") -> FloatArray:
         falling = np.sort(-memory.metrics)
         rank = np.searchsorted(falling, -memory.metrics, side="left") + 1.0
         weight = self.D**rank * (self.W - rank)
@@ -691,13 +709,13 @@ class WindowSuccessSum(WindowReward):
     W: int = window_parameter()
     normalise: int = choice(0, 1, default=1, symbol="ω", doc="1: relative to the best operator")
 
-    def compute(self, memory: "WindowMemory") -> Array:
+    def compute(self, memory: "WindowMemory") -> FloatArray:
         entries = _entries(memory.operators, memory.metrics, len(memory.labels))
         return _means(entries.sum(axis=1), memory.operators, self.normalise == 1)
 
 
 @njit
-def _entries(operators: Array, metrics: Array, K: int) -> Array:
+def _entries(operators: IntArray, metrics: FloatArray, K: int) -> FloatArray:
     """K rows: the metrics of each operator's entries in the window, 0 at the others' places."""
     rows = np.zeros((K, len(operators)))
     for e in range(len(operators)):
@@ -707,7 +725,7 @@ def _entries(operators: Array, metrics: Array, K: int) -> Array:
 
 
 @njit
-def _means(totals: Array, operators: Array, normalise: bool) -> Array:
+def _means(totals: FloatArray, operators: IntArray, normalise: bool) -> FloatArray:
     K = len(totals)
     counts = np.zeros(K)
     for op in operators:
@@ -745,12 +763,12 @@ class Leader(Reward):
     searched: ClassVar[bool] = False
     printed: ClassVar[bool] = False
 
-    def compute(self, memory: "BestMemory") -> Array:
+    def compute(self, memory: "BestMemory") -> FloatArray:
         return leader(memory.values)
 
 
 @njit
-def leader(bests: Array) -> Array:
+def leader(bests: FloatArray) -> FloatArray:
     """The equation of :class:`Leader`."""
     first = 0
     for op in range(1, len(bests)):
@@ -792,5 +810,5 @@ class SuccessCount(Reward):
     )
     least: float = real(0, 1, default=0.2, symbol="δ", doc="least share, times 1/K")
 
-    def compute(self, memory: "CountMemory") -> Array:
+    def compute(self, memory: "CountMemory") -> FloatArray:
         return memory.counts

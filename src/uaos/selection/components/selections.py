@@ -10,21 +10,22 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from uaos.arrays import FloatArray, IntArray
 from uaos.jit import njit
 from uaos.params import choice, real
-from uaos.selection.components.base import Array, Component, register_component
+from uaos.selection.components.base import Component, register_component
 
 
 class Draws(NamedTuple):
     """Random numbers in [0, 1), and applications. Passed to :meth:`uaos.Selection.compute`."""
 
-    pick: Array
+    pick: FloatArray
     """One a parent: which operator."""
-    explore: Array
+    explore: FloatArray
     """One a parent: whether to explore."""
-    tie: Array
+    tie: float
     """One a generation: which of the operators tied for the best."""
-    applications: Array = ()
+    applications: IntArray = np.zeros(0, np.int64)
     """One an operator: its applications reported so far, if the rule counts them."""
 
 
@@ -50,12 +51,12 @@ class Selection(Component):
     unapplied_first: ClassVar[bool] = True
 
     @abstractmethod
-    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:
+    def compute(self, probabilities: FloatArray, draws: Draws, progress: float) -> IntArray:
         """One operator number a parent; `progress` is the share of the budget spent, 0 to 1."""
 
 
 @njit
-def draw_proportionally(probabilities: Array, pick: Array) -> Array:
+def draw_proportionally(probabilities: FloatArray, pick: FloatArray) -> IntArray:
     """The operator into whose share of [0, 1) each pick falls."""
     K, n = len(probabilities), len(pick)
     edges = np.empty(K)
@@ -76,7 +77,7 @@ def draw_proportionally(probabilities: Array, pick: Array) -> Array:
 
 
 @njit
-def most_probable(probabilities: Array, tie: float) -> int:
+def most_probable(probabilities: FloatArray, tie: float) -> int:
     """The operator of largest probability; `tie` decides between equals."""
     K = len(probabilities)
     largest = probabilities[0]
@@ -97,7 +98,7 @@ def most_probable(probabilities: Array, tie: float) -> int:
     return best
 
 
-def draw_uniformly(n_operators: int, pick: Array) -> Array:
+def draw_uniformly(n_operators: int, pick: FloatArray) -> IntArray:
     """Any operator, all with equal chances."""
     return np.floor(pick * n_operators).astype(np.int64)
 
@@ -118,7 +119,7 @@ class Proportional(Selection):
 
     counts_applications: ClassVar[bool] = False
 
-    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:
+    def compute(self, probabilities: FloatArray, draws: Draws, progress: float) -> IntArray:
         return draw_proportionally(probabilities, draws.pick)
 
 
@@ -143,7 +144,7 @@ class Greedy(Selection):
 
     ties: str = choice("random", "first", default="random", tuned=False, doc="between equals")
 
-    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:
+    def compute(self, probabilities: FloatArray, draws: Draws, progress: float) -> IntArray:
         tie = draws.tie if self.ties == "random" else 0.0
         return np.full(len(draws.pick), most_probable(probabilities, tie))
 
@@ -167,7 +168,7 @@ class EpsilonGreedy(Selection):
 
     eps: float = real(0, 1, default=0.1, symbol="ε", doc="chance of exploring")
 
-    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:
+    def compute(self, probabilities: FloatArray, draws: Draws, progress: float) -> IntArray:
         anyone = draw_uniformly(len(probabilities), draws.pick)
         best = most_probable(probabilities, draws.tie)
         return np.where(draws.explore < self.eps, anyone, best)
@@ -191,7 +192,7 @@ class LinearAnnealed(Selection):
     counts_applications: ClassVar[bool] = False
     needs_budget: ClassVar[bool] = True
 
-    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:
+    def compute(self, probabilities: FloatArray, draws: Draws, progress: float) -> IntArray:
         anyone = draw_uniformly(len(probabilities), draws.pick)
         best = most_probable(probabilities, draws.tie)
         return np.where(draws.explore < 1.0 - progress, anyone, best)
@@ -215,7 +216,7 @@ class ProportionalGreedy(Selection):
 
     eps: float = real(0, 1, default=0.1, symbol="ε", doc="chance of following the probabilities")
 
-    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:
+    def compute(self, probabilities: FloatArray, draws: Draws, progress: float) -> IntArray:
         drawn = draw_proportionally(probabilities, draws.pick)
         best = most_probable(probabilities, draws.tie)
         return np.where(draws.explore < self.eps, drawn, best)
@@ -241,12 +242,12 @@ class LargestDeficit(Selection):
     searched: ClassVar[bool] = False
     printed: ClassVar[bool] = False
 
-    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:
+    def compute(self, probabilities: FloatArray, draws: Draws, progress: float) -> IntArray:
         return _by_deficit(probabilities, np.array(draws.applications), len(draws.pick))
 
 
 @njit
-def _by_deficit(probabilities: Array, applications: Array, n: int) -> Array:
+def _by_deficit(probabilities: FloatArray, applications: IntArray, n: int) -> IntArray:
     total = 0
     for op in range(len(applications)):
         total += applications[op]
@@ -284,7 +285,7 @@ class Shares(Selection):
     unapplied_first: ClassVar[bool] = False
     printed: ClassVar[bool] = False
 
-    def compute(self, probabilities: Array, draws: Draws, progress: float) -> Array:
+    def compute(self, probabilities: FloatArray, draws: Draws, progress: float) -> IntArray:
         n = len(draws.pick)
         exact = probabilities * n
         counts = np.floor(exact).astype(np.int64)
