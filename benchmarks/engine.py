@@ -1,6 +1,5 @@
 """The engine alone: what ask and tell cost for each evaluation."""
 
-import inspect
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
@@ -12,8 +11,7 @@ from timing import Contender, Sample, interleaved
 
 from uaos import CMAES, DifferentialEvolution, configuration
 from uaos.optimizers import cma
-from uaos.optimizers.de import mutation, sampling, variation
-from uaos.optimizers.winners import recipes
+from uaos.optimizers.winners import ea4eig, recipes
 
 TITLE = "engine alone"
 AIMS = {("U-AOS-FW", 262): 0.5, ("U-AOS-FW", 50): 1.5}
@@ -21,12 +19,10 @@ OTHERS = ("mix", "uniform", "rand/1")
 GENERATIONS = 150
 #: The recipes run with their own settings, beside mix with its own.
 EVALUATIONS, MOST = 40_000, 1.5
-#: What updates covariance matrices and multiplies by what was decomposed. The crossover along
-#: eigenvectors is one more: see `Split`.
+#: What updates covariance matrices, multiplies by what was decomposed and crosses along it.
 OF_MATRICES = (
-    (variation, "eigenvectors"), (sampling.Distribution, "recenter"),
-    (sampling.Distribution, "sample"), (sampling.Distribution, "follow"),
-    (CMAES, "_decompose"), (cma, "_sample"), (cma, "_update"),
+    (ea4eig, "eigenvectors"), (ea4eig.EA4eig, "_cross"), (CMAES, "_decompose"), (cma, "_sample"),
+    (cma, "_update"),
 )  # fmt: skip
 
 
@@ -126,8 +122,7 @@ class Seen:
     @property
     def parts(self) -> Any:
         """What of it is decompositions, and what is further work with their matrices."""
-        decomposing, multiplying, rotated, straight = self._parts.sum(axis=0) / EVALUATIONS
-        return np.array([decomposing, multiplying + rotated - straight])
+        return self._parts.sum(axis=0) / EVALUATIONS
 
     def note(self, costs: Any) -> None:
         """Take in the seconds of each batch of a run."""
@@ -137,7 +132,7 @@ class Seen:
         """Measure where the time of a run goes, which calls a function after each batch."""
         split, replaced = Split(), []
         watched = [(place, name, split.timed) for place, name in OF_MATRICES]
-        watched += [(np.linalg, "eigh", split.decomposed), (mutation, "propose", split.rotated)]
+        watched += [(np.linalg, "eigh", split.decomposed)]
         for place, name, wrapped in watched:
             original = getattr(place, name)
             replaced.append((place, name, original))
@@ -155,14 +150,12 @@ class Split:
 
     def __init__(self) -> None:
         self.decomposing = self.multiplying = 0.0
-        self.crossing = (0.0, 0.0)  # along axes, and without them
         self.batches: list[tuple[float, ...]] = []
 
     def end_batch(self) -> None:
         """Note what a batch took, and start with the next one."""
-        self.batches.append((self.decomposing, self.multiplying, *self.crossing))
+        self.batches.append((self.decomposing, self.multiplying))
         self.decomposing = self.multiplying = 0.0
-        self.crossing = (0.0, 0.0)
 
     def decomposed(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Count a function's time as decomposition."""
@@ -188,29 +181,6 @@ class Split:
             return found
 
         return watched
-
-    def rotated(self, propose: Callable[..., Any]) -> Callable[..., Any]:
-        """Count the time of making offspring along axes, and of making them without axes too."""
-
-        def seconds(arguments: list[Any]) -> float:
-            start = perf_counter()
-            propose(*arguments)
-            return perf_counter() - start
-
-        def watched(*arguments: Any) -> Any:
-            if len(arguments[AXES]):
-                # Copies, as results are written to arguments.
-                again = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
-                without = [*again[:AXES], again[AXES][:0], *again[AXES + 1 :]]
-                seconds(again)  # so that both find the caches filled
-                self.crossing = seconds(again), seconds(without)
-            return propose(*arguments)
-
-        return watched
-
-
-#: The position of the axes among the arguments of `propose`.
-AXES = list(inspect.signature(mutation.propose).parameters).index("basis")
 
 
 def _engine(name: str, NP: int | None, budget: int, seen: Seen | None = None) -> Contender:

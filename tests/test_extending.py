@@ -89,7 +89,7 @@ suite = uaos.Suite("shapes", [
 ])
 """
 
-STRATEGY = '    Strategy("best/3", "best r1 r2 r3 r4 r5 i"),\n'
+STRATEGY = '    Strategy("best/3", "x_best + F (x_r1 - x_r2 + x_r3 - x_r4 + x_r5 - x_i)"),\n'
 
 FIGURE = '''
 """How many runs each method solved."""
