@@ -39,8 +39,6 @@ from uaos.selection.method import Method
 from uaos.statefile import SavedState, State
 from uaos.text import count
 
-Array = np.ndarray[Any, Any]
-
 #: Version of the file that :meth:`Optimizer.save` writes.
 FORMAT = 4
 

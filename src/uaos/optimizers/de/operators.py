@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidParameter, NameClash
-from uaos.optimizers.base import Array, MissingOperator
+from uaos.optimizers.base import MissingOperator
 from uaos.optimizers.de.rules import Rule, as_rule, rule_from_data, rule_to_data
 from uaos.optimizers.de.strategies import POOLS, strategy
 from uaos.params import known_only
@@ -101,11 +102,14 @@ class CustomOperator(Protocol):
 
     name: str
 
-    def propose(self, state: "PopulationView", parents: Array, rng: np.random.Generator) -> Array:
-        """One offspring for each of `parents` (indices into the population): (len(parents), D)."""
+    def propose(
+        self, state: "PopulationView", parents: IntArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return an offspring for each of `parents`, indices into the population: (n, D)."""
 
 
-Member = Operator | CustomOperator
+#: What a pool is made of.
+PoolMember = Operator | CustomOperator
 
 
 def paper_pool() -> tuple[Operator, ...]:
@@ -144,13 +148,13 @@ def product(
     return tuple(Operator(s, f, c) for s in strategies for f in F for c in CR)
 
 
-def as_members(pool: object) -> tuple[Member, ...]:
+def as_members(pool: object) -> tuple[PoolMember, ...]:
     """Check a pool: names of strategies, operators, and custom operators."""
     if isinstance(pool, str | bytes | Mapping) or not isinstance(pool, Iterable):
         raise InvalidParameter(
             "operators", pool, 'a list of operators or strategy names, such as ["rand/1"]'
         )
-    members: list[Member] = []
+    members: list[PoolMember] = []
     for one in pool:
         if isinstance(one, str):
             members.append(Operator(one))
@@ -170,7 +174,7 @@ def as_members(pool: object) -> tuple[Member, ...]:
     return tuple(members)
 
 
-def unique_names(pool: Sequence[Member]) -> tuple[str, ...]:
+def unique_names(pool: Sequence[PoolMember]) -> tuple[str, ...]:
     """A name for each operator; those that nobody named are numbered where they coincide."""
     given = [m.name for m in pool if m.name]
     for name in given:
@@ -189,7 +193,7 @@ def unique_names(pool: Sequence[Member]) -> tuple[str, ...]:
 
 def member_from_data(
     data: object, shared: dict[str, Rule], own: Mapping[str, CustomOperator]
-) -> Member:
+) -> PoolMember:
     """An operator from plain data: a strategy's name or a table; `own` holds users' operators."""
     if isinstance(data, str):
         return Operator(data)
@@ -213,7 +217,7 @@ def member_from_data(
     return Operator(data["strategy"], name=data.get("name"), **rules)
 
 
-def least_population(members: Sequence[Member]) -> tuple[int, str]:
+def least_population(members: Sequence[PoolMember]) -> tuple[int, str]:
     """The smallest NP that every operator of a pool can work with, and the strategy that needs it.
 
     Never below 2, as x_pbest is one of at least two.
@@ -226,7 +230,7 @@ def least_population(members: Sequence[Member]) -> tuple[int, str]:
     return max([(2, ""), *needs], key=lambda need: need[0])
 
 
-def check_population(NP: int, members: Sequence[Member], name: str = "NP") -> None:
+def check_population(NP: int, members: Sequence[PoolMember], name: str = "NP") -> None:
     """Raise :class:`InvalidParameter` if a strategy of the pool cannot work with so few parents."""
     least, neediest = least_population(members)
     if least > NP:

@@ -13,8 +13,8 @@ from uaos.optimizers.base import custom_operators
 from uaos.optimizers.de import layout
 from uaos.optimizers.de.operators import (
     CustomOperator,
-    Member,
     Operator,
+    PoolMember,
     as_members,
     check_population,
     least_population,
@@ -98,7 +98,7 @@ class Linear:
         """NP after `spent` of `whole` evaluations."""
         return max(end, round(start + (end - start) * spent / whole))
 
-    def end(self, dimension: int, members: Sequence[Member]) -> int:
+    def end(self, dimension: int, members: Sequence[PoolMember]) -> int:
         """NP_end in a dimension; a multiple of it is raised to what the pool needs."""
         least, _ = least_population(members)
         if isinstance(self.NP_end, str):
@@ -234,7 +234,7 @@ class Settings(OptimizerSettings):
     title: ClassVar[str] = "differential evolution"
     aliases: ClassVar[Mapping[str, str]] = MappingProxyType({"popsize": "NP", "operators": "pool"})
 
-    pool: tuple[Member | str, ...] | str | None = None
+    pool: tuple[PoolMember | str, ...] | str | None = None
     F: float | Rule = real(
         0.1, 2, default=0.5, allowed=(0, 2), symbol="F", doc="scale of differences"
     )
@@ -284,7 +284,7 @@ class Settings(OptimizerSettings):
     # What the engine reads
 
     @property
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[PoolMember, ...]:
         """The pool with every F and CR filled in."""
         run: dict[str, Any] = {"F": self.F, "CR": self.CR}
         return tuple(
@@ -305,13 +305,13 @@ class Settings(OptimizerSettings):
         return unique_names(self.operators)
 
     @property
-    def operators(self) -> tuple[Member, ...]:
+    def operators(self) -> tuple[PoolMember, ...]:
         """The pool; an F or CR of None is that of the run."""
         members: Any = self.default_pool() if self.pool is None else self.pool
         return tuple(members)
 
     @classmethod
-    def default_pool(cls) -> tuple[Member, ...]:
+    def default_pool(cls) -> tuple[PoolMember, ...]:
         """Return the pool of settings that name none: `paper`."""
         return paper_pool()
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from uaos.optimizers.base import Array
+from uaos.arrays import FloatArray
 from uaos.optimizers.de import layout
 from uaos.result import RunView, read_only, seen
 
@@ -23,27 +23,27 @@ class PopulationView(RunView):
 
     _run: "DifferentialEvolution"
 
-    fitness: Array = seen("population.fitness")
+    fitness: FloatArray = seen("population.fitness")
     """The parents' fitness, +inf where the evaluation failed."""
-    violations: Array = seen("population.excess")
+    violations: FloatArray = seen("population.excess")
     """By how much each parent violates the constraints, 0 without any."""
     generation: int = seen("iterations")
     """Generations so far, the same as `nit`."""
 
     @property
-    def population(self) -> Array:
+    def population(self) -> FloatArray:
         """The parents, (NP, D)."""
         parents = self._run.population
         return read_only(parents.rows[: parents.NP])
 
     @property
-    def best(self) -> Array:
+    def best(self) -> FloatArray:
         """The point that the strategies call x_best."""
         parents = self._run.population
         return read_only(parents.rows[parents.best_index])
 
     @property
-    def archive(self) -> Array:
+    def archive(self) -> FloatArray:
         """Parents that lost to their offspring, (m, D)."""
         parents = self._run.population
         end = parents.NP_start + int(parents.counters[layout.ARCHIVED])

@@ -19,7 +19,7 @@ from uaos.jit import njit
 from uaos.optimizers.base import register
 from uaos.optimizers.cma import CMAES, constants
 from uaos.optimizers.de import layout as at
-from uaos.optimizers.de.operators import Member, Operator
+from uaos.optimizers.de.operators import Operator, PoolMember
 from uaos.optimizers.de.rates import standard_normal
 from uaos.optimizers.de.rules import SuccessHistory
 from uaos.optimizers.de.settings import Linear, Settings
@@ -269,7 +269,7 @@ class EA4eigSettings(WinnerSettings):
     schedule: Linear | str | None = _SCHEDULE
 
     @classmethod
-    def default_pool(cls) -> tuple[Member, ...]:  # noqa: D102 (see Settings)
+    def default_pool(cls) -> tuple[PoolMember, ...]:  # noqa: D102 (see Settings)
         return pool()
 
     def population_size(self, dimension: int, budget: int | None) -> int:  # noqa: D102

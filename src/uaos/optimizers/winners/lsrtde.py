@@ -17,7 +17,7 @@ from uaos.errors import InvalidFile, InvalidParameter
 from uaos.jit import njit
 from uaos.optimizers.base import register
 from uaos.optimizers.de import layout as at
-from uaos.optimizers.de.operators import Member, Operator
+from uaos.optimizers.de.operators import Operator, PoolMember
 from uaos.optimizers.de.rules import Normal, SuccessHistory
 from uaos.optimizers.de.settings import Linear, Settings
 from uaos.optimizers.winners.base import Winner, WinnerSettings, default
@@ -167,7 +167,7 @@ class LSRTDESettings(WinnerSettings):
             )  # fmt: skip
 
     @classmethod
-    def default_pool(cls) -> tuple[Member, ...]:  # noqa: D102 (see Settings)
+    def default_pool(cls) -> tuple[PoolMember, ...]:  # noqa: D102 (see Settings)
         return pool()
 
 
