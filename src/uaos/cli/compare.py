@@ -1,6 +1,7 @@
 """`uaos compare`: compare the methods in stores with each other and with published numbers."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +9,7 @@ import typer
 from rich.text import Text
 
 from uaos.cli.app import app, console
-from uaos.cli.options import Overwrite, split_names
+from uaos.cli.options import Overwrite, grouped, split_names
 from uaos.files import MARK, check_folder, check_output, whole_file
 from uaos.optimizers.catalogue import expanded
 
@@ -17,13 +18,37 @@ if TYPE_CHECKING:
 
 
 # fmt: off
+@dataclass(frozen=True)
+class _Files:
+    """Where to write the comparison."""
+
+    csv: Annotated[Path | None, typer.Option(
+        help="Write each table as CSV into this folder.")] = None
+    markdown: Annotated[Path | None, typer.Option(
+        help="Write the comparison as Markdown to this file.")] = None
+    latex: Annotated[Path | None, typer.Option(
+        help="Write the tables as LaTeX to this file.")] = None
+    overwrite: Overwrite = False
+
+    def check(self, stores: list[Path]) -> None:
+        """Refuse files that must not be written, before any work is done."""
+        for path, suffixes in ((self.markdown, (".md", ".markdown", ".txt")),
+                               (self.latex, (".tex",))):
+            if path is not None:
+                check_output(path, inputs=stores, suffixes=suffixes, overwrite=self.overwrite)
+        if self.csv is not None:
+            check_folder(self.csv)
+
+
 @app.command(
     "compare",
     epilog="Examples: [bold]uaos compare results.db --against-paper --latex tables.tex[/]   ·   "
     "[bold]uaos compare results.db --archive HCMA,MOS[/]",
 )
-def show_comparison(
+@grouped
+def compare_command(
     stores: Annotated[list[Path], typer.Argument(help="Files that `uaos bench` wrote.")],
+    files: _Files,
     methods: Annotated[str | None, typer.Option(
         help="Show only these methods or groups of the catalogue (literature, tuned, winners, "
         "all), separated by commas; uniform choice always stays.")] = None,
@@ -34,13 +59,6 @@ def show_comparison(
     archive: Annotated[str | None, typer.Option(
         metavar="NAMES",
         help="Compare with these algorithms of COCO's archive, separated by commas.")] = None,
-    csv: Annotated[Path | None, typer.Option(
-        help="Write each table as CSV into this folder.")] = None,
-    markdown: Annotated[Path | None, typer.Option(
-        help="Write the comparison as Markdown to this file.")] = None,
-    latex: Annotated[Path | None, typer.Option(
-        help="Write the tables as LaTeX to this file.")] = None,
-    overwrite: Overwrite = False,
     seed: Annotated[int, typer.Option(min=0, help="Simulate restarts with this seed.")] = 1,
 ) -> None:
     # fmt: on
@@ -48,18 +66,13 @@ def show_comparison(
     # Imported here, because SciPy's statistics would slow down the start of every other command.
     from uaos.analysis import Results, compare
 
-    documents = {markdown: (".md", ".markdown", ".txt"), latex: (".tex",)}
-    for path, suffixes in documents.items():
-        if path is not None:
-            check_output(path, inputs=stores, suffixes=suffixes, overwrite=overwrite)
-    if csv is not None:
-        check_folder(csv)
+    files.check(stores)
     results = _select(Results.read(*stores), methods, functions)
     comparison = compare(
         results, paper=against_paper, archive=split_names(archive or ""), seed=seed
     )
     _show(comparison)
-    for path in _write(comparison, csv, markdown, latex, overwrite=overwrite):
+    for path in _write(comparison, files):
         console.print(Text(f"written: {path}"))
 
 
@@ -89,18 +102,15 @@ def _show(comparison: "Comparison") -> None:
         console.print(table.to_rich(console.width))
 
 
-def _write(
-    comparison: "Comparison", csv: Path | None, markdown: Path | None, latex: Path | None,
-    *, overwrite: bool,
-) -> Iterator[Path]:  # fmt: skip
+def _write(comparison: "Comparison", files: _Files) -> Iterator[Path]:
     """Write the requested files, and yield their paths."""
     from uaos.analysis import write_csv
 
-    if csv is not None:
-        yield from write_csv(comparison.tables, csv, overwrite=overwrite)
+    if files.csv is not None:
+        yield from write_csv(comparison.tables, files.csv, overwrite=files.overwrite)
     documents = (
-        (markdown, f"<!-- {MARK} -->\n\n", comparison.to_markdown),
-        (latex, f"% {MARK}\n", comparison.to_latex),
+        (files.markdown, f"<!-- {MARK} -->\n\n", comparison.to_markdown),
+        (files.latex, f"% {MARK}\n", comparison.to_latex),
     )
     for path, mark, render in documents:
         if path is not None:

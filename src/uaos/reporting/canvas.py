@@ -233,23 +233,35 @@ def small_multiples(
             draw(i, axes)
             axes.set_title(title, fontsize=size, pad=2.5)
             axes.tick_params(labelsize=SMALL)
-        for axes in grid[len(titles) :]:
-            axes.set_axis_off()
-        # The lowest panel of each column has the numbers, wherever the column ends.
-        for axes in grid[max(0, len(titles) - columns) : len(titles)]:
-            axes.tick_params(labelbottom=True)
+        _finish_grid(list(grid), len(titles), columns)
         decades(grid[0].xaxis, min(4, max(2, int(panel / 0.19))))
         used = min(columns, len(titles))
         across = used * panel + (used - 1) * _ACROSS
         middle = (_LEFT + across / 2, bottom + (height - _TOP - bottom) / 2)
-        most = 2 * min(middle[1], height - middle[1])
-        beside = labels[1] if text_width(figure, [labels[1]]) <= most else labels[2]
-        figure.text(0.05 / width, middle[1] / height, beside, rotation=90, va="center",
-                    ha="left", fontsize=TEXT)  # fmt: skip
-        figure.text(middle[0] / width, (bottom - _BELOW) / height, labels[0], ha="center",
-                    va="top", fontsize=TEXT)  # fmt: skip
+        _label_grid(figure, labels, middle, bottom)
         if inside:
             legend(figure, handles, width - _RIGHT - hole / 2, bottom + (tall + high) / 2, hole)
         else:
             legend(figure, handles, width / 2, below, width)
     return figure
+
+
+def _finish_grid(grid: Sequence[Axes], panels: int, columns: int) -> None:
+    """Hide unused axes, and put numbers below the lowest panel of each column."""
+    for axes in grid[panels:]:
+        axes.set_axis_off()
+    for axes in grid[max(0, panels - columns) : panels]:
+        axes.tick_params(labelbottom=True)
+
+
+def _label_grid(
+    figure: Drawing, labels: tuple[str, str, str], middle: tuple[float, float], bottom: float
+) -> None:
+    """Write the labels below and beside the panels, whose middle is in inches."""
+    width, height = figure.get_size_inches()
+    most = 2 * min(middle[1], height - middle[1])
+    beside = labels[1] if text_width(figure, [labels[1]]) <= most else labels[2]
+    figure.text(0.05 / width, middle[1] / height, beside, rotation=90, va="center", ha="left",
+                fontsize=TEXT)  # fmt: skip
+    figure.text(middle[0] / width, (bottom - _BELOW) / height, labels[0], ha="center", va="top",
+                fontsize=TEXT)  # fmt: skip

@@ -46,8 +46,6 @@ def draw(course: Course, style: Style) -> Drawing:
     The probabilities are those from which the selection chooses: the chances of the operators if
     it is proportional, while a greedy one takes the largest.
     """
-    from matplotlib.ticker import MaxNLocator
-
     width = style.inches("page")
     with style.figure(width, 1.0) as figure:
         names = course.history.operators
@@ -70,17 +68,9 @@ def draw(course: Course, style: Style) -> Drawing:
         stack(upper, ends, blocks, names)
         _probabilities(middle, course)
         _descent(lower, course)
-        upper.set_ylabel("share of evaluations")
-        middle.set_ylabel("probability")
-        upper.set_ylim(0, 1)
-        upper.set_yticks([0, 0.5, 1])
-        for axes in (middle, lower):
-            axes.grid(True)
         lower.set_xlim(0, ends[-1])
-        lower.set_xlabel("evaluations")
-        lower.xaxis.set_major_locator(MaxNLocator(5 if width < 5 else 8, steps=[1, 2, 5, 10]))
-        lower.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}")
         upper.set_title(course.title, fontsize=TICK)
+        _finish(upper, middle, lower, most_ticks=5 if width < 5 else 8)
         for axes in (upper, middle, lower):
             axes.yaxis.set_label_coords(-(left - 0.17) / (width - left - right), 0.5)
         if beside:
@@ -95,6 +85,21 @@ def draw(course: Course, style: Style) -> Drawing:
             bands = upper.get_legend_handles_labels()[0][::-1]
             legend(figure, bands, width / 2, below, width)
     return figure
+
+
+def _finish(upper: Axes, middle: Axes, lower: Axes, *, most_ticks: int) -> None:
+    """Add the labels, ticks and grids of the three parts."""
+    from matplotlib.ticker import MaxNLocator
+
+    upper.set_ylabel("share of evaluations")
+    middle.set_ylabel("probability")
+    upper.set_ylim(0, 1)
+    upper.set_yticks([0, 0.5, 1])
+    for axes in (middle, lower):
+        axes.grid(True)
+    lower.set_xlabel("evaluations")
+    lower.xaxis.set_major_locator(MaxNLocator(most_ticks, steps=[1, 2, 5, 10]))
+    lower.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}")
 
 
 def _probabilities(axes: Axes, course: Course) -> None:
