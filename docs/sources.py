@@ -1,7 +1,8 @@
 """Include source code in pages: `<!-- source: runs/run.py Run.advance -->` becomes that code.
 
 The first word is a file of `src/uaos`, the second a function, method or class in it. A class is
-shown without its methods.
+shown without its methods. A docstring is shortened to its summary line; everything else is as it
+stands in the file.
 """
 
 import ast
@@ -32,17 +33,20 @@ def definition(file: str, name: str) -> Definition:
 
 
 def source(file: str, name: str) -> str:
-    """Return the source code of a definition, its decorators and docstring included."""
+    """Return the source code of a definition, its docstring shortened."""
     node = definition(file, name)
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-    last = node.end_lineno
+    last = node.end_lineno or first
     if isinstance(node, ast.ClassDef):
         methods = [child for child in node.body if isinstance(child, ast.FunctionDef)]
         if methods:
-            starts = [d.lineno for d in methods[0].decorator_list]
-            last = min([methods[0].lineno, *starts]) - 1
-    lines = (PACKAGE / file).read_text("utf-8").splitlines()[first - 1 : last]
-    return textwrap.dedent("\n".join(lines)).rstrip()
+            last = min([methods[0].lineno, *(d.lineno for d in methods[0].decorator_list)]) - 1
+    lines = (PACKAGE / file).read_text("utf-8").splitlines()
+    shown = lines[first - 1 : last]
+    if ast.get_docstring(node) and (docstring := node.body[0]).end_lineno != docstring.lineno:
+        begin, end = docstring.lineno - first, (docstring.end_lineno or first) - first + 1
+        shown[begin:end] = [shown[begin].rstrip() + '"""']
+    return textwrap.dedent("\n".join(shown)).rstrip()
 
 
 def included(markdown: str) -> str:

@@ -304,6 +304,14 @@ def test_the_page_of_examples_shows_their_code(site: Path, pages: dict[Path, Pag
 
 
 @on_the_site
+def test_the_tour_of_the_site_shows_the_source(site: Path, pages: dict[Path, Page]) -> None:
+    """The page follows a run through the code that computes it."""
+    shown = "\n".join(text for _, text in pages[site / "inside.html"].code)
+    for piece in ("while not self._stops()", "def choose_partners", "def learn", "free = 1.0 - K"):
+        assert piece in shown
+
+
+@on_the_site
 def test_the_reference_has_the_formula_of_every_strategy(site: Path) -> None:
     page = (site / "reference" / "de.html").read_text("utf-8")
     rows = dict(re.findall(r"<td><code>(.+?)</code></td>\n<td><code>(.+?)</code></td>", page))
