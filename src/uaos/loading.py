@@ -51,28 +51,28 @@ def load_source(file: str, source: str) -> ModuleType:
 
 
 def line_of(error: BaseException) -> str:
-    """The last line of a loaded file on the way to an error, such as "my.py, line 3", or ""."""
+    """Return a loaded file's last line on the way to an error, such as "my.py, line 3", or ""."""
     files = {file for file, _ in _loaded.values()}
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename in files]
     return f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
 
 
 def loaded_files() -> tuple[tuple[str, str], ...]:
-    """What a worker needs to load what was loaded here: pairs (file, source)."""
+    """Return what a worker needs to load the same files: pairs (file, source)."""
     return tuple(_loaded.values())
 
 
 def module_source(name: str) -> tuple[str, str]:
-    """The file and the source of a module that was loaded by its content."""
+    """Return the file and the source of a module that was loaded by its content."""
     return _loaded[name]
 
 
 def file_hash(made: type) -> str | None:
-    """What tells the content of a class's file from another; None if it was not loaded by it."""
+    """Hash the file in which a class was loaded; None if it was not loaded from a file."""
     loaded = _loaded.get(made.__module__)
     return None if loaded is None else source_hash(loaded[1])
 
 
 def source_hash(source: str) -> str:
-    """What tells one source from another."""
+    """Hash a source."""
     return hashlib.sha256(source.encode()).hexdigest()[:32]

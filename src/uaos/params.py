@@ -38,12 +38,12 @@ class Parameter:
 
     @property
     def range(self) -> str:
-        """The values a tuner may try, as a string."""
+        """Return the values a tuner may try, as a string."""
         raise NotImplementedError
 
     @property
     def allowed(self) -> str:
-        """The values that are accepted, as a string."""
+        """Return the values that are accepted, as a string."""
         return self.range
 
     def check(self, value: object, name: str, owner: str = "") -> Value | None:

@@ -103,7 +103,7 @@ def generator(name: object) -> np.random.Generator:
 
 
 def _checked(path: Path) -> tuple[dict[str, Any], memoryview]:
-    """The header and the bytes of the arrays, once size and checksum are right."""
+    """Return the header and the bytes of the arrays, once size and checksum are right."""
     if path.stat().st_size > LARGEST:
         raise InvalidFile(f"{path}: larger than the {LARGEST} bytes that a saved state may have")
     with open(path, "rb") as file:

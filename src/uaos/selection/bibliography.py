@@ -16,14 +16,14 @@ def _references() -> dict[str, str]:
 
 
 def __getattr__(key: str) -> str:
-    """The full reference of a key."""
+    """Return the full reference of a key."""
     if key in _references():
         return _references()[key]
     raise AttributeError(f"data/bibliography.csv has no row {key!r}")
 
 
 def short(reference: str) -> str:
-    """A full reference as it is cited in running text: Qin et al. (2009)."""
+    """Shorten a full reference as cited in running text: Qin et al. (2009)."""
     match = re.match(r"(.*?) \((\d{4})\)", reference)
     if match is None:
         return reference

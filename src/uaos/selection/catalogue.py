@@ -118,7 +118,7 @@ class PublishedMethod(NamedTuple):
 
 @cache
 def literature() -> tuple[PublishedMethod, ...]:
-    """The 27 methods, in the order of the framework's paper."""
+    """Return the 27 methods, in the order of the framework's paper."""
     found = []
     for name, metric, reward, quality, probability, selection, fixed, own, source in _ROWS:
         bare = Method(metric, reward, quality, probability, selection, scale_rewards=False)

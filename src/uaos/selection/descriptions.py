@@ -31,7 +31,7 @@ class Description(NamedTuple):
 
 
 def describe(component: type[Component] | Component) -> Description:
-    """Summary, details, equation and reference of a component, from its docstring."""
+    """Return summary, details, equation and reference of a component, from its docstring."""
     cls = component if isinstance(component, type) else type(component)
     text = inspect.cleandoc(cls.__doc__ or "")
     # A dataclass without a docstring gets its signature for one.
@@ -53,7 +53,7 @@ _SECTION = re.compile(r"^(Equation|References)\n-+\n((?:.+\n?)+)", re.MULTILINE)
 
 
 def parameter_row(name: str, parameter: Parameter) -> tuple[str, str, str, str]:
-    """Name (and symbol), range, default and meaning of a parameter."""
+    """Return name (and symbol), range, default and meaning of a parameter."""
     title = name
     if parameter.symbol and parameter.symbol != name:
         title += f" ({parameter.symbol})"

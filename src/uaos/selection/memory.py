@@ -33,11 +33,11 @@ class Memory(ABC):
 
     @abstractmethod
     def observations(self) -> NDArray[Any]:
-        """How many successes (or applications) of each operator the reward looks at."""
+        """Count how many successes (or applications) of each operator the reward looks at."""
 
     @abstractmethod
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything the memory holds, for saving."""
+        """Return everything the memory holds, for saving."""
 
     def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
         """Take up the :meth:`arrays` of a memory of the same size."""
@@ -50,12 +50,12 @@ class Memory(ABC):
             array[...] = saved[name]
 
     def _is_consistent(self, saved: Mapping[str, NDArray[Any]]) -> bool:
-        """Whether no index or count lies outside the arrays; kernels do not look."""
+        """Return whether no index or count lies outside the arrays; kernels do not look."""
         return True
 
 
 def memory_for(reward: Reward, n_operators: int) -> Memory:
-    """The memory that a reward reads, empty."""
+    """Return the memory that a reward reads, empty."""
     if isinstance(reward, SuccessCount):
         return CountMemory(n_operators, reward.start, reward.least / n_operators)
     if reward.memory == "bests":
@@ -131,7 +131,7 @@ class SuccessMemory(Memory):
         self._next = np.zeros(n_operators, dtype=np.int64)
 
     def points(self) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """Standard deviation and mean of each operator's metrics, and whether it has any.
+        """Return standard deviation and mean of each operator's metrics, and whether it has any.
 
         Both are taken relative to the smallest metric, so that equal metrics give a deviation of
         exactly 0 and a mean of exactly that metric, whatever their number; and in order, so that
@@ -195,7 +195,7 @@ class WindowMemory(Memory):
         self.labels = np.arange(n_operators)
 
     def membership(self) -> BoolArray:
-        """K rows of W flags: does the entry belong to the operator?"""
+        """Return K rows of W flags: whether the entry belongs to the operator."""
         return np.asarray(self.labels[:, None] == self.operators)
 
     def record(
@@ -250,7 +250,7 @@ class CountMemory(Memory):
 
     @property
     def counts(self) -> FloatArray:
-        """`c[op]`: the count of each operator."""
+        """Return `c[op]`, the count of each operator."""
         return self._start + self._successes
 
     def record(
@@ -271,7 +271,7 @@ class CountMemory(Memory):
 
 @njit
 def _above_smallest(metrics: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Each row in order and relative to its smallest metric, and that metric."""
+    """Return each row in order and relative to its smallest metric, and that metric."""
     K, size = metrics.shape
     relative, smallest = np.zeros((K, size)), np.zeros(K)
     for op in range(K):

@@ -87,7 +87,12 @@ class Method:
         scope: str = "offspring",
     ) -> None:
         if not isinstance(scale_rewards, bool | np.bool_):
-            raise InvalidParameter("scale_rewards", scale_rewards, "True or False", owner="Method")
+            raise InvalidParameter(
+                f"scale_rewards is {scale_rewards!r}; expected True or False",
+                name="scale_rewards",
+                value=scale_rewards,
+                owner="Method",
+            )
         given = (metric, reward, quality, probability, selection)
         for family, what in zip(FAMILIES, given, strict=True):
             object.__setattr__(self, family, build(family, what))
@@ -169,7 +174,7 @@ class Method:
         return Method.from_dict(recipe)
 
     def to_dict(self) -> dict[str, Any]:
-        """The recipe as plain data, which :meth:`from_dict` reads back."""
+        """Return the recipe as plain data, which :meth:`from_dict` reads back."""
         recipe: dict[str, Any] = {"version": FORMAT, "scale_rewards": self.scale_rewards}
         if self.scope != SCOPES[0]:
             recipe["scope"] = self.scope
@@ -181,21 +186,25 @@ class Method:
 
     @classmethod
     def from_dict(cls, recipe: Mapping[str, Any]) -> Self:
-        """The method that :meth:`to_dict` described; components left out take their defaults."""
+        """Return the method that :meth:`to_dict` described; missing components take defaults."""
         if not isinstance(recipe, Mapping):
-            raise InvalidParameter("recipe", recipe, "a mapping, as Method.to_dict gives it")
+            raise InvalidParameter(
+                f"recipe is {recipe!r}; expected a mapping, as Method.to_dict gives",
+                name="recipe",
+                value=recipe,
+            )
         values = dict(recipe)
         check_format(values.pop("version", FORMAT))
         known_only(values, dict.fromkeys((*FAMILIES, "scale_rewards", "scope")), "Method")
         return cls(**values)
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The recipe as TOML text, written to `path` if one is given."""
+        """Return the recipe as TOML text, written to `path` if one is given."""
         return write_toml(self.to_dict(), path)
 
     @classmethod
     def from_toml(cls, source: str | os.PathLike[str]) -> Self:
-        """The method in a TOML file (a path), or in TOML text (a string with a line break)."""
+        """Read the method in a TOML file (a path), or in TOML text (a string with a line break)."""
         return cls.from_dict(read_toml(source))
 
     def __repr__(self) -> str:
@@ -205,7 +214,7 @@ class Method:
         return f"Method({', '.join(parts)}, scale_rewards={self.scale_rewards})"
 
     def __rich__(self) -> Table:
-        """The recipe on one screen, in the order of the loop."""
+        """Show the recipe on one screen, in the order of the loop."""
         table = Table(title="method", title_justify="left", show_edge=False, pad_edge=False)
         for column in ("step", "component", "parameters"):
             table.add_column(column, style="bold" if column == "component" else "")

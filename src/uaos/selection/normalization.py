@@ -12,7 +12,7 @@ from uaos.selection.components.base import saturate
 
 @njit
 def first_outside(operators: IntArray, n_operators: int) -> int:
-    """The first place whose operator is not one of 0..K-1, or -1."""
+    """Return the first place whose operator is not one of 0..K-1, or -1."""
     for i in range(len(operators)):
         if operators[i] < 0 or operators[i] >= n_operators:
             return i
@@ -28,7 +28,7 @@ def count_applications(applications: IntArray, operators: IntArray) -> None:
 
 @njit
 def fitness_summary(parents: FloatArray, offspring: FloatArray) -> tuple[float, float, bool]:
-    """The least finite fitness of parents and of offspring, and whether all are finite."""
+    """Return the least finite fitness of parents and of offspring, and whether all are finite."""
     least_parent = np.inf
     least_offspring = np.inf
     all_finite = True
@@ -46,7 +46,7 @@ def fitness_summary(parents: FloatArray, offspring: FloatArray) -> tuple[float, 
 
 @njit
 def repair_fitness(parents: FloatArray, offspring: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The fitness values as a metric takes them, where some evaluations failed.
+    """Return the fitness values as a metric takes them, where some evaluations failed.
 
     A fitness that is not finite is a failed evaluation. Such an offspring becomes inf, which never
     improves. Such a parent (the specification is silent) is read as the worst finite parent, so
@@ -87,7 +87,7 @@ def mask_failures(
 
 @njit
 def scale_rewards(values: FloatArray, scale: bool) -> FloatArray:
-    """Finite rewards; with `scale`, mapped linearly onto [0, 1] (all equal: all 0)."""
+    """Return finite rewards; with `scale`, mapped linearly onto [0, 1] (all equal: all 0)."""
     k = len(values)
     rewards = np.empty(k)
     low, high = np.inf, -np.inf

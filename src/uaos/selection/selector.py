@@ -89,7 +89,11 @@ class Selector:
             allowed = "a number of offspring: the selection follows the share of it that is spent"
             raise InvalidParameter("budget", budget, allowed, owner=method.selection.name)
         if budget is not None and not (_is_integer(budget) and budget > 0):
-            raise InvalidParameter("budget", budget, "a positive number of offspring, or None")
+            raise InvalidParameter(
+                f"budget is {budget!r}; expected a positive number of offspring, or None",
+                name="budget",
+                value=budget,
+            )
         self.method = method
         self._fitted = fitted
         self.n_operators = int(n_operators)
@@ -183,7 +187,9 @@ class Selector:
             `n` operator numbers, 0 to K - 1.
         """
         if (type(n) is not int and not _is_integer(n)) or n < 0:
-            raise InvalidParameter("n", n, "an integer, 0 or more", owner="select")
+            raise InvalidParameter(
+                f"n is {n!r}; expected a non-negative integer", name="n", value=n, owner="select"
+            )
         if self.method.scope == "generation" and n > 1:
             operators = np.empty(n, np.int64)
             operators.fill(self._choose(1)[0])
@@ -289,7 +295,7 @@ class Selector:
         return applied, parents, offspring
 
     def state(self) -> dict[str, Any]:
-        """Everything that changes, as plain values and copies of arrays."""
+        """Return everything that changes, as plain values and copies of arrays."""
         return {
             "rewards": self.rewards,
             "qualities": self.qualities,
@@ -360,7 +366,7 @@ class Selector:
         return f"Selector({self.n_operators} operators, probabilities={shown}, {self.method!r})"
 
     def __rich__(self) -> Table:
-        """The operators' standing, with a bar for each probability."""
+        """Show the operators' standing, with a bar for each probability."""
         table = Table(title=f"selector after {self._reported} offspring", title_justify="left")
         for column in ("operator", "reward", "quality", "probability", ""):
             table.add_column(column, justify="left" if column == "" else "right")
@@ -374,7 +380,7 @@ class Selector:
 def _single_application(
     operator: Any, parent: Any, offspring: Any, n_operators: int
 ) -> tuple[int, float, float] | None:
-    """The numbers of an update with one offspring; None for any that needs the full check."""
+    """Return the numbers of an update with one offspring; None if it needs the full check."""
     if type(operator) in _SEQUENCES:
         if type(parent) not in _SEQUENCES or type(offspring) not in _SEQUENCES:
             return None
@@ -390,7 +396,7 @@ def _single_application(
 
 
 def _only(sequence: Any) -> Any:
-    """The number in a sequence of one, or None."""
+    """Return the number in a sequence of one, or None."""
     if type(sequence) is np.ndarray:
         return sequence.item() if sequence.shape == (1,) and sequence.dtype.kind in "iuf" else None
     return sequence[0] if len(sequence) == 1 else None
@@ -402,12 +408,12 @@ def _is_compiled(component: Component) -> bool:
 
 
 def _is_builtin(component: Component) -> bool:
-    """Whether it is of this package; a subclass of a user's is not."""
+    """Return whether it is of this package; a subclass of a user's is not."""
     return type(component).__module__.startswith("uaos.selection.components.")
 
 
 def _checked_compute(component: Component, length: int | None = None) -> Compute:
-    """The component's `compute`; a custom one is held to a float for each operator or offspring."""
+    """Return the component's `compute`; check the shape of what a custom one returns."""
     compute: Compute = component.compute  # type: ignore[attr-defined]
     if _is_builtin(component):
         return compute
@@ -428,7 +434,7 @@ def _checked_compute(component: Component, length: int | None = None) -> Compute
 
 
 def _checked_selection(selection: Selection, n_operators: int) -> Compute:
-    """The selection's `compute`; a custom one is held to an existing operator for each parent."""
+    """Return the selection's `compute`; check the operators that a custom one returns."""
     if _is_builtin(selection):
         return selection.compute
 
@@ -461,4 +467,8 @@ def _checked_seed(seed: int | np.random.Generator | None) -> int | np.random.Gen
         return seed
     if _is_integer(seed) and seed >= 0:
         return int(seed)
-    raise InvalidParameter("seed", seed, "an integer >= 0, a numpy Generator, or None")
+    raise InvalidParameter(
+        f"seed is {seed!r}; expected a non-negative integer, a numpy Generator, or None",
+        name="seed",
+        value=seed,
+    )

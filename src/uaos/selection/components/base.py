@@ -64,12 +64,12 @@ class Component:
         check_fields(self, self.name)
 
     def for_operators(self, n_operators: int) -> Self:
-        """The component as it serves K operators; raises if its parameters cannot."""
+        """Return the component for K operators; raise if its parameters do not allow them."""
         return self
 
     @cached_property
     def values(self) -> tuple[float, ...]:
-        """The parameters as a kernel takes them, in the order of declaration."""
+        """Return the parameters as a kernel takes them, in the order of declaration."""
         return tuple(float(getattr(self, name)) for name in parameters(self))
 
     def __repr__(self) -> str:
@@ -78,14 +78,14 @@ class Component:
 
 
 def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
-    """`numerator / denominator`, and 0 where the denominator is 0."""
+    """Return `numerator / denominator`, and 0 where the denominator is 0."""
     zero = denominator == 0
     return np.where(zero, 0.0, numerator / np.where(zero, 1.0, denominator))
 
 
 @njit
 def saturate(value: float) -> float:
-    """The value cut to ±LIMIT; NaN, an undefined quantity, is 0."""
+    """Clip the value to ±LIMIT; NaN, an undefined quantity, becomes 0."""
     if np.isnan(value):
         return 0.0
     return min(max(value, -LIMIT), LIMIT)
@@ -191,7 +191,7 @@ def components(family: str) -> Mapping[str, type[Component]]:
 
 
 def build(family: str, what: Any) -> Component:
-    """A component from its object, its name, or a mapping with its name and parameters."""
+    """Build a component from its object, its name, or a mapping with its name and parameters."""
     if isinstance(what, Component):
         if what.family != family:
             raise InvalidParameter(family, what, f"a {family}, where this is a {what.family}")

@@ -50,7 +50,7 @@ class Metric(Component):
 
 @njit
 def improvement_on(reference: float, offspring: FloatArray) -> FloatArray:
-    """How much better each offspring is than a reference, 0 if it is not."""
+    """Compute how much better each offspring is than a reference, 0 if it is not."""
     values = np.empty(len(offspring))
     for i in range(len(offspring)):
         values[i] = max(0.0, reference - offspring[i])

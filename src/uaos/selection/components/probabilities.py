@@ -30,7 +30,7 @@ class Probability(Component):
     family: ClassVar[str] = "probability"
 
     def for_operators(self, n_operators: int) -> Self:
-        """The rule with its p_min, if it has one, as a number below 1/K."""
+        """Return the rule with its p_min, if it has one, as a number below 1/K."""
         given = getattr(self, "p_min", 0.0)
         p_min = given
         if isinstance(given, str):
@@ -38,10 +38,21 @@ class Probability(Component):
         # At K p_min = 1 nothing is left to distribute.
         if n_operators * p_min >= 1:
             limit = f"below 1/K = {1 / n_operators:.4g} for K = {n_operators} operators"
-            raise InvalidParameter("p_min", given, limit, owner=self.name)
+            raise InvalidParameter(
+                f"p_min of {self.name} is {given}; it must be {limit}",
+                name="p_min",
+                value=given,
+                owner=self.name,
+            )
         if getattr(self, "p_max", 1.0) < p_min:
             limit = f"at least p_min = {p_min:.4g} for K = {n_operators} operators"
-            raise InvalidParameter("p_max", getattr(self, "p_max", None), limit, owner=self.name)
+            p_max = getattr(self, "p_max", None)
+            raise InvalidParameter(
+                f"p_max of {self.name} is {p_max}; it must be {limit}",
+                name="p_max",
+                value=p_max,
+                owner=self.name,
+            )
         if isinstance(given, str):
             return type(self)(**{n: getattr(self, n) for n in parameters(self)} | {"p_min": p_min})
         return self
@@ -121,7 +132,10 @@ class AdaptivePursuit(Probability):
         super().__post_init__()
         if isinstance(self.p_min, float) and self.p_max < self.p_min:
             raise InvalidParameter(
-                "p_max", self.p_max, f"at least p_min = {self.p_min:g}", owner=self.name
+                f"p_max of {self.name} is {self.p_max}; it must be at least p_min = {self.p_min:g}",
+                name="p_max",
+                value=self.p_max,
+                owner=self.name,
             )
 
     @staticmethod
@@ -179,9 +193,9 @@ class ClippedShares(Probability):
 
 @register_component
 class ShareTransfer(Probability):
-    """The best operators take a part of everybody else's share, the more the worse that one is.
+    """The best operators take a part of the others' shares, the more the worse these are.
 
-    Nobody gives what p_min needs. B are the operators of the largest quality.
+    No share falls below p_min. B are the operators of the largest quality.
 
     Equation
     --------

@@ -99,7 +99,7 @@ class WeightedSum(Quality):
 
 @register_component
 class UpperConfidenceBound(Quality):
-    """The reward plus a bonus for what has been seen little.
+    """The reward plus a bonus for rarely observed operators.
 
     N counts what the reward looked at: window entries, the last fix_appl successes, or the
     successes (fitness_rate_rank: applications) of the last max_gen generations; 0 counts as 1.
@@ -200,7 +200,7 @@ class WeightedNormalisedSum(Quality):
 def weighted_normalised_sum(
     rewards: FloatArray, old: FloatArray, total: float, delta: float, q_min: float
 ) -> FloatArray:
-    """The equation of :class:`WeightedNormalisedSum`."""
+    """Compute the equation of :class:`WeightedNormalisedSum`."""
     K = len(rewards)
     qualities = np.empty(K)
     for op in range(K):

@@ -57,7 +57,7 @@ def rank_decay_parameter() -> Any:
 
 
 class Reward(Component):
-    """A reward computes one value an operator from what its memory holds."""
+    """A reward computes one value per operator from what its memory holds."""
 
     family: ClassVar[str] = "reward"
     #: Which memory the reward reads: "generations", "successes", "window", "bests" or "tally".
@@ -69,7 +69,7 @@ class Reward(Component):
 
     @abstractmethod
     def compute(self, memory: Any) -> FloatArray:
-        """The K rewards, before scaling."""
+        """Return the K rewards, before scaling."""
 
 
 class GenerationReward(Reward):
@@ -93,7 +93,7 @@ class GenerationReward(Reward):
 
     @cached_property
     def values(self) -> tuple[float, ...]:
-        """The parameters as a kernel takes them, without `max_gen`."""
+        """Return the parameters as a kernel takes them, without `max_gen`."""
         names = (name for name in parameters(self) if name != self.extent)
         return tuple(float(getattr(self, name)) for name in names)
 
@@ -127,7 +127,7 @@ class SuccessReward(Reward):
 
     @abstractmethod
     def compute(self, memory: "SuccessMemory") -> FloatArray:
-        """The K rewards from each operator's successes."""
+        """Return the K rewards from each operator's successes."""
 
 
 class WindowReward(Reward):
@@ -150,12 +150,12 @@ class WindowReward(Reward):
 
     @abstractmethod
     def compute(self, memory: "WindowMemory") -> FloatArray:
-        """The K rewards from the window."""
+        """Return the K rewards from the window."""
 
 
 @njit
 def column_sums(table: FloatArray) -> FloatArray:
-    """The sum of each operator's column, in the order of the rows."""
+    """Return the sum of each operator's column, in the order of the rows."""
     T, K = table.shape
     sums = np.zeros(K)
     for t in range(T):
@@ -307,7 +307,7 @@ class ImprovementSum(GenerationReward):
 
 @register_component
 class Consensus(GenerationReward):
-    """The mean improvement where the number of successes ranks the operators alike, else that.
+    """The mean improvement if it ranks operators like their successes, otherwise the success count.
 
     The mean is over all applications: a lucky operator with few successes does not win by it.
 
@@ -482,7 +482,7 @@ class ParetoDominance(SuccessReward):
 def _dominance_counts(
     std: FloatArray, mean: FloatArray, present: BoolArray
 ) -> tuple[FloatArray, FloatArray]:
-    """How many operators each one dominates, and how many dominate it.
+    """Count how many operators each one dominates, and how many dominate it.
 
     The point (std, mean) of a dominates that of b if it is >= in both and > in one: diversity and
     mean of what an operator makes are both maximized (⚑ as the paper says; its authors' script
@@ -620,7 +620,7 @@ def _curves(
     weights: FloatArray,
     K: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """What to sum: each operator's steps in x, and the areas below them; and its final y.
+    """Return what to sum: each operator's steps in x, and the areas below them; and its final y.
 
     `order` ranks the entries, best first. `weights` are D^q, or none where every step is 1.
     """
@@ -716,7 +716,7 @@ class WindowSuccessSum(WindowReward):
 
 @njit
 def _entries(operators: IntArray, metrics: FloatArray, K: int) -> FloatArray:
-    """K rows: the metrics of each operator's entries in the window, 0 at the others' places."""
+    """Return K rows: the metrics of each operator's entries in the window, 0 elsewhere."""
     rows = np.zeros((K, len(operators)))
     for e in range(len(operators)):
         if operators[e] >= 0:
@@ -769,7 +769,7 @@ class Leader(Reward):
 
 @njit
 def leader(bests: FloatArray) -> FloatArray:
-    """The equation of :class:`Leader`."""
+    """Compute the equation of :class:`Leader`."""
     first = 0
     for op in range(1, len(bests)):
         if bests[op] < bests[first]:

@@ -20,13 +20,13 @@ class Draws(NamedTuple):
     """Random numbers in [0, 1), and applications. Passed to :meth:`uaos.Selection.compute`."""
 
     pick: FloatArray
-    """One a parent: which operator."""
+    """One per parent: which operator."""
     explore: FloatArray
-    """One a parent: whether to explore."""
+    """One per parent: whether to explore."""
     tie: float
-    """One a generation: which of the operators tied for the best."""
+    """One per generation: which of the operators tied for the best."""
     applications: IntArray = np.zeros(0, np.int64)
-    """One an operator: its applications reported so far, if the rule counts them."""
+    """One per operator: its applications reported so far, if the rule counts them."""
 
 
 class Selection(Component):
@@ -52,12 +52,12 @@ class Selection(Component):
 
     @abstractmethod
     def compute(self, probabilities: FloatArray, draws: Draws, progress: float) -> IntArray:
-        """One operator number a parent; `progress` is the share of the budget spent, 0 to 1."""
+        """Return one operator number per parent; `progress` is the spent share of the budget."""
 
 
 @njit
 def draw_proportionally(probabilities: FloatArray, pick: FloatArray) -> IntArray:
-    """The operator into whose share of [0, 1) each pick falls."""
+    """Return the operator into whose share of [0, 1) each pick falls."""
     K, n = len(probabilities), len(pick)
     edges = np.empty(K)
     total = 0.0
@@ -78,7 +78,7 @@ def draw_proportionally(probabilities: FloatArray, pick: FloatArray) -> IntArray
 
 @njit
 def most_probable(probabilities: FloatArray, tie: float) -> int:
-    """The operator of largest probability; `tie` decides between equals."""
+    """Return the operator of largest probability; `tie` decides between equals."""
     K = len(probabilities)
     largest = probabilities[0]
     equals = 0
@@ -99,7 +99,7 @@ def most_probable(probabilities: FloatArray, tie: float) -> int:
 
 
 def draw_uniformly(n_operators: int, pick: FloatArray) -> IntArray:
-    """Any operator, all with equal chances."""
+    """Draw operators, all with equal chances."""
     return np.floor(pick * n_operators).astype(np.int64)
 
 
