@@ -29,7 +29,8 @@ setup: $(STAMP)
 # In a terminal, what pip is at stands on one line; if it fails, what it said is shown in full.
 define install
 @rm -f $(VENV)/.failed
-@{ $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off -e "$(1)" \
+@{ $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --no-compile \
+  -e "$(1)" \
   2>$(VENV)/.said || touch $(VENV)/.failed; } | $(BIN)/python -c "$$WATCH"
 @if rm $(VENV)/.failed 2>/dev/null; then cat $(VENV)/.said >&2; exit 1; fi
 @touch $@
@@ -54,7 +55,7 @@ lint: $(STAMP)
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/python -m pytest -n auto --dist loadgroup -q
+	$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder -q
 
 # What needs no extra, with the lowest supported versions of the dependencies.
 lowest:

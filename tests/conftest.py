@@ -45,6 +45,32 @@ def pytest_report_header():
     return None
 
 
+# Fixtures that take seconds to make. With several processes, tests that use the same one share one.
+SLOW_FIXTURES = (
+    "undisturbed", "reports", "stores", "first", "cocopp", "interpreted", "raced", "uninterrupted",
+)  # fmt: skip
+# The groups that take longest.
+FIRST = ("site", "study")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Group tests by what they share; start the groups first, so that nothing waits for them."""
+
+    def turn(item: pytest.Item) -> int:
+        mark = item.get_closest_marker("xdist_group")
+        if mark is None:
+            return len(FIRST) + 1
+        return FIRST.index(mark.args[0]) if mark.args[0] in FIRST else len(FIRST)
+
+    for item in items:
+        for name in SLOW_FIXTURES:
+            if name in getattr(item, "fixturenames", ()):
+                item.add_marker(pytest.mark.xdist_group(name))
+                break
+    items.sort(key=turn)
+
+
 @pytest.fixture
 def cluster():
     """A Dask cluster of two worker processes on this machine; for tests that ignore warnings."""
