@@ -22,7 +22,7 @@ EVALUATIONS, MOST = 40_000, 1.5
 #: What updates covariance matrices, multiplies by what was decomposed and crosses along it.
 OF_MATRICES = (
     (ea4eig, "eigenvectors"), (ea4eig.EA4eig, "_cross"), (CMAES, "_decompose"), (cma, "_sample"),
-    (cma, "_update"),
+    (cma, "_recombine"), (cma, "_follow"), (cma, "_adapt_rank_one"), (cma, "_adapt_rank_mu"),
 )  # fmt: skip
 
 
