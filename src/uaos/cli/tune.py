@@ -33,6 +33,9 @@ _NOT_SIMULATED = (
 )  # fmt: skip
 
 
+_NO_TEST_PROBLEMS = "all problems are for training; --train SHARE keeps some for testing"
+
+
 # fmt: off
 @dataclass(frozen=True)
 class _Training:
@@ -155,9 +158,7 @@ def tune_command(
     from uaos.cli.tune_tables import plan_table, space_table
     from uaos.experiments.storefile import check_place
 
-    if outputs.plot is not None:
-        inputs = [] if store is None else [store]
-        check_output(outputs.plot, inputs=inputs, suffixes=PICTURES, overwrite=outputs.overwrite)
+    _check_plot(outputs, store)
     if outputs.status:
         _show_status(_required(store), outputs.plot)
         return
@@ -176,14 +177,20 @@ def tune_command(
     _check_winner(winner, path, plan, outputs.overwrite)
     console.print(plan_table(plan, starts, winner))
     if subject.recordings is None and training.suite != "bbob" and subject.rest is None:
-        console.print(Text("all problems are for training; --train SHARE keeps some for testing",
-                           "yellow"))  # fmt: skip
+        console.print(Text(_NO_TEST_PROBLEMS, "yellow"))
     result = _tune(plan, path, subject.recordings, workers, retry_failed=races.retry_failed)
     _check_winner(winner, path, plan, outputs.overwrite)  # it may have appeared meanwhile
     _show_result(result, path, winner)
     _show_next(context, plan, winner, training.suite, subject.rest)
     if outputs.plot is not None:
         _draw(path, result.tuning, outputs.plot)
+
+
+def _check_plot(outputs: _Outputs, store: Path | None) -> None:
+    """Refuse a picture that would replace another file."""
+    if outputs.plot is not None:
+        inputs = [] if store is None else [store]
+        check_output(outputs.plot, inputs=inputs, suffixes=PICTURES, overwrite=outputs.overwrite)
 
 
 def _required(store: Path | None) -> Path:

@@ -182,18 +182,8 @@ def simulate(
     400
     """
     team = tuple(map(Member.of, members))
-    if len(runs) != len(team):
-        raise InvalidParameter(
-            f"there are {len(runs)} runs of {len(team)} members; give one for each member",
-            name="runs", value=len(runs),
-        )  # fmt: skip
+    _check_runs(runs, len(team))
     first = runs[0].outcome
-    if len({(run.outcome.problem, run.outcome.budget) for run in runs}) > 1:
-        different = [f"{r.outcome.problem}, {r.outcome.budget} evaluations" for r in runs]
-        raise InvalidParameter(
-            "the runs must be on one problem with one budget, but are on " + "; ".join(different),
-            name="runs", value=different,
-        )  # fmt: skip
     replays = [_Replay(run) for run in runs]
     final = [run.outcome.hits[-1] if run.outcome.hits[-1] > 0 else np.inf for run in runs]
     turns = Turns(
@@ -215,6 +205,21 @@ def simulate(
             break
     total = min(total, first.budget)
     return _outcome(first, replays, total)._replace(method=name)
+
+
+def _check_runs(runs: Sequence[RecordedRun], members: int) -> None:
+    """Refuse runs that are not one for each member, of one problem and budget."""
+    if len(runs) != members:
+        raise InvalidParameter(
+            f"there are {len(runs)} runs of {members} members; give one for each member",
+            name="runs", value=len(runs),
+        )  # fmt: skip
+    if len({(run.outcome.problem, run.outcome.budget) for run in runs}) > 1:
+        different = [f"{r.outcome.problem}, {r.outcome.budget} evaluations" for r in runs]
+        raise InvalidParameter(
+            "the runs must be on one problem with one budget, but are on " + "; ".join(different),
+            name="runs", value=different,
+        )  # fmt: skip
 
 
 def _outcome(like: Outcome, replays: Sequence[_Replay], total: int) -> Outcome:
