@@ -1,11 +1,14 @@
-"""Errors of the package, as other processes see them."""
+"""Errors of the package: what their messages say, and how other processes see them."""
 
 import copy
 import pickle
+from collections.abc import Callable
 
+import numpy as np
 import pytest
 
-from uaos.errors import InvalidFeedback, InvalidParameter, UnknownName
+import uaos
+from uaos.errors import InvalidFeedback, InvalidParameter, UaosError, UnknownName
 from uaos.extras import MissingExtra
 
 
@@ -25,3 +28,35 @@ def test_an_error_is_the_same_in_another_process(error):
         assert type(again) is type(error)
         assert str(again) == str(error)
         assert vars(again) == vars(error)
+
+
+def sphere(x: np.ndarray) -> float:
+    return float(x @ x)
+
+
+BOX = [(-5, 5)] * 2
+
+
+@pytest.mark.parametrize(
+    ("call", "parts"),
+    [
+        (lambda: uaos.minimize(sphere, BOX, budget=0), ("budget", "0", "positive")),
+        (lambda: uaos.minimize(sphere, BOX, seed=-1), ("seed", "-1", "integer")),
+        (lambda: uaos.minimize(sphere, [(1, 0)] * 2), ("bounds", "(1.0, 0.0)", "low")),
+        (lambda: uaos.minimize(sphere, BOX, x0=[0, 9]), ("x0", "9", "-5 to 5")),
+        (lambda: uaos.minimize(sphere, BOX, method="SaED"), ("method", "'SaED'", "'SaDE'")),
+        (lambda: uaos.minimize(lambda x: "a", BOX), ("fun", "real number", "'a'")),
+        (lambda: uaos.method("SaDE", max_gn=3), ("'max_gn'", "'max_gen'")),
+        (lambda: uaos.method("SaDE", p_min=2.0), ("p_min", "2.0", "1")),
+        (lambda: uaos.Method.from_toml("reward = \n"), ("TOML",)),
+        (lambda: uaos.suite("bob"), ("suite", "'bob'", "'bbob'")),
+    ],
+)
+def test_a_message_says_what_is_wrong_and_what_is_expected(
+    call: Callable[[], object], parts: tuple[str, ...]
+) -> None:
+    with pytest.raises(UaosError) as caught:
+        call()
+    message = str(caught.value)
+    assert all(part in message for part in parts), message
+    assert "\n" not in message
