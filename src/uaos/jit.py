@@ -30,7 +30,7 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 #: Seconds of a run for which a kernel is interpreted before it is compiled.
 PATIENCE = 0.3
 #: Over several runs, it is compiled after this multiple of `PATIENCE`.
-RUNS = 10
+RUNS = 3
 #: With more numbers than this in its arguments, it is compiled at once.
 LARGE = 20_000
 #: Seconds of compiling after which a terminal is told.
