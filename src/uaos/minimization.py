@@ -41,7 +41,7 @@ PORTFOLIO = "portfolio"
 _FAILURES = 100
 
 
-class DifferentialEvolutionSettings(TypedDict, total=False):
+class EvolutionOptions(TypedDict, total=False):
     """Settings of :class:`uaos.DifferentialEvolution`; None is the method's own."""
 
     popsize: int | str | None
@@ -58,7 +58,7 @@ class DifferentialEvolutionSettings(TypedDict, total=False):
     restart: Any
 
 
-class RunOptions(DifferentialEvolutionSettings, total=False):
+class RunOptions(EvolutionOptions, total=False):
     """How a problem is evaluated, when the run ends, and what it shows."""
 
     rng: Seed
@@ -315,7 +315,7 @@ def minimize_problem(
         method,
         settings={
             name: value
-            for name in DifferentialEvolutionSettings.__annotations__
+            for name in EvolutionOptions.__annotations__
             if (value := chosen.get(name)) is not None
         },
         stops=tolerances.given or (limit is None and target is None),
