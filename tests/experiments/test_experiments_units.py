@@ -11,7 +11,7 @@ import uaos
 from uaos.experiments import ECDF_TARGETS, FINAL, TARGETS, Outcome, Trace, Unit, recorder, run_unit
 from uaos.experiments.recorder import NO_TRACE, Recorder, pack_trace, unpack_trace
 from uaos.experiments.unit import derived_seed
-from uaos.optimizers.de.settings import Settings
+from uaos.optimizers.de.settings import DifferentialEvolutionSettings
 from uaos.problems import BBOB, Problem, sphere
 
 
@@ -61,7 +61,7 @@ def test_what_a_custom_operator_learns_ends_with_its_run() -> None:
             self.step *= 0.9
             return state.best + self.step * rng.standard_normal((len(parents), len(state.best)))
 
-    settings = Settings(pool=("rand/1", Shrinking()), NP=10)
+    settings = DifferentialEvolutionSettings(pool=("rand/1", Shrinking()), NP=10)
     chosen = uaos.Configuration("shrinking", uaos.method("SaDE"), settings)
     unit = Unit("shrinking", "f1 i1 2-D", 1, 1, 200)
     first, second = (run_unit(unit, BBOB(1, 2, 1), chosen).outcome for _ in range(2))

@@ -11,7 +11,11 @@ SETTINGS = {
     "BFGS": {"boundary": "none"},
     "CMA-ES": {"restarts": "BIPOP", "popsize": 9, "sigma0": 0.3},
     "DE": {"method": "mix", "popsize": 20, "restart": "stagnation"},
+    "EA4eig": {"popsize": 20},
+    "L-SRTDE": {"popsize": 20, "restart": "stagnation"},
+    "MOS-DE": {},
     "STEP": {"points": 60},
+    "jSO": {"popsize": 20, "restart": "stagnation"},
     "portfolio": {"members": ["BFGS", "CMA-ES", "JADE"]},
 }
 BUDGET = 2500

@@ -13,7 +13,7 @@ from uaos.errors import InvalidComponent, InvalidParameter, UnknownName
 from uaos.optimizers.base import optimizer_classes
 from uaos.optimizers.cma import CMASettings
 from uaos.optimizers.coordinate import CoordinateSettings
-from uaos.optimizers.de.settings import Linear, Settings
+from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Linear
 from uaos.optimizers.local import LocalSettings
 from uaos.optimizers.portfolio import PortfolioSettings
 from uaos.optimizers.pycma import PyCMASettings
@@ -37,7 +37,9 @@ CHANGED: dict[str, OptimizerSettings] = {
     "BFGS": LocalSettings("none", restarts=False),
     "STEP": CoordinateSettings(100, 3, separable_only=True, restarts=False),
     "BIPOP-CMA-ES": PyCMASettings(0.3, 0.5),
-    "DE": Settings(pool=("rand/1",), F=0.7, CR=0.2, NP="3D", schedule=Linear(5), center=True),
+    "DE": DifferentialEvolutionSettings(
+        pool=("rand/1",), F=0.7, CR=0.2, NP="3D", schedule=Linear(5), center=True
+    ),
     "jSO": JSOSettings(NP=50),
     "EA4eig": EA4eigSettings(NP=50),
     "L-SRTDE": LSRTDESettings(NP=50),
@@ -119,8 +121,8 @@ def test_a_mapping_becomes_settings(name):
         (PyCMASettings, "start", 1.5),
         (PortfolioSettings, "step", -1),
         (PortfolioSettings, "constrained", "yes"),
-        (Settings, "boundary", "penalty"),
-        (Settings, "NP", 3),
+        (DifferentialEvolutionSettings, "boundary", "penalty"),
+        (DifferentialEvolutionSettings, "NP", 3),
     ],
 )
 def test_a_bad_value_is_named(settings_class, name, value):
@@ -160,7 +162,10 @@ def test_keywords_replace_settings_and_none_leaves_them():
 
 
 def test_settings_of_differential_evolution_bring_no_method_along():
-    single, several = Settings(pool=("rand/1",)), Settings(pool=("rand/1", "best/1"))
+    single, several = (
+        DifferentialEvolutionSettings(pool=("rand/1",)),
+        DifferentialEvolutionSettings(pool=("rand/1", "best/1")),
+    )
     assert uaos.DifferentialEvolution(BOX, single).method is None
     run = uaos.DifferentialEvolution(BOX, several, method="SaDE")
     assert run.settings == several
@@ -182,7 +187,7 @@ def test_keywords_are_the_names_of_fields_and_aliases(name):
     keywords = optimizer_classes()[name].settings_class.keywords()
     names = {field.name for field in dataclasses.fields(CHANGED[name])}
     assert len(keywords) == len(names)
-    if isinstance(CHANGED[name], Settings):
+    if isinstance(CHANGED[name], DifferentialEvolutionSettings):
         assert {"popsize", "operators"} <= set(keywords)
     else:
         assert set(keywords) == names

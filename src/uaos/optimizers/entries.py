@@ -12,8 +12,8 @@ from typing import Any
 from uaos.optimizers.catalogue import RECOMMENDED, add_group
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de.operators import Operator
-from uaos.optimizers.de.rules import Cauchy, Jade, Normal, SuccessHistory
-from uaos.optimizers.de.settings import Linear, Settings, Stagnation
+from uaos.optimizers.de.rules import Cauchy, Jade, Normal, Rule, SuccessHistory
+from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Linear, Stagnation
 from uaos.optimizers.de.strategies import POOLS
 from uaos.selection import bibliography as bib
 from uaos.selection.catalogue import literature
@@ -61,7 +61,7 @@ _TUNED_NOTES = {
 
 @add_group
 def _literature() -> list[Configuration]:
-    plain = Settings(NP=None)
+    plain = DifferentialEvolutionSettings(NP=None)
     return [
         Configuration(p.name, p.method, plain, p.reference, p.note, "method") for p in literature()
     ]
@@ -73,7 +73,7 @@ def _tuned() -> list[Configuration]:
     for name, reward, quality, selection, fixed, F, CR, NP, top in _TUNED:
         recipe = Method(_BETTER, reward, quality, _PM, selection).replace(**fixed)
         # How the authors ran them, read off their public script.
-        settings = Settings(
+        settings = DifferentialEvolutionSettings(
             F=F, CR=CR, NP=NP, top_NP=top, boundary="none", center=True, best_rule="latest",
             archive="history",
         )  # fmt: skip
@@ -87,9 +87,15 @@ def _uniform() -> Method:
     return Method(_BETTER, "immediate_success", {"name": _WS, "delta": 0.0}, "identity", _DRAW)
 
 
-def _shade(H: int, **settings: Any) -> Settings:
-    memory = SuccessHistory(H)
-    return Settings(pool=(Operator("curr-to-pbest/1 (archived)", memory, memory),), **settings)
+def _single(
+    strategy: str, memory: Rule | None = None, **settings: Any
+) -> DifferentialEvolutionSettings:
+    """Return settings with one operator, whose F and CR share a memory if one is given."""
+    return DifferentialEvolutionSettings(pool=(Operator(strategy, memory, memory),), **settings)
+
+
+def _shade(H: int, **settings: Any) -> DifferentialEvolutionSettings:
+    return _single("curr-to-pbest/1 (archived)", SuccessHistory(H), **settings)
 
 
 @add_group
@@ -97,18 +103,17 @@ def _baselines() -> list[Configuration]:
     jade = Jade()
     drawn = "U(2/NP,0.2)"
     single = (
-        ("JADE", Settings(pool=(Operator("curr-to-pbest/1 (archived)", jade, jade),), NP=100),
-         bib.ZHANG_2009, ""),
+        ("JADE", _single("curr-to-pbest/1 (archived)", jade, NP=100), bib.ZHANG_2009, ""),
         ("SHADE", _shade(100, NP=100, top_NP=drawn), bib.TANABE_2013, ""),
         ("R-SHADE", _shade(100, NP=100, top_NP=drawn, restart=Stagnation()), bib.TANABE_2015,
          "SHADE that starts afresh when it stagnates."),
         ("L-SHADE", _shade(6, NP="18D", top_NP=0.11, archive_size=2.6, schedule=Linear(4)),
          bib.TANABE_2014, ""),
-        *((name, Settings(pool=(Operator(name),), NP=None), bib.STORN_1997 if "pbest" not in name
-           else bib.ZHANG_2009, "A single strategy.") for name in POOLS["paper"]),
+        *((name, _single(name, NP=None), bib.ZHANG_2009 if "pbest" in name else bib.STORN_1997,
+           "A single strategy.") for name in POOLS["paper"]),
     )  # fmt: skip
     uniform = Configuration(
-        "uniform", _uniform(), Settings(NP=None), bib.FRAMEWORK,
+        "uniform", _uniform(), DifferentialEvolutionSettings(NP=None), bib.FRAMEWORK,
         "Every operator with the same chance, always: what adapting has to beat.", "baseline",
     )  # fmt: skip
     return [
@@ -131,7 +136,7 @@ def _mix() -> tuple[Configuration, Configuration]:
         Operator("rand-to-best/2", usual, 0.91, "rand-to-best/2, CR 0.91"),
         Operator("curr-to-rand/1", wide, 0.91, "curr-to-rand/1, CR 0.91"),
     )
-    settings = Settings(
+    settings = DifferentialEvolutionSettings(
         pool=pool, NP="10D", top_NP=0.11, schedule=Linear("2D"), restart=Stagnation()
     )
     # 0.0286 for its seven operators.
@@ -157,14 +162,16 @@ def _originals() -> list[Configuration]:
     (2018), which ran them on BBOB with the settings of the BBOB-2010 experiments by Fialho et al.
     """
     wide = Normal(0.5, 0.3)
-    sade = Settings(
+    sade = DifferentialEvolutionSettings(
         pool=(Operator("rand/1", wide, Jade(), "rand/1"),
               Operator("curr-to-best/2", wide, Jade(), "curr-to-best/2"),
               Operator("rand/2", wide, Jade(), "rand/2"),
               Operator("curr-to-rand/1", wide, 1.0, "curr-to-rand/1")),
         NP=50, boundary="resample",
     )  # fmt: skip
-    four = Settings(pool=POOLS["paper"][:4], F=0.5, CR=1.0, NP="10D", boundary="none")
+    four = DifferentialEvolutionSettings(
+        pool=POOLS["paper"][:4], F=0.5, CR=1.0, NP="10D", boundary="none"
+    )
     bare = {entry.name: entry.method for entry in literature()}
     last = {"name": "success_sum", "max_gen": 1}
     matching = bare["PM-AdapSS-AA"].replace(reward=last, delta=0.6, p_min=0.05)

@@ -19,7 +19,7 @@ from uaos.optimizers.catalogue import configuration, methods
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de.operators import Operator, paper_pool
 from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, Rule, SuccessHistory
-from uaos.optimizers.de.settings import Linear, Settings, Stagnation
+from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Linear, Stagnation
 from uaos.optimizers.de.strategies import STRATEGIES
 from uaos.optimizers.portfolio import Member, PortfolioSettings, continuing, leader_method
 from uaos.optimizers.settings import OptimizerSettings
@@ -49,7 +49,7 @@ _PRINTED: dict[tuple[str, str], dict[str, Any]] = {
 }
 
 #: Settings of differential evolution that every preset searches, in their declared ranges.
-SETTINGS = tuple(name for name, p in parameters(Settings).items() if p.tuned)
+SETTINGS = tuple(name for name, p in parameters(DifferentialEvolutionSettings).items() if p.tuned)
 
 #: Configurations that a race starts from by default: those tuned in the paper.
 INITIAL = tuple(
@@ -170,7 +170,11 @@ class Design:
                 if slot is not None:
                     values[slot] = getattr(component, parameter)
         settings = config.settings
-        return values | (self._setting_values(settings) if isinstance(settings, Settings) else {})
+        return values | (
+            self._setting_values(settings)
+            if isinstance(settings, DifferentialEvolutionSettings)
+            else {}
+        )
 
     def differences(self, config: Configuration) -> list[str]:
         """Return what the space holds at other values than a configuration: "name: a, here b"."""
@@ -186,7 +190,7 @@ class Design:
             if there.get(part, {}).get(name) != value
         ]
 
-    def _setting_values(self, settings: Settings) -> dict[str, Value]:
+    def _setting_values(self, settings: DifferentialEvolutionSettings) -> dict[str, Value]:
         values: dict[str, Value] = {name: getattr(settings, name) for name in _POLICIES}
         values["NP"] = settings.population_size(self.dimension, None)
         values["top_NP"] = settings.top
@@ -247,7 +251,7 @@ def design(
     # The tuned configurations have the settings of the authors' experiments.
     authors = preset != "wide"
     tuned = configuration("U-AOS-FW")
-    base = tuned if authors else Configuration("base", Method(), Settings())
+    base = tuned if authors else Configuration("base", Method(), DifferentialEvolutionSettings())
     constants: dict[str, Value] = {"ties": "first"} if authors else {}
     options: dict[str, Any] = {"space": preset}
     if pool is not None:
@@ -476,7 +480,9 @@ def _settings_variables(names: Iterable[str], with_rules: Sequence[str]) -> list
         when: tuple[Condition, ...] = ()
         if f"{name}_rule" in with_rules:
             when = (Condition(f"{name}_rule", _RULES[f"{name}_rule"][:2]),)
-        variables.append(Variable(name, searched(parameters(Settings)[name]), when))
+        variables.append(
+            Variable(name, searched(parameters(DifferentialEvolutionSettings)[name]), when)
+        )
     return variables
 
 
@@ -496,7 +502,7 @@ def _wide(fixed_by_pool: Sequence[str], *, free_pool: bool) -> list[Variable]:
     if learned:
         added.append(Variable("H", searched(parameters(SuccessHistory)["H"]), tuple(learned)))
     for name in _POLICIES:
-        added.append(Variable(name, searched(parameters(Settings)[name])))
+        added.append(Variable(name, searched(parameters(DifferentialEvolutionSettings)[name])))
     added.append(choose("schedule", ("constant", Linear.rule)))
     # A strategy that takes five others needs six parents.
     ends = Integer(default=6, low=6, high=40, hard_low=6, hard_high=50, doc="NP at the end")

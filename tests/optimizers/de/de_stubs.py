@@ -5,7 +5,7 @@ import numpy as np
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de.optimizer import DifferentialEvolution
 from uaos.optimizers.de.pool import SingleOperator
-from uaos.optimizers.de.settings import Settings
+from uaos.optimizers.de.settings import DifferentialEvolutionSettings
 from uaos.selection.method import Method
 
 
@@ -44,7 +44,9 @@ def engine(D=3, budget=None, seed=1, x0=None, history=True, make=Uniform, **sett
 
     return Stubbed(
         [(-5.0, 5.0)] * D,
-        method=Configuration("stub", Method(), Settings(**({"NP": 20} | settings))),
+        method=Configuration(
+            "stub", Method(), DifferentialEvolutionSettings(**({"NP": 20} | settings))
+        ),
         seed=np.random.default_rng(seed),
         budget=budget,
         x0=x0,

@@ -12,7 +12,7 @@ from uaos.minimization import minimize
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.optimizer import DifferentialEvolution
-from uaos.optimizers.de.settings import Linear, Settings, Stagnation
+from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Linear, Stagnation
 
 BOX = [(-5.0, 5.0)] * 4
 
@@ -72,7 +72,7 @@ def test_arguments_that_make_no_sense_are_refused(given, error, name):
 
 
 def test_in_a_configuration_the_population_size_is_called_np():
-    small = Configuration("mine", None, Settings(pool=["rand/2"], NP=5))
+    small = Configuration("mine", None, DifferentialEvolutionSettings(pool=["rand/2"], NP=5))
     with raises(InvalidParameter, name="NP", value=5):
         DifferentialEvolution(BOX, method=small)
 
@@ -95,11 +95,13 @@ def test_in_a_configuration_the_population_size_is_called_np():
 )  # fmt: skip
 def test_configuration_data_that_makes_no_sense_is_refused(given, error, name):
     with raises(error, name=name):
-        Settings.from_dict(given)
+        DifferentialEvolutionSettings.from_dict(given)
 
 
 def test_a_restart_may_be_named_alone():
-    assert Settings(restart="stagnation") == Settings(restart=Stagnation())
+    assert DifferentialEvolutionSettings(restart="stagnation") == DifferentialEvolutionSettings(
+        restart=Stagnation()
+    )
     text = '[de]\nrestart = "stagnation"\nschedule = {rule = "linear", NP_end = 6}\n'
     settings = Configuration.from_toml(text).settings
     assert (settings.restart, settings.schedule) == (Stagnation(), Linear(6))

@@ -12,7 +12,7 @@ from uaos.history import History
 from uaos.optimizers.base import RunFinished
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import Cauchy, Jade
-from uaos.optimizers.de.settings import Linear, Settings, Stagnation
+from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Linear, Stagnation
 
 
 @pytest.mark.parametrize("budget", [1, 5, 19, 20, 21, 40, 59, 200])
@@ -122,7 +122,9 @@ def test_an_archive_shrinks_with_the_population():
 
 
 def test_sizes_in_dimensions_are_raised_to_what_the_pool_needs():
-    settings = Settings(pool=["rand-to-best/2"], NP="2D", schedule=Linear("1D"))
+    settings = DifferentialEvolutionSettings(
+        pool=["rand-to-best/2"], NP="2D", schedule=Linear("1D")
+    )
     assert settings.population_size(2, None) == 6
     assert settings.schedule.end(2, settings.members) == 6
     assert settings.population_size(20, None) == 40
@@ -131,7 +133,7 @@ def test_sizes_in_dimensions_are_raised_to_what_the_pool_needs():
 
 
 def test_a_chosen_population_size_follows_dimension_and_budget():
-    settings = Settings(NP=None)
+    settings = DifferentialEvolutionSettings(NP=None)
     assert settings.population_size(20, None) == 200
     assert settings.population_size(1, None) == 20
     assert settings.population_size(20, 1000) == 50  # 20 generations
@@ -202,18 +204,25 @@ def test_failed_populations_do_not_end_a_run():
 
 
 def test_settings_make_the_round_trip():
-    settings = Settings(
+    settings = DifferentialEvolutionSettings(
         pool=[Operator("rand/1", Cauchy(0.5, 0.1), 0.9, name="a"), "best/1"], F=0.7, NP="18D",
         top_NP="U(2/NP,0.2)", boundary="reflect", center=True, best_rule="latest",
         archive="history", archive_size=2.6, schedule=Linear("2D"), restart=Stagnation(100),
     )  # fmt: skip
-    assert Settings.from_dict(settings.to_dict()) == settings
-    assert hash(Settings.from_dict(settings.to_dict())) == hash(settings)
-    assert Settings.from_dict(Settings(NP=None).to_dict()) == Settings(NP=None)
-    assert Settings.from_dict({}) == Settings()
+    assert DifferentialEvolutionSettings.from_dict(settings.to_dict()) == settings
+    assert hash(DifferentialEvolutionSettings.from_dict(settings.to_dict())) == hash(settings)
+    assert DifferentialEvolutionSettings.from_dict(
+        DifferentialEvolutionSettings(NP=None).to_dict()
+    ) == DifferentialEvolutionSettings(NP=None)
+    assert DifferentialEvolutionSettings.from_dict({}) == DifferentialEvolutionSettings()
     for name in ("center", "centre"):  # the latter in files and stores
-        assert Settings.from_dict({name: True}) == Settings(center=True)
-    assert Settings(schedule="constant", restart="none") == Settings()
+        assert DifferentialEvolutionSettings.from_dict(
+            {name: True}
+        ) == DifferentialEvolutionSettings(center=True)
+    assert (
+        DifferentialEvolutionSettings(schedule="constant", restart="none")
+        == DifferentialEvolutionSettings()
+    )
 
 
 @pytest.mark.parametrize(
@@ -237,7 +246,7 @@ def test_settings_make_the_round_trip():
 )  # fmt: skip
 def test_settings_that_make_no_sense_are_refused(given, error, name):
     with raises(error, name=name):
-        Settings.from_dict(given)
+        DifferentialEvolutionSettings.from_dict(given)
 
 
 # History

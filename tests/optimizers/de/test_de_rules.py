@@ -12,12 +12,12 @@ from uaos.optimizers.de.operators import Operator, as_members, paper_pool, produ
 from uaos.optimizers.de.pool import Pool
 from uaos.optimizers.de.rates import RateMemory
 from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, SuccessHistory, Uniform
-from uaos.optimizers.de.settings import Settings
+from uaos.optimizers.de.settings import DifferentialEvolutionSettings
 
 
 def learnt(rule, fitness, values, F, CR, memory=None):
     """The rule's memory after a generation in which it made every offspring."""
-    settings = Settings(pool=(Operator("rand/1", rule, rule),))
+    settings = DifferentialEvolutionSettings(pool=(Operator("rand/1", rule, rule),))
     pool = Pool(settings)
     memory = memory or RateMemory(pool.rules)
     memory.learn(
@@ -66,33 +66,39 @@ def test_crossover_rates_of_zero_are_learnt_as_zero():
 
 def test_operators_that_name_one_rule_object_share_its_memory():
     one, same = SuccessHistory(6), SuccessHistory(6)
-    pool = Pool(Settings(pool=[Operator("rand/1", one, one), Operator("best/1", one, same)]))
+    pool = Pool(
+        DifferentialEvolutionSettings(
+            pool=[Operator("rand/1", one, one), Operator("best/1", one, same)]
+        )
+    )
     assert [r is one for r in pool.rules] == [True, False]
     assert one == same  # equal, and yet two memories
 
 
 def test_sharing_survives_the_plain_form():
     one = SuccessHistory(6)
-    settings = Settings(pool=[Operator("rand/1", one, one), Operator("best/1", one, 0.5)])
+    settings = DifferentialEvolutionSettings(
+        pool=[Operator("rand/1", one, one), Operator("best/1", one, 0.5)]
+    )
     data = settings.to_dict()
     assert data["pool"][0]["F"] == {"rule": "success_history", "H": 6, "share": "memory 1"}
-    again = Settings.from_dict(data)
+    again = DifferentialEvolutionSettings.from_dict(data)
     assert again == settings
     assert len(Pool(again).rules) == 1
-    apart = Settings(
+    apart = DifferentialEvolutionSettings(
         pool=[
             Operator("rand/1", SuccessHistory(6), SuccessHistory(6)),
             Operator("best/1", SuccessHistory(6), 0.5),
         ]
     )
     assert apart != settings
-    assert len(Pool(Settings.from_dict(apart.to_dict())).rules) == 3
+    assert len(Pool(DifferentialEvolutionSettings.from_dict(apart.to_dict())).rules) == 3
 
 
 def test_a_label_stands_for_one_rule():
     rule = {"rule": "jade", "c": 0.1, "share": "a"}
     with raises(InvalidParameter, name="share", value="a"):
-        Settings.from_dict({"F": rule, "CR": {**rule, "c": 0.2}})
+        DifferentialEvolutionSettings.from_dict({"F": rule, "CR": {**rule, "c": 0.2}})
 
 
 @pytest.mark.parametrize(
@@ -123,9 +129,9 @@ def test_rules_refuse_what_makes_no_sense():
     with raises(InvalidParameter, name="H", value=0):
         SuccessHistory(0)
     with raises(UnknownName, name="success_histry", near="success_history"):
-        Settings.from_dict({"F": {"rule": "success_histry", "H": 6}})
+        DifferentialEvolutionSettings.from_dict({"F": {"rule": "success_histry", "H": 6}})
     with raises(UnknownName, name="d"):
-        Settings.from_dict({"F": {"rule": "jade", "d": 6}})
+        DifferentialEvolutionSettings.from_dict({"F": {"rule": "jade", "d": 6}})
 
 
 def test_unknown_strategies_are_answered_with_near_misses():
@@ -154,7 +160,9 @@ def test_names_are_unique_and_given_names_must_differ():
         "best/1",
     )
     with pytest.raises(NameClash):
-        Settings(pool=[Operator("rand/1", name="a"), Operator("best/1", name="a")])
+        DifferentialEvolutionSettings(
+            pool=[Operator("rand/1", name="a"), Operator("best/1", name="a")]
+        )
 
 
 @pytest.mark.parametrize("pool", [[], "rand/1", [3], [object()]])
@@ -164,7 +172,9 @@ def test_pools_that_are_none_are_refused(pool):
 
 
 def test_open_settings_take_the_run_s_own():
-    members = Settings(pool=["rand/1", Operator("best/1", F=0.3)], F=0.7, CR=0.2).members
+    members = DifferentialEvolutionSettings(
+        pool=["rand/1", Operator("best/1", F=0.3)], F=0.7, CR=0.2
+    ).members
     assert [(m.F, m.CR) for m in members] == [
         (Constant(0.7), Constant(0.2)),
         (Constant(0.3), Constant(0.2)),

@@ -30,7 +30,13 @@ from uaos.optimizers.de.operators import (
 from uaos.optimizers.de.pool import Pool, SingleOperator
 from uaos.optimizers.de.population import Epoch, Offspring, Population, Relaxation
 from uaos.optimizers.de.rates import RateMemory
-from uaos.optimizers.de.settings import BOUNDARIES, MOST_PARENTS, Linear, Settings, Stagnation
+from uaos.optimizers.de.settings import (
+    BOUNDARIES,
+    MOST_PARENTS,
+    DifferentialEvolutionSettings,
+    Linear,
+    Stagnation,
+)
 from uaos.optimizers.de.variation import choose_partners, cross, move_integers, mutate, repair
 from uaos.optimizers.de.view import PopulationView
 from uaos.optimizers.settings import OptimizerSettings
@@ -106,11 +112,11 @@ class DifferentialEvolution(Optimizer):
     starts_together: ClassVar[bool] = True
     single_run: ClassVar[Mapping[str, str]] = MappingProxyType({"restart": "none"})
 
-    settings_class: ClassVar[type[Settings]] = Settings
+    settings_class: ClassVar[type[DifferentialEvolutionSettings]] = DifferentialEvolutionSettings
     listed: ClassVar[bool] = False  # its configurations are
     selects: ClassVar[bool] = True
     section: ClassVar[str] = "de"
-    settings: Settings
+    settings: DifferentialEvolutionSettings
     #: Random numbers of each offspring beyond those that `layout` lists, for a subclass.
     further_columns: ClassVar[int] = 0
 
@@ -120,7 +126,7 @@ class DifferentialEvolution(Optimizer):
 
     def _choose_settings(
         self, settings: object, method: Any, changes: Mapping[str, object]
-    ) -> tuple[Settings, Method | None]:
+    ) -> tuple[DifferentialEvolutionSettings, Method | None]:
         if settings is not None:
             base = self.settings_class.of(settings)
             chosen = method
@@ -478,12 +484,12 @@ class DifferentialEvolution(Optimizer):
 
 
 def resolve(
-    settings: Settings,
+    settings: DifferentialEvolutionSettings,
     method: Method | None,
     changes: Mapping[str, object],
     dimension: int,
     budget: int | None,
-) -> Settings:
+) -> DifferentialEvolutionSettings:
     """Return the settings with the changes that are not None, checked for a run."""
     try:
         changed = settings.changed(changes)
@@ -511,7 +517,9 @@ def resolve(
     return changed
 
 
-def _fitted(settings: Settings, dimension: int, budget: int | None) -> Settings:
+def _fitted(
+    settings: DifferentialEvolutionSettings, dimension: int, budget: int | None
+) -> DifferentialEvolutionSettings:
     """Return the recommended settings, with a smaller population if the budget is short.
 
     The recommended NP is 10·D; over few generations a smaller population does better.

@@ -9,7 +9,7 @@ from uaos.arrays import FloatArray, IntArray
 from uaos.optimizers.de import layout as at
 from uaos.optimizers.de.operators import CustomOperator, Operator
 from uaos.optimizers.de.rules import AdaptiveRule, Rule
-from uaos.optimizers.de.settings import Settings
+from uaos.optimizers.de.settings import DifferentialEvolutionSettings
 from uaos.optimizers.de.strategies import ROLES, strategy
 
 
@@ -30,7 +30,7 @@ class Pool:
         The custom operators by number.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: DifferentialEvolutionSettings) -> None:
         self.members, self.names = settings.members, settings.names
         K = len(self.members)
         self.table = np.zeros((K, at.TABLE))
@@ -55,7 +55,7 @@ class Pool:
 
     def _enter(self, k: int, column: int, rule: object) -> None:
         """Write a rule's kind and numbers to the table, from `column` on."""
-        assert isinstance(rule, Rule)  # `Settings.members` has filled in those left open
+        assert isinstance(rule, Rule)  # `members` of the settings has no open F or CR
         if isinstance(rule, AdaptiveRule):
             if not any(known is rule for known in self.rules):
                 self.rules.append(rule)

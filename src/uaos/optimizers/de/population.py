@@ -12,7 +12,7 @@ from uaos.arrays import FloatArray, IntArray
 from uaos.jit import njit
 from uaos.optimizers import feasibility
 from uaos.optimizers.de import layout as at
-from uaos.optimizers.de.settings import Settings, Stagnation
+from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Stagnation
 
 #: Above this size the order of the parents is sorted anew; below it, insertion is faster.
 INSERTION = 1024
@@ -45,9 +45,13 @@ class Population:
     """The parents with their fitness, and the archive of those that lost."""
 
     def __init__(
-        self, points: FloatArray, low: FloatArray, high: FloatArray, settings: Settings,
+        self,
+        points: FloatArray,
+        low: FloatArray,
+        high: FloatArray,
+        settings: DifferentialEvolutionSettings,
         archives: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.low, self.high = low, high
         self._settings, self._archives = settings, archives
         NP = len(points)

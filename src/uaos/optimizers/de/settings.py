@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from uaos.errors import InvalidParameter, UnknownName
 from uaos.optimizers.base import custom_operators
@@ -185,7 +185,7 @@ _TOPS = 'a real number > 0 and at most 1, or "U(2/NP,0.2)" (drawn)'
 
 
 @dataclass(frozen=True, eq=False)
-class Settings(OptimizerSettings):
+class DifferentialEvolutionSettings(OptimizerSettings):
     """The settings of a differential evolution. Those with a range are what a tuner may search.
 
     Parameters
@@ -226,8 +226,8 @@ class Settings(OptimizerSettings):
 
     Examples
     --------
-    >>> from uaos.optimizers.de.settings import Settings
-    >>> Settings(pool=("rand/1", "best/1"), F=0.7, NP="10D").names
+    >>> from uaos.optimizers.de.settings import DifferentialEvolutionSettings
+    >>> DifferentialEvolutionSettings(pool=("rand/1", "best/1"), F=0.7, NP="10D").names
     ('rand/1', 'best/1')
     """
 
@@ -367,9 +367,7 @@ class Settings(OptimizerSettings):
         return data
 
     @classmethod
-    def from_dict(
-        cls, data: Mapping[str, Any], custom: Mapping[str, object] | None = None
-    ) -> "Settings":
+    def from_dict(cls, data: Mapping[str, Any], custom: Mapping[str, object] | None = None) -> Self:
         """Return the settings that :meth:`to_dict` described; the rest takes its default.
 
         `custom` gives custom operators of the pool, by name, that are not registered.
@@ -435,7 +433,7 @@ class Settings(OptimizerSettings):
     # Which rules are one object matters, and the fields' own equality does not see it.
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Settings) and self._key() == other._key()
+        return isinstance(other, DifferentialEvolutionSettings) and self._key() == other._key()
 
     def __hash__(self) -> int:
         return hash(repr(self._key()))

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 from uaos.errors import InvalidParameter
 from uaos.optimizers.de.optimizer import DifferentialEvolution
-from uaos.optimizers.de.settings import Settings
+from uaos.optimizers.de.settings import DifferentialEvolutionSettings
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.selection.method import Method
 
-_DECLARED = {declared.name: declared for declared in fields(Settings)}
+_DECLARED = {declared.name: declared for declared in fields(DifferentialEvolutionSettings)}
 
 
 def default(name: str, value: object) -> Any:
@@ -19,7 +19,7 @@ def default(name: str, value: object) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class WinnerSettings(Settings):
+class WinnerSettings(DifferentialEvolutionSettings):
     """Settings of a winner: those of differential evolution, but for the pool."""
 
     def __post_init__(self) -> None:
@@ -35,7 +35,7 @@ class Winner(DifferentialEvolution):
     """A differential evolution with the settings of a winner."""
 
     section: ClassVar[str] = "optimizer"
-    settings_class: ClassVar[type[Settings]] = WinnerSettings
+    settings_class: ClassVar[type[DifferentialEvolutionSettings]] = WinnerSettings
     #: What selects among its operators unless another method is given.
     default_method: ClassVar[Method | None] = None
     settings: WinnerSettings
@@ -46,7 +46,7 @@ class Winner(DifferentialEvolution):
 
     def _choose_settings(
         self, settings: object, method: Any, changes: Mapping[str, object]
-    ) -> tuple[Settings, Method | None]:
+    ) -> tuple[DifferentialEvolutionSettings, Method | None]:
         chosen = self.settings_class.of(settings)
         return super()._choose_settings(
             chosen, self.default_method if method is None else method, changes

@@ -22,7 +22,7 @@ from uaos.optimizers.de import layout as at
 from uaos.optimizers.de.operators import Operator, PoolMember
 from uaos.optimizers.de.rates import standard_normal
 from uaos.optimizers.de.rules import SuccessHistory
-from uaos.optimizers.de.settings import Linear, Settings
+from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Linear
 from uaos.optimizers.de.variation import distinct, move_integers
 from uaos.optimizers.winners import jso
 from uaos.optimizers.winners.base import Winner, WinnerSettings, default
@@ -258,7 +258,7 @@ _SCHEDULE = Linear(10)
 
 @dataclass(frozen=True, eq=False)
 class EA4eigSettings(WinnerSettings):
-    """The settings of EA4eig: see :class:`uaos.optimizers.de.settings.Settings`."""
+    """Settings of EA4eig, those of differential evolution with other defaults."""
 
     title: ClassVar[str] = "EA4eig"
 
@@ -269,7 +269,7 @@ class EA4eigSettings(WinnerSettings):
     schedule: Linear | str | None = _SCHEDULE
 
     @classmethod
-    def default_pool(cls) -> tuple[PoolMember, ...]:  # noqa: D102 (see Settings)
+    def default_pool(cls) -> tuple[PoolMember, ...]:  # noqa: D102
         return pool()
 
     def population_size(self, dimension: int, budget: int | None) -> int:  # noqa: D102
@@ -291,7 +291,7 @@ class EA4eig(Winner):
     """
 
     name: ClassVar[str] = "EA4eig"
-    settings_class: ClassVar[type[Settings]] = EA4eigSettings
+    settings_class: ClassVar[type[DifferentialEvolutionSettings]] = EA4eigSettings
     default_method: ClassVar[Method | None] = Method(
         "parent_improvement", {"name": "success_count", "start": 2, "least": 0.2}, "identity",
         "identity", "proportional", scale_rewards=False, scope="generation",

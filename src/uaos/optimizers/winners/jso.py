@@ -15,7 +15,7 @@ from uaos.optimizers.base import register
 from uaos.optimizers.de import layout as at
 from uaos.optimizers.de.operators import Operator, PoolMember
 from uaos.optimizers.de.rules import SuccessHistory
-from uaos.optimizers.de.settings import Linear, Settings
+from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Linear
 from uaos.optimizers.winners.base import Winner, WinnerSettings, default
 
 
@@ -73,7 +73,7 @@ _SCHEDULE = Linear(4)
 
 @dataclass(frozen=True, eq=False)
 class JSOSettings(WinnerSettings):
-    """The settings of jSO: see :class:`uaos.optimizers.de.settings.Settings`.
+    """Settings of jSO, those of differential evolution with other defaults.
 
     `top_NP` falls to its half over the run.
     """
@@ -85,7 +85,7 @@ class JSOSettings(WinnerSettings):
     schedule: Linear | str | None = _SCHEDULE
 
     @classmethod
-    def default_pool(cls) -> tuple[PoolMember, ...]:  # noqa: D102 (see Settings)
+    def default_pool(cls) -> tuple[PoolMember, ...]:  # noqa: D102
         return pool()
 
 
@@ -98,7 +98,7 @@ class JSO(Winner):
     """
 
     name: ClassVar[str] = "jSO"
-    settings_class: ClassVar[type[Settings]] = JSOSettings
+    settings_class: ClassVar[type[DifferentialEvolutionSettings]] = JSOSettings
 
     def _draw_rates(self) -> None:
         super()._draw_rates()

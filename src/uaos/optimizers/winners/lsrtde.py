@@ -19,7 +19,7 @@ from uaos.optimizers.base import register
 from uaos.optimizers.de import layout as at
 from uaos.optimizers.de.operators import Operator, PoolMember
 from uaos.optimizers.de.rules import Normal, SuccessHistory
-from uaos.optimizers.de.settings import Linear, Settings
+from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Linear
 from uaos.optimizers.winners.base import Winner, WinnerSettings, default
 
 #: The offspring of a generation, times NP: the fewer, the sooner newcomers take part.
@@ -145,7 +145,7 @@ _SCHEDULE = Linear(4)
 
 @dataclass(frozen=True, eq=False)
 class LSRTDESettings(WinnerSettings):
-    """The settings of L-SRTDE: see :class:`uaos.optimizers.de.settings.Settings`.
+    """Settings of L-SRTDE, those of differential evolution with other defaults.
 
     `top_NP` is multiplied by exp(-7 S), S being the success rate.
     """
@@ -167,7 +167,7 @@ class LSRTDESettings(WinnerSettings):
             )  # fmt: skip
 
     @classmethod
-    def default_pool(cls) -> tuple[PoolMember, ...]:  # noqa: D102 (see Settings)
+    def default_pool(cls) -> tuple[PoolMember, ...]:  # noqa: D102
         return pool()
 
 
@@ -182,7 +182,7 @@ class LSRTDE(Winner):
 
     name: ClassVar[str] = "L-SRTDE"
     handles: ClassVar[tuple[str, ...]] = ("integrality",)
-    settings_class: ClassVar[type[Settings]] = LSRTDESettings
+    settings_class: ClassVar[type[DifferentialEvolutionSettings]] = LSRTDESettings
     further_columns: ClassVar[int] = 2  # the rank of x_rank, and the parent
     state_names: ClassVar[tuple[str, ...]] = ("success_rate", "next_place", "elite_fitness")
 

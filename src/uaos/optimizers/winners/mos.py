@@ -14,7 +14,7 @@ from uaos.jit import njit
 from uaos.optimizers.base import register
 from uaos.optimizers.de import layout as at
 from uaos.optimizers.de.operators import Operator, PoolMember
-from uaos.optimizers.de.settings import Settings, Stagnation
+from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Stagnation
 from uaos.optimizers.winners.base import Winner, WinnerSettings, default
 
 
@@ -68,7 +68,7 @@ _RESTART = Stagnation(growth=2.0)
 
 @dataclass(frozen=True, eq=False)
 class TournamentSettings(WinnerSettings):
-    """The settings of this algorithm: see :class:`uaos.optimizers.de.settings.Settings`."""
+    """Settings of the differential evolution of MOS."""
 
     title: ClassVar[str] = "MOS-DE"
 
@@ -76,7 +76,7 @@ class TournamentSettings(WinnerSettings):
     restart: Stagnation | str | None = _RESTART
 
     @classmethod
-    def default_pool(cls) -> tuple[PoolMember, ...]:  # noqa: D102 (see Settings)
+    def default_pool(cls) -> tuple[PoolMember, ...]:  # noqa: D102
         return (Operator("rand/1", 0.5, 0.5, "DE"),)
 
 
@@ -85,7 +85,7 @@ class TournamentDE(Winner):
     """Differential evolution whose partners win tournaments, with exponential crossover."""
 
     name: ClassVar[str] = "MOS-DE"
-    settings_class: ClassVar[type[Settings]] = TournamentSettings
+    settings_class: ClassVar[type[DifferentialEvolutionSettings]] = TournamentSettings
 
     def _choose_partners(self) -> IntArray:
         n = len(self.offspring.operators)
