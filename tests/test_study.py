@@ -1,6 +1,7 @@
 """A study: from nothing to a report, stopped and continued at will."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from raising import raises
 from uaos.errors import InvalidFile, InvalidParameter, UnknownName
 from uaos.experiments import Plan, Store
 from uaos.problems import Problem, Suite, suite
-from uaos.study import PRESETS, RIVALS, STAGES, Preset, Study, find_preset, stages
+from uaos.study import PRESETS, RIVALS, STAGES, Preset, Study, chosen_stages, find_preset
 from uaos.tuning.store import TuningStore
 
 
@@ -25,16 +26,16 @@ def uaos(*arguments: str) -> list[str]:
 
 
 def test_the_stages_follow_one_another() -> None:
-    assert stages() == ("tune", "test", "tables", "report")
-    assert stages(only="tables") == ("tables",)
-    assert stages(start="tables") == ("tables", "report")
+    assert chosen_stages() == ("tune", "test", "tables", "report")
+    assert chosen_stages(only="tables") == ("tables",)
+    assert chosen_stages(start="tables") == ("tables", "report")
 
 
 def test_a_stage_that_there_is_not_is_refused() -> None:
     with raises(UnknownName, name="tets", near="test"):
-        stages(start="tets")
+        chosen_stages(start="tets")
     with pytest.raises(InvalidParameter) as error:
-        stages(only="tune", start="test")
+        chosen_stages(only="tune", start="test")
     assert error.value.value == ("tune", "test")
 
 
@@ -163,14 +164,15 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, str]:
 @one_study
 def test_a_killed_study_goes_on_and_ends_in_a_report(finished: tuple[Study, str]) -> None:
     study, said = finished
-    assert "tuning on the training problems: done before" in said
+    assert "tuning on the training problems: finished" in said
     assert "Open first/report.html in a browser" in said
     assert all(study.is_done(stage) for stage in STAGES)
     assert (study.tables / "art.csv").exists()
     again = subprocess.run(
         SMOKE, cwd=study.folder.parent, capture_output=True, text=True, check=False
     )
-    assert again.stdout == "Everything is done: open first/report.html in a browser\n"
+    assert len(again.stdout.splitlines()) == 1
+    assert "first/report.html" in again.stdout
 
 
 @one_study
@@ -220,14 +222,14 @@ def test_ctrl_c_says_that_nothing_is_lost(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(Study, "run_tuning", interrupt)
     done = run("study", "--preset", "smoke", "--folder", "new", "--only", "tune", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (130, "")
-    assert done.stdout.endswith("finished runs are kept; the same command continues\n")
+    assert "finished runs are kept" in done.stdout
 
 
 def test_a_later_stage_says_which_one_it_needs(tmp_path: Path) -> None:
     command = uaos("study", "--preset", "smoke", "--folder", "new", "--only", "test")
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr == "error: new/tuned.toml: there is no such file; run the stage tune first\n"
+    assert re.search("new/tuned.toml .* stage tune", done.stderr)
     assert not (tmp_path / "new").exists()
 
 
@@ -254,5 +256,6 @@ def test_a_store_of_the_wrong_kind_is_refused_before_anything_is_written(
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     done = run("study", "--preset", "smoke", "--folder", str(tmp_path), "--only", stage)
     assert done.returncode == 2
-    assert done.stderr.startswith(f"error: {tmp_path / name}: the store of {found}, where that of")
+    assert str(tmp_path / name) in done.stderr
+    assert found in done.stderr
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before

@@ -1,4 +1,4 @@
-"""The whole pipeline of the framework's paper: tune, test, tabulate, report.
+"""The pipeline of the framework's paper: tune, test, tabulate, report.
 
 A study lives in a folder: `study.toml` describes it, and the stages write `tuning.db` and the
 winner `tuned.toml`, `test.db`, `tables/` and `report.html`. An interrupted stage resumes where it
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 #: The stages, in order.
 STAGES = ("tune", "test", "tables", "report")
 
-#: The name under which the winner of the tuning is tested.
+#: Name of the tuning's winner in the test.
 WINNER = "tuned"
 
 #: The methods that the winner is compared with: the configurations tuned in the paper, methods that
@@ -230,8 +230,8 @@ class Study:
         self.tuning_runs = size.tuning_runs
         self.tuning_budget, self.test_budget = size.tuning_budget, size.test_budget
         has_instances = any(problem.instance is not None for problem in self.test)
-        usual = 1 if has_instances else _REPETITIONS
-        self.repetitions = usual if size.repetitions is None else size.repetitions
+        default = 1 if has_instances else _REPETITIONS
+        self.repetitions = default if size.repetitions is None else size.repetitions
         largest = self.training.dimensions[-1]
         self.design = space if isinstance(space, Design) else design(space, dimension=largest)
         self._check_card()
@@ -260,21 +260,21 @@ class Study:
         if not different:
             return
         if different.pop("suite_hash", None) is not None:
-            different["another version of the suite's file"] = ""
+            different["a different version of the suite file"] = ""
         short = [
             f"{name} {value}".rstrip()
             for name, value in different.items()
             if not isinstance(value, list | dict)
         ]
         raise InvalidFile(
-            f"{self.folder}: holds another study ({', '.join(short or different)}); choose another "
-            "folder, or remove this one"
+            f"{self.folder} holds a study with other settings ({', '.join(short or different)}); "
+            "choose another folder, or remove this one"
         )
 
     # Running
 
     def create(self) -> None:
-        """Create the folder, and describe the study in it."""
+        """Create the folder, and write the description of the study."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if not self.card.exists():
             write_toml(self.to_dict(), self.card)
@@ -310,7 +310,7 @@ class Study:
         Stopped
             After Ctrl-C; finished runs are kept.
         """
-        chosen = stages(only, start)
+        chosen = chosen_stages(only, start)
         check_pool(None, jobs)
         self.check(chosen)
         self.create()
@@ -389,15 +389,15 @@ class Study:
                  "report": ("test", self.test_store)}  # fmt: skip
         for stage, (earlier, file) in needs.items():
             if stage in chosen and earlier not in chosen and not file.exists():
-                raise InvalidFile(f"{file}: there is no such file; run the stage {earlier} first")
-        # Check before anything is written: a report of a wrong store would replace a good one.
+                raise InvalidFile(f"{file} does not exist; run the stage {earlier} first")
+        # Check the stores before anything is written.
         if self.tuning_store.exists() and {"tune", "report"} & set(chosen):
             TuningStore.open(self.tuning_store).close()
         if self.test_store.exists() and {"test", "tables", "report"} & set(chosen):
             Store.open(self.test_store).close()
 
     def is_done(self, stage: str) -> bool:
-        """Return whether a stage has nothing left to do."""
+        """Return whether a stage is finished."""
         if stage == "tables":
             return _is_newer(self._overview, self.test_store)
         if stage == "report":
@@ -419,31 +419,31 @@ class Study:
 
     @property
     def runs(self) -> dict[str, int]:
-        """Return the largest number of runs of the stages tune and test."""
-        # The winner is not known yet; any configuration takes its place in the count.
+        """Largest number of runs of the stages tune and test."""
+        # The winner is not known yet; for the count, any configuration will do.
         return {"tune": self.tuning_runs, "test": len(self.test_plan(configuration(RECOMMENDED)))}
 
     @property
     def evaluations(self) -> dict[str, int]:
-        """Return the largest number of evaluations of the stages tune and test."""
+        """Largest number of evaluations of the stages tune and test."""
         tuning, test = self.tuning_plan(), self.test_plan(configuration(RECOMMENDED))
         mean = sum(tuning.evaluations(p) for p in tuning.suite) / len(tuning.suite)
         per_method = sum(test.evaluations(p) for p in test.suite) * test.repetitions
         return {"tune": round(self.tuning_runs * mean), "test": per_method * len(test.competitors)}
 
     def seconds(self, chosen: Sequence[str], per_evaluation: float, processes: int) -> float:
-        """Estimate how long stages take at most, overhead included."""
+        """Return an upper estimate of the time of stages, including overhead."""
         evaluation = sum(self.evaluations.get(stage, 0) for stage in chosen) * per_evaluation
         runs = sum(self.runs.get(stage, 0) for stage in chosen)
         overhead = sum(_STAGE_SECONDS[stage] for stage in chosen) + runs * _RUN_SECONDS
         return evaluation / processes + overhead
 
     def seconds_per_evaluation(self) -> float:
-        """Measure the time of an evaluation in trial runs, of about a second, after a warm-up."""
+        """Measure the time per evaluation in trial runs (about a second)."""
         entry = configuration("U-AOS-FW")
-        # Problems spread over the suite, in longer and longer runs: a function may be slow.
+        # Runs become longer until they suffice, as the speed of functions varies widely.
         problems = self.training[:: max(1, len(self.training) // 4)]
-        # A first run, which is not measured, compiles the code.
+        # The first run compiles the code and is not measured.
         run_unit(Unit(entry.name, problems[0].name, 1, 1, _TRIAL_BUDGETS[0]), problems[0], entry)
         for budget in _TRIAL_BUDGETS:
             seconds, evaluations = 0.0, 0
@@ -452,7 +452,9 @@ class Study:
                 outcome = run_unit(Unit(entry.name, problem.name, 1, 1, budget), problem, entry)
                 seconds += time.perf_counter() - start
                 if outcome.outcome.status == "failed":
-                    raise UaosError(f"{problem.name}: a trial run failed: {outcome.outcome.reason}")
+                    raise UaosError(
+                        f"a trial run on {problem.name} failed: {outcome.outcome.reason}"
+                    )
                 evaluations += outcome.outcome.evaluations
             if seconds > _TRIAL_SECONDS:
                 break
@@ -467,8 +469,8 @@ def _split(
     if suite == "bbob":
         if train is not None:
             raise InvalidParameter(
-                'the suite "bbob" has the training problems of the paper, so it does not accept '
-                "train; pass a suite of problems to split it",
+                'the suite "bbob" has fixed training problems and does not accept train; '
+                "pass another suite to split it",
                 name="train", value=train,
             )  # fmt: skip
         return (
@@ -488,13 +490,13 @@ def _is_newer(file: Path, *sources: Path) -> bool:
     )
 
 
-def stages(only: str | None = None, start: str | None = None) -> tuple[str, ...]:
+def chosen_stages(only: str | None = None, start: str | None = None) -> tuple[str, ...]:
     """Return the stages to run: all, `only` one of them, or those from `start` on."""
     for name, value in (("only", only), ("from", start)):
         if value is not None and value not in STAGES:
-            raise UnknownName(f"stage of --{name}", value, STAGES)
+            raise UnknownName("stage", value, STAGES, hint=f"(--{name})")
     if only is not None and start is not None:
-        message = "--only and --from exclude each other; pass one of the two"
+        message = "--only and --from cannot be combined; use one of them"
         raise InvalidParameter(message, name="--only and --from", value=(only, start))
     if only is not None:
         return (only,)

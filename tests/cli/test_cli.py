@@ -56,29 +56,26 @@ def test_a_configuration_file_is_shown_like_a_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["methods", "SaED"], "unknown method 'SaED'; did you mean 'SaDE'"),
-        (["methods", "nowhere.toml"], "nowhere.toml: there is no such file"),
-        (["methods", "broken.toml"], "broken.toml: not readable as TOML"),
-        (["methods", "wrong.toml"], "wrong.toml: .*unknown reward 'none'"),
-        (
-            ["run", "--function", "99"],
-            "function of a BBOB problem is 99; expected an integer from 1 to 24",
-        ),
-        (["run", "--dim", "7"], "does not have the dimension 7; choose one of 2, 3"),
-        (["run", "--method", "JDE"], "unknown method 'JDE'; did you mean 'JADE'"),
-        (["methods", "zzz"], r"'zzz'; none of the \d+ known ones is similar .`uaos methods` lists"),
-        (["run", "--budget", "0"], "budget is '0'; expected a number of evaluations"),
-        (["run", "--popsize", "3"], "popsize is 3; allowed: "),
-        (["run", "--seed", "-1"], "seed is -1; expected an integer >= 0"),
-        (["run", "--plot", "x.gif"], "output x.gif must end in .png"),
-        (["run", "--plot", "no/x.png"], "give a file in a folder that exists"),
-        (["run", "--method", "wrong.toml"], "wrong.toml: .*unknown reward 'none'"),
-        (["--import", "no.py", "methods"], "no.py: there is no such file"),
-        (["--import", "bad.py", "methods"], "bad.py, line 1: cannot be loaded .ZeroDivisionError"),
-        (["run", "--plot", "/proc/x.png"], "/proc|output /proc/x.png cannot be written"),
-        (["run", "--function", "x"], "Invalid value for '--function'"),
-        (["nothing"], "No such command 'nothing'"),
-        (["methods", "--nothing"], "No such option"),
+        (["methods", "SaED"], "'SaED'.*'SaDE'"),
+        (["methods", "nowhere.toml"], "nowhere.toml: "),
+        (["methods", "broken.toml"], "broken.toml: .*TOML"),
+        (["methods", "wrong.toml"], "wrong.toml: .*reward 'none'"),
+        (["run", "--function", "99"], "function.* 99.* 24"),
+        (["run", "--dim", "7"], "dimension.* 7.* 2, 3"),
+        (["run", "--method", "JDE"], "'JDE'.*'JADE'"),
+        (["methods", "zzz"], "'zzz'.*`uaos methods`"),
+        (["run", "--budget", "0"], "budget.*0"),
+        (["run", "--popsize", "3"], "popsize.* 3"),
+        (["run", "--seed", "-1"], "seed.* -1"),
+        (["run", "--plot", "x.gif"], r"x\.gif.*\.png"),
+        (["run", "--plot", "no/x.png"], "no/x.png"),
+        (["run", "--method", "wrong.toml"], "wrong.toml: .*reward 'none'"),
+        (["--import", "no.py", "methods"], "no.py: "),
+        (["--import", "bad.py", "methods"], "bad.py, line 1: .*ZeroDivisionError"),
+        (["run", "--plot", "/proc/x.png"], "/proc"),
+        (["run", "--function", "x"], "--function"),
+        (["nothing"], "'nothing'.*uaos --help"),
+        (["methods", "--nothing"], "--nothing.*uaos methods --help"),
     ],
 )
 def test_bad_input_ends_with_exit_code_2_and_a_clear_line(
@@ -137,7 +134,7 @@ def test_a_run_that_does_not_solve_the_problem_says_so() -> None:
     done = run("run", "--function", "15", "--dim", "10", "--budget", "50D", "--seed", "1")
     assert done.returncode == 0
     assert "not solved: best - f_opt" in done.stdout
-    assert "the budget of 500 evaluations is spent" in done.stdout
+    assert "500 evaluations" in done.stdout
 
 
 SUITE = """
@@ -160,9 +157,9 @@ def test_a_run_takes_a_problem_of_a_suite_file(tmp_path: Path) -> None:
     done = run(*common, "--problem", "cup 3-D", cwd=tmp_path)
     assert re.search("outcome +best = ", done.stdout), done.stdout
     done = run(*common, cwd=tmp_path)
-    assert done.stderr == "error: Missing option --problem, one of: cup 2-D, cup 3-D\n"
+    assert re.search("--problem.* cup 2-D, cup 3-D$", done.stderr.strip())
     done = run(*common, "--problem", "cup 2-D", "--function", "3", cwd=tmp_path)
-    assert 'it is for the suite "bbob"' in done.stderr
+    assert re.search("function.*bbob", done.stderr)
 
 
 def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
@@ -179,7 +176,7 @@ def test_a_terminal_sees_the_run_live_and_ctrl_c_keeps_the_best_so_far() -> None
     done = interrupted(*command, when=lambda shown: "best - f_opt" in shown)
     assert done.returncode == 130
     assert "of 100,000,000" in done.shown
-    assert "interrupted; this is the best so far" in done.shown
+    assert "interrupted" in done.shown
     assert "Traceback" not in done.shown
 
 

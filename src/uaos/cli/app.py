@@ -26,33 +26,32 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-# What a terminal would obey instead of showing: control characters but tab and newline, and those
-# that reverse the direction of what follows.
+# Control characters except tab and newline, and characters that change the writing direction.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def harmless(text: str) -> str:
-    """Replace control characters: names and messages may come from strangers."""
+    """Replace control characters: names and messages may come from untrusted files."""
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 class _Console(Console):
-    """Shows text as text: only what rich itself adds, such as colors, controls the terminal."""
+    """Console that shows control characters in texts instead of obeying them."""
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """Replace the control characters of what is to be shown."""
+        """Render without control characters, except those that rich adds itself."""
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else harmless(text), style, control)
 
 
-# What is piped into a file or another program is not squeezed into 80 columns.
+# Output to a file or pipe is not squeezed into 80 columns.
 console = _Console(width=None if sys.stdout.isatty() else 150)
 
 
 def spinner() -> Progress:
-    """Return a progress display with one task that says what is being done."""
+    """Return a progress display with one task, whose description is the current step."""
     progress = Progress(
         SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console,
         transient=True, disable=not console.is_terminal,
@@ -61,20 +60,19 @@ def spinner() -> Progress:
     return progress
 
 
-#: The exit code after Ctrl-C, as shells have it.
+#: The exit code after Ctrl-C, as in shells.
 INTERRUPTED = 130
 
-# Click's base of usage errors, which typer has under another name from version to version.
+# Click's base class of usage errors, whose place in typer depends on the version.
 _UsageError: Any = typer.BadParameter.__mro__[1]
 
 
 def main() -> None:
-    """Run the command line: bad input ends with exit code 2 and one clear line."""
+    """Run the command line; invalid input ends with exit code 2 and one line."""
     try:
-        # What typer returns after Ctrl-C; a command that ends so itself, having said more, exits.
         with command_line(sys.argv[1:]):
-            code = app(standalone_mode=False)
-        if code == INTERRUPTED:
+            code = app(standalone_mode=False, prog_name="uaos")
+        if code == INTERRUPTED:  # typer returns it after Ctrl-C
             _failed("interrupted", INTERRUPTED)
     except (KeyboardInterrupt, typer.Abort):
         code = _failed("interrupted", INTERRUPTED)
@@ -83,7 +81,8 @@ def main() -> None:
             error.show()
             code = 2
         else:
-            code = _failed(f"{error.format_message()} (--help shows what there is)", 2)
+            command = error.ctx.command_path if error.ctx else "uaos"
+            code = _failed(f"{error.format_message()} (for help: {command} --help)", 2)
     except UaosError as error:
         code = _failed(str(error), 2)
     except ImportError as error:
@@ -98,7 +97,7 @@ def main() -> None:
 
 
 def _failed(message: str, code: int) -> int:
-    # Straight to the stream: messages may hold what a markup would take for its own.
+    # Not through rich, which would take brackets in a message for markup.
     print(harmless(message if code == INTERRUPTED else f"error: {message}"), file=sys.stderr)
     return code
 
@@ -114,10 +113,10 @@ def _version(is_asked: bool) -> None:
 def _main(
     imported: Annotated[list[Path] | None, typer.Option(
         "--import", metavar="FILE.py",
-        help="Run this file first, to register your components and optimizers (repeatable).")
+        help="Run this file first, to register custom components and optimizers (repeatable).")
     ] = None,
     version: Annotated[bool, typer.Option(
-        "--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+        "--version", callback=_version, is_eager=True, help="Show the version, and exit.")] = False,
 ) -> None:
     # fmt: on
     for file in imported or ():

@@ -1,4 +1,4 @@
-"""`uaos bench`: run an experiment, see how far it is, merge and export its store."""
+"""`uaos bench`: run an experiment, show its progress, merge and export its store."""
 
 import math
 import sys
@@ -36,16 +36,16 @@ from uaos.problems import Problem
 from uaos.problems import suite as suite_called
 from uaos.text import count, join_names, ranges
 
-# The least seconds between two lines of progress where there is no terminal.
+# The minimum number of seconds between lines of progress without a terminal.
 _LINE_SECONDS = 10.0
-# The most reasons for failures that are shown.
+# The maximum number of reasons for failures that are shown.
 _REASONS = 10
 
 
 # fmt: off
 @dataclass(frozen=True)
 class _Grid:
-    """Which methods to run on which problems."""
+    """Methods and problems."""
 
     methods: Annotated[str | None, typer.Option(
         help="Run these: names (see `uaos methods`), configuration files (.toml) and groups of "
@@ -62,31 +62,31 @@ class _Grid:
 
 @dataclass(frozen=True)
 class _Runs:
-    """How to run."""
+    """Runs."""
 
     budget: Annotated[str, typer.Option(
         help="Limit the evaluations of a run: a number, or a multiple of the dimension (10000D)."
         )] = "100000D"
     repetitions: Annotated[int, typer.Option(
-        help="Run each method this often on each problem.")] = 1
+        help="Repeat each method on each problem this many times.")] = 1
     seed: options.Seed = 1
     without_uniform: Annotated[bool, typer.Option(
-        "--without-uniform", help="Omit uniform choice, the baseline.")] = False
+        "--without-uniform", help="Omit the baseline, uniform choice of operators.")] = False
     retry_failed: options.RetryFailed = False
 
 
 @dataclass(frozen=True)
 class _Outputs:
-    """What to do with a store instead of running."""
+    """Actions on an existing store."""
 
     status: Annotated[bool, typer.Option(
-        "--status", help="Show how far the experiment is, and end.")] = False
+        "--status", help="Show the progress of the experiment, and exit.")] = False
     merge: Annotated[bool, typer.Option(
-        "--merge", help="Make the first file out of the others, and end.")] = False
+        "--merge", help="Merge the other files into the first, and exit.")] = False
     export: Annotated[Path | None, typer.Option(
-        help="Write the outcomes to this .csv or .parquet file, and end.")] = None
+        help="Write the outcomes to this .csv or .parquet file, and exit.")] = None
     coco_folder: Annotated[Path | None, typer.Option(
-        "--export-coco", help="Write data folders for cocopp into this, and end.")] = None
+        "--export-coco", help="Write data folders for cocopp into this folder, and exit.")] = None
     overwrite: options.Overwrite = False
 
 
@@ -99,17 +99,17 @@ class _Outputs:
 def bench_command(
     files: Annotated[list[Path], typer.Argument(
         metavar="STORE",
-        help="The file of the experiment (with --merge: the new file, then those to merge).")],
+        help="The file of the experiment (with --merge: the new file, then the files to merge).")],
     grid: _Grid,
     runs: _Runs,
     workers: options.Workers,
     outputs: _Outputs,
 ) -> None:
     # fmt: on
-    """Run methods on a suite of problems, on every core; stopped or killed, it resumes.
+    """Run methods on a suite of problems, on all cores.
 
-    The same command runs what is missing. Methods and problems may be added to a store later. A
-    suite of your own is a Python file that defines `suite = uaos.Suite(...)`.
+    After an interruption the same command continues. Methods and problems can be added to a store
+    later. To use your own problems, pass a Python file that defines `suite = uaos.Suite(...)`.
     """
     if outputs.merge:
         from uaos.experiments.merge import merge_stores
@@ -130,7 +130,7 @@ def bench_command(
 
 
 def _show_or_export(path: Path, outputs: _Outputs) -> None:
-    """Show how far an experiment is, and write its outcomes for other programs."""
+    """Show the progress of an experiment, and export its outcomes."""
     from uaos.experiments.export import COLUMNS, export_coco, export_table
 
     if outputs.export is not None:
@@ -151,7 +151,7 @@ def _show_or_export(path: Path, outputs: _Outputs) -> None:
 
 
 def _plan(grid: _Grid, runs: _Runs) -> Plan:
-    """Return the plan that the options describe; say so if uniform choice is added."""
+    """Return the plan that the options describe, and print a note if uniform choice is added."""
     if grid.methods is None:
         raise Missing("Missing option --methods, for example: --methods mix,JADE")
     names = options.split_names(grid.methods)
@@ -166,13 +166,13 @@ def _plan(grid: _Grid, runs: _Runs) -> Plan:
     )  # fmt: skip
     if UNIFORM in plan.competitors and UNIFORM not in expanded(names):
         console.print(
-            "uniform is added, to show whether adapting pays (--without-uniform omits it)"
+            "added: uniform, the baseline of methods that adapt (--without-uniform omits it)"
         )
     return plan
 
 
 def _run(plan: Plan, path: Path, workers: options.Workers, *, retry_failed: bool) -> None:
-    """Run what is missing, and show how far each method is."""
+    """Run what is missing, and show the progress."""
     bar = RunProgress()
     try:
         with bar.progress:
@@ -187,7 +187,7 @@ def _run(plan: Plan, path: Path, workers: options.Workers, *, retry_failed: bool
     if any(tally.failed for tally in tallies.values()):
         with Store.open(path) as store:
             _show_failures(store)
-        console.print("The same command with --retry-failed runs them again")
+        console.print("To repeat failed runs, add --retry-failed to the same command")
         if not any(tally.done for tally in tallies.values()):
             sys.exit(1)
 
@@ -200,17 +200,17 @@ def _show_status(store: Store) -> None:
         for name, (_, budget) in planned.items():
             dimensions.setdefault(budget, set()).add(problems[name].dimension)
     budgets = ", ".join(f"{n:,} in {ranges(d)}-D" for n, d in sorted(dimensions.items()))
-    about = f"{store.path}: suite {store.suite}, seed {store.seed}, evaluations at most {budgets}"
+    about = f"{store.path}: suite {store.suite}, seed {store.seed}, budget {budgets}"
     console.print(Text(about))
     if damaged:
-        omitted = f"omitted: {count(damaged, 'damaged run')}; the command that made the store"
-        console.print(Text(f"{omitted} repeats them", style="yellow"))
+        omitted = f"omitted: {count(damaged, 'damaged run')}; to repeat, run the experiment again"
+        console.print(Text(omitted, style="yellow"))
     show_tallies(store.tallies(), problems.values())
     _show_failures(store)
 
 
 def _show_failures(store: Store) -> None:
-    """Show why runs failed, a line for each reason."""
+    """Show why runs failed, one line per reason."""
     reasons: dict[str, list[Outcome]] = {}
     for outcome in store.failures():
         reasons.setdefault(outcome.reason, []).append(outcome)
@@ -220,7 +220,7 @@ def _show_failures(store: Store) -> None:
         runs = count(len(outcomes), "run")
         console.print(Text(f"failed: {runs} of {methods} on {problems}: {reason}", "yellow"))
     if len(reasons) > _REASONS:
-        console.print(Text(f"and for {len(reasons) - _REASONS} more reasons", "yellow"))
+        console.print(Text(f"… and {count(len(reasons) - _REASONS, 'more reason')}", "yellow"))
 
 
 def _some(names: Iterable[str], most: int = 4) -> str:
@@ -230,19 +230,19 @@ def _some(names: Iterable[str], most: int = 4) -> str:
 
 
 def show_tallies(tallies: dict[str, Tally], problems: Iterable[Problem | ProblemRecord]) -> None:
-    """Show how far each method is."""
+    """Show the runs of each method: solved, finished, planned, failed."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for column in ("method", "solved", "finished", "planned", "failed"):
         table.add_column(column, justify="left" if column == "method" else "right")
     for name, tally in tallies.items():
-        over = tally.done + tally.failed
-        shown = Text(name, style="bold")
-        table.add_row(shown, *map(str, (tally.solved, over, tally.total, tally.failed)))
+        finished = tally.done + tally.failed
+        cells = map(str, (tally.solved, finished, tally.total, tally.failed))
+        table.add_row(Text(name, style="bold"), *cells)
     console.print(table)
     if unknown := sum(p.optimum is None or math.isnan(p.optimum) for p in problems):
         console.print(Text(
-            f"The optimum of {count(unknown, 'problem')} is not known, so their runs do not count "
-            "as solved; uaos compare takes the best value of any run instead", style="dim",
+            f"The optimum of {count(unknown, 'problem')} is unknown, so their runs cannot count as "
+            "solved; uaos compare uses the best value of all runs instead", style="dim",
         ))  # fmt: skip
 
 
@@ -256,7 +256,7 @@ class _Rate(ProgressColumn):
 
 
 class RunProgress:
-    """Progress of an experiment: a bar on a terminal, elsewhere a line now and then."""
+    """Progress of an experiment: a bar on a terminal, otherwise a line now and then."""
 
     def __init__(self) -> None:
         self.progress = Progress(
@@ -271,15 +271,15 @@ class RunProgress:
         self._tenth, self._printed = 0, time.monotonic()
 
     def show(self, counts: Counts) -> None:
-        """Show how far the experiment is."""
+        """Show the progress of the experiment."""
         if self._before is None:
-            # What was finished earlier says nothing about today's speed.
+            # Runs of earlier sessions do not count for the speed.
             self._before = counts.over - counts.new
             self.progress.start_task(self._task)
         if counts.damaged > self._damaged:
             self._damaged = counts.damaged
-            again = count(counts.damaged, "damaged run")
-            console.print(Text(f"to be repeated: {again}", style="yellow"))
+            damaged = count(counts.damaged, "damaged run")
+            console.print(Text(f"{damaged} will be repeated", style="yellow"))
         note = f"{self._before} found in the store" if self._before else ""
         if counts.failed:
             note += f"{', ' if note else ''}{counts.failed} failed"

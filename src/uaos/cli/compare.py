@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # fmt: off
 @dataclass(frozen=True)
 class _Files:
-    """Where to write the comparison."""
+    """Output files."""
 
     csv: Annotated[Path | None, typer.Option(
         help="Write each table as CSV into this folder.")] = None
@@ -31,7 +31,7 @@ class _Files:
     overwrite: Overwrite = False
 
     def check(self, stores: list[Path]) -> None:
-        """Refuse files that must not be written, before any work is done."""
+        """Raise an error if a file must not be written."""
         for path, suffixes in ((self.markdown, (".md", ".markdown", ".txt")),
                                (self.latex, (".tex",))):
             if path is not None:
@@ -59,10 +59,10 @@ def compare_command(
     archive: Annotated[str | None, typer.Option(
         metavar="NAMES",
         help="Compare with these algorithms of COCO's archive, separated by commas.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Simulate restarts with this seed.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Set the seed of simulated restarts.")] = 1,
 ) -> None:
     # fmt: on
-    """Compare methods by solved runs, running times, ECDF areas and tests; does adapting pay?"""
+    """Compare methods by solved runs, running times, ECDF areas and statistical tests."""
     # Imported here, because SciPy's statistics would slow down the start of every other command.
     from uaos.analysis import Results, compare
 

@@ -23,7 +23,7 @@ from uaos.selection.method import Method
     "methods",
     epilog="Example: [bold]uaos methods SaDE[/]  shows the recipe of SaDE with its equations.",
 )
-def show_methods(
+def methods_command(
     name: Annotated[str | None, typer.Argument(
         help="Show this method, configuration file (.toml) or group (literature, tuned, winners, "
         "all).")] = None,
@@ -31,13 +31,13 @@ def show_methods(
         "--components", help="List the components and their parameters.")] = False,
 ) -> None:
     # fmt: on
-    """Show the catalogue of methods, a recipe, or the components to compose your own from."""
+    """Show all methods, the recipe of one, or the components to compose your own."""
     if components:
         console.print(_families())
     elif name is None or name in GROUPS:
         console.print(_catalogue(expanded([name or "all"])))
         console.print(
-            "[dim]a recipe: uaos methods NAME · the components of recipes: "
+            "[dim]details of a method: uaos methods NAME · all components: "
             "uaos methods --components[/]"
         )
     else:
@@ -45,7 +45,7 @@ def show_methods(
 
 
 def _catalogue(names: list[str]) -> RenderableType:
-    """Return tables of methods that select, of single operators, and of other optimizers."""
+    """Return tables of adaptive methods, of single operators, and of other optimizers."""
     table = _plain_table("method", *FAMILIES, "reference")
     alone = _plain_table("one operator", "settings", "reference")
     others = _plain_table("optimizer", "description")

@@ -2,9 +2,10 @@
 
 import inspect
 from collections.abc import Callable
+from copy import copy
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
-from typing import Annotated, TypeVar, get_type_hints
+from typing import Annotated, TypeVar, get_args, get_type_hints
 
 import typer
 
@@ -12,29 +13,29 @@ R = TypeVar("R")
 
 # fmt: off
 SuiteName = Annotated[str, typer.Option(
-    "--suite", metavar="NAME|FILE.py", help="Take problems from bbob, or from your Python file.")]
+    "--suite", metavar="NAME|FILE.py", help="Take the problems from bbob, or from a Python file.")]
 BbobFunctions = Annotated[str | None, typer.Option(
     help='Choose BBOB functions, such as "1-5,8" (default: all 24).')]
 BbobDimension = Annotated[int | None, typer.Option(
     help="Choose the BBOB dimension: 2, 3, 5, 10, 20 (default) or 40.")]
 Overwrite = Annotated[bool, typer.Option(
-    "--overwrite", help="Replace output files that uaos did not write.")]
-Seed = Annotated[int, typer.Option(help="Make the result repeatable.")]
-RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Run again what failed.")]
+    "--overwrite", help="Replace output files even if uaos did not write them.")]
+Seed = Annotated[int, typer.Option(help="Set the seed, so that the result can be reproduced.")]
+RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Repeat failed runs.")]
 Jobs = Annotated[int | None, typer.Option(
-    help="Use this many processes (default: one for each processor).")]
+    help="Use this many processes (default: one per processor).")]
 Dask = Annotated[str | None, typer.Option(metavar="ADDRESS", help="Run on this Dask cluster.")]
 Train = Annotated[str | None, typer.Option(
     metavar="SHARE|NAMES",
     help="Train on this share of the suite, such as 0.5, or on these problems, separated by "
     "commas; the others are for testing.")]
-SplitSeed = Annotated[int, typer.Option(min=0, help="Draw the share of --train with this seed.")]
+SplitSeed = Annotated[int, typer.Option(min=0, help="Set the seed of the random split by --train.")]
 # fmt: on
 
 
 @dataclass(frozen=True)
 class Workers:
-    """Where runs are made."""
+    """Workers."""
 
     jobs: Jobs = None
     dask: Dask = None
@@ -44,7 +45,8 @@ def grouped(command: Callable[..., R]) -> Callable[..., R]:
     """Let a command take groups of options.
 
     A parameter whose type is a dataclass is replaced by the fields of the dataclass, each of which
-    is an option (or argument) as typer declares it. The command gets the dataclass.
+    is an option as typer declares it. The command gets the dataclass. Its help shows each group in
+    a panel whose title is the docstring of the dataclass.
     """
     hints = get_type_hints(command, include_extras=True)
     groups = {
@@ -72,13 +74,17 @@ def grouped(command: Callable[..., R]) -> Callable[..., R]:
 def _parameters(group: type) -> list[inspect.Parameter]:
     """Return the fields of a group as the parameters of a command."""
     hints = get_type_hints(group, include_extras=True)
-    return [
-        inspect.Parameter(
-            field.name, inspect.Parameter.KEYWORD_ONLY, annotation=hints[field.name],
+    panel = (inspect.getdoc(group) or "Options").rstrip(".")
+    parameters = []
+    for field in fields(group):
+        kind, option = get_args(hints[field.name])
+        shown = copy(option)  # options that several commands share keep their own panel
+        shown.rich_help_panel = panel
+        parameters.append(inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, shown],
             default=inspect.Parameter.empty if field.default is MISSING else field.default,
-        )
-        for field in fields(group)
-    ]  # fmt: skip
+        ))  # fmt: skip
+    return parameters
 
 
 def split_names(text: str) -> list[str]:

@@ -26,32 +26,33 @@ if TYPE_CHECKING:
 # fmt: off
 @dataclass(frozen=True)
 class _Choice:
-    """What a figure shows; which figures have which of these is written with the figure."""
+    """Content; each figure accepts some of these options."""
 
     dim: Annotated[int | None, typer.Option(help="Choose one of several dimensions.")] = None
     methods: Annotated[str | None, typer.Option(
         help="Show only these methods or groups, separated by commas (default: all).")] = None
-    method: Annotated[str | None, typer.Option(help="operators: the run's method.")] = None
-    function: Annotated[str | None, typer.Option(help="operators: its function.")] = None
+    method: Annotated[str | None, typer.Option(help="operators: the method of the run.")] = None
+    function: Annotated[str | None, typer.Option(help="operators: the function of the run.")] = None
     instance: Annotated[int | None, typer.Option(
-        help="operators: its instance (default: the first).")] = None
+        help="operators: the instance of the run (default: the first).")] = None
     problem: Annotated[str | None, typer.Option(
-        help="operators: its problem (default: the first).")] = None
+        help="operators: the problem of the run (default: the first).")] = None
     repetition: Annotated[int | None, typer.Option(
-        help="operators: its repetition (default: the first).")] = None
+        help="operators: the repetition (default: the first).")] = None
     target: Annotated[float | None, typer.Option(
-        help="art-ratio: the error to be reached (default: 1e-7).")] = None
+        help="art-ratio: the target error (default: 1e-7).")] = None
     no_restarts: Annotated[bool, typer.Option(
-        "--no-restarts", help="ecdf-…: end at the budget.")] = False
+        "--no-restarts", help="ecdf-…: end the curves at the budget.")] = False
     tuning: Annotated[int | None, typer.Option(
-        help="tuning-…: its number (default: the last).")] = None
+        help="tuning-…: the number of the tuning (default: the last).")] = None
     parameters: Annotated[str | None, typer.Option(
-        help="tuning-frequencies: separated by commas (default: the winner's).")] = None
+        help="tuning-frequencies: the parameters, separated by commas (default: the winner's).")
+    ] = None
     order: Annotated[str | None, typer.Option(
         help="Give these methods the first colors, to match other figures.")] = None
 
     def check(self, kind: "Figure") -> None:
-        """Refuse options that the figure does not have."""
+        """Raise an error if an option does not apply to the figure."""
         from uaos.reporting.figures import figures
 
         for field in fields(self):
@@ -79,7 +80,7 @@ class _Choice:
 
 @dataclass(frozen=True)
 class _Look:
-    """How a figure looks."""
+    """Appearance."""
 
     width: Annotated[str | None, typer.Option(
         help="Set the width: column (3.5 inches), page (7.2) or inches.")] = None
@@ -90,8 +91,8 @@ class _Look:
     "plot",
     epilog="Examples: [bold]uaos plot ecdf-overall mine.db -o ecdf.pdf --methods mix,JADE "
     "--font serif[/] and [bold]uaos plot operators mine.db -o run.pdf --method mix --function 8 "
-    "--instance 2[/]. [bold]uaos plot[/] alone lists the figures, [bold]uaos plot mine.db[/] those "
-    "that can be drawn from a file.",
+    "--instance 2[/]. [bold]uaos plot[/] lists the figures, [bold]uaos plot mine.db[/] those that "
+    "can be drawn from a file.",
 )
 @grouped
 def plot_command(
@@ -102,11 +103,11 @@ def plot_command(
     stores: Annotated[list[Path] | None, typer.Argument(
         metavar="STORE", help="Files that `uaos bench` or `uaos tune` wrote.")] = None,
     output: Annotated[Path | None, typer.Option(
-        "-o", "--output", help="Write it here (.png, .svg or .pdf).")] = None,
+        "-o", "--output", help="Write the figure here (.png, .svg or .pdf).")] = None,
     overwrite: Overwrite = False,
 ) -> None:
     # fmt: on
-    """Draw one figure for a paper: PNG (300 dpi), SVG or PDF, as wide as a column or a page."""
+    """Draw one figure for a paper: PNG (300 dpi), SVG or PDF, one column or page wide."""
     # Here, because the analysis would slow down the start of every other command.
     from uaos.files import check_output
     from uaos.pictures import PICTURES
@@ -114,14 +115,18 @@ def plot_command(
     from uaos.reporting.style import Style
 
     paths = stores or []
-    if name is None or (name not in figures() and not paths and Path(name).is_file()):
-        console.print(_list_of_figures(None if name is None else Path(name)))
+    if name is None:
+        console.print(_list_of_figures(None))
+        return
+    is_file = bool(Path(name).suffix) or Path(name).is_file()
+    if name not in figures() and not paths and is_file:
+        console.print(_list_of_figures(Path(name)))
         return
     kind = figure(name)
     choice.check(kind)
     _check_stores(kind, paths)
     if output is None:
-        raise Missing("Missing option -o FILE: a .png, .svg or .pdf file")
+        raise Missing("Missing option -o FILE, a .png, .svg or .pdf file")
     check_output(output, inputs=paths, suffixes=PICTURES, overwrite=overwrite)
     style = Style(look.width, look.font, tuple(split_names(choice.order or "")))
     with ExitStack() as opened:
@@ -149,7 +154,8 @@ def _section(stores: list[Path], choice: _Choice) -> "Section":
     results = Results.read(*stores)
     for name in split_names(choice.order or ""):
         if name not in results.configurations:
-            console.print(Text(f"{name}: in none of these files; its color is kept", style="dim"))
+            note = f"{name} is in none of these files; its color stays reserved"
+            console.print(Text(note, style="dim"))
     part = section(results, choice.dim)
     for note in part.notes[: bool(results.relative)]:
         console.print(Text(note, style="dim"))
@@ -162,17 +168,17 @@ def _course(opened: ExitStack, stores: list[Path], choice: _Choice) -> "Course":
     from uaos.reporting.sources import Experiment, RunFilter, courses_of, numbered
 
     if choice.method is None:
-        raise Missing("Missing option --method NAME: whose run to draw")
+        raise Missing("Missing option --method NAME, the method of the run to draw")
     if choice.function is None and choice.problem is None:
-        raise Missing("Missing option --function NAME: which run to draw")
-    wanted: RunFilter = {}
+        raise Missing("Missing option --function NAME, the function of the run to draw")
+    run_filter: RunFilter = {}
     for key in ("dim", "problem", "instance", "repetition"):
         if (value := getattr(choice, key)) is not None:
-            wanted[key] = value
+            run_filter[key] = value
     if choice.function is not None:
-        wanted["function"] = numbered(choice.function)
+        run_filter["function"] = numbered(choice.function)
     experiments = [Experiment(opened.enter_context(Store.open(path))) for path in stores]
-    return courses_of(experiments, choice.method, wanted)[0]
+    return courses_of(experiments, choice.method, run_filter)[0]
 
 
 def _tuning(
@@ -189,7 +195,7 @@ def _tuning(
     store = opened.enter_context(TuningStore.open(stores[0]))
     numbers = [tuning.id for tuning in store.tunings()]
     if not numbers:
-        raise Missing(f"{stores[0]}: holds no tuning yet")
+        raise Missing(f"{stores[0]} holds no tuning yet")
     if number is not None and number not in numbers:
         raise InvalidParameter(
             f"{stores[0]} holds no tuning {number}; choose one of "
@@ -199,7 +205,7 @@ def _tuning(
 
 
 def _check_stores(kind: "Figure", stores: list[Path]) -> None:
-    """Refuse a file that the figure cannot be drawn from, and say which can."""
+    """Raise an error if the figure cannot be drawn from a file, and list those that can."""
     from uaos.reporting.figures import CATALOGUE, TUNING
 
     if kind.source == CATALOGUE:
@@ -217,13 +223,13 @@ def _check_stores(kind: "Figure", stores: list[Path]) -> None:
         if kind.name not in names:
             content = "a benchmark" if kind.source == TUNING else "a tuning"
             raise InvalidFile(
-                f"{path}: the store of {content}, from which {kind.name} cannot be drawn; these "
-                f"can: {', '.join(names)}"
+                f"{path} is the store of {content}; {kind.name} cannot be drawn from it, but "
+                f"these figures can: {', '.join(names)}"
             )
 
 
 def _fitting(path: Path) -> list["Figure"]:
-    """Return the figures that can be drawn from a file; one that is no store is refused."""
+    """Return the figures that can be drawn from a file; raise an error if it is not a store."""
     from uaos.experiments.store import Store, open_store
     from uaos.reporting.figures import CATALOGUE, TUNING, figures
     from uaos.tuning.store import TuningStore

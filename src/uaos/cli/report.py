@@ -21,16 +21,16 @@ def report_command(
         metavar="STORE...", help="Files that `uaos bench` or `uaos tune` wrote.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Write the report here (.html).")],
     title: Annotated[str | None, typer.Option(
-        help="Set the heading (default: what was compared on what).")] = None,
+        help="Set the title (default: the methods and the suite).")] = None,
     runs: Annotated[str | None, typer.Option(
         metavar="METHOD:PROBLEM,…",
-        help="Show the operator use of these runs (default: where it changes most).")] = None,
+        help="Show the operator use of these runs (default: those where it changes most).")] = None,
     overwrite: Overwrite = False,
 ) -> None:
     # fmt: on
     """Write a report: findings, runtime profiles, running times, operator use, methods.
 
-    One file that needs no network: open it in a browser, send it, print it.
+    The report is one HTML file that works offline.
     """
     # Here, because SciPy's statistics would slow down the start of every other command.
     from uaos.reporting.report import write_report

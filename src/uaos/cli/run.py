@@ -1,9 +1,10 @@
-"""`uaos run`: one method on one problem, watched live."""
+"""`uaos run`: run one method on one problem, and show it live."""
 
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Group, RenderableType
@@ -14,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from uaos.cli.app import INTERRUPTED, app, console
-from uaos.cli.options import Overwrite, SuiteName
+from uaos.cli.options import Overwrite, SuiteName, grouped
 from uaos.errors import Missing
 from uaos.experiments import FINAL
 from uaos.experiments.plan import parse_budget
@@ -29,83 +30,108 @@ from uaos.text import count
 
 
 # fmt: off
+@dataclass(frozen=True)
+class _ProblemChoice:
+    """Problem."""
+
+    suite: SuiteName = "bbob"
+    name: Annotated[str | None, typer.Option(
+        "--problem", metavar="NAME", help="Run on this problem of --suite FILE.py.")] = None
+    function: Annotated[int | None, typer.Option(
+        help="Choose the BBOB function, 1 to 24 (default: 8).")] = None
+    dim: Annotated[int | None, typer.Option(
+        help="Choose the BBOB dimension: 2, 3, 5, 10, 20 or 40 (default: 20).")] = None
+    instance: Annotated[int | None, typer.Option(
+        help="Choose the BBOB instance, 1 to 1000 (default: 1).")] = None
+
+    def problem(self) -> Problem:
+        """Return the problem that the options choose."""
+        if self.suite == "bbob":
+            function = 8 if self.function is None else self.function
+            dimension = 20 if self.dim is None else self.dim
+            return BBOB(function, dimension, 1 if self.instance is None else self.instance)
+        problems = suite_called(
+            self.suite, dimension=self.dim,
+            functions=None if self.function is None else [self.function],
+            instances=None if self.instance is None else [self.instance],
+        )
+        if self.name is None and len(problems) > 1:
+            raise Missing(f"Missing option --problem, one of: {', '.join(problems.names)}")
+        return problems[0 if self.name is None else self.name]
+
+
+@dataclass(frozen=True)
+class _Optimizer:
+    """Optimizer."""
+
+    method: Annotated[str | None, typer.Option(
+        help="Run this method: a name (see `uaos methods`) or a configuration file (.toml); "
+        "default: portfolio, or mix with --popsize.")] = None
+    seed: Annotated[int | None, typer.Option(
+        help="Set the seed, so that the result can be reproduced (default: random).")] = None
+    budget: Annotated[str, typer.Option(
+        help="Limit the evaluations: a number, or a multiple of the dimension.")] = "10000D"
+    popsize: Annotated[int | None, typer.Option(
+        help="Set the population size (default: that of the method).")] = None
+
+    @property
+    def name(self) -> str:
+        """Name of the method."""
+        return self.method or (PORTFOLIO if self.popsize is None else RECOMMENDED)
+
+
 @app.command(
     "run",
     epilog="Example: [bold]uaos run --function 8 --dim 20 --method U-AOS-FW --seed 1 "
     "--plot run.png[/]",
 )
-def run(
-    suite: SuiteName = "bbob",
-    problem: Annotated[str | None, typer.Option(
-        metavar="NAME", help="Run on this problem of --suite FILE.py.")] = None,
-    function: Annotated[int | None, typer.Option(
-        help="Choose the BBOB function, 1 to 24 (default: 8).")] = None,
-    dim: Annotated[int | None, typer.Option(
-        help="Choose the BBOB dimension: 2, 3, 5, 10, 20 or 40 (default: 20).")] = None,
-    instance: Annotated[int | None, typer.Option(
-        help="Choose the BBOB instance, 1 to 1000 (default: 1).")] = None,
-    method: Annotated[str | None, typer.Option(
-        help="Run this method: a name (see `uaos methods`) or a configuration file (.toml); "
-        "default: portfolio, or mix with --popsize.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Make the result repeatable.")] = None,
-    budget: Annotated[str, typer.Option(
-        help="Limit the evaluations: a number, or a multiple of the dimension.")] = "10000D",
-    popsize: Annotated[int | None, typer.Option(
-        help="Set the population size (default: the method's).")] = None,
+@grouped
+def run_command(
+    choice: _ProblemChoice,
+    optimizer: _Optimizer,
     plot: Annotated[Path | None, typer.Option(
         help="Draw the run into this file (.png, .svg or .pdf).")] = None,
     overwrite: Overwrite = False,
 ) -> None:
     # fmt: on
-    """Run a method on a problem: evaluations, best value and operator use, live."""
+    """Run a method on a problem, and watch its best value and operator use."""
     if plot is not None:
         check_output(plot, suffixes=PICTURES, overwrite=overwrite)
-    if suite == "bbob":
-        chosen: Problem = BBOB(
-            *(default if given is None else given
-              for given, default in ((function, 8), (dim, 20), (instance, 1)))
-        )  # fmt: skip
-    else:
-        only_bbob = {"functions": function, "dimension": dim, "instances": instance}
-        chosen = _problem(suite, problem, **only_bbob)
-    limit = parse_budget(budget, chosen.dimension)
-    name = method or (PORTFOLIO if popsize is None else RECOMMENDED)
-    panel = _Panel(chosen, name, limit)
-    # A file or a pipe gets the summary alone.
+    problem = choice.problem()
+    panel = _Panel(problem, optimizer.name, parse_budget(optimizer.budget, problem.dimension))
+    result = _run(problem, optimizer, panel)
+    console.print(_summary(problem, optimizer.name, result, panel.seconds))
+    if plot is not None and result.history is not None:
+        result.history.plot(plot, f_opt=problem.optimum)
+        console.print(Text(f"drawn: {plot}"))
+    if result.status == Status.INTERRUPTED:
+        sys.exit(INTERRUPTED)
+
+
+def _run(problem: Problem, optimizer: _Optimizer, panel: "_Panel") -> Result:
+    """Run the optimizer; on a terminal, show the panel meanwhile."""
     with Live(console=console, refresh_per_second=10, transient=True, auto_refresh=False) as live:
 
         def show(state: RunView) -> None:
             if console.is_terminal and panel.is_due():
                 live.update(panel.drawn(state), refresh=True)
 
-        result = minimize_problem(
-            chosen, method=method, budget=limit, seed=seed, popsize=popsize,
-            target=None if chosen.optimum is None else chosen.optimum + FINAL, callback=show,
+        return minimize_problem(
+            problem, method=optimizer.method, budget=panel.budget, seed=optimizer.seed,
+            popsize=optimizer.popsize, callback=show,
+            target=None if problem.optimum is None else problem.optimum + FINAL,
         )  # fmt: skip
-    console.print(_summary(chosen, name, result, panel.seconds))
-    if plot is not None and result.history is not None:
-        result.history.plot(plot, f_opt=chosen.optimum)
-        console.print(Text(f"drawn: {plot}"))
-    if result.status == Status.INTERRUPTED:
-        sys.exit(INTERRUPTED)
-
-
-def _problem(file: str, name: str | None, **only_bbob: Any) -> Problem:
-    chosen = suite_called(file, **only_bbob)
-    if name is None and len(chosen) > 1:
-        raise Missing(f"Missing option --problem, one of: {', '.join(chosen.names)}")
-    return chosen[0 if name is None else name]
 
 
 def _best(problem: Problem, value: float) -> tuple[str, str]:
-    """What is best so far: the error where the optimum is known."""
+    """Return the name and text of the best value, or of its error if the optimum is known."""
     if problem.optimum is None:
         return "best", f"{value:.6g}"
     return "best - f_opt", f"{value - problem.optimum:.3e}"
 
 
 class _Panel:
-    """The live picture of a run, drawn ten times a second at most."""
+    """Live view of a run, drawn at most ten times a second."""
 
     def __init__(self, problem: Problem, method: str, budget: int) -> None:
         self.problem, self.method, self.budget = problem, method, budget
@@ -142,16 +168,19 @@ def _bar(share: float, width: int) -> Text:
 
 
 def _summary(problem: Problem, method: str, result: Result, seconds: float) -> RenderableType:
-    known = problem.optimum is not None
-    solved = known and result.fun - float(problem.optimum or 0.0) <= FINAL
-    verdict = Text("solved: " if solved else "not solved: ", style="bold green" if solved else "")
     best = " = ".join(_best(problem, result.fun))
+    if problem.optimum is None:
+        solved, outcome = False, Text(best)
+    else:
+        solved = result.fun - problem.optimum <= FINAL
+        verdict = ("solved: ", "bold green") if solved else "not solved: "
+        outcome = Text.assemble(verdict, best)
     table = Table.grid(padding=(0, 2))
     table.add_row("problem", Text(problem.title))
     table.add_row("method", method)
-    table.add_row("outcome", verdict + best if known else best)
+    table.add_row("outcome", outcome)
     if not solved:
-        table.add_row("why it ended", result.message)
+        table.add_row("stopped by", result.message)
     iterations = count(result.nit, "iteration")
     table.add_row("evaluations", f"{result.nfev:,} in {iterations}, {seconds:.1f} s")
     table.add_row("seed", str(result.seed))

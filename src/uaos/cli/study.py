@@ -4,6 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,79 +27,100 @@ _TITLES = {
 
 
 # fmt: off
+@dataclass(frozen=True)
+class _Size:
+    """Size; options override the preset."""
+
+    preset: Annotated[str, typer.Option(
+        help="Set the size: smoke (a minute), quick (about eight minutes) or paper (hours)."
+        )] = "quick"
+    tuning_runs: Annotated[int | None, typer.Option(
+        min=1, help="Make this many runs in the tuning.")] = None
+    tuning_budget: Annotated[str | None, typer.Option(
+        help="Limit the evaluations of a tuning run, such as 200D.")] = None
+    test_budget: Annotated[str | None, typer.Option(
+        help="Limit the evaluations of a test run, such as 1000D.")] = None
+    repetitions: Annotated[int | None, typer.Option(
+        min=1, help="Repeat each method on each test problem this many times.")] = None
+
+
+@dataclass(frozen=True)
+class _Problems:
+    """Problems and search space."""
+
+    suite: options.SuiteName = "bbob"
+    train: options.Train = None
+    split_seed: options.SplitSeed = 1
+    space: Annotated[str, typer.Option(
+        help="Search this space: extended, paper or wide (see uaos tune).")] = "extended"
+
+
+@dataclass(frozen=True)
+class _Stages:
+    """Stages."""
+
+    only: Annotated[str | None, typer.Option(
+        help="Run only this stage: tune, test, tables or report.")] = None
+    start: Annotated[str | None, typer.Option(
+        "--from", help="Run this stage and those after it.")] = None
+
+
 @app.command(
     "study",
     epilog="Examples: [bold]uaos study --preset smoke --folder first[/]   ·   on your problems: "
     "[bold]uaos study --suite problems.py --preset smoke --folder mine[/]",
 )
+@options.grouped
 def study_command(
-    suite: options.SuiteName = "bbob",
-    preset: Annotated[str, typer.Option(
-        help="Set the size: smoke (a minute), quick (about eight minutes) or paper (hours)."
-        )] = "quick",
-    folder: Annotated[Path, typer.Option(help="Put everything into this folder.")] = Path("study"),
-    train: options.Train = None,
-    split_seed: options.SplitSeed = 1,
-    space: Annotated[str, typer.Option(
-        help="Search this space: extended, paper or wide (see uaos tune).")] = "extended",
-    tuning_runs: Annotated[int | None, typer.Option(
-        min=1, help="Make this many runs in the tuning.")] = None,
-    tuning_budget: Annotated[str | None, typer.Option(
-        help="Limit the evaluations of a tuning run, such as 200D.")] = None,
-    test_budget: Annotated[str | None, typer.Option(
-        help="Limit the evaluations of a test run, such as 1000D.")] = None,
-    repetitions: Annotated[int | None, typer.Option(
-        min=1, help="Run each method this often on each test problem.")] = None,
-    only: Annotated[str | None, typer.Option(
-        help="Run only this stage: tune, test, tables or report.")] = None,
-    start: Annotated[str | None, typer.Option(
-        "--from", help="Run this stage and those after it.")] = None,
+    problems: _Problems,
+    size: _Size,
+    stages: _Stages,
+    workers: options.Workers,
+    folder: Annotated[Path, typer.Option(help="Write all files into this folder.")] = Path("study"),
     seed: options.Seed = 1,
-    jobs: options.Jobs = None,
-    dask: options.Dask = None,
 ) -> None:
     # fmt: on
-    """Tune a method, test it against published ones, and write a report to read in a browser.
+    """Tune a method, test it against published ones, and write a report.
 
     After an interruption the same command continues; finished stages are not repeated. A suite of
-    your own is split in half: one half for tuning, the other for the test (--train changes that).
+    your own is split in half: one half for tuning, the other for testing (--train changes that).
     """
     # Imported here, because the tuner would slow down the start of every other command.
     from uaos.experiments.executors import check_pool
-    from uaos.study import Study, find_preset, stages
+    from uaos.study import Study, chosen_stages, find_preset
 
-    chosen = stages(only, start)
-    check_pool(None, jobs)
-    size = find_preset(
-        preset, tuning_runs=tuning_runs, tuning_budget=tuning_budget, test_budget=test_budget,
-        repetitions=repetitions,
+    chosen = chosen_stages(stages.only, stages.start)
+    check_pool(None, workers.jobs)
+    preset = find_preset(
+        size.preset, tuning_runs=size.tuning_runs, tuning_budget=size.tuning_budget,
+        test_budget=size.test_budget, repetitions=size.repetitions,
     )  # fmt: skip
     study = Study(
-        suite, folder, preset=size, seed=seed, train=options.parse_train(train),
-        split_seed=split_seed, space=space,
+        problems.suite, folder, preset=preset, seed=seed, train=options.parse_train(problems.train),
+        split_seed=problems.split_seed, space=problems.space,
     )  # fmt: skip
     study.check(chosen)
-    _run(study, chosen, jobs, dask)
+    _run(study, chosen, workers)
 
 
-def _run(study: "Study", chosen: Sequence[str], jobs: int | None, dask: str | None) -> None:
-    """Run the chosen stages, and show on the console what they do."""
+def _run(study: "Study", chosen: Sequence[str], workers: options.Workers) -> None:
+    """Run the chosen stages, and show their progress."""
     from uaos.experiments import Stopped
 
     begin = time.perf_counter()
     remaining = [stage for stage in chosen if not study.is_done(stage)]
     if not remaining:
-        console.print(Text(f"Everything is done: open {study.report} in a browser"))
+        console.print(Text(f"All stages are finished: open {study.report} in a browser"))
         return
-    _announce(study, remaining, jobs, dask)
+    _announce(study, remaining, workers)
     try:
         study.create()
         for stage in chosen:
             if study.is_done(stage):
-                console.print(Text(f"{_TITLES[stage]}: done before", style="dim"))
+                console.print(Text(f"{_TITLES[stage]}: finished earlier", style="dim"))
                 continue
             console.print(Text(f"\n{_TITLES[stage]}", style="bold"))
-            if written := _run_stage(study, stage, jobs, dask):
+            if written := _run_stage(study, stage, workers):
                 console.print(Text(f"written: {', '.join(map(str, written))}"), soft_wrap=True)
     except Stopped as stop:
         console.print(Text(str(stop)))
@@ -111,8 +133,8 @@ def _run(study: "Study", chosen: Sequence[str], jobs: int | None, dask: str | No
         console.print(Text(f"Open {study.report} in a browser."))
 
 
-def _announce(study: "Study", remaining: list[str], jobs: int | None, dask: str | None) -> None:
-    """Print what will be run, and about how long that takes."""
+def _announce(study: "Study", remaining: list[str], workers: options.Workers) -> None:
+    """Print what will be run, and an estimate of the time."""
     from uaos.cli.tune_tables import training
 
     size = study.size
@@ -126,10 +148,10 @@ def _announce(study: "Study", remaining: list[str], jobs: int | None, dask: str 
     if not costs:
         return
     total = sum(costs.values())
-    if dask is not None:
-        console.print(Text(f"at most {total:,} evaluations, on the cluster at {dask}"))
+    if workers.dask is not None:
+        console.print(Text(f"at most {total:,} evaluations, on the cluster at {workers.dask}"))
         return
-    jobs = jobs or os.cpu_count() or 1
+    jobs = workers.jobs or os.cpu_count() or 1
     console.print(Text("measuring the speed of this machine in trial runs …", style="dim"))
     seconds = study.seconds(remaining, study.seconds_per_evaluation(), jobs)
     console.print(Text(
@@ -138,17 +160,17 @@ def _announce(study: "Study", remaining: list[str], jobs: int | None, dask: str 
     ))  # fmt: skip
 
 
-def _run_stage(study: "Study", stage: str, jobs: int | None, dask: str | None) -> list[Path]:
+def _run_stage(study: "Study", stage: str, workers: options.Workers) -> list[Path]:
     """Run a stage, show its progress, and return the files that it wrote."""
     from uaos.cli.bench import RunProgress, show_tallies
     from uaos.cli.tune_view import View
 
+    jobs, dask = workers.jobs, workers.dask
     if stage == "tune":
         with View.of(study.tuning_plan(), study.tuning_store, console) as view:
-            winner = study.run_tuning(
+            return [study.run_tuning(
                 jobs=jobs, dask=dask, on_event=view.on_event, on_run=view.on_run
-            )
-            return [winner]
+            )]  # fmt: skip
     if stage == "test":
         runs = RunProgress()
         with runs.progress:
