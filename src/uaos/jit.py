@@ -3,7 +3,8 @@
 A kernel is a function of numbers and plain arrays. Interpreted or compiled, it gives the same bits.
 Compiling takes seconds, so a kernel is interpreted until it has taken `PATIENCE` seconds of a run.
 Only numba's public interface is used; where a version lacks part of it, kernels are compiled by
-plain `numba.njit(cache=True)`.
+plain `numba.njit(cache=True)`. Importing numba takes as long as the rest of the package: it is
+imported when a kernel is first called.
 """
 
 import glob
@@ -13,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import wraps
+from functools import cache, wraps
 from multiprocessing import parent_process
 from pathlib import Path
 from threading import Timer
@@ -21,9 +22,7 @@ from time import monotonic, thread_time
 from types import FunctionType
 from typing import Any, TypeVar
 
-import numba
 import numpy as np
-from numba.extending import typeof_impl
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -39,29 +38,45 @@ SILENCE = 2.0
 # What reading or writing a cache raises if a file is damaged, or the disk full.
 _CACHE_ERRORS = (OSError, EOFError, pickle.UnpicklingError)
 
-# Mypy does not know their attributes and types.
-_settings: Any = numba.config
-_typeof: Any = numba.typeof
+
+@cache
+def _numba() -> Any:
+    """Import numba, and let compiled code call a kernel of :func:`njit` by its dispatcher."""
+    import numba
+    from numba.extending import typeof_impl
+
+    typeof: Any = numba.typeof  # mypy does not know its type
+
+    @typeof_impl.register(FunctionType)
+    def type_in_compiled_code(function: Any, _context: Any) -> Any:
+        dispatcher = getattr(function, "dispatcher", None)
+        return None if dispatcher is None else typeof(dispatcher())
+
+    return numba
 
 
 def njit(function: Kernel) -> Kernel:
     """Return a kernel that is interpreted first, and compiled once that pays off.
 
-    The kernel has its numba dispatcher as the attribute `dispatcher`, unless the compiler is off.
+    The attribute `dispatcher` of the kernel is a function that returns its numba dispatcher.
     """
     # Overflow, 0/0 and the like are masked where they matter, and compiled code does not warn.
     interpreted: Kernel = np.errstate(all="ignore")(function)
-    if _settings.DISABLE_JIT:
-        return interpreted
-    dispatcher = _dispatcher(function)
-    if not (hasattr(dispatcher, "enable_caching") and hasattr(dispatcher, "stats")):
-        return _dispatcher(function, cache=True)  # type: ignore[no-any-return]
     clock = _Clock()
     call: Any = None
 
+    @cache
+    def dispatcher() -> Any:
+        return _dispatcher(function)
+
     def start(*args: Any) -> Any:
         nonlocal call
-        call = load_or_compile if is_cached(dispatcher) else interpret
+        if _numba().config.DISABLE_JIT:
+            call = interpreted
+        elif not (hasattr(dispatcher(), "enable_caching") and hasattr(dispatcher(), "stats")):
+            call = _dispatcher(function, cache=True)
+        else:
+            call = load_or_compile if is_cached(dispatcher()) else interpret
         return call(*args)
 
     def interpret(*args: Any) -> Any:
@@ -77,8 +92,8 @@ def njit(function: Kernel) -> Kernel:
 
     def load_or_compile(*args: Any) -> Any:
         nonlocal call
-        _compile(dispatcher, args)
-        call = dispatcher
+        _compile(dispatcher(), args)
+        call = dispatcher()
         return call(*args)
 
     call = start
@@ -97,14 +112,7 @@ def njit(function: Kernel) -> Kernel:
 
 
 def _dispatcher(function: Callable[..., Any], *, cache: bool = False) -> Any:
-    return numba.njit(nogil=True, error_model="numpy", cache=cache)(function)
-
-
-@typeof_impl.register(FunctionType)
-def _type_in_compiled_code(function: Any, _context: Any) -> Any:
-    """Let compiled code call a kernel of :func:`njit` by its dispatcher."""
-    dispatcher = getattr(function, "dispatcher", None)
-    return None if dispatcher is None else _typeof(dispatcher)
+    return _numba().njit(nogil=True, error_model="numpy", cache=cache)(function)
 
 
 # When to compile
@@ -161,7 +169,7 @@ def _compile(dispatcher: Any, args: tuple[Any, ...]) -> None:
     global _seconds
     start = monotonic()
     with _announced(), _locked(_cache_folder(dispatcher)):
-        dispatcher.compile(tuple(map(_typeof, args)))
+        dispatcher.compile(tuple(map(_numba().typeof, args)))
     _seconds += monotonic() - start
 
 
@@ -213,7 +221,7 @@ def ensure_cache_dir() -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
     if not _is_private(folder):
         folder = Path(tempfile.mkdtemp(prefix="uaos-"))
-    _settings.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"] = str(folder)
+    _numba().config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"] = str(folder)
 
 
 def _is_private(folder: Path) -> bool:

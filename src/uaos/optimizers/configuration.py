@@ -4,12 +4,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rich.console import Group, RenderableType
-from rich.text import Text
 
 from uaos.errors import InvalidFile, InvalidParameter, UaosError
 from uaos.files import read_toml, write_toml
@@ -17,6 +15,9 @@ from uaos.optimizers.base import Optimizer, optimizer_class, optimizer_classes, 
 from uaos.params import known_only
 from uaos.selection.components import FAMILIES
 from uaos.selection.method import FORMAT, Method, check_format
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 #: The optimizer of a configuration that names none.
 DEFAULT_OPTIMIZER = "DE"
@@ -201,8 +202,11 @@ class Configuration:
         except UaosError as error:
             raise InvalidFile(f"{where}: {error}") from error
 
-    def __rich__(self) -> RenderableType:
+    def __rich__(self) -> "RenderableType":
         """Show the recipe on one screen."""
+        from rich.console import Group
+        from rich.text import Text
+
         parts: list[RenderableType] = [Text(self.name, style="bold")]
         parts += [Text(line) for line in (self.reference, self.note) if line]
         if self.method is not None:

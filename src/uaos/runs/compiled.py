@@ -1,14 +1,12 @@
 """Objectives that numba has compiled: a batch of points in one compiled loop."""
 
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import njit
-from numba.core.dispatcher import Dispatcher
-from numba.core.errors import NumbaError
 
 from uaos.arrays import FloatArray
 
@@ -60,6 +58,11 @@ class CompiledObjective:
 def over_batch(fun: Callable[..., Any], dimension: int, threads: int) -> CompiledObjective | None:
     """Return the objective for batches, None if it is not compiled or numba cannot call it so."""
     fun, args = (fun.function, fun.args) if isinstance(fun, WithArguments) else (fun, ())
+    if "numba" not in sys.modules:  # then it has compiled nothing, and its import takes long
+        return None
+    from numba.core.dispatcher import Dispatcher
+    from numba.core.errors import NumbaError
+
     if not isinstance(fun, Dispatcher):
         return None
     try:
@@ -70,6 +73,8 @@ def over_batch(fun: Callable[..., Any], dimension: int, threads: int) -> Compile
 
 @lru_cache(maxsize=16)
 def _loop(fun: Any, further: bool) -> Any:
+    from numba import njit
+
     if further:
 
         @njit(nogil=True)

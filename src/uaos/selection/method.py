@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rich.table import Table
 
 from uaos.errors import InvalidFile, InvalidParameter, UnknownName
 from uaos.files import read_toml, write_toml
@@ -23,6 +22,8 @@ from uaos.selection.components import (
 )
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from uaos.selection.selector import Selector
 
 #: Version of the dict and TOML form of a method.
@@ -213,8 +214,10 @@ class Method:
             parts.append(f"scope={self.scope!r}")
         return f"Method({', '.join(parts)}, scale_rewards={self.scale_rewards})"
 
-    def __rich__(self) -> Table:
+    def __rich__(self) -> "Table":
         """Show the recipe on one screen, in the order of the loop."""
+        from rich.table import Table
+
         table = Table(title="method", title_justify="left", show_edge=False, pad_edge=False)
         for column in ("step", "component", "parameters"):
             table.add_column(column, style="bold" if column == "component" else "")

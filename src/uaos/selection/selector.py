@@ -5,11 +5,10 @@ select → (vary, evaluate) → update: metric → memory → reward → quality
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rich.table import Table
 
 from uaos import statefile
 from uaos.arrays import FloatArray, IntArray
@@ -20,6 +19,9 @@ from uaos.selection.learning import compiled_learner, interpreted_learner
 from uaos.selection.memory import BestMemory, GenerationMemory, memory_for
 from uaos.selection.method import Method
 from uaos.selection.normalization import count_applications, first_outside
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 #: Version of the file that :meth:`Selector.save` writes.
 FORMAT = 2
@@ -365,8 +367,10 @@ class Selector:
         shown = np.array2string(self._probabilities, precision=3, separator=", ")
         return f"Selector({self.n_operators} operators, probabilities={shown}, {self.method!r})"
 
-    def __rich__(self) -> Table:
+    def __rich__(self) -> "Table":
         """Show the operators' standing, with a bar for each probability."""
+        from rich.table import Table
+
         table = Table(title=f"selector after {self._reported} offspring", title_justify="left")
         for column in ("operator", "reward", "quality", "probability", ""):
             table.add_column(column, justify="left" if column == "" else "right")
