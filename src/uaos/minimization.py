@@ -16,19 +16,31 @@ from uaos.errors import InvalidParameter
 from uaos.extras import require
 from uaos.optimizers.base import Optimizer, optimizer_class
 from uaos.optimizers.catalogue import RECOMMENDED, ConfigurationLike, as_configuration
+from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de.optimizer import DEFAULT_BUDGET
 from uaos.problems.problem import ANONYMOUS, Problem
 from uaos.problems.space import start_points
-from uaos.result import Result
-from uaos.runs import stopping
+from uaos.result import Ending, Result
 from uaos.runs.callers import Workers
 from uaos.runs.compiled import WithArguments
 from uaos.runs.evaluator import Evaluator
 from uaos.runs.polish import polished, polished_by
 from uaos.runs.progress import ProgressLine
-from uaos.runs.run import Polish, Run, described
+from uaos.runs.run import Polish, Run, described, problem_arguments
+from uaos.runs.stopping import (
+    HELD,
+    AllFailed,
+    Budget,
+    Callback,
+    Converged,
+    Done,
+    Iterations,
+    Rule,
+    Target,
+    Time,
+)
 
-#: What makes a run repeatable: what NumPy's generators are made from, as in SciPy.
+#: Seeds: what NumPy's generators are made from, as in SciPy.
 Seed = (
     int | np.random.Generator | np.random.RandomState | np.random.SeedSequence
     | np.random.BitGenerator | None
@@ -88,13 +100,13 @@ class Options(ProblemOptions, RunOptions, total=False):
     """The arguments of :func:`uaos.minimize` that most calls do without."""
 
 
-# The defaults of options; None where nothing is said.
+# The defaults of options; None for all others.
 _DEFAULTS: dict[str, Any] = {
     "args": (), "vectorized": False, "workers": 1, "disp": False, "polish": False,
     "history": True, "on_error": "raise",
 }  # fmt: skip
 
-# What to write in place of arguments that other libraries have.
+# What to write instead of arguments of other libraries.
 _INSTEAD = {
     "func": "the function is the first argument, fun",
     "strategy": 'name the strategy as the method: method="best/1" for "best1bin"',
@@ -148,7 +160,7 @@ def _with_options(function: Callable[_P, Result]) -> Callable[_P, Result]:
 
 
 def _advice(name: str, names: Mapping[str, object]) -> str:
-    """Return what to say of a keyword argument that does not exist."""
+    """Return the message for a keyword argument that does not exist."""
     similar = get_close_matches(name, names, n=1)
     advice = _INSTEAD.get(name) or (f"did you mean {similar[0]!r}?" if similar else None)
     return f"minimize() got an unexpected keyword argument {name!r}; " + (
@@ -307,42 +319,30 @@ def minimize_problem(
     **options: Unpack[RunOptions],
 ) -> Result:
     """Minimize a problem; the arguments are those of :func:`uaos.minimize`."""
-    chosen: dict[str, Any] = {**_DEFAULTS, **options}
-    limit = _smallest_limit(budget, chosen.get("maxfun"))
-    tolerances = _Tolerances.of(chosen.get("tol"), chosen.get("atol"))
+    values: dict[str, Any] = {**_DEFAULTS, **options}
+    limits = _Limits.checked(budget, target, values)
     search = _Search(
         problem,
         method,
-        settings={
-            name: value
-            for name in EvolutionOptions.__annotations__
-            if (value := chosen.get(name)) is not None
-        },
-        stops=tolerances.given or (limit is None and target is None),
-        tolerances=tolerances,
-        arguments={
-            "seed": _as_numpy_seed(seed, chosen.get("rng")),
-            "target": target,
-            "history": chosen["history"],
-            "budget": DEFAULT_BUDGET * max(1, problem.space.dimension) if limit is None else limit,
-        },
+        settings=_evolution_settings(values),
+        limits=limits,
+        seed=_as_numpy_seed(seed, values.get("rng")),
+        history=values["history"],
     )
-    rules = _rules(problem, chosen, default_budget=limit is None, stops=search.stops)
-    polish = _polishing(chosen["polish"])
-    observers = [ProgressLine()] if true_or_false(chosen["disp"], "disp") else []
-    evaluator = Evaluator(problem, workers=chosen["workers"], on_error=chosen["on_error"])
-    with evaluator:
+    rules = limits.rules(problem, values.get("callback"))
+    polish = _polishing(values["polish"])
+    observers = [ProgressLine()] if true_or_false(values["disp"], "disp") else []
+    with Evaluator(problem, workers=values["workers"], on_error=values["on_error"]) as evaluator:
         if problem.space.dimension == 0:
             return _only_point(evaluator)
-        first, starts = search.begin(x0)
-        run = Run(first, evaluator, rules, observers)
-        return run.complete(polish, starts, search.build)
+        optimizer, starts = search.begin(x0)
+        return Run(optimizer, evaluator, rules, observers).complete(polish, starts, search.build)
 
 
-def _smallest_limit(budget: int | None, maxfun: int | None) -> int | None:
-    """Return the limit of evaluations, None if there is none."""
-    limits = (evaluation_count(budget), evaluation_count(maxfun, "maxfun"))
-    return min((limit for limit in limits if limit is not None), default=None)
+def _evolution_settings(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of differential evolution among the options."""
+    names = EvolutionOptions.__annotations__
+    return {name: values[name] for name in names if values.get(name) is not None}
 
 
 def _as_numpy_seed(seed: Seed, rng: Seed) -> int | np.random.Generator | None:
@@ -353,31 +353,18 @@ def _as_numpy_seed(seed: Seed, rng: Seed) -> int | np.random.Generator | None:
         )
     seed = rng if seed is None else seed
     if isinstance(seed, np.random.RandomState):
-        seed = seed._bit_generator
+        return _as_generator(seed)
     if isinstance(seed, np.random.SeedSequence | np.random.BitGenerator):
         return np.random.default_rng(seed)
     return seed
 
 
-def _rules(
-    problem: Problem, options: Mapping[str, Any], *, default_budget: bool, stops: bool
-) -> list[stopping.Rule]:
-    """Return the stopping rules that the arguments ask for, the first to apply first."""
-    callback, seconds = options.get("callback"), options.get("max_time")
-    iterations = evaluation_count(options.get("maxiter"), "maxiter", "iterations")
-    rules: list[stopping.Rule] = []
-    if default_budget:
-        rules.append(stopping.AllFailed(_FAILURES * problem.space.dimension))
-    if callback is not None:
-        rules.append(stopping.Callback(callback, problem.space))
-    rules += [stopping.Target(), stopping.Budget(default=default_budget), stopping.Done()]
-    if stops:
-        rules.append(stopping.Converged())
-    if iterations is not None:
-        rules.append(stopping.Iterations(iterations))
-    if seconds is not None:
-        rules.append(stopping.Time(real_number(seconds, "max_time", 0.0)))
-    return rules
+def _as_generator(state: np.random.RandomState) -> np.random.Generator:
+    """Return a generator that continues a RandomState; before NumPy 2.2, one that it seeds."""
+    try:
+        return np.random.default_rng(state)
+    except TypeError:
+        return np.random.default_rng(state.randint(0, 2**32, size=8, dtype=np.uint32))
 
 
 def _polishing(polish: bool | Callable[..., Any]) -> Polish | None:
@@ -396,37 +383,77 @@ def _polishing(polish: bool | Callable[..., Any]) -> Polish | None:
 
 def _only_point(evaluator: Evaluator) -> Result:
     """Return the result where every coordinate is held."""
-    nothing = np.empty(0)
-    feasible = evaluator.violation(nothing) == 0
+    point = np.empty(0)
+    violation = evaluator.violation(point)
+    value = evaluator.objective(point) if violation == 0 else np.inf
+    failed = not np.isfinite(value if violation == 0 else violation)
+    ending = Ending.of_failures(1) if failed else HELD
     result = Result(
-        x=nothing, fun=evaluator.objective(nothing) if feasible else np.inf, nfev=1, nit=0,
-        success=feasible, status=0, message="", seed=None, history=None,
+        x=None if failed else point, fun=np.nan if failed else value, nfev=1, nit=0,
+        success=False, status=0, message="", seed=None, history=None,
     )  # fmt: skip
-    return described(result, stopping.HELD, evaluator, feasible=feasible)
+    return described(result, ending, evaluator, feasible=violation == 0)
 
 
 @dataclass(frozen=True)
-class _Tolerances:
-    """When a run counts as converged; None is the optimizer's own."""
+class _Limits:
+    """What ends a run; None for no limit."""
 
+    budget: int | None
+    target: float | None
+    iterations: int | None
+    seconds: float | None
     tol: float | None
     atol: float | None
 
     @classmethod
-    def of(cls, tol: float | None, atol: float | None) -> "_Tolerances":
-        """Return the tolerances, checked."""
+    def checked(
+        cls, budget: int | None, target: float | None, values: Mapping[str, Any]
+    ) -> "_Limits":
+        """Return the limits among the arguments; `maxfun` is another name of the budget."""
+        budgets = (evaluation_count(budget), evaluation_count(values.get("maxfun"), "maxfun"))
+
+        def number(name: str) -> float | None:
+            value = values.get(name)
+            return None if value is None else real_number(value, name, 0.0)
+
         return cls(
-            None if tol is None else real_number(tol, "tol", 0.0),
-            None if atol is None else real_number(atol, "atol", 0.0),
+            budget=min((limit for limit in budgets if limit is not None), default=None),
+            target=target,
+            iterations=evaluation_count(values.get("maxiter"), "maxiter", "iterations"),
+            seconds=number("max_time"),
+            tol=number("tol"),
+            atol=number("atol"),
         )
 
     @property
-    def given(self) -> bool:
-        """Whether there is one."""
-        return self.tol is not None or self.atol is not None
+    def end_on_convergence(self) -> bool:
+        """True if the run ends where it would otherwise restart."""
+        tolerances, ends = (self.tol, self.atol), (self.budget, self.target)
+        return tolerances != (None, None) or ends == (None, None)
 
-    def set_on(self, optimizer: Optimizer) -> None:
-        """Hand them to an optimizer; `tol` alone stands for itself, as in SciPy."""
+    def evaluations(self, problem: Problem) -> int:
+        """Return the budget, by default a multiple of the dimension."""
+        return self.budget or DEFAULT_BUDGET * max(1, problem.space.dimension)
+
+    def rules(self, problem: Problem, callback: Callable[..., Any] | None) -> list[Rule]:
+        """Return the stopping rules; the first that applies ends the run."""
+        rules: list[Rule] = []
+        if self.budget is None:
+            rules.append(AllFailed(_FAILURES * problem.space.dimension))
+        if callback is not None:
+            rules.append(Callback(callback, problem.space))
+        rules += [Target(), Budget(default=self.budget is None), Done()]
+        if self.end_on_convergence:
+            rules.append(Converged())
+        if self.iterations is not None:
+            rules.append(Iterations(self.iterations))
+        if self.seconds is not None:
+            rules.append(Time(self.seconds))
+        return rules
+
+    def set_tolerances(self, optimizer: Optimizer) -> None:
+        """Hand the tolerances to an optimizer; as in SciPy, `tol` replaces the default `atol`."""
         if self.tol is not None:
             optimizer.tol, optimizer.atol = self.tol, 0.0
         if self.atol is not None:
@@ -435,40 +462,38 @@ class _Tolerances:
 
 @dataclass(frozen=True)
 class _Search:
-    """Which optimizer searches, and with what.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    method : str, path, Method, Configuration or None
-        What stands for the optimizer.
-    settings : mapping
-        Settings of the optimizer.
-    stops : bool
-        Whether the run ends where it would restart.
-    tolerances : _Tolerances
-        When it has converged.
-    arguments : mapping
-        Seed, target, history and budget.
-    """
+    """The optimizer of a run before it is built: the method, its settings and its limits."""
 
     problem: Problem
     method: ConfigurationLike | None
-    settings: dict[str, Any]
-    stops: bool
-    tolerances: _Tolerances
-    arguments: dict[str, Any]
+    settings: Mapping[str, Any]
+    limits: _Limits
+    seed: int | np.random.Generator | None
+    history: bool
 
-    def build(self, x0: Any) -> Optimizer:
+    def build(self, x0: ArrayLike | None) -> Optimizer:
         """Return the optimizer, starting from the points x0."""
-        built = _optimizer(
-            self.method, self.problem, self.stops, dict(self.settings), x0=x0, **self.arguments
+        # A setting asks for differential evolution, which is then fitted to the budget.
+        fitted = self.method is None and bool(self.settings)
+        default = RECOMMENDED if fitted else PORTFOLIO
+        configuration = as_configuration(default if self.method is None else self.method)
+        kind = optimizer_class(configuration.optimizer)
+        arguments = problem_arguments(self.problem, configuration)
+        _check_settings(self.settings, configuration)
+        if self.limits.end_on_convergence:
+            arguments |= kind.single_run
+        optimizer = (kind if fitted else configuration.build)(
+            x0=x0,
+            seed=self.seed,
+            budget=self.limits.evaluations(self.problem),
+            target=self.limits.target,
+            history=self.history,
+            **(arguments | dict(self.settings)),
         )
-        self.tolerances.set_on(built)
-        return built
+        self.limits.set_tolerances(optimizer)
+        return optimizer
 
-    def begin(self, x0: Any) -> tuple[Optimizer, FloatArray | None]:
+    def begin(self, x0: ArrayLike | None) -> tuple[Optimizer, FloatArray | None]:
         """Return an optimizer and the points to evaluate first, if it cannot take them itself."""
         space = self.problem.space
         points = space.reduced(x0)
@@ -478,45 +503,21 @@ class _Search:
         first = self.build(starts[:1])
         if first.starts_together and len(starts) <= (first.capacity or len(starts)):
             return self.build(starts), None  # its first population
-        # Checks them.
+        # Check them.
         start_points(starts, first.low, first.high, str(self.settings.get("boundary")))
         return first, space.rounded(starts[: first.budget])
 
 
-def _optimizer(
-    method: ConfigurationLike | None,
-    problem: Problem,
-    stops: bool,
-    settings: dict[str, Any],
-    **run: Any,
-) -> Optimizer:
-    """Return the optimizer that `method` stands for."""
-    space, constrained = problem.space, problem.constrained
-    # A setting asks for differential evolution, which is then fitted to the budget.
-    default = method is None and bool(settings)
-    name = RECOMMENDED if default else PORTFOLIO
-    chosen = as_configuration(name if method is None else method)
-    kind = optimizer_class(chosen.optimizer)
-    if constrained and "constraints" not in kind.handles:
-        raise InvalidParameter(
-            f"{chosen.name} cannot handle constraints; use the default method, a differential "
-            "evolution or CMA-ES",
-            name="method", value=chosen.name,
-        )  # fmt: skip
-    keywords = kind.settings_class.keywords()
+def _check_settings(settings: Mapping[str, Any], configuration: Configuration) -> None:
+    """Refuse settings that the optimizer does not have."""
+    accepted = optimizer_class(configuration.optimizer).settings_class.keywords()
     for name, value in settings.items():
-        if name not in keywords:
+        if name not in accepted:
             raise InvalidParameter(
-                f"{chosen.name} does not accept {name}. Its settings: {', '.join(keywords)}",
-                name=name, value=value,
-            )  # fmt: skip
-    if constrained and "constrained" in keywords:
-        settings["constrained"] = True
-    if stops:
-        settings = {**kind.single_run, **settings}
-    if default:
-        return kind(space.bounds, integrality=space.integrality, **settings, **run)
-    return chosen.build(space.bounds, integrality=space.integrality, **settings, **run)
+                f"{configuration.name} does not accept {name}. Its settings: {', '.join(accepted)}",
+                name=name,
+                value=value,
+            )
 
 
 def _several(x0: Any) -> FloatArray | None:

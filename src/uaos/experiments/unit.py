@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from uaos.arrays import FloatArray
 from uaos.experiments.recorder import FINAL, NO_TRACE, TARGETS, Recorder, Trace, pack_course
 from uaos.loading import line_of
-from uaos.optimizers.base import Optimizer, optimizer_class
+from uaos.optimizers.base import Optimizer
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Problem
 from uaos.result import Ending
 from uaos.runs.evaluator import Evaluator
-from uaos.runs.run import Observer, Run
+from uaos.runs.run import Observer, Run, problem_arguments
 from uaos.runs.stopping import Budget, Done, Rule
 
 
@@ -165,13 +165,8 @@ def _optimize(
 ) -> bytes:
     # A copy: a custom operator may learn, and the next run in this process must not know.
     chosen = copy.deepcopy(configuration)
-    space, settings = problem.space, {}
-    accepted = optimizer_class(chosen.optimizer).settings_class.keywords()
-    if problem.constrained and "constrained" in accepted:
-        settings["constrained"] = True
-    optimizer = chosen.build(
-        space.bounds, seed=unit.seed, budget=unit.budget, integrality=space.integrality, **settings
-    )
+    arguments = problem_arguments(problem, chosen)
+    optimizer = chosen.build(seed=unit.seed, budget=unit.budget, **arguments)
     watch = _Watch(recorder)
     with Evaluator(problem, strict=True) as evaluator:
         Run(optimizer, evaluator, (_Solved(recorder), Budget(), Done()), (watch,)).advance()

@@ -2,13 +2,17 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from uaos import jit
 from uaos.arrays import FloatArray
+from uaos.errors import InvalidParameter
 from uaos.optimizers import feasibility
-from uaos.optimizers.base import Optimizer
+from uaos.optimizers.base import Optimizer, optimizer_class
+from uaos.optimizers.configuration import Configuration
+from uaos.problems.problem import Problem
 from uaos.result import Ending, Result
 from uaos.runs.evaluator import EvaluationInterrupted, Evaluator
 from uaos.runs.stopping import INTERRUPTED, Budget, Rule, Target
@@ -22,12 +26,12 @@ Polish = Callable[[Result, Evaluator, Optimizer], Result]
 
 
 class Observer:
-    """Watches a run. A subclass overrides what it wants to hear of."""
+    """Watches a run; a subclass overrides the events it needs."""
 
     def evaluated(
         self, optimizer: Optimizer, values: FloatArray, violations: FloatArray | None
     ) -> None:
-        """Hear of the values of a batch before the optimizer does."""
+        """Receive the values of a batch before the optimizer does."""
         return
 
     def told(self, optimizer: Optimizer) -> None:
@@ -35,7 +39,7 @@ class Observer:
         return
 
     def ended(self, result: Result) -> None:
-        """Hear of the result."""
+        """Receive the result."""
         return
 
 
@@ -51,7 +55,7 @@ class Run:
     rules : sequence of Rule
         When the run ends. The first rule that applies says why.
     observers : sequence of Observer
-        Who watches.
+        Observers of the run.
 
     Attributes
     ----------
@@ -163,7 +167,7 @@ class Run:
             return result
 
     def _with_pending(self, interrupt: KeyboardInterrupt) -> Result:
-        """Return the best so far, with what was ready of the batch when Ctrl-C came."""
+        """Return the best so far, including the values that were ready when Ctrl-C came."""
         result = self.optimizer.result
         if self._pending is None or not isinstance(interrupt, EvaluationInterrupted):
             return result
@@ -175,7 +179,7 @@ class Run:
         return result
 
     def _note_best(self, error: Exception) -> None:
-        """Say what was best when a function raised an exception."""
+        """Add the best point so far to the exception of a user's function."""
         optimizer = self.optimizer
         if optimizer.best_x is not None:
             after = count(optimizer.evaluations, "evaluation")
@@ -187,6 +191,31 @@ class Run:
         assert self.ending is not None
         feasible = self.optimizer.best_violation == 0 or bool(np.isfinite(result.fun))
         return described(result, self.ending, self.evaluator, feasible=feasible)
+
+
+def problem_arguments(problem: Problem, configuration: Configuration) -> dict[str, Any]:
+    """Return what an optimizer is told of the problem: its box, integers, and constraints.
+
+    Raises
+    ------
+    InvalidParameter
+        If there are constraints, and the optimizer cannot handle them.
+    """
+    kind = optimizer_class(configuration.optimizer)
+    space = problem.space
+    arguments: dict[str, Any] = {"bounds": space.bounds, "integrality": space.integrality}
+    if not problem.constrained:
+        return arguments
+    if "constraints" not in kind.handles:
+        raise InvalidParameter(
+            f"{configuration.name} cannot handle constraints; use the default method, a "
+            "differential evolution or CMA-ES",
+            name="method",
+            value=configuration.name,
+        )
+    if "constrained" in kind.settings_class.keywords():
+        arguments["constrained"] = True
+    return arguments
 
 
 def described(result: Result, ending: Ending, evaluator: Evaluator, *, feasible: bool) -> Result:
