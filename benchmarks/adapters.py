@@ -19,11 +19,10 @@ from pathlib import Path
 
 import numpy as np
 from adapter_cases import Case, Choice, development, reported
-from scipy.stats import mannwhitneyu, rankdata, wilcoxon
 
 from uaos.adapters.credit import DEFAULT
-from uaos.analysis.statistics import ALPHA
-from uaos.statistics import holm
+from uaos.analysis.scoring import ALPHA
+from uaos.statistics import holm, rank_rows, rank_sum_test, wilcoxon_test
 
 PAGE = Path(__file__).parents[1] / "docs" / "adapters.md"
 BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"
@@ -42,13 +41,13 @@ def main() -> int:
     parser.add_argument("--host", help="run this host's problems only, and print no tables")
     parser.add_argument("--choose", help="methods, separated by commas, to rank on other problems")
     parser.add_argument("--finished", action="store_true", help="run nothing, use what there is")
-    given = parser.parse_args()
-    outcome = _kept(given.runs, given.finished)
-    if given.choose:
-        cases = [c for c in development() if given.host in (None, c.host)]
-        print(_ranking(cases, given.choose.split(","), outcome))
+    options = parser.parse_args()
+    outcome = _kept(options.runs, options.finished)
+    if options.choose:
+        cases = [c for c in development() if options.host in (None, c.host)]
+        print(_ranking(cases, options.choose.split(","), outcome))
         return 0
-    cases = [c for c in reported() if given.host in (None, c.host)]
+    cases = [c for c in reported() if options.host in (None, c.host)]
     best: dict[Case, int] = {}
     seeds: dict[str, list[int]] = {}
     for host in dict.fromkeys(case.host for case in cases):
@@ -62,7 +61,7 @@ def main() -> int:
                 seeds[host].append(seed)
         except LookupError:
             print(f"{host}: {len(seeds[host])} of {len(SEEDS)} seeds")
-    if given.host is None:
+    if options.host is None:
         cases = [case for case in cases if len(seeds[case.host]) >= FEWEST]
         before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
         tables = "\n".join(_tables(cases, best, seeds, outcome))
@@ -108,15 +107,15 @@ def _tables(
         return np.array([outcome(case, which, seed) for seed in seeds[case.host]])
 
     packages = ", ".join(f"{name} {version(name)}" for name in ("pymoo", "alns", "deap"))
-    said = f"default method `{DEFAULT}`, in pymoo's DE with p_min = 0.02, in MOEA/D FRRMAB"
-    lines = [f"{packages}; {said}.", ""]
+    methods = f"default method `{DEFAULT}`, in pymoo's DE with p_min = 0.02, in MOEA/D FRRMAB"
+    lines = [f"{packages}; {methods}.", ""]
     hosts = list(dict.fromkeys(case.host for case in cases))
     lines += ["| mean rank | " + " | ".join([OURS, *SHOWN.values()]) + " |"]
     lines += ["|---" * 5 + "|"]
     for host in hosts:
         own = [case for case in cases if case.host == host]
         ranks = np.concatenate(
-            [rankdata([runs(case, c) for c in (OURS, *RIVALS)], axis=0).T for case in own]
+            [rank_rows(np.array([runs(case, c) for c in (OURS, *RIVALS)]).T) for case in own]
         )
         lines.append(f"| {host}, {len(seeds[host])} seeds | " + " | ".join(_marked(ranks)) + " |")
     columns = ["problem", OURS, *SHOWN.values()]
@@ -137,7 +136,7 @@ def _tables(
 
 def _marked(ranks: np.ndarray) -> list[str]:
     """Return the mean ranks; an asterisk: differs from the first one's (Wilcoxon, Holm)."""
-    p = holm([float(wilcoxon(ranks[:, 0], column).pvalue) for column in ranks.T[1:]])
+    p = holm(wilcoxon_test((ranks[:, :1] - ranks[:, 1:]).T)[0])
     marks = ["", *("*" if value < ALPHA else "" for value in p)]
     return [f"{mean:.2f}{mark}" for mean, mark in zip(ranks.mean(axis=0), marks, strict=True)]
 
@@ -147,16 +146,13 @@ def _verdicts(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> list[str]:
 
     A12 is the chance that a run of the first is smaller, ties counting half (Vargha and Delaney).
     """
-    raw = [
-        1.0 if len({*ours, *theirs}) == 1 else float(mannwhitneyu(ours, theirs).pvalue)
-        for ours, theirs in pairs
-    ]
-    said = []
+    raw = [rank_sum_test(ours, theirs)[0][0] for ours, theirs in pairs]
+    verdicts = []
     for (ours, theirs), p in zip(pairs, holm(raw), strict=True):
         a12 = ((ours[:, None] < theirs) + 0.5 * (ours[:, None] == theirs)).mean()
         word = "" if p >= ALPHA else "**better**, " if a12 > 0.5 else "**worse**, "
-        said.append(f"{word}A12 {a12:.2f}, p {p:.1g}")
-    return said
+        verdicts.append(f"{word}A12 {a12:.2f}, p {p:.1g}")
+    return verdicts
 
 
 def _ranking(cases: Sequence[Case], methods: Sequence[str], outcome: Outcome) -> str:
@@ -166,7 +162,7 @@ def _ranking(cases: Sequence[Case], methods: Sequence[str], outcome: Outcome) ->
     for host in dict.fromkeys(case.host for case in cases):
         own = [case for case in cases if case.host == host]
         ranks = [
-            rankdata([[outcome(c, name, s) for s in OTHER_SEEDS] for name in names], axis=0).T
+            rank_rows(np.array([[outcome(c, name, s) for name in names] for s in OTHER_SEEDS]))
             for c in own
         ]
         mean = np.concatenate(ranks).mean(axis=0)

@@ -17,10 +17,10 @@ from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 
 import numpy as np
-from scipy.stats import mannwhitneyu
 
 from uaos.errors import UaosError
 from uaos.params import Choice, Integer, Real, Value
+from uaos.statistics import rank_sum_test
 from uaos.tuning.irace import irace_version, run_irace
 from uaos.tuning.race import Task
 from uaos.tuning.racer import iterated_racing
@@ -151,7 +151,7 @@ def main() -> None:
               f"| {seconds:.1f} |", flush=True)  # fmt: skip
     print()
     for name in list(found)[1:]:
-        p = mannwhitneyu(found["racer"], found[name]).pvalue
+        (p,), _ = rank_sum_test(found["racer"], found[name])
         print(f"racer against {name}: p = {p:.2g} (Mann-Whitney, two-sided)")
 
 

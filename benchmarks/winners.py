@@ -4,8 +4,8 @@
     python benchmarks/winners.py page runs.csv …
 
 Functions: CEC-2017 without f2 (as in the competition) or CEC-2022, both from minionpy. `run`
-appends one row a run to the CSV file and skips the runs that are in it. A contender is a name of
-the catalogue; one with `, resample` behind it, which draws coordinates outside the box anew; or
+appends one row per run to the CSV file and skips the runs that are in it. A contender is a name of
+the catalogue; such a name followed by `, resample`, to redraw coordinates outside the box; or
 `minion` and a name of that package, with its defaults.
 
 `page` writes tables into docs/results/winners.md: for each suite, dimension and budget the mean
@@ -27,8 +27,9 @@ from outside import Objective
 from outside_problems import _cec
 
 from uaos import minimize
+from uaos.statistics import rank_rows, rank_sum_test, wilcoxon_test
 
-#: Recipes and their names in minionpy. Its jSO draws coordinates outside the box anew.
+#: Recipes and their names in minionpy. Its jSO redraws coordinates outside the box.
 PEERS = {"L-SHADE": "LSHADE", "jSO": "jSO", "jSO, resample": "jSO", "L-SRTDE": "LSRTDE"}
 SUITES = {"cec2017": (2017, [f for f in range(1, 31) if f != 2]), "cec2022": (2022, range(1, 13))}
 SOLVED, LEVEL, FEW = 1e-8, 0.05, 5
@@ -91,16 +92,18 @@ def write_page(runs: list[Path]) -> None:
 
 def tables(paths: list[Path]) -> str:
     """Return the tables of every suite, dimension and budget in the files as Markdown."""
-    found: dict[tuple[str, ...], dict[str, dict]] = defaultdict(lambda: defaultdict(dict))
+    experiments: dict[tuple[str, ...], dict[str, dict[tuple[str, int], float]]] = defaultdict(
+        lambda: defaultdict(dict)
+    )
     for path in paths:
         with path.open() as file:
             for row in csv.DictReader(file):
                 error = float(row["error"])
                 cell = row["function"], int(row["seed"])
-                experiment = found[row["suite"], row["dimension"], row["budget"]]
+                experiment = experiments[row["suite"], row["dimension"], row["budget"]]
                 experiment[row["contender"]][cell] = error if error > SOLVED else 0.0
     parts = []
-    for (suite, dimension, budget), errors in found.items():
+    for (suite, dimension, budget), errors in experiments.items():
         functions = [str(f) for f in SUITES[suite][1]]
         seeds = sorted(set.intersection(*({s for _, s in cells} for cells in errors.values())))
         seeds = [s for s in seeds if all((f, s) in c for c in errors.values() for f in functions)]
@@ -116,10 +119,8 @@ def tables(paths: list[Path]) -> str:
 
 
 def _ranks(runs: dict[str, np.ndarray]) -> str:
-    from scipy.stats import rankdata
-
     means = np.array([errors.mean(axis=1) for errors in runs.values()]).T
-    ranks = rankdata(means, axis=1).mean(axis=0)
+    ranks = rank_rows(means).mean(axis=0)
     best = means == means.min(axis=1, keepdims=True)
     lines = ["| contender | mean rank | best on | runs to 1e-8 |", "|---|--:|--:|--:|"]
     for k in np.argsort(ranks, kind="stable"):
@@ -131,8 +132,6 @@ def _ranks(runs: dict[str, np.ndarray]) -> str:
 
 
 def _beside_peers(runs: dict[str, np.ndarray], functions: list[str]) -> str:
-    from scipy.stats import mannwhitneyu, wilcoxon
-
     tested = len(next(iter(runs.values()))[0]) >= FEW
     outcomes = ("better", "no difference", "worse") if tested else ("lower mean", "equal", "higher")
     lines = [f"| recipe | minionpy's | {' | '.join(outcomes)} | p, all functions |",
@@ -146,12 +145,11 @@ def _beside_peers(runs: dict[str, np.ndarray], functions: list[str]) -> str:
             if len(a) < FEW:
                 differ, lower = a.mean() != b.mean(), a.mean() < b.mean()
             else:
-                differ = np.unique([*a, *b]).size > 1 and mannwhitneyu(a, b).pvalue < LEVEL
-                lower = differ and mannwhitneyu(a, b, alternative="less").pvalue < LEVEL
+                (p,), (lean,) = rank_sum_test(a, b)
+                differ, lower = p < LEVEL, lean < 0
             if differ:
                 (better if lower else worse).append(f"f{function}")
-        gap = ours.mean(axis=1) - theirs.mean(axis=1)
-        p = wilcoxon(gap).pvalue if gap.any() else 1.0
+        (p,), _ = wilcoxon_test(ours.mean(axis=1) - theirs.mean(axis=1))
         same = len(functions) - len(better) - len(worse)
         cells = (
             f"{len(x)} ({', '.join(x)})" if x and tested else str(len(x)) for x in (better, worse)
@@ -168,17 +166,17 @@ def main() -> None:
     runs.add_argument("--suite", choices=SUITES, default="cec2017")
     runs.add_argument("--dimension", type=int, default=10)
     runs.add_argument("--budget", type=int, default=10_000, help="in multiples of the dimension")
-    runs.add_argument("--contenders", required=True, help="with ; between")
+    runs.add_argument("--contenders", required=True, help="separated by ;")
     runs.add_argument("--seeds", type=int, default=15)
     runs.add_argument("--out", type=Path, default=Path("runs.csv"))
     page = commands.add_parser("page")
     page.add_argument("runs", type=Path, nargs="+")
-    given = parser.parse_args()
-    if given.command == "run":
-        run(given.suite, given.dimension, given.budget, given.contenders.split(";"), given.seeds,
-            given.out)  # fmt: skip
+    options = parser.parse_args()
+    if options.command == "run":
+        run(options.suite, options.dimension, options.budget, options.contenders.split(";"),
+            options.seeds, options.out)  # fmt: skip
     else:
-        write_page(given.runs)
+        write_page(options.runs)
 
 
 if __name__ == "__main__":

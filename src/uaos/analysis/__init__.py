@@ -21,8 +21,8 @@ from uaos.analysis.findings import Verdict, headline, verdict
 from uaos.analysis.profiles import Ecdf, combined, ecdf, simulated_restarts
 from uaos.analysis.published import against_paper, archive_names, archive_tables
 from uaos.analysis.results import Results, Runs
+from uaos.analysis.scoring import Pair, Ranking, Scores, friedman, pairwise, scores
 from uaos.analysis.sectioning import Section, section, sections
-from uaos.analysis.statistics import Pair, Ranking, Scores, friedman, pairwise, scores
 from uaos.statistics import holm
 from uaos.table import Table, write_csv
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from uaos.analysis.scoring import ALPHA, MIN_PROBLEMS, Pair
 from uaos.analysis.sectioning import Section
-from uaos.analysis.statistics import ALPHA, MIN_PROBLEMS, Pair
 from uaos.experiments.plan import UNIFORM
 from uaos.text import count, join_names
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from uaos.analysis.art import TABLE_TARGETS, AverageRunningTime, running_times
 from uaos.analysis.profiles import Ecdf, area, combined, ecdf, of_times
 from uaos.analysis.results import Results, Runs
-from uaos.analysis.statistics import (
+from uaos.analysis.scoring import (
     ALPHA,
     Pairs,
     Ranking,

@@ -8,8 +8,8 @@ import numpy as np
 from uaos.analysis.art import TABLE_TARGETS, AverageRunningTime
 from uaos.analysis.findings import pair_outcome, verdict
 from uaos.analysis.profiles import RESTART_HORIZON
+from uaos.analysis.scoring import ALPHA, Pair, better_than_all, better_than_reference
 from uaos.analysis.sectioning import Section, relative_note
-from uaos.analysis.statistics import ALPHA, Pair, better_than_all, better_than_reference
 from uaos.experiments.recorder import FINAL
 from uaos.table import BLOCK, METHOD, NUMBER, TEXT, Cell, Row, Table
 from uaos.text import count, natural_key, number, p_value, ranges
@@ -179,23 +179,8 @@ def _record(cell: AverageRunningTime, section: Section) -> dict[str, object]:
 
 def value_table(section: Section) -> Table:
     """Tabulate the final errors on each problem, or values if the optimum is not known."""
-    records: list[dict[str, Any]] = []
     unknown = section.results.relative
-    for (method, function), runs in section.runs.items():
-        for problem in dict.fromkeys(runs.problems.tolist()):
-            is_here = runs.problems == problem
-            finals = runs.best[is_here]
-            if problem not in unknown:  # what is solved is not compared any further
-                finals = np.where(runs.errors[is_here] > FINAL, runs.errors[is_here], 0.0)
-            finite = bool(np.isfinite(finals).all())
-            records.append({
-                "problem": problem, "method": method, "function": function, "best": finals.min(),
-                "median": float(np.median(finals)), "worst": finals.max(),
-                "mean": finals.mean() if finite else np.inf,
-                "std": finals.std(ddof=1) if finite and len(finals) > 1 else np.nan,
-                "runs": len(finals),
-            })  # fmt: skip
-    records.sort(key=lambda r: (natural_key(r["function"]), natural_key(r["problem"])))
+    records = _final_values(section)
     several = len(section.methods) > 1
     least: dict[str, float] = {}
     for r in records:
@@ -219,6 +204,26 @@ def value_table(section: Section) -> Table:
         "values", f"How the runs ended on each problem, {section.dimensions}", columns, records,
         note=f"{note}. std: standard deviation of the sample. Bold: the lowest median.",
     )  # fmt: skip
+
+
+def _final_values(section: Section) -> list[dict[str, Any]]:
+    """Return statistics of the final errors or values of each method on each problem."""
+    records: list[dict[str, Any]] = []
+    for (method, function), runs in section.runs.items():
+        for problem in dict.fromkeys(runs.problems.tolist()):
+            is_here = runs.problems == problem
+            finals = runs.best[is_here]
+            if problem not in section.results.relative:  # errors of solved runs count as 0
+                finals = np.where(runs.errors[is_here] > FINAL, runs.errors[is_here], 0.0)
+            finite = bool(np.isfinite(finals).all())
+            records.append({
+                "problem": problem, "method": method, "function": function, "best": finals.min(),
+                "median": float(np.median(finals)), "worst": finals.max(),
+                "mean": finals.mean() if finite else np.inf,
+                "std": finals.std(ddof=1) if finite and len(finals) > 1 else np.nan,
+                "runs": len(finals),
+            })  # fmt: skip
+    return sorted(records, key=lambda r: (natural_key(r["function"]), natural_key(r["problem"])))
 
 
 def group_table(section: Section) -> Table:

@@ -1,6 +1,6 @@
 """What figures are made of: axes with margins, ticks, legends, names beside lines, panels."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -206,14 +206,14 @@ def small_multiples(
     `labels` are those of x and y, and a shorter one of y. The legend fills the place of missing
     panels if it fits there, otherwise it stands below.
     """
-    rows = -(-len(titles) // columns)
     panel = (width - _LEFT - _RIGHT - (columns - 1) * _ACROSS) / columns
-    tall, free = aspect * panel, rows * columns - len(titles)
+    rows = -(-len(titles) // columns)
+    tall, missing = aspect * panel, rows * columns - len(titles)
     with style.figure(width, 1.0) as figure:
         names = [str(h.get_label()) for h in handles]
-        hole = free * panel + (free - 1) * _ACROSS
+        hole = missing * panel + (missing - 1) * _ACROSS
         _, needed, high = legend_size(figure, names, hole)
-        inside = free > 0 and needed <= hole and high <= tall + _DOWN / 2
+        inside = missing > 0 and needed <= hole and high <= tall + _DOWN / 2
         below = 0.04 if inside else 0.05 + legend_size(figure, names, width)[2]
         bottom = _BELOW + _LABEL + below
         height = _TOP + rows * tall + (rows - 1) * _DOWN + bottom
@@ -225,14 +225,10 @@ def small_multiples(
                 "top": 1 - _TOP / height, "wspace": _ACROSS / panel, "hspace": _DOWN / tall,
             },
         ).ravel()  # fmt: skip
-        widest = text_width(figure, titles, SMALL + 0.5)
-        # Into the gap beside it, unless a tick's number may stand there.
-        most = panel if free else panel + _ACROSS - 0.08
-        size = (SMALL + 0.5) * min(1.0, most / widest)
-        for i, (axes, title) in enumerate(zip(grid, titles, strict=False)):
+        for i, axes in enumerate(grid[: len(titles)]):
             draw(i, axes)
-            axes.set_title(title, fontsize=size, pad=2.5)
-            axes.tick_params(labelsize=SMALL)
+        # A title may extend into the gap beside it, unless a tick's number may stand there.
+        _write_titles(figure, grid, titles, panel if missing else panel + _ACROSS - 0.08)
         _finish_grid(list(grid), len(titles), columns)
         decades(grid[0].xaxis, min(4, max(2, int(panel / 0.19))))
         used = min(columns, len(titles))
@@ -244,6 +240,17 @@ def small_multiples(
         else:
             legend(figure, handles, width / 2, below, width)
     return figure
+
+
+def _write_titles(
+    figure: Drawing, grid: Iterable[Axes], titles: Sequence[str], width: float
+) -> None:
+    """Write a title above each panel, in a font in which the widest takes at most `width`."""
+    size = SMALL + 0.5
+    size *= min(1.0, width / text_width(figure, titles, size))
+    for axes, title in zip(grid, titles, strict=False):
+        axes.set_title(title, fontsize=size, pad=2.5)
+        axes.tick_params(labelsize=SMALL)
 
 
 def _finish_grid(grid: Sequence[Axes], panels: int, columns: int) -> None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from uaos.analysis.scoring import ALPHA, Ranking, friedman, indistinct_groups, pairwise, scores
 from uaos.analysis.sectioning import Section
-from uaos.analysis.statistics import ALPHA, Ranking, friedman, indistinct_groups, pairwise, scores
 from uaos.errors import Missing
 from uaos.reporting.canvas import axes_with_margins, fitted
 from uaos.reporting.figures import SECTION, Figure
@@ -80,13 +80,7 @@ def draw(ranks: Ranks, style: Style) -> Drawing:
                       markeredgewidth=0, clip_on=False, zorder=4, label=method)  # fmt: skip
             axes.text(end + side * 0.09 * inch, y, text, ha="right" if first else "left",
                       va="center_baseline", fontsize=size)  # fmt: skip
-        for row, group in enumerate(ranks.groups):
-            y, at = _ABOVE + 0.10 + _BAR * row, [ranking.rank(m) for m in group]
-            axes.plot([at[0] - 0.03 * inch, at[-1] + 0.03 * inch], [y, y], color=INK,
-                      linewidth=1.2, solid_capstyle="butt", clip_on=False, zorder=3,
-                      label="_bar")  # fmt: skip
-            axes.plot(at, [y] * len(at), "o", color=INK, markersize=3, markeredgewidth=0,
-                      clip_on=False, zorder=3, label="_members")  # fmt: skip
+        _bars(axes, ranks, inch)
         lines = (f"mean ranks, {count(ranking.problems, 'problem')}, {ranks.section}",
                  f"bars: no significant difference (α = {ALPHA:g})")  # fmt: skip
         for y, text in zip((0.05, 0.19), lines, strict=True):
@@ -111,6 +105,16 @@ def _scale(axes: Axes, k: int, inch: float) -> None:
         axes.plot([tick, tick], [_ABOVE - 0.05, _ABOVE], color=INK, linewidth=0.8, clip_on=False)
         if (tick - 1) % step == 0:
             axes.text(tick, _ABOVE - 0.07, str(tick), ha="center", va="bottom", fontsize=TICK)
+
+
+def _bars(axes: Axes, ranks: Ranks, inch: float) -> None:
+    """Draw a bar over each set of methods without significant differences."""
+    for row, group in enumerate(ranks.groups):
+        y, x = _ABOVE + 0.10 + _BAR * row, [ranks.ranking.rank(method) for method in group]
+        axes.plot([x[0] - 0.03 * inch, x[-1] + 0.03 * inch], [y, y], color=INK, linewidth=1.2,
+                  solid_capstyle="butt", clip_on=False, zorder=3, label="_bar")  # fmt: skip
+        axes.plot(x, [y] * len(x), "o", color=INK, markersize=3, markeredgewidth=0,
+                  clip_on=False, zorder=3, label="_members")  # fmt: skip
 
 
 FIGURE = Figure(

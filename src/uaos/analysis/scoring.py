@@ -37,8 +37,9 @@ def score_runs(runs: Runs, limit: float) -> FloatArray:
         s = log10(limit) + log10(error / 1e-8)     otherwise
 
     `limit` is the longest run of the comparison in evaluations / D. So a run that hits the final
-    target earlier is better, any that hits it beats any that does not, and among those the smaller
-    final error wins; ten times the evaluations weigh as much as a ten times larger error.
+    target earlier is better, any run that hits it beats any run that does not, and among runs that
+    miss it the smaller final error wins. A factor of ten in evaluations weighs as much as a factor
+    of ten in the error.
     """
     hits = runs.hits[:, target_index(FINAL)]
     errors = np.nan_to_num(runs.errors, nan=1e300, posinf=1e300)
@@ -159,7 +160,7 @@ class Pair:
 
     @property
     def problems(self) -> int:
-        """Return how many problems both were run on."""
+        """Return the number of problems that both were run on."""
         return self.wins + self.ties + self.losses
 
     @property
@@ -178,7 +179,7 @@ class Pair:
 
 
 class Pairs(tuple[Pair, ...]):
-    """The tests of all pairs of methods."""
+    """Tests of all pairs of methods."""
 
     @cached_property
     def _by_names(self) -> dict[tuple[str, str], Pair]:
@@ -192,14 +193,14 @@ class Pairs(tuple[Pair, ...]):
     def compared_with(
         self, method: str, others: Sequence[str]
     ) -> tuple[list[str], list[str], list[str]]:
-        """Return those that `method` is better than, not different from, and worse than."""
+        """Return the methods that `method` beats, does not differ from, and loses to."""
         better: list[str] = []
         level: list[str] = []
         worse: list[str] = []
         for other in others:
             if other != method:
-                found = self.pair(method, other).better
-                (better if found == method else worse if found == other else level).append(other)
+                winner = self.pair(method, other).better
+                (better if winner == method else worse if winner == other else level).append(other)
         return better, level, worse
 
 
@@ -256,7 +257,7 @@ class Ranking:
     mean_ranks : ndarray
         Over the problems; 1 is best.
     problems : int
-        How many there are.
+        The number of problems.
     statistic, p : float
         Of the test; NaN for fewer than three methods or two problems.
     """
@@ -359,17 +360,17 @@ def on_each_problem(
 ) -> tuple[int, int, int]:
     """Return on how many problems the runs of `first` are better, not different, and worse.
 
-    The rank-sum test of the scores of the runs on a problem, corrected after Holm over the
-    problems; only those problems count that have enough runs for a significant difference.
+    The test is the rank-sum test of the runs' scores, corrected after Holm over the problems.
+    Problems with too few runs for a significant difference are not counted.
     """
-    alike: dict[tuple[int, int], list[ProblemKey]] = {}
+    by_sizes: dict[tuple[int, int], list[ProblemKey]] = {}
     for problem, ours in first.items():
         sizes = len(ours), len(second.get(problem, ()))
         if 2 / comb(sum(sizes), sizes[0]) < ALPHA:
-            alike.setdefault(sizes, []).append(problem)
+            by_sizes.setdefault(sizes, []).append(problem)
     tests = [
         rank_sum_test([first[p] for p in problems], [second[p] for p in problems])
-        for problems in alike.values()
+        for problems in by_sizes.values()
     ]
     p, lean = np.concatenate([np.empty((2, 0)), *map(np.array, tests)], axis=1)
     significant = holm(p) < ALPHA

@@ -9,8 +9,7 @@ from outcome_results import results_of
 from scipy import stats
 
 from uaos.analysis import Results, Scores, friedman, headline, pairwise, section, verdict
-from uaos.analysis.sectioning import Section
-from uaos.analysis.statistics import (
+from uaos.analysis.scoring import (
     Pair,
     Pairs,
     Ranking,
@@ -20,6 +19,7 @@ from uaos.analysis.statistics import (
     on_each_problem,
     score_runs,
 )
+from uaos.analysis.sectioning import Section
 from uaos.experiments.plan import UNIFORM
 from uaos.experiments.unit import Outcome
 
