@@ -15,7 +15,7 @@ from uaos.extras import MissingExtra
 @pytest.mark.parametrize(
     "error",
     [
-        InvalidParameter("tol", -1, "a number >= 0", owner="a run"),
+        InvalidParameter("tol is -1; expected a number >= 0", name="tol", value=-1),
         UnknownName("method", "JADEE", ["JADE", "SHADE"], hint="(or a file)"),
         InvalidFeedback("values has shape ()"),
         MissingExtra("a figure", "matplotlib", "plot"),

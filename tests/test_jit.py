@@ -115,6 +115,27 @@ def test_a_kernel_in_the_cache_is_not_interpreted(
     assert len(second.dispatcher().signatures) == 2
 
 
+_SHARE = """
+    import uaos
+    from uaos import jit
+    from uaos.selection.learning import compiled_learner
+    jit.PATIENCE = 0.0
+    method = uaos.method("RecPM")
+    method.selector(3, seed=1).update([0, 1, 2], [3.0, 3.0, 3.0], [1.0, 2.0, 4.0])
+    parts = (method.metric, method.reward, method.quality, method.probability)
+    stats = compiled_learner(*map(type, parts)).dispatcher().stats
+    print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+"""
+
+
+@compiler_on
+def test_two_processes_share_a_cache(tmp_path: Path) -> None:
+    """The first one compiles the learning step, the second one loads it."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    assert _output(_SHARE, env=environment) == "0 1\n"
+    assert _output(_SHARE, env=environment) == "1 0\n"
+
+
 @compiler_on
 def test_a_second_run_like_the_first_compiles_nothing_more(
     empty_cache: Path, monkeypatch: pytest.MonkeyPatch

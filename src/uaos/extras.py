@@ -45,14 +45,14 @@ def optional(module: str, what: str) -> Any:
 def require(module: str, what: str) -> None:
     """Raise :class:`MissingExtra` if a module is not installed."""
     try:
-        found = find_spec(module)
+        spec = find_spec(module)
     except ImportError:
-        found = None
-    if found is None:
+        spec = None
+    if spec is None:
         raise MissingExtra(what, *_EXTRAS[module])
 
 
 def missing_extra(error: ImportError, what: str) -> MissingExtra | None:
     """Return the error for `what` if an import failed because an extra is not installed."""
-    known = _EXTRAS.get((error.name or "").partition(".")[0])
-    return MissingExtra(what, *known) if known else None
+    extra = _EXTRAS.get((error.name or "").partition(".")[0])
+    return MissingExtra(what, *extra) if extra else None

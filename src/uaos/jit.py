@@ -1,4 +1,4 @@
-"""Compile kernels with numba once that pays off, and cache the compiled code.
+"""Compile kernels with numba when it pays off, and cache the compiled code.
 
 A kernel is a function of numbers and plain arrays. Interpreted or compiled, it gives the same bits.
 Compiling takes seconds, so a kernel is interpreted until it has taken `PATIENCE` seconds of a run.
@@ -8,6 +8,7 @@ imported when a kernel is first called.
 """
 
 import glob
+import math
 import os
 import pickle
 import sys
@@ -28,14 +29,14 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 #: Seconds of a run for which a kernel is interpreted before it is compiled.
 PATIENCE = 0.3
-#: Over several runs, it is compiled after this multiple of `PATIENCE`.
+#: Over several runs, a kernel is compiled after this multiple of `PATIENCE`.
 RUNS = 3
-#: With more numbers than this in its arguments, it is compiled at once.
+#: With more numbers than this in its arguments, a kernel is compiled at once.
 LARGE = 20_000
-#: Seconds of compiling after which a terminal is told.
+#: Seconds of compiling before a terminal shows a message.
 SILENCE = 2.0
 
-# What reading or writing a cache raises if a file is damaged, or the disk full.
+# Raised by reading or writing a cache if a file is damaged or the disk is full.
 _CACHE_ERRORS = (OSError, EOFError, pickle.UnpicklingError)
 
 
@@ -56,7 +57,7 @@ def _numba() -> Any:
 
 
 def njit(function: Kernel) -> Kernel:
-    """Return a kernel that is interpreted first, and compiled once that pays off.
+    """Return a kernel that is interpreted at first, and compiled when it pays off.
 
     The attribute `dispatcher` of the kernel is a function that returns its numba dispatcher.
     """
@@ -76,10 +77,12 @@ def njit(function: Kernel) -> Kernel:
         elif not (hasattr(dispatcher(), "enable_caching") and hasattr(dispatcher(), "stats")):
             call = _dispatcher(function, cache=True)
         else:
-            call = load_or_compile if is_cached(dispatcher()) else interpret
+            call = interpret_or_compile
+            if _is_cached(dispatcher()):
+                clock.add(math.inf)
         return call(*args)
 
-    def interpret(*args: Any) -> Any:
+    def interpret_or_compile(*args: Any) -> Any:
         nonlocal call
         if clock.is_patient(args):
             begin = thread_time()
@@ -87,11 +90,6 @@ def njit(function: Kernel) -> Kernel:
                 return interpreted(*args)
             finally:
                 clock.add(thread_time() - begin)
-        call = load_or_compile
-        return call(*args)
-
-    def load_or_compile(*args: Any) -> Any:
-        nonlocal call
         _compile(dispatcher(), args)
         call = dispatcher()
         return call(*args)
@@ -103,7 +101,7 @@ def njit(function: Kernel) -> Kernel:
         nonlocal call
         try:
             return call(*args)
-        except _CACHE_ERRORS:  # raised before the kernel has run; go on without a cache
+        except _CACHE_ERRORS:  # raised before the kernel has run: do without a cache
             call = _dispatcher(function)
             return call(*args)
 
@@ -121,16 +119,16 @@ _runs = 0
 
 
 def begin_run() -> None:
-    """Start a run: what kernels take is counted anew.
+    """Reset the clocks of all kernels, at the start of a run.
 
-    So a second run like the first compiles nothing that the first did not.
+    So a second run like the first compiles nothing more.
     """
     global _runs
     _runs += 1
 
 
 class _Clock:
-    """The time for which a kernel has been interpreted, in this run and in all."""
+    """Measure how long a kernel has been interpreted, in this run and in all runs."""
 
     def __init__(self) -> None:
         self._run, self._this_run, self._all_runs = _runs, 0.0, 0.0
@@ -148,8 +146,8 @@ class _Clock:
         self._all_runs += seconds
 
 
-def is_cached(dispatcher: Any) -> bool:
-    """Return whether numba's cache has an index of the kernel, be it outdated."""
+def _is_cached(dispatcher: Any) -> bool:
+    """Return whether numba's cache has an index of the kernel, even an outdated one."""
     folder = _cache_folder(dispatcher)
     if folder is None:
         return False
@@ -175,7 +173,7 @@ def _compile(dispatcher: Any, args: tuple[Any, ...]) -> None:
 
 @contextmanager
 def _announced() -> Iterator[None]:
-    """Tell a terminal that the compiler is at work, after `SILENCE` seconds in all."""
+    """Announce the compiler in a terminal, after `SILENCE` seconds of compiling in all."""
     if _seconds >= SILENCE or parent_process() is not None or not sys.stderr.isatty():
         yield
         return
@@ -196,9 +194,10 @@ def _announce() -> None:
 
 
 def _cache_folder(dispatcher: Any) -> str | None:
-    """Return where numba caches the kernel, None if nowhere; enable caching before the first use.
+    """Enable caching, and return numba's cache folder of the kernel, or None.
 
-    Not when the kernel is defined, since numba then tries to write to the folder.
+    This is done at the first call of a kernel, not at its definition, because numba tries to write
+    to the folder.
     """
     if dispatcher.stats.cache_path is None:
         with suppress(RuntimeError):  # no folder can be written to
@@ -211,7 +210,7 @@ def _cache_folder(dispatcher: Any) -> str | None:
 
 
 def ensure_cache_dir() -> None:
-    """Choose a temporary cache folder, where numba finds none that it can write to.
+    """Choose a temporary cache folder, for when numba finds no writable one.
 
     On clusters and in containers, the folders of the package and of the user may be read-only. As
     the folder holds code, only the user may write to it. Child processes use the same folder.
@@ -242,7 +241,7 @@ def _locked(folder: str | None) -> Iterator[None]:
     """Let one process at a time compile into a cache.
 
     Numba replaces files as a whole, but two processes that add code for different types at the same
-    time may give it the same file name. Where files cannot be locked, nothing is waited for.
+    time may use the same file name. Where files cannot be locked, processes do not wait.
     """
     handle = -1
     with suppress(OSError, ImportError):

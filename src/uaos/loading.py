@@ -1,4 +1,4 @@
-"""Python files of users, loaded by their content so that any worker can load them again."""
+"""Load users' Python files by their content, so that any worker can load them again."""
 
 import hashlib
 import sys
@@ -9,7 +9,7 @@ from types import ModuleType
 from uaos.errors import InvalidFile, UaosError
 from uaos.files import read_text
 
-# What was loaded in this process: module name → (file, source).
+# The files loaded in this process: module name → (file, source).
 _loaded: dict[str, tuple[str, str]] = {}
 
 
@@ -23,7 +23,7 @@ def load_file(path: Path) -> ModuleType:
 
 
 def load_source(file: str, source: str) -> ModuleType:
-    """Run Python source as a module; `file` is where it came from, for tracebacks."""
+    """Run Python source as a module; tracebacks name it `file`."""
     name = f"uaos_file_{source_hash(source)[:16]}"
     if name in _loaded:
         return sys.modules[name]
@@ -34,42 +34,45 @@ def load_source(file: str, source: str) -> ModuleType:
         exec(compile(source, file, "exec"), module.__dict__)
     except Exception as error:
         del sys.modules[name]
-        where = ""
-        if isinstance(error, SyntaxError):
-            where = f", line {error.lineno}"
-        elif error.__traceback__ is not None:
-            frame = error.__traceback__.tb_next
-            where = f", line {frame.tb_lineno}" if frame is not None else ""
+        place = f"{file}{_line(error)}"
         if isinstance(error, UaosError):
-            raise InvalidFile(f"{file}{where}: {error}") from error
+            raise InvalidFile(f"{place}: {error}") from error
         raise InvalidFile(
-            f"{file}{where}: cannot be loaded ({type(error).__name__}: {error}). It must be plain "
-            "Python that needs installed packages only, no files beside it"
+            f"{place}: cannot be loaded ({type(error).__name__}: {error}). The file must be plain "
+            "Python that imports installed packages only, no files beside it"
         ) from error
     _loaded[name] = (file, source)
     return module
 
 
+def _line(error: Exception) -> str:
+    """Return the line of the loaded file at which its execution failed, such as ", line 3"."""
+    if isinstance(error, SyntaxError):
+        return f", line {error.lineno}"
+    frame = error.__traceback__ and error.__traceback__.tb_next
+    return f", line {frame.tb_lineno}" if frame else ""
+
+
 def line_of(error: BaseException) -> str:
-    """Return a loaded file's last line on the way to an error, such as "my.py, line 3", or ""."""
+    """Return the innermost line of a loaded file in a traceback, such as "my.py, line 3", or ""."""
     files = {file for file, _ in _loaded.values()}
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename in files]
     return f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
 
 
 def loaded_files() -> tuple[tuple[str, str], ...]:
-    """Return what a worker needs to load the same files: pairs (file, source)."""
+    """Return all loaded files as pairs (file, source), so that a worker can load them."""
     return tuple(_loaded.values())
 
 
 def module_source(name: str) -> tuple[str, str]:
-    """Return the file and the source of a module that was loaded by its content."""
+    """Return the file and the source of a loaded module."""
     return _loaded[name]
 
 
-def file_hash(made: type) -> str | None:
-    """Hash the file in which a class was loaded; None if it was not loaded from a file."""
-    loaded = _loaded.get(made.__module__)
+def file_hash(cls: type) -> str | None:
+    """Hash the loaded file that defines a class; None if the class is not from such a file."""
+    loaded = _loaded.get(cls.__module__)
     return None if loaded is None else source_hash(loaded[1])
 
 

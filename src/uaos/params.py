@@ -50,6 +50,12 @@ class Parameter:
         """Return `value` as the declared type, or raise :class:`InvalidParameter`."""
         raise NotImplementedError
 
+    def refusal(self, value: object, name: str, owner: str) -> InvalidParameter:
+        """Return the error for a value that is not allowed."""
+        title = f"{name} of {owner}" if owner else name
+        message = f"{title} is {value!r}; expected {self.allowed}"
+        return InvalidParameter(message, name=name, value=value, owner=owner)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Real(Parameter):
@@ -73,7 +79,7 @@ class Real(Parameter):
 
     @property
     def allowed(self) -> str:  # noqa: D102
-        interval = f"{self.hard_low:g} to {self.hard_high:g}"
+        interval = f"from {self.hard_low:g} to {self.hard_high:g}"
         if self.open_low or self.open_high:
             signs = ">" if self.open_low else ">=", "<" if self.open_high else "<="
             interval = f"{signs[0]} {self.hard_low:g} and {signs[1]} {self.hard_high:g}"
@@ -94,7 +100,7 @@ class Real(Parameter):
             under = number <= self.hard_low if self.open_low else number < self.hard_low
             if math.isfinite(number) and not under and not over:
                 return number
-        raise InvalidParameter(name, value, self.allowed, owner=owner)
+        raise self.refusal(value, name, owner)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +120,7 @@ class Integer(Parameter):
 
     @property
     def allowed(self) -> str:  # noqa: D102
-        return f"an integer {self.hard_low} to {self.hard_high}"
+        return f"an integer from {self.hard_low} to {self.hard_high}"
 
     def check(self, value: object, name: str, owner: str = "") -> int:  # noqa: D102
         if (
@@ -123,7 +129,7 @@ class Integer(Parameter):
             and self.hard_low <= int(value) <= self.hard_high
         ):
             return int(value)
-        raise InvalidParameter(name, value, self.allowed, owner=owner)
+        raise self.refusal(value, name, owner)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +153,7 @@ class OptionalInteger(Parameter):
         try:
             return self.value.check(value, name, owner)
         except InvalidParameter:
-            raise InvalidParameter(name, value, self.allowed, owner=owner) from None
+            raise self.refusal(value, name, owner) from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,12 +167,12 @@ class Choice(Parameter):
         return "one of " + ", ".join(str(c) for c in self.choices)
 
     def check(self, value: object, name: str, owner: str = "") -> Value:  # noqa: D102
-        for one in self.choices:
-            # True equals 1, but only a choice between True and False takes it.
-            same_kind = isinstance(value, bool | np.bool_) == isinstance(one, bool)
-            if isinstance(value, str | numbers.Real | np.bool_) and same_kind and value == one:
-                return one
-        raise InvalidParameter(name, value, self.allowed, owner=owner)
+        for choice in self.choices:
+            # True equals 1, but only a choice between True and False accepts it.
+            same_kind = isinstance(value, bool | np.bool_) == isinstance(choice, bool)
+            if isinstance(value, str | numbers.Real | np.bool_) and same_kind and value == choice:
+                return choice
+        raise self.refusal(value, name, owner)
 
 
 def per_operator(text: str) -> Fraction | None:

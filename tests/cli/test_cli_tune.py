@@ -381,7 +381,7 @@ def test_a_forbidden_initial_configuration_is_refused(tmp_path: Path) -> None:
     made.to_toml(tmp_path / "mine.toml")
     done = run("tune", "a.db", "--initial", "mine.toml", cwd=tmp_path)
     assert done.returncode == 2
-    assert "p_max of adaptive_pursuit is 0.01; allowed: at least p_min = 0.02222" in done.stderr
+    assert "p_max of adaptive_pursuit is 0.01; it must be at least p_min = 0.02222" in done.stderr
 
 
 def test_a_store_in_use_is_left_alone(first: tuple[Path, Done], tmp_path: Path) -> None:
