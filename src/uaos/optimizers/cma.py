@@ -72,6 +72,9 @@ class Constants:
     c_c: float
     c_1: float
     c_mu: float
+    #: What a path moves by, times the mean step.
+    gain_sigma: float
+    gain_c: float
     expected_norm: float
     #: Generations from one decomposition of the covariance matrix to the next; meanwhile less than
     #: a tenth of the matrix is replaced, less than 1/D if D > 10.
@@ -103,6 +106,7 @@ def constants(D: int, popsize: int) -> Constants:
     if squares > 0:
         weights[mu:] = raw[mu:] * (shrink / -float(negative.sum()))
     c_sigma = (mu_eff + 2) / (D + mu_eff + 5)
+    c_c = (4 + mu_eff / D) / (D + 4 + 2 * mu_eff / D)
     max_generations = int(100 + 50 * (D + 3) ** 2 / math.sqrt(popsize))
     least = math.ceil(120 + 30 * D / popsize)
     return Constants(
@@ -112,9 +116,11 @@ def constants(D: int, popsize: int) -> Constants:
         total_weight=sum(weights.tolist()),
         c_sigma=c_sigma,
         d_sigma=1 + 2 * max(0.0, math.sqrt((mu_eff - 1) / (D + 1)) - 1) + c_sigma,
-        c_c=(4 + mu_eff / D) / (D + 4 + 2 * mu_eff / D),
+        c_c=c_c,
         c_1=c_1,
         c_mu=c_mu,
+        gain_sigma=math.sqrt(c_sigma * (2.0 - c_sigma) * mu_eff),
+        gain_c=math.sqrt(c_c * (2.0 - c_c) * mu_eff),
         expected_norm=math.sqrt(D) * (1 - 1 / (4 * D) + 1 / (21 * D * D)),
         lazy_gap=max(1, int(1 / (max(D, 10) * (c_1 + c_mu)))),
         max_generations=max_generations,
@@ -183,9 +189,9 @@ def _recombine(order: IntArray, weights: FloatArray, rows: FloatArray, mu: int) 
 def _follow(
     path: FloatArray, z_mean: FloatArray, basis: FloatArray, c_sigma: float, gain: float
 ) -> float:
-    """Move the path of sigma along B z, and return its length.
+    """Move the path of sigma along C^(-1/2) y = B z, and return its length.
 
-    `basis[j]` is the j-th eigenvector; C^(-1/2) y = B z.
+    `basis[j]` is the j-th eigenvector.
     """
     D = len(path)
     for i in range(D):
@@ -200,28 +206,48 @@ def _follow(
 
 
 @njit
-def _adapt_rank_one(C: FloatArray, path: FloatArray, c_1: float, decay: float) -> None:
-    """Let the lower triangle of C decay, and add the path's outer product with itself."""
-    for i in range(len(path)):
-        c = c_1 * path[i]
-        for j in range(i + 1):
-            C[i, j] = decay * C[i, j] + c * path[j]
+def _advance(
+    order: IntArray,
+    weights: FloatArray,
+    mu: int,
+    z: FloatArray,
+    steps: FloatArray,
+    basis: FloatArray,
+    scale: FloatArray,
+    c_sigma: float,
+    gain: float,
+    mean: FloatArray,
+    path: FloatArray,
+) -> tuple[FloatArray, float]:
+    """Move the mean and the path of sigma; return the mean step and the path's length."""
+    step = _recombine(order, weights, steps, mu)
+    for i in range(len(mean)):
+        mean[i] += scale[i] * step[i]
+    length = _follow(path, _recombine(order, weights, z, mu), basis, c_sigma, gain)
+    return step, length
 
 
 @njit
-def _adapt_rank_mu(
+def _adapt(
     C: FloatArray,
+    path: FloatArray,
+    c_1: float,
+    decay: float,
     order: IntArray,
     z: FloatArray,
     steps: FloatArray,
     weights: FloatArray,
     c_mu: float,
 ) -> None:
-    """Add the steps' outer products to the lower triangle of C, by weight.
+    """Let the lower triangle of C decay, and add the outer products of the path and the steps.
 
-    Negative weights are scaled by D / |z|², and |C^(-1/2) y| is |z|.
+    Negative weights are scaled by D / |C^(-1/2) y|² = D / |z|².
     """
     n, D = z.shape
+    for i in range(D):
+        c = c_1 * path[i]
+        for j in range(i + 1):
+            C[i, j] = decay * C[i, j] + c * path[j]
     for r in range(n):
         k = order[r]
         w = c_mu * weights[r]
@@ -580,22 +606,20 @@ class CMAES(Optimizer):
     def _update(self, order: IntArray) -> None:
         """Move mean and paths, and adapt covariance matrix and step size."""
         c = self._constants
-        z_mean = _recombine(order, c.weights, self._z, c.mu)
-        y_mean = _recombine(order, c.weights, self._steps, c.mu)
-        self.mean += self.sigma * self._width * y_mean
-
-        gain = math.sqrt(c.c_sigma * (2.0 - c.c_sigma) * c.mu_eff)
-        length = _follow(self._path_sigma, z_mean, self._basis, c.c_sigma, gain)
+        step, length = _advance(
+            order, c.weights, c.mu, self._z, self._steps, self._basis, self.sigma * self._width,
+            c.c_sigma, c.gain_sigma, self.mean, self._path_sigma,
+        )  # fmt: skip
         warm = math.sqrt(1 - (1 - c.c_sigma) ** (2 * self._generation))
         limit = (1.4 + 2 / (self.dimension + 1)) * c.expected_norm * warm
-        h = 1.0 if length < limit else 0.0  # whether the path of C moves
-        gain = h * math.sqrt(c.c_c * (2.0 - c.c_c) * c.mu_eff)
-        self._path_c = (1.0 - c.c_c) * self._path_c + gain * y_mean
+        self._path_c *= 1.0 - c.c_c
+        lost = c.c_1 * c.c_c * (2.0 - c.c_c)
+        if length < limit:  # otherwise the path of C does not move
+            self._path_c += c.gain_c * step
+            lost = 0.0
 
-        lost = c.c_1 * (1.0 - h) * c.c_c * (2.0 - c.c_c)
         decay = 1.0 + lost - c.c_1 - c.c_mu * c.total_weight
-        _adapt_rank_one(self._C, self._path_c, c.c_1, decay)
-        _adapt_rank_mu(self._C, order, self._z, self._steps, c.weights, c.c_mu)
+        _adapt(self._C, self._path_c, c.c_1, decay, order, self._z, self._steps, c.weights, c.c_mu)
         self.sigma *= math.exp(min(1.0, c.c_sigma / c.d_sigma * (length / c.expected_norm - 1)))
 
     def _widen_integers(self) -> None:

@@ -33,9 +33,10 @@ def test_jso_has_a_population_in_one_dimension_too():
 
 
 def test_limits_and_weights_change_over_the_run():
-    assert [jso.limits(t) for t in (0.0, 0.25, 0.5, 0.6)] == [
-        (0.7, 0.7), (0.7, 0.6), (0.7, 0.0), (1.0, 0.0),
-    ]  # fmt: skip
+    for progress, F, CR in ((0.0, 0.7, 0.7), (0.25, 0.7, 0.6), (0.5, 0.7, 0.0), (0.6, 1.0, 0.0)):
+        largest, smallest = np.ones(1), np.zeros(1)
+        jso.limit_rates(progress, largest, smallest)
+        assert (largest[0], smallest[0]) == (F, CR)
     assert [jso.weight(t) for t in (0.0, 0.2, 0.4, 1.0)] == [0.7, 0.8, 1.2, 1.2]
     # 0.25 of 100 parents at the start, 0.125 of them (12.5, to even) at the end.
     assert [jso.leader_count(0.25, t, 100) for t in (0.0, 1.0, 2.0)] == [25, 12, 12]

@@ -58,11 +58,14 @@ class Operator:
             if value is not None:
                 object.__setattr__(self, role, as_rule(value, role, self.strategy))
         if self.name is not None and not (isinstance(self.name, str) and self.name):
-            raise InvalidParameter("name", self.name, "a non-empty text", owner=self.strategy)
+            raise InvalidParameter(
+                f"name of {self.strategy} is {self.name!r}; expected a non-empty string",
+                name="name", value=self.name,
+            )  # fmt: skip
 
     @property
     def label(self) -> str:
-        """The name, or the strategy with the settings that are its own."""
+        """Name, or the strategy with its own F and CR."""
         if isinstance(self.F, Rule) and self.F is self.CR:
             own = [str(self.F)]
         else:
@@ -70,7 +73,7 @@ class Operator:
         return self.name or " ".join([self.strategy, *own])
 
     def to_dict(self, labels: Mapping[int, str]) -> dict[str, Any]:
-        """The operator as plain data; `labels` names the rules that it shares."""
+        """Return the operator as plain data; `labels` names the rules that it shares."""
         data: dict[str, Any] = {"strategy": self.strategy}
         for role in ("F", "CR"):
             rule = getattr(self, role)
@@ -81,7 +84,7 @@ class Operator:
 
 @runtime_checkable
 class CustomOperator(Protocol):
-    """A user's own operator: any object with a `name` and a method `propose`.
+    """Custom operator: any object with a `name` and a method `propose`.
 
     It may also have `learn(state, parents, offspring, fitness, improved)`, called with the outcome
     before the parents are replaced, and, if it remembers anything between generations, `state()`
@@ -108,7 +111,7 @@ class CustomOperator(Protocol):
         """Return an offspring for each of `parents`, indices into the population: (n, D)."""
 
 
-#: What a pool is made of.
+#: A member of a pool.
 PoolMember = Operator | CustomOperator
 
 
@@ -123,9 +126,9 @@ def product(
     F: Sequence[float | Rule | None] = (None,),
     CR: Sequence[float | Rule | None] = (None,),
 ) -> tuple[Operator, ...]:
-    """Every combination of the given strategies, F and CR as an operator.
+    """Return an operator for every combination of strategies, F and CR.
 
-    An adaptive rule given once in `F` and in `CR` is one memory shared by all that name it.
+    The same adaptive rule object in `F` and in `CR` is one memory for all these operators.
 
     Parameters
     ----------
@@ -149,42 +152,50 @@ def product(
 
 
 def as_members(pool: object) -> tuple[PoolMember, ...]:
-    """Check a pool: names of strategies, operators, and custom operators."""
+    """Return the members of a pool of strategy names, operators and custom operators."""
     if isinstance(pool, str | bytes | Mapping) or not isinstance(pool, Iterable):
         raise InvalidParameter(
-            "operators", pool, 'a list of operators or strategy names, such as ["rand/1"]'
-        )
-    members: list[PoolMember] = []
-    for one in pool:
-        if isinstance(one, str):
-            members.append(Operator(one))
-        elif isinstance(one, Operator):
-            members.append(one)
-        elif isinstance(one, CustomOperator) and not isinstance(one, type):
-            if not (isinstance(one.name, str) and callable(one.propose)):
-                raise InvalidParameter("name", one.name, "a text", owner=type(one).__name__)
-            members.append(one)
-        else:
-            raise InvalidParameter(
-                "operators", one, "strategy names, uaos.Operator(...), or objects with a name "
-                "and propose(state, parents, rng) -> offspring",
-            )  # fmt: skip
+            f'operators is {pool!r}; expected a list, such as ["rand/1", "best/1"]',
+            name="operators", value=pool,
+        )  # fmt: skip
+    members = tuple(_as_member(member) for member in pool)
     if not members:
-        raise InvalidParameter("operators", (), "at least one operator")
-    return tuple(members)
+        raise InvalidParameter(
+            "operators is empty; expected at least one operator", name="operators", value=()
+        )
+    return members
+
+
+def _as_member(member: object) -> PoolMember:
+    if isinstance(member, str):
+        return Operator(member)
+    if isinstance(member, Operator):
+        return member
+    if not isinstance(member, CustomOperator) or isinstance(member, type):
+        raise InvalidParameter(
+            f"operators has {member!r}; expected strategy names, uaos.Operator(...), or objects "
+            "with a name and propose(state, parents, rng) -> offspring",
+            name="operators", value=member,
+        )  # fmt: skip
+    if not (isinstance(member.name, str) and callable(member.propose)):
+        raise InvalidParameter(
+            f"name of {type(member).__name__} is {member.name!r}; expected a string",
+            name="name", value=member.name,
+        )  # fmt: skip
+    return member
 
 
 def unique_names(pool: Sequence[PoolMember]) -> tuple[str, ...]:
-    """A name for each operator; those that nobody named are numbered where they coincide."""
-    given = [m.name for m in pool if m.name]
-    for name in given:
-        if given.count(name) > 1:
+    """Return a unique name for each operator; default names that coincide are numbered."""
+    chosen = [m.name for m in pool if m.name]
+    for name in chosen:
+        if chosen.count(name) > 1:
             raise NameClash(f"two operators of the pool are named {name!r}; give each its own name")
     names: list[str] = []
     for member in pool:
         label = member.label if isinstance(member, Operator) else member.name
         candidate, number = label, 1
-        while candidate in names or (candidate in given and candidate != member.name):
+        while candidate in names or (candidate in chosen and candidate != member.name):
             number += 1
             candidate = f"{label} ({number})"
         names.append(candidate)
@@ -192,25 +203,30 @@ def unique_names(pool: Sequence[PoolMember]) -> tuple[str, ...]:
 
 
 def member_from_data(
-    data: object, shared: dict[str, Rule], own: Mapping[str, CustomOperator]
+    data: object, shared: dict[str, Rule], custom: Mapping[str, CustomOperator]
 ) -> PoolMember:
-    """An operator from plain data: a strategy's name or a table; `own` holds users' operators."""
+    """Return an operator from plain data: the name of a strategy, or a mapping.
+
+    `shared` collects the rules that have a label, `custom` has the custom operators by name.
+    """
     if isinstance(data, str):
         return Operator(data)
-    if not isinstance(data, Mapping):
-        raise InvalidParameter("pool", data, "strategy names and tables with a `strategy`")
-    if "own" in data:
+    if isinstance(data, Mapping) and "own" in data:
         name = data["own"]
-        if not isinstance(name, str) or name not in own:
+        if not isinstance(name, str) or name not in custom:
             hint = (
                 "(the pool has it, but code is not saved: pass it in operators=, or register it in "
                 "a file for --import)"
             )
-            raise MissingOperator("custom operator", name, own, hint=hint)
-        return own[name]
-    known_only(data, dict.fromkeys(("strategy", "F", "CR", "name")), "an operator")
-    if "strategy" not in data:
-        raise InvalidParameter("pool", dict(data), "tables with a `strategy`")
+            raise MissingOperator("custom operator", name, custom, hint=hint)
+        return custom[name]
+    if isinstance(data, Mapping):
+        known_only(data, dict.fromkeys(("strategy", "F", "CR", "name")), "an operator")
+    if not isinstance(data, Mapping) or "strategy" not in data:
+        raise InvalidParameter(
+            f"pool has {data!r}; expected strategy names, and mappings with a `strategy`",
+            name="pool", value=data,
+        )  # fmt: skip
     rules: dict[str, Any] = {
         role: rule_from_data(data[role], shared) for role in ("F", "CR") if role in data
     }
@@ -218,9 +234,9 @@ def member_from_data(
 
 
 def least_population(members: Sequence[PoolMember]) -> tuple[int, str]:
-    """The smallest NP that every operator of a pool can work with, and the strategy that needs it.
+    """Return the smallest NP that a pool can work with, and the strategy that needs it.
 
-    Never below 2, as x_pbest is one of at least two.
+    It is at least 2, as x_pbest is one of at least two.
     """
     needs = [
         (strategy(m.strategy).least_population, m.strategy)
@@ -231,7 +247,10 @@ def least_population(members: Sequence[PoolMember]) -> tuple[int, str]:
 
 
 def check_population(NP: int, members: Sequence[PoolMember], name: str = "NP") -> None:
-    """Raise :class:`InvalidParameter` if a strategy of the pool cannot work with so few parents."""
+    """Raise :class:`InvalidParameter` if a strategy of the pool needs more parents."""
     least, neediest = least_population(members)
     if least > NP:
-        raise InvalidParameter(name, NP, f"at least {least}, which {neediest} needs")
+        raise InvalidParameter(
+            f"{name} is {NP}; expected at least {least}, which {neediest} needs",
+            name=name, value=NP,
+        )  # fmt: skip

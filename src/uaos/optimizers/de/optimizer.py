@@ -1,7 +1,7 @@
 """Differential evolution whose operators are chosen by a selector: the loop.
 
-An *epoch* is what lies between two restarts; its first batch is the initial population, each later
-one the offspring of a generation.
+An *epoch* lies between two restarts; its first batch is the initial population, each later one the
+offspring of a generation.
 """
 
 import dataclasses
@@ -44,7 +44,7 @@ from uaos.problems.space import start_points
 from uaos.selection.method import Method
 from uaos.text import count
 
-# When a population that does not restart is taken to stagnate.
+# The rule by which a population that does not restart stagnates.
 _PATIENCE = Stagnation(spread=0.0)
 
 
@@ -80,7 +80,7 @@ class DifferentialEvolution(Optimizer):
     center : bool, optional
         Whether the middle of the box is in the first population.
     best_rule : {"population", "latest"}, optional
-        Who x_best is: the best parent, or the individual that now stands where the last
+        Which point is x_best: the best parent, or the individual that now stands where the last
         generation's best offspring was made.
     archive : {"recent", "history"}, optional
         Which of the parents that lost to their offspring stay in a full archive: the newest, in
@@ -172,7 +172,10 @@ class DifferentialEvolution(Optimizer):
         points = np.clip(points, self.low, self.high)  # rounding may step outside
         if x0 is not None:
             if len(x0) > NP:
-                raise InvalidParameter("x0", f"{len(x0)} points", f"at most NP = {NP} points")
+                raise InvalidParameter(
+                    f"x0 has {len(x0)} points; expected at most {NP}, the population size",
+                    name="x0", value=f"{len(x0)} points",
+                )  # fmt: skip
             points[: len(x0)] = x0
         elif center:
             points[0] = (self.low + self.high) / 2.0
@@ -187,6 +190,7 @@ class DifferentialEvolution(Optimizer):
         left = None if self.budget is None else max(1, self.budget - start - NP)
         self.selector = self._new_selector(left)
         self.asked_probabilities = np.zeros(len(self.pool.members))
+        self._leader_counts = np.zeros(0, np.int64)
         self.rates = RateMemory(self.pool.rules)
         columns = layout.CROSS + self.dimension + self.settings.top_drawn + self.further_columns
         columns += self.dimension if self.settings.boundary == "resample" else 0
@@ -202,7 +206,7 @@ class DifferentialEvolution(Optimizer):
 
     @property
     def generation(self) -> int:
-        """Generations so far; the evaluation of an initial population is none."""
+        """Generations so far, without the evaluation of initial populations."""
         return self.iterations
 
     @property
@@ -227,12 +231,12 @@ class DifferentialEvolution(Optimizer):
 
     @property
     def view(self) -> PopulationView:
-        """The run as it is now, as callbacks and custom operators see it."""
+        """Present state of the run, as callbacks and custom operators see it."""
         return PopulationView(self)
 
     @property
     def _weak_view(self) -> PopulationView:
-        """The view for custom operators: one that is kept does not keep the run in memory."""
+        """View for custom operators, which does not keep the run in memory."""
         return PopulationView(weakref.proxy(self))
 
     # A generation: ask
@@ -277,33 +281,39 @@ class DifferentialEvolution(Optimizer):
 
     def _draw_rates(self) -> None:
         """Draw F and CR of each offspring."""
-        made = self.offspring
-        self.rates.draw(self.pool.table, made.operators, made.uniforms, made.F, made.CR)
+        offspring = self.offspring
+        self.rates.draw(
+            self.pool.table, offspring.operators, offspring.uniforms, offspring.F, offspring.CR
+        )
 
     def _leaders(self) -> IntArray:
         """Return, for each offspring, how many of the best parents x_pbest is one of."""
         NP, n, settings = self.population.NP, len(self.offspring.operators), self.settings
         if not settings.top_drawn:
-            return np.full(n, min(NP, max(2, round(settings.top * NP))))
+            if len(self._leader_counts) != n:  # the same as long as NP is
+                self._leader_counts = np.full(n, min(NP, max(2, round(settings.top * NP))))
+            return self._leader_counts
         u = self.offspring.uniforms[:, layout.CROSS + self.dimension]
         drawn = 2.0 / NP + u * (settings.top - 2.0 / NP)
         return np.clip(np.rint(drawn * NP), 2, NP).astype(np.int64)
 
     def _choose_partners(self) -> IntArray:
-        """Choose who takes part in each mutant: rows of the population and its archive."""
-        population, made = self.population, self.offspring
-        partners = np.empty((len(made.operators), layout.PARTNERS), np.int64)
+        """Choose the partners of each mutant: rows of the population and its archive."""
+        population, offspring = self.population, self.offspring
+        partners = np.empty((len(offspring.operators), layout.PARTNERS), np.int64)
         choose_partners(
-            made.operators, self.pool.roles, population.order, population.best_index,
-            population.NP_start, population.archived, self._leaders(), made.uniforms, partners,
+            offspring.operators, self.pool.roles, population.order, population.best_index,
+            population.NP_start, population.archived, self._leaders(), offspring.uniforms, partners,
         )  # fmt: skip
         return partners
 
     def _mutate(self, partners: IntArray) -> FloatArray:
         """Return the mutants that partners make by the formulas of their operators."""
-        made, pool = self.offspring, self.pool
         mutants = np.empty((len(partners), self.dimension))
-        mutate(self.population.rows, partners, made.operators, pool.differences, made.F, mutants)
+        mutate(
+            self.population.rows, partners, self.offspring.operators, self.pool.differences,
+            self.offspring.F, mutants,
+        )  # fmt: skip
         return mutants
 
     def _cross(self, mutants: FloatArray) -> FloatArray:
@@ -314,14 +324,16 @@ class DifferentialEvolution(Optimizer):
 
     def _repair(self, points: FloatArray) -> None:
         """Bring offspring back into the box."""
-        made, boundary = self.offspring, BOUNDARIES[self.settings.boundary]
-        made.repairs = repair(points, self._parents(), self.low, self.high, boundary, made.uniforms)
+        boundary, uniforms = BOUNDARIES[self.settings.boundary], self.offspring.uniforms
+        self.offspring.repairs = repair(
+            points, self._parents(), self.low, self.high, boundary, uniforms
+        )
 
     def _add_custom(self, points: FloatArray) -> None:
         """Put in the offspring that custom operators propose, repaired."""
-        made, boundary = self.offspring, BOUNDARIES[self.settings.boundary]
+        boundary = BOUNDARIES[self.settings.boundary]
         for k, operator in self.pool.custom.items():
-            own = np.flatnonzero(made.operators == k)
+            own = np.flatnonzero(self.offspring.operators == k)
             if not len(own):
                 continue
             proposed = custom.proposals(operator, self._weak_view, own, self.rng)
@@ -329,7 +341,9 @@ class DifferentialEvolution(Optimizer):
             if boundary == layout.RESAMPLE:
                 self.rng.random(out=spare)
             parents = self.population.rows[own]
-            made.repairs += repair(proposed, parents, self.low, self.high, boundary, spare)
+            self.offspring.repairs += repair(
+                proposed, parents, self.low, self.high, boundary, spare
+            )
             points[own] = proposed
 
     # A generation: tell
@@ -357,8 +371,8 @@ class DifferentialEvolution(Optimizer):
 
     def _learn_rates(self, parents: FloatArray, offspring: FloatArray) -> None:
         """Let the rules for F and CR learn, from the fitness of parents and offspring."""
-        made = self.offspring
-        self.rates.learn(self.pool.table, made.operators, parents, offspring, made.F, made.CR)
+        drawn = self.offspring
+        self.rates.learn(self.pool.table, drawn.operators, parents, offspring, drawn.F, drawn.CR)
 
     def _survive(self, points: FloatArray, values: FloatArray) -> None:
         """Let offspring take their parents' places."""
@@ -374,7 +388,7 @@ class DifferentialEvolution(Optimizer):
 
     def _enter(self, values: FloatArray) -> None:
         """Take in the initial population."""
-        self.iterations -= 1  # it is no generation
+        self.iterations -= 1  # it does not count as a generation
         population, epoch = self.population, self.epoch
         population.enter(values)
         if self.violations is None:
@@ -416,13 +430,13 @@ class DifferentialEvolution(Optimizer):
 
     @property
     def patience(self) -> Stagnation:
-        """When the population is taken to stagnate, even if it does not restart."""
+        """Rule by which the population stagnates, even if it does not restart."""
         rule = self.settings.restart
         return rule if isinstance(rule, Stagnation) else _PATIENCE
 
     @property
     def converged(self) -> bool:
-        """Whether the population has converged or stagnates.
+        """True if the population has converged or stagnates.
 
         Converged: std f <= atol + tol·|mean f|. Stagnating: as the restart rule says, or by
         default after 200 generations without a better best.
@@ -480,7 +494,7 @@ class DifferentialEvolution(Optimizer):
         return f"<DifferentialEvolution: {sizes}, best {self.best_fitness:g}>"
 
 
-# What the arguments of a run mean
+# Settings from the arguments of a run
 
 
 def resolve(
@@ -538,5 +552,5 @@ def _open(member: object, role: str) -> bool:
 #: Evaluations for each dimension where no budget is given.
 DEFAULT_BUDGET = 10_000
 
-#: What the history has beside the columns of every history.
+#: The columns of the history beside those of every history.
 COLUMNS = ("population", "restarts", "repairs")

@@ -1,4 +1,4 @@
-"""Rules for F and CR: a constant, a distribution, or one that learns from the offspring that won.
+"""Rules for F and CR: a constant, a distribution, or one that learns from successful offspring.
 
 A rule is a declaration without running state; a run keeps the state (`rates`). Operators that name
 the same adaptive rule *object* share its memory, and an operator that names it for both F and CR
@@ -17,7 +17,7 @@ from uaos.params import check_fields, choice, integer, known_only, real
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule for F or CR: a name, a kind in the kernels, and the settings it can serve."""
+    """Base class of rules: a name, a kind in the kernels, and the settings it can serve."""
 
     rule: ClassVar[str]
     kind: ClassVar[int]
@@ -29,7 +29,7 @@ class Rule:
 
     @property
     def numbers(self) -> tuple[float, ...]:
-        """What the kernels need to know of a rule that does not adapt: two numbers at most."""
+        """Parameters of a rule that does not adapt, for the kernels: at most two."""
         return tuple(float(getattr(self, f.name)) for f in fields(self))
 
     def to_dict(self) -> dict[str, Any]:
@@ -85,7 +85,10 @@ class Uniform(Rule):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.a > self.b:
-            raise InvalidParameter("a", self.a, f"at most b, which is {self.b:g}", owner="uniform")
+            raise InvalidParameter(
+                f"a of uniform is {self.a:g}; expected at most b, which is {self.b:g}",
+                name="a", value=self.a,
+            )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -126,34 +129,34 @@ class Normal(Rule):
 
 
 class Adaptation(NamedTuple):
-    """What an adaptive rule learns, and how: pairs of locations of F and CR, renewed in turn."""
+    """Parameters of an adaptive rule, which learns pairs of locations of F and CR in turn."""
 
     pairs: int = 1
     F: float = 0.5
-    """The locations at the start."""
+    """Initial locations."""
     CR: float = 0.5
     rate: float = 1.0
-    """The share of the new mean in a pair."""
+    """Weight of the new mean in a pair."""
     weighted: bool = True
-    """Whether improvements weigh by their size."""
+    """True if the mean is weighted by the improvements."""
     lehmer: bool = False
-    """Whether the mean of CR is Lehmer's, as that of F always is."""
+    """True if the mean of CR is Lehmer's, as that of F always is."""
     fixed: float | None = None
     """Both locations of the last pair, if that stays as it is."""
     CR_scale: float = 0.1
-    """The standard deviation of CR."""
+    """Standard deviation of CR."""
 
 
 @dataclass(frozen=True)
 class AdaptiveRule(Rule):
-    """A rule that draws around locations of F and CR that it learns from what improved."""
+    """Base class of rules that learn locations of F and CR from offspring that improved."""
 
     kind: ClassVar[int] = layout.ADAPTIVE
     adaptive: ClassVar[bool] = True
 
     @property
     def adaptation(self) -> Adaptation:
-        """What is learnt, and how."""
+        """Parameters of the learning."""
         raise NotImplementedError
 
 
@@ -230,7 +233,11 @@ class SuccessHistory(AdaptiveRule):
         }
 
     def __str__(self) -> str:
-        further = [f"{k}={v}" for k, v in self.to_dict().items() if k not in ("rule", "H")]
+        further = [
+            f"{name}={value if isinstance(value, str) else f'{value:g}'}"
+            for name, value in self.to_dict().items()
+            if name not in ("rule", "H")
+        ]
         return f"{self.rule}({', '.join([str(self.H), *further])})"
 
 
@@ -243,20 +250,25 @@ RULES: dict[str, type[Rule]] = {
 def as_rule(value: object, role: str, owner: str) -> Rule:
     """Return `value`, a number or a rule, as a rule that can serve as `role` ("F" or "CR")."""
     most = 2 if role == "F" else 1
-    numbers = "a real number > 0 and at most 2" if role == "F" else "a real number 0 to 1"
+    numbers = "a number in (0, 2]" if role == "F" else "a number in [0, 1]"
+
+    def invalid(value: object, expected: str) -> InvalidParameter:
+        message = f"{role} of {owner} is {value!r}; expected {expected}"
+        return InvalidParameter(message, name=role, value=value, owner=owner)
+
     if not isinstance(value, Rule):
         try:
             value = Constant(value)  # type: ignore[arg-type]
         except InvalidParameter:
-            allowed = f"{numbers}, or a rule such as uaos.optimizers.de.rules.Uniform(0.5, 1)"
-            raise InvalidParameter(role, value, allowed, owner=owner) from None
+            example = "uaos.optimizers.de.rules.Uniform(0.5, 1)"
+            raise invalid(value, f"{numbers}, or a rule such as {example}") from None
     if role not in value.serves:
         names = ", ".join(r.rule for r in RULES.values() if role in r.serves)
-        raise InvalidParameter(role, str(value), f"{numbers}, or one of {names}", owner=owner)
+        raise invalid(str(value), f"{numbers}, or one of {names}")
     if isinstance(value, Constant) and not (value.value <= most and (role == "CR" or value.value)):
-        raise InvalidParameter(role, value.value, f"{numbers}, or a rule", owner=owner)
+        raise invalid(value.value, f"{numbers}, or a rule")
     if isinstance(value, Uniform) and value.b > most:
-        raise InvalidParameter(role, str(value), f"uniform(a, b) with b <= {most}", owner=owner)
+        raise invalid(str(value), f"uniform(a, b) with b <= {most}")
     return value
 
 
@@ -290,14 +302,14 @@ def rule_from_data(data: object, shared: dict[str, Rule]) -> object:
     label = values.pop("share", None)
     if not isinstance(name, str) or name not in RULES:
         raise UnknownName("rule for F or CR", name, RULES)
-    made = RULES[name]
-    known_only(values, {f.name: f for f in fields(made)}, str(name))
-    rule = made(**values)
+    known_only(values, {f.name: f for f in fields(RULES[name])}, name)
+    rule = RULES[name](**values)
     if label is None:
         return rule
     first = shared.setdefault(str(label), rule)
     if first != rule:
         raise InvalidParameter(
-            "share", label, f"one rule to a label; {label!r} is both {first} and {rule}"
-        )
+            f"share {label!r} stands for {first} and for {rule}; expected one rule per label",
+            name="share", value=label,
+        )  # fmt: skip
     return first

@@ -1,4 +1,4 @@
-"""Everything about a run of differential evolution but the objective, the budget and the seed."""
+"""Settings of differential evolution."""
 
 import math
 import numbers
@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from uaos.errors import InvalidParameter, UnknownName
 from uaos.optimizers.base import custom_operators
@@ -32,7 +32,7 @@ from uaos.optimizers.de.rules import (
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import check_fields, choice, integer, known_only, parameters, real
 
-# How large a population is over a run, and when the run starts afresh
+# The size of the population over a run, and restarts
 
 #: The largest population.
 MOST_PARENTS = 10_000_000
@@ -45,24 +45,24 @@ _POWERS: dict[str, Callable[[int], float]] = {
 _ENDS = 'an integer >= 2, or a multiple of the dimension such as "2D"'
 
 
-def size_in_dimension(text: str, name: str, allowed: str, dimension: int = 1) -> int:
+def size_in_dimension(text: str, name: str, expected: str, dimension: int = 1) -> int:
     """Return the size that "18D" or "25sqrt(D) ln(D)" means in a dimension."""
     match = _IN_DIMENSION.fullmatch(text)
     if not match or float(match[1]) <= 0:
-        raise InvalidParameter(name, text, allowed)
+        raise InvalidParameter(f"{name} is {text!r}; expected {expected}", name=name, value=text)
     size = float(match[1]) * _POWERS[match[2]](dimension)
     if size > MOST_PARENTS:
         raise InvalidParameter(
-            name,
-            text,
-            f"at most {MOST_PARENTS} parents; for dimension {dimension} it means {size:g}",
-        )
+            f"{name} is {text!r}, which in dimension {dimension} means {size:g} parents; expected "
+            f"at most {MOST_PARENTS}",
+            name=name, value=text,
+        )  # fmt: skip
     return round(size)
 
 
 @dataclass(frozen=True)
 class Linear:
-    """NP falls linearly with the evaluations spent, to `NP_end` at the end: the worst leave.
+    """Schedule by which NP falls linearly with the evaluations spent: the worst leave.
 
     NP(e) = round(NP_0 + (NP_end - NP_0) e / budget). Tanabe and Fukunaga (2014), L-SHADE.
 
@@ -92,14 +92,16 @@ class Linear:
         if isinstance(end, str):
             size_in_dimension(end, "NP_end", _ENDS)
         elif isinstance(end, bool) or not isinstance(end, int) or end < 2:
-            raise InvalidParameter("NP_end", end, _ENDS, owner=self.rule)
+            raise InvalidParameter(
+                f"NP_end of {self.rule} is {end!r}; expected {_ENDS}", name="NP_end", value=end
+            )
 
     def size(self, start: int, end: int, spent: int, whole: int) -> int:
-        """NP after `spent` of `whole` evaluations."""
+        """Return NP after `spent` of `whole` evaluations."""
         return max(end, round(start + (end - start) * spent / whole))
 
     def end(self, dimension: int, members: Sequence[PoolMember]) -> int:
-        """NP_end in a dimension; a multiple of it is raised to what the pool needs."""
+        """Return NP_end in a dimension; a multiple of it is raised to what the pool needs."""
         least, _ = least_population(members)
         if isinstance(self.NP_end, str):
             return max(least, size_in_dimension(self.NP_end, "NP_end", _ENDS, dimension))
@@ -109,10 +111,10 @@ class Linear:
 
 @dataclass(frozen=True)
 class Stagnation:
-    """Start afresh after `patience` generations without a better best, or when all are alike.
+    """Restart after `patience` generations without a better best, or when all values are alike.
 
     Alike: max f - min f <= spread (1 + |min f|). The new population has `growth` times the size;
-    archive, rules and selector start afresh too; the best point ever is kept.
+    archive, rules and selector start afresh too; the best point so far is kept.
 
     Parameters
     ----------
@@ -142,32 +144,31 @@ class Stagnation:
         check_fields(self, self.rule)
 
 
-def from_data(data: object, name: str, off: str, kinds: tuple[type[Any], ...]) -> Any:
-    """A schedule or restart from plain data: the word for "off", or a table naming the rule.
+T = TypeVar("T", Linear, Stagnation)
 
-    The name of the rule alone will do where it has a default for everything.
+
+def from_data(data: object, name: str, off: str, kind: type[T]) -> T | None:
+    """Return a schedule or restart rule from plain data.
+
+    That is the word for "off", a mapping with the name of the rule and its parameters, or the name
+    alone if all of these have defaults.
     """
-    if data is None or isinstance(data, kinds):
+    if data is None or isinstance(data, kind):
         return data
-    if isinstance(data, str):
-        if data == off:
-            return None
-        data = {"rule": data}
-    rules = {made.rule: made for made in kinds}
-    if not isinstance(data, Mapping):
-        raise UnknownName(name, data, (off, *rules))
-    values = dict(data)
+    if isinstance(data, str) and data == off:
+        return None
+    values: dict[str, Any] = dict(data) if isinstance(data, Mapping) else {"rule": data}
     rule = values.pop("rule", None)
-    if not isinstance(rule, str) or rule not in rules:
-        raise UnknownName(name, rule, (off, *rules))
-    made = rules[rule]
-    known_only(values, {f.name: f for f in fields(made)}, rule)
-    if issubclass(made, Linear) and "NP_end" not in values:
+    if rule != kind.rule:
+        raise UnknownName(name, rule, (off, kind.rule))
+    known_only(values, {f.name: f for f in fields(kind)}, rule)
+    if kind is Linear and "NP_end" not in values:
         raise InvalidParameter(
-            name, rule, f'with the size to end with: {{rule = "{rule}", NP_end = 4}}, in Python '
-            f"{made.__name__}(4)",
+            f'{name} "linear" lacks NP_end, the final size; expected {{rule = "linear", '
+            "NP_end = 4}, in Python Linear(4)",
+            name=name, value=rule,
         )  # fmt: skip
-    return made(**values)
+    return kind(**values)
 
 
 # The settings
@@ -180,13 +181,13 @@ BOUNDARIES = {
     "resample": layout.RESAMPLE,
 }
 _DRAWN_TOP = re.compile(r"U\(2/NP,\s*(0?\.\d+|1(?:\.0*)?)\)")
-_SIZES = f'an integer 4 to {MOST_PARENTS}, a multiple of the dimension ("18D"), or None (chosen)'
-_TOPS = 'a real number > 0 and at most 1, or "U(2/NP,0.2)" (drawn)'
+_SIZES = f'an integer in [4, {MOST_PARENTS}], a multiple of the dimension ("18D"), or None'
+_TOPS = 'a number in (0, 1], or "U(2/NP,0.2)"'
 
 
 @dataclass(frozen=True, eq=False)
 class DifferentialEvolutionSettings(OptimizerSettings):
-    """The settings of a differential evolution. Those with a range are what a tuner may search.
+    """Settings of differential evolution; a tuner may search those with a range.
 
     Parameters
     ----------
@@ -219,6 +220,7 @@ class DifferentialEvolutionSettings(OptimizerSettings):
     restart : Stagnation, str or None
         A fresh start when nothing improves: "stagnation", or ``Stagnation()`` with its numbers,
         in TOML ``{rule = "stagnation", patience = 100, spread = 1e-12, growth = 2.0}``.
+
     Raises
     ------
     InvalidParameter
@@ -270,22 +272,24 @@ class DifferentialEvolutionSettings(OptimizerSettings):
             try:
                 put(self, "NP", declared["NP"].check(self.NP, "NP"))
             except InvalidParameter:
-                raise InvalidParameter("NP", self.NP, _SIZES) from None
+                raise InvalidParameter(
+                    f"NP is {self.NP!r}; expected {_SIZES}", name="NP", value=self.NP
+                ) from None
         top = _largest_top(self.top_NP)
         put(self, "top_NP", self.top_NP if isinstance(self.top_NP, str) else top)
         for name, parameter in declared.items():
             if name in ("F", "CR", "NP", "top_NP"):
                 continue
             put(self, name, parameter.check(getattr(self, name), name))
-        put(self, "schedule", from_data(self.schedule, "schedule", "constant", (Linear,)))
-        put(self, "restart", from_data(self.restart, "restart", "none", (Stagnation,)))
+        put(self, "schedule", from_data(self.schedule, "schedule", "constant", Linear))
+        put(self, "restart", from_data(self.restart, "restart", "none", Stagnation))
         unique_names(self.operators)
 
-    # What the engine reads
+    # For the run
 
     @property
     def members(self) -> tuple[PoolMember, ...]:
-        """The pool with every F and CR filled in."""
+        """Operators of the pool, with every F and CR filled in."""
         run: dict[str, Any] = {"F": self.F, "CR": self.CR}
         return tuple(
             replace(m, **{role: rule for role, rule in run.items() if getattr(m, role) is None})
@@ -301,23 +305,22 @@ class DifferentialEvolutionSettings(OptimizerSettings):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """A unique name for each operator of the pool."""
+        """Unique names of the operators."""
         return unique_names(self.operators)
 
     @property
     def operators(self) -> tuple[PoolMember, ...]:
-        """The pool; an F or CR of None is that of the run."""
-        members: Any = self.default_pool() if self.pool is None else self.pool
-        return tuple(members)
+        """Operators of the pool; an F or CR of None is that of the run."""
+        return self.default_pool() if self.pool is None else as_members(self.pool)
 
     @classmethod
     def default_pool(cls) -> tuple[PoolMember, ...]:
-        """Return the pool of settings that name none: `paper`."""
+        """Return the pool if none is given: `paper`."""
         return paper_pool()
 
     @property
     def top_drawn(self) -> bool:
-        """Whether top_NP is drawn for each offspring."""
+        """True if top_NP is drawn for each offspring."""
         return isinstance(self.top_NP, str)
 
     @property
@@ -326,10 +329,10 @@ class DifferentialEvolutionSettings(OptimizerSettings):
         return _largest_top(self.top_NP)
 
     def population_size(self, dimension: int, budget: int | None) -> int:
-        """NP of a run: as given, or 10·D of at least 20, fewer for a budget below 20 generations.
+        """Return NP of a run: as given, or 10·D and at least 20, fewer if the budget is short.
 
-        A multiple of the dimension is raised to what the pool's strategies need; a number that is
-        too small for them is an error that names the strategy.
+        Short means below 20 generations. A multiple of the dimension is raised to what the
+        strategies of the pool need.
         """
         least, _ = least_population(self.members)
         if isinstance(self.NP, int):
@@ -344,8 +347,8 @@ class DifferentialEvolutionSettings(OptimizerSettings):
     # Plain data
 
     def to_dict(self) -> dict[str, Any]:
-        """The settings as plain data that TOML can hold; `pool` is left out if it is `paper`."""
-        pool = () if self.pool is None else self.pool
+        """Return the settings as plain data that TOML can hold, without the default pool."""
+        pool = () if self.pool is None else self.operators
         named = [r for m in pool if isinstance(m, Operator) for r in (m.F, m.CR)]
         labels = share_labels(r for r in (self.F, self.CR, *named) if isinstance(r, Rule))
         data: dict[str, Any] = {
@@ -355,14 +358,13 @@ class DifferentialEvolutionSettings(OptimizerSettings):
             data[role] = rule_to_data(data[role], labels)
         data["NP"] = "auto" if self.NP is None else self.NP
         for name, off in (("schedule", "constant"), ("restart", "none")):
-            part = data[name]
-            data[name] = off if part is None else {"rule": part.rule} | asdict(part)
+            rule = data[name]
+            data[name] = off if rule is None else {"rule": rule.rule} | asdict(rule)
         if self.pool is None:
             del data["pool"]
         else:
             data["pool"] = [
-                m.to_dict(labels) if isinstance(m, Operator) else {"own": getattr(m, "name", m)}
-                for m in pool
+                m.to_dict(labels) if isinstance(m, Operator) else {"own": m.name} for m in pool
             ]
         return data
 
@@ -372,21 +374,23 @@ class DifferentialEvolutionSettings(OptimizerSettings):
 
         `custom` gives custom operators of the pool, by name, that are not registered.
         """
-        named = {stored: name for name, stored in STORED_NAMES.items()}
-        values = {named.get(name, name): value for name, value in data.items()}
+        names = {stored: name for name, stored in STORED_NAMES.items()}
+        values = {names.get(name, name): value for name, value in data.items()}
         known_only(values, {f.name: f for f in fields(cls)}, cls.title)
-        own = {**custom_operators(), **(custom or {})}
-        operators = {name: one for name, one in own.items() if isinstance(one, CustomOperator)}
         shared: dict[str, Rule] = {}
         for role in ("F", "CR"):
             if role in values:
                 values[role] = rule_from_data(values[role], shared)
-        if "pool" in values:
-            if not isinstance(values["pool"], list | tuple) and values["pool"] != "paper":
-                raise InvalidParameter("pool", values["pool"], 'a list of operators, or "paper"')
-            if values["pool"] != "paper":
-                members = (member_from_data(m, shared, operators) for m in values["pool"])
-                values["pool"] = tuple(members)
+        pool = values.get("pool", "paper")
+        if isinstance(pool, list | tuple):
+            known = {**custom_operators(), **(custom or {})}
+            operators = {name: o for name, o in known.items() if isinstance(o, CustomOperator)}
+            values["pool"] = tuple(member_from_data(m, shared, operators) for m in pool)
+        elif pool != "paper":
+            raise InvalidParameter(
+                f'pool is {pool!r}; expected a list of operators, or "paper"',
+                name="pool", value=pool,
+            )  # fmt: skip
         if isinstance(values.get("NP"), str) and values["NP"] == "auto":
             values["NP"] = None
         return cls(**values)
@@ -430,7 +434,7 @@ class DifferentialEvolutionSettings(OptimizerSettings):
             rows.append((name, *cells))
         return rows
 
-    # Which rules are one object matters, and the fields' own equality does not see it.
+    # Equality of the fields does not see which rules are the same object.
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DifferentialEvolutionSettings) and self._key() == other._key()
@@ -438,20 +442,20 @@ class DifferentialEvolutionSettings(OptimizerSettings):
     def __hash__(self) -> int:
         return hash(repr(self._key()))
 
-    def _key(self) -> tuple[Any, ...]:
-        own = tuple(id(m) for m in self.pool or () if not isinstance(m, Operator))
-        return (self.to_dict(), own)
+    def _key(self) -> tuple[dict[str, Any], tuple[int, ...]]:
+        custom = tuple(id(m) for m in self.operators if not isinstance(m, Operator))
+        return self.to_dict(), custom
 
 
-#: Settings that files and stores call otherwise, as they did from the first.
+#: Settings with another name in files and stores.
 STORED_NAMES = {"center": "centre"}
 
 
 def _largest_top(top: float | str) -> float:
-    """Return the number in a top_NP, which is checked."""
+    """Return the number in a top_NP, or raise if there is none."""
     match = _DRAWN_TOP.fullmatch(top) if isinstance(top, str) else None
     if match is not None:
         return float(match[1])
     if isinstance(top, numbers.Real) and not isinstance(top, bool) and 0 < float(top) <= 1:
         return float(top)
-    raise InvalidParameter("top_NP", top, _TOPS)
+    raise InvalidParameter(f"top_NP is {top!r}; expected {_TOPS}", name="top_NP", value=top)

@@ -13,19 +13,19 @@ from dataclasses import dataclass
 
 from uaos.errors import InvalidParameter, UnknownName
 
-#: Who can stand in a formula, in the order of the kernels (`layout`).
+#: The points that a formula may have, in the order of the kernels (`layout`).
 ROLES = ("i", "best", "pbest", "arch", "r1", "r2", "r3", "r4", "r5")
 _FORMULA = re.compile(r"x_\w+ \+ F \(x_\w+ - x_\w+( \+ x_\w+ - x_\w+){0,2}\)")
 
 
 @dataclass(frozen=True)
 class Strategy:
-    """One way to make a mutant: a base plus F times the sum of up to three differences.
+    """Mutation strategy: a base plus F times the sum of up to three differences.
 
     Parameters
     ----------
     name : str
-        What the strategy is called.
+        The name of the strategy.
     formula : str
         The mutant, such as "x_i + F (x_pbest - x_i + x_r1 - x_r2)", with the points of
         :data:`ROLES`. This is what the kernels compute, in the order in which it is written.
@@ -55,17 +55,17 @@ class Strategy:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """Who stands in the formula: base, plus, minus, plus, minus, …"""
+        """Points of the formula: base, plus, minus, plus, minus, …"""
         return tuple(re.findall(r"x_(\w+)", self.formula))
 
     @property
     def archive(self) -> bool:
-        """Whether the archive takes part."""
+        """True if the formula has a member of the archive."""
         return "arch" in self.roles
 
     @property
     def least_population(self) -> int:
-        """The smallest NP at which i and the drawn indices can be distinct."""
+        """Smallest NP at which i and the drawn indices can be distinct."""
         return 1 + len({role for role in self.roles if re.fullmatch(r"r\d", role)})
 
 
@@ -96,7 +96,7 @@ POOLS = {
 
 
 def strategy(name: str) -> Strategy:
-    """The strategy called `name`, or :class:`UnknownName` with the near misses."""
+    """Return the strategy called `name`."""
     if not isinstance(name, str) or name not in STRATEGIES:
         raise UnknownName("strategy", name, STRATEGIES)
     return STRATEGIES[name]

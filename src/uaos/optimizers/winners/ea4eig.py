@@ -6,10 +6,9 @@ Tang, Dong and Liu (2015), IDE.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from uaos.optimizers.de.variation import distinct, move_integers
 from uaos.optimizers.winners import jso
 from uaos.optimizers.winners.base import Winner, WinnerSettings, default
 from uaos.selection.method import Method
+from uaos.statefile import SavedState, State
 
 #: The algorithms, by their numbers in the pool.
 COBIDE, IDE, CMA_ES, JSO = range(4)
@@ -42,7 +42,10 @@ DEVIATION = 0.1
 
 @cache
 def pool() -> tuple[Operator, ...]:
-    """Return the four algorithms; but for jSO's, their F and CR are set by this module."""
+    """Return the four algorithms; only jSO's F and CR are those that run.
+
+    The others draw theirs in this module, and CMA-ES has none.
+    """
     memory = SuccessHistory(
         5, F=0.3, CR=0.8, rate=0.5, CR_mean="Lehmer", CR_scale=0.1**0.5, last=0.9
     )
@@ -120,18 +123,18 @@ def choose_by_rank(
 
     o, r1, r2 and r3 are distinct and not the parent i; in the first stage, o is i. In the second,
     the base is i with probability 1/2, otherwise o. One of the best `superior` becomes r1 where
-    neither it nor o is.
+    neither r1 nor o is one.
     """
     NP, used, drawn = len(order), np.empty(5, np.int64), np.empty(4, np.int64)
     for i in range(len(partners)):
         distinct(i, NP, uniforms, i, 4, used, drawn, 0)
-        taken = int(ranks[i] < superior)
+        used_superior = int(ranks[i] < superior)
         for k in range(4):
-            taken += int(ranks[drawn[k]] < superior)
+            used_superior += int(ranks[drawn[k]] < superior)
         o, r1 = drawn[0] if second_stage else i, drawn[1]
         if ranks[o] >= superior and ranks[r1] >= superior:
-            # One of the first, as many as are not taken: so the authors' program does.
-            r1 = order[int(uniforms[i, at.R + 4] * max(superior - taken, 1))]
+            # The authors' program, too, draws from as many of the best as are unused.
+            r1 = order[int(uniforms[i, at.R + 4] * max(superior - used_superior, 1))]
         partners[i, at.BASE] = i if second_stage and uniforms[i, at.PBEST] < 0.5 else o
         partners[i, at.PLUS_1], partners[i, at.MINUS_1] = r1, o
         partners[i, at.PLUS_2], partners[i, at.MINUS_2] = drawn[2], drawn[3]
@@ -272,6 +275,19 @@ class EA4eigSettings(WinnerSettings):
     def default_pool(cls) -> tuple[PoolMember, ...]:  # noqa: D102
         return pool()
 
+    def operator_texts(self) -> list[tuple[str, str, str, str]]:  # noqa: D102
+        F_bimodal, CR_bimodal = (
+            f"cauchy({a:g} or {b:g}, {SCALE}), kept while it succeeds" for a, b in LOCATIONS
+        )
+        *_, (_, _, F, CR) = super().operator_texts()
+        return [
+            ("CoBiDE", "rand/1", F_bimodal, CR_bimodal),
+            ("IDE", "x_base + F (x_r1 - x_o + x_r2 - x_r3)",
+             f"normal(rank of x_o / NP, {DEVIATION})", f"normal(rank of x_i / NP, {DEVIATION})"),
+            ("CMA-ES", "normal distribution", "", ""),
+            ("jSO", jso.STRATEGY, f"{F}, {jso.F_LIMIT}", f"{CR}, {jso.CR_LIMIT}"),
+        ]  # fmt: skip
+
     def population_size(self, dimension: int, budget: int | None) -> int:  # noqa: D102
         NP = super().population_size(dimension, budget)
         if NP < 5 and isinstance(self.NP, int):
@@ -283,7 +299,7 @@ class EA4eigSettings(WinnerSettings):
 
 @register
 class EA4eig(Winner):
-    """Four algorithms that take turns on one population, most often those that succeed.
+    """Cooperation of four algorithms on one population, which take turns by their success.
 
     In some generations, crossover is along the eigenvectors of the covariance matrix of the better
     parents. The offspring of CMA-ES compete with the worst parent of all, those of the others with
@@ -320,7 +336,7 @@ class EA4eig(Winner):
 
     @property
     def _turn(self) -> int:
-        """The algorithm that makes the generation."""
+        """Algorithm that makes the generation."""
         return int(self.offspring.operators[0])
 
     # Making offspring
@@ -350,35 +366,36 @@ class EA4eig(Winner):
         return points
 
     def _draw_rates(self) -> None:
-        made, n = self.offspring, len(self.offspring.operators)
+        offspring = self.offspring
         if self._turn == COBIDE:
-            made.F[:], made.CR[:] = self.kept[:, :n]
+            offspring.F[:], offspring.CR[:] = self.kept[:, : len(offspring.operators)]
         elif self._turn == JSO:
             super()._draw_rates()
-            largest_F, smallest_CR = jso.limits(self.progress)
-            np.minimum(made.F, largest_F, out=made.F)
-            np.maximum(made.CR, smallest_CR, out=made.CR)
+            jso.limit_rates(self.progress, offspring.F, offspring.CR)
 
     def _leaders(self) -> IntArray:
         count = jso.leader_count(self.settings.top, self.progress, self.population.NP)
         return np.full(len(self.offspring.operators), count)
 
     def _choose_partners(self) -> IntArray:
-        population, made = self.population, self.offspring
+        population, offspring = self.population, self.offspring
         if self._turn != IDE:
             partners = super()._choose_partners()
             if self._turn == JSO and self.progress < 0.5:
                 count = jso.leader_count(self.settings.top, self.progress, population.NP)
-                jso.avoid_parent(population.order, count, made.uniforms, partners)
+                jso.avoid_parent(population.order, count, offspring.uniforms, partners)
             return partners
-        partners = np.zeros((len(made.operators), at.PARTNERS), np.int64)
+        partners = np.zeros((len(offspring.operators), at.PARTNERS), np.int64)
         ranks = np.empty(population.NP, np.int64)
         ranks[population.order] = np.arange(population.NP)
         choose_by_rank(
             ranks, population.order, int(self._superior_share() * population.NP),
-            self.ide_generation > self.ide_switch, made.uniforms, partners,
+            self.ide_generation > self.ide_switch, offspring.uniforms, partners,
         )  # fmt: skip
-        rates_by_rank(ranks, partners, parts_within(population.NP), made.uniforms, made.F, made.CR)
+        rates_by_rank(
+            ranks, partners, parts_within(population.NP), offspring.uniforms, offspring.F,
+            offspring.CR,
+        )  # fmt: skip
         return partners
 
     def _superior_share(self) -> float:
@@ -387,29 +404,29 @@ class EA4eig(Winner):
         return float(0.1 + 0.9 * 10.0 ** (5.0 * (spent - 1.0)))
 
     def _mutate(self, partners: IntArray) -> FloatArray:
-        made, rows = self.offspring, self.population.rows
+        F, rows = self.offspring.F, self.population.rows
         mutants = np.empty((len(partners), self.dimension))
         if self._turn == COBIDE:
             return super()._mutate(partners)
         if self._turn == JSO:
-            jso.mutate_weighted(rows, partners, jso.weight(self.progress), made.F, mutants)
+            jso.mutate_weighted(rows, partners, jso.weight(self.progress), F, mutants)
             return mutants
         noise, noisy = self.rng.random(mutants.shape), 0.1 * self._superior_share()
-        mutate_with_noise(rows, partners, made.F, noise, noisy, self.low, self.high, mutants)
+        mutate_with_noise(rows, partners, F, noise, noisy, self.low, self.high, mutants)
         if self._axes is None:
-            redraw_outside(mutants, noise, made.uniforms, self.low, self.high)
+            redraw_outside(mutants, noise, self.offspring.uniforms, self.low, self.high)
         return mutants
 
     def _cross(self, mutants: FloatArray) -> FloatArray:
-        made, parents, axes = self.offspring, self._parents(), self._axes
+        offspring, parents, axes = self.offspring, self._parents(), self._axes
         points = np.empty_like(mutants)
         if axes is None:
-            cross_where_taken(parents, mutants, made.CR, made.uniforms, points)
+            cross_where_taken(parents, mutants, offspring.CR, offspring.uniforms, points)
             return points
         # Along the axes, and with the CR that the individual keeps.
         CR = self.kept[1, : len(mutants)].copy()
         steps = (mutants - parents) @ axes.T
-        cross_where_taken(np.zeros_like(steps), steps, CR, made.uniforms, points)
+        cross_where_taken(np.zeros_like(steps), steps, CR, offspring.uniforms, points)
         return parents + points @ axes
 
     # Learning and survival
@@ -422,7 +439,7 @@ class EA4eig(Winner):
         return compared, values
 
     def _learn_rates(self, parents: FloatArray, offspring: FloatArray) -> None:
-        survived = offspring <= parents  # not so for NaN
+        survived = offspring <= parents  # false for NaN
         if self._turn == COBIDE:
             failed = np.flatnonzero(~survived)
             uniforms = self.offspring.uniforms[failed][:, [at.F, at.CR]]
@@ -463,10 +480,10 @@ class EA4eig(Winner):
 
     # Exact resume
 
-    def state(self) -> dict[str, Any]:  # noqa: D102 (see Optimizer)
+    def state(self) -> State:  # noqa: D102
         return super().state() | {"cma": self.cma.state()}
 
-    def restore(self, state: Mapping[str, Any]) -> None:  # noqa: D102
+    def restore(self, state: SavedState) -> None:  # noqa: D102
         super().restore(state)
         if self.kept.shape != (2, self.population.NP):
             raise InvalidFile("the state does not fit the settings; it was damaged or altered")

@@ -1,4 +1,4 @@
-"""JSO: L-SHADE with a weighted strategy and limits of F and CR that change over the run.
+"""jSO: L-SHADE with a weighted strategy and limits of F and CR that change over the run.
 
 Brest, Maučec and Bošković (2017), "Single objective real-parameter optimization: algorithm jSO".
 """
@@ -18,6 +18,11 @@ from uaos.optimizers.de.rules import SuccessHistory
 from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Linear
 from uaos.optimizers.winners.base import Winner, WinnerSettings, default
 
+#: The strategy, and the limits of F and CR over the run, as tables show them.
+STRATEGY = "x_i + w F (x_pbest - x_i) + F (x_r1 - x_arch)"
+F_LIMIT = "at most 0.7 up to 60 %"
+CR_LIMIT = "at least 0.7 up to 25 %, 0.6 up to 50 %"
+
 
 @cache
 def pool() -> tuple[Operator, ...]:
@@ -26,11 +31,10 @@ def pool() -> tuple[Operator, ...]:
     return (Operator("curr-to-pbest/1 (archived)", memory, memory, "current-to-pbest-w/1"),)
 
 
-def limits(progress: float) -> tuple[float, float]:
-    """Return the largest F and the smallest CR at a share of the run."""
-    largest_F = 0.7 if progress < 0.6 else 1.0
-    smallest_CR = 0.7 if progress < 0.25 else 0.6 if progress < 0.5 else 0.0
-    return largest_F, smallest_CR
+def limit_rates(progress: float, F: FloatArray, CR: FloatArray) -> None:
+    """Limit F from above and CR from below, as the share of the run that is spent demands."""
+    np.minimum(F, 0.7 if progress < 0.6 else 1.0, out=F)
+    np.maximum(CR, 0.7 if progress < 0.25 else 0.6 if progress < 0.5 else 0.0, out=CR)
 
 
 def weight(progress: float) -> float:
@@ -88,10 +92,14 @@ class JSOSettings(WinnerSettings):
     def default_pool(cls) -> tuple[PoolMember, ...]:  # noqa: D102
         return pool()
 
+    def operator_texts(self) -> list[tuple[str, str, str, str]]:  # noqa: D102
+        ((name, _, F, CR),) = super().operator_texts()
+        return [(name, STRATEGY, f"{F}, {F_LIMIT}", f"{CR}, {CR_LIMIT}")]
+
 
 @register
 class JSO(Winner):
-    """Differential evolution by jSO.
+    """Successor of L-SHADE with a weighted strategy.
 
     Its strategy weighs the difference to x_pbest, which is not the parent in the first half of the
     run; F and CR have limits that change over the run.
@@ -102,9 +110,7 @@ class JSO(Winner):
 
     def _draw_rates(self) -> None:
         super()._draw_rates()
-        largest_F, smallest_CR = limits(self.progress)
-        np.minimum(self.offspring.F, largest_F, out=self.offspring.F)
-        np.maximum(self.offspring.CR, smallest_CR, out=self.offspring.CR)
+        limit_rates(self.progress, self.offspring.F, self.offspring.CR)
 
     def _leaders(self) -> IntArray:
         count = leader_count(self.settings.top, self.progress, self.population.NP)

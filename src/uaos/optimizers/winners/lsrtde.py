@@ -5,10 +5,9 @@ Stanovov and Semenkin (2024), "Success rate-based adaptive differential evolutio
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,9 +20,12 @@ from uaos.optimizers.de.operators import Operator, PoolMember
 from uaos.optimizers.de.rules import Normal, SuccessHistory
 from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Linear
 from uaos.optimizers.winners.base import Winner, WinnerSettings, default
+from uaos.statefile import SavedState
 
 #: The offspring of a generation, times NP: the fewer, the sooner newcomers take part.
 OFFSPRING = 0.5
+#: F has the mean F_BASE + F_GAIN tanh(5 S) at success rate S.
+F_BASE, F_GAIN, F_DEVIATION = 0.4, 0.25, 0.02
 #: x_rank has rank k = 0, 1, … with a chance proportional to exp(-PRESSURE·k/NP).
 PRESSURE = 3.0
 
@@ -32,12 +34,13 @@ PRESSURE = 3.0
 def pool() -> tuple[Operator, ...]:
     """Return the only operator; the mean of its F follows the success rate."""
     memory = SuccessHistory(5, CR=1.0, rate=0.5, CR_mean="Lehmer", CR_scale=0.05)
-    return (Operator("curr-to-pbest/1 (archived)", Normal(0.4, 0.02), memory, "r-new-to-ptop/n/t"),)
+    F = Normal(F_BASE, F_DEVIATION)
+    return (Operator("curr-to-pbest/1 (archived)", F, memory, "r-new-to-ptop/n/t"),)
 
 
 def scale_mean(success_rate: float) -> float:
     """Return the mean of F at a success rate."""
-    return 0.4 + 0.25 * math.tanh(5.0 * success_rate)
+    return F_BASE + F_GAIN * math.tanh(5.0 * success_rate)
 
 
 @njit
@@ -91,8 +94,8 @@ def replace_oldest(
 ) -> int:
     """Let each offspring with u <= f of its parent take the place that was renewed longest ago.
 
-    One after the other, so that a parent's fitness is that of who stands in its place by then.
-    The first goes to `place`; marks the successful, and returns where the next one will go.
+    In turn, so that an offspring is compared with the point that has its parent's place by then.
+    The first goes to `place`. Mark the successful ones, and return the place of the next.
     """
     for m in range(len(values)):
         if np.isfinite(values[m]) and values[m] <= fitness[parents[m]]:
@@ -170,10 +173,15 @@ class LSRTDESettings(WinnerSettings):
     def default_pool(cls) -> tuple[PoolMember, ...]:  # noqa: D102
         return pool()
 
+    def operator_texts(self) -> list[tuple[str, str, str, str]]:  # noqa: D102
+        ((name, _, _, CR),) = super().operator_texts()
+        F = f"normal({F_BASE} + {F_GAIN} tanh(5 S), {F_DEVIATION})"
+        return [(name, "x_i + F (x_elite - x_i + x_rank - x_stored)", F, CR)]
+
 
 @register
 class LSRTDE(Winner):
-    """Differential evolution by L-SRTDE.
+    """L-SRTDE: a population of the newest points, attracted by the best ones.
 
     A successful offspring takes the place that was renewed longest ago, and the archive holds the
     best points so far, the elites. The success rate S, the share of the last generation's offspring
@@ -268,7 +276,7 @@ class LSRTDE(Winner):
         super()._shrink(NP)
         self.next_place %= NP
 
-    def restore(self, state: Mapping[str, Any]) -> None:  # noqa: D102 (see Optimizer)
+    def restore(self, state: SavedState) -> None:  # noqa: D102
         super().restore(state)
         if not (
             self.elite_fitness.shape == (self.population.archived,)

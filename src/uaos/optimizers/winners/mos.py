@@ -22,8 +22,8 @@ from uaos.optimizers.winners.base import Winner, WinnerSettings, default
 def choose_by_tournament(order: IntArray, uniforms: FloatArray, partners: IntArray) -> None:
     """Write three partners of each mutant, each the better of two parents drawn at random.
 
-    The smaller of two uniform ranks is below k with probability 1 - (1 - k/NP)². One that another
-    has already becomes the next in rank.
+    The smaller of two uniform ranks is below k with probability 1 - (1 - k/NP)². A partner that is
+    drawn twice is replaced by the next in rank.
     """
     NP = len(order)
     for i in range(len(partners)):
@@ -47,10 +47,10 @@ def cross_exponentially(
     uniforms: FloatArray,
     offspring: FloatArray,
 ) -> None:
-    """Write offspring that take coordinates in a row from their mutants, from a random one on.
+    """Write offspring that take consecutive coordinates from their mutants, from a random one on.
 
-    Each further one with probability CR until the first that fails; the first coordinate follows
-    the last.
+    Each further coordinate is taken with probability CR, up to the first that is not; the first
+    coordinate follows the last.
     """
     n, D = offspring.shape
     for i in range(n):
