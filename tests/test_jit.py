@@ -101,6 +101,18 @@ def test_a_kernel_with_much_to_do_is_compiled_at_once(
     assert len(kernel.dispatcher().signatures) == 1
 
 
+_SHORT = """
+    import sys
+    from uaos import minimize
+    minimize(lambda x: float(x @ x), [(-5, 4)] * 3, budget=100, seed=1)
+    print("numba" in sys.modules)
+"""
+
+
+def test_a_short_run_does_not_import_numba() -> None:
+    assert _output(_SHORT, env=dict(os.environ)) == "False\n"
+
+
 @compiler_on
 def test_a_kernel_in_the_cache_is_not_interpreted(
     empty_cache: Path, monkeypatch: pytest.MonkeyPatch
@@ -109,6 +121,7 @@ def test_a_kernel_in_the_cache_is_not_interpreted(
     monkeypatch.setattr(jit, "PATIENCE", 0.0)
     first(np.ones(3))
     monkeypatch.setattr(jit, "PATIENCE", 9.0)
+    monkeypatch.setattr(jit, "WARM_UP", 0.0)
     second(np.ones(3))
     assert len(second.dispatcher().signatures) == 1
     second(np.ones(3, int))  # a type that is not cached

@@ -3,8 +3,8 @@
 A kernel is a function of numbers and plain arrays. Interpreted or compiled, it gives the same bits.
 Compiling takes seconds, so a kernel is interpreted until it has taken `PATIENCE` seconds of a run.
 Only numba's public interface is used; where a version lacks part of it, kernels are compiled by
-plain `numba.njit(cache=True)`. Importing numba takes as long as the rest of the package: it is
-imported when a kernel is first called.
+plain `numba.njit(cache=True)`. Numba itself takes most of a second to import and to load its first
+compiled code, so a process that computes for less than `WARM_UP` seconds does without it.
 """
 
 import glob
@@ -27,6 +27,8 @@ import numpy as np
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
+#: Seconds for which a process interprets its kernels, all together, before it imports numba.
+WARM_UP = 0.1
 #: Seconds of a run for which a kernel is interpreted before it is compiled.
 PATIENCE = 0.3
 #: Over several runs, a kernel is compiled after this multiple of `PATIENCE`.
@@ -72,6 +74,8 @@ def njit(function: Kernel) -> Kernel:
 
     def start(*args: Any) -> Any:
         nonlocal call
+        if _interpreted_seconds < min(WARM_UP, PATIENCE) and not _is_large(args):
+            return clock.measure(interpreted, args)
         if _numba().config.DISABLE_JIT:
             call = interpreted
         elif not (hasattr(dispatcher(), "enable_caching") and hasattr(dispatcher(), "stats")):
@@ -85,11 +89,7 @@ def njit(function: Kernel) -> Kernel:
     def interpret_or_compile(*args: Any) -> Any:
         nonlocal call
         if clock.is_patient(args):
-            begin = thread_time()
-            try:
-                return interpreted(*args)
-            finally:
-                clock.add(thread_time() - begin)
+            return clock.measure(interpreted, args)
         _compile(dispatcher(), args)
         call = dispatcher()
         return call(*args)
@@ -116,6 +116,7 @@ def _dispatcher(function: Callable[..., Any], *, cache: bool = False) -> Any:
 # When to compile
 
 _runs = 0
+_interpreted_seconds = 0.0  # of all kernels
 
 
 def begin_run() -> None:
@@ -139,11 +140,26 @@ class _Clock:
             self._run, self._this_run = _runs, 0.0
         if self._this_run >= PATIENCE or self._all_runs >= RUNS * PATIENCE:
             return False
-        return sum(value.size for value in args if isinstance(value, np.ndarray)) <= LARGE
+        return not _is_large(args)
+
+    def measure(self, interpreted: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        """Call the interpreted kernel, and add the time that it takes."""
+        global _interpreted_seconds
+        begin = thread_time()
+        try:
+            return interpreted(*args)
+        finally:
+            seconds = thread_time() - begin
+            self.add(seconds)
+            _interpreted_seconds += seconds
 
     def add(self, seconds: float) -> None:
         self._this_run += seconds
         self._all_runs += seconds
+
+
+def _is_large(args: tuple[Any, ...]) -> bool:
+    return sum(value.size for value in args if isinstance(value, np.ndarray)) > LARGE
 
 
 def _is_cached(dispatcher: Any) -> bool:
