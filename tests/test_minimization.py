@@ -16,6 +16,7 @@ from raising import raises
 import uaos
 from uaos import minimize
 from uaos.errors import InvalidFeedback, InvalidParameter
+from uaos.result import Status
 
 BOX = [(-5.0, 5.0)] * 3
 
@@ -256,6 +257,38 @@ def test_where_every_coordinate_is_held_the_result_is_that_point(vectorized):
     outside = minimize(fun, [(2, 2), (3, 3)], vectorized=vectorized, constraints=limit)
     assert (outside.maxcv, outside.success) == (2.0, False)
     assert outside.message.endswith("by its bounds; no feasible point was found (maxcv = 2)")
+
+
+def _raises(x):
+    raise ArithmeticError("nothing here")
+
+
+@pytest.mark.parametrize(
+    ("fun", "constraints"),
+    [
+        (lambda x: math.nan, None),
+        (lambda x: math.inf, None),
+        (_raises, None),
+        (lambda x: 1.0, {"type": "ineq", "fun": _raises}),
+        (lambda x: 1.0, {"type": "ineq", "fun": lambda x: math.nan}),
+    ],
+)
+def test_where_every_coordinate_is_held_a_failed_evaluation_is_no_success(fun, constraints):
+    """A point that cannot be evaluated is a failure, whether or not there is anything to search."""
+    for bounds in ([(1, 1)], [(1, 2)]):
+        result = minimize(fun, bounds, constraints=constraints, on_error="fail", budget=20, seed=1)
+        assert (result.x, result.success, result.status) == (None, False, Status.FAILED)
+        assert math.isnan(result.fun)
+
+
+def test_where_every_coordinate_is_held_an_exception_ends_the_run():
+    """Exceptions of the objective and of constraints reach the caller by default."""
+    for arguments in (
+        {"fun": _raises},
+        {"fun": sum, "constraints": {"type": "eq", "fun": _raises}},
+    ):
+        with pytest.raises(ArithmeticError):
+            minimize(bounds=[(1, 1)], **arguments)
 
 
 # Callbacks

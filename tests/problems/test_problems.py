@@ -8,7 +8,7 @@ import pytest
 from raising import raises
 
 from uaos.errors import InvalidParameter
-from uaos.problems import BBOB, ackley, rastrigin, rosenbrock, sphere
+from uaos.problems import BBOB, Problem, Suite, ackley, rastrigin, rosenbrock, sphere
 from uaos.problems.bbob import DIMENSIONS, GROUPS, TITLES
 
 
@@ -78,3 +78,31 @@ def test_an_analytic_function_is_zero_at_its_minimum_only(function, where: float
     assert values.shape == (50,)
     assert (values > 0).all()
     assert values[7] == pytest.approx(float(function(others[7])))
+
+
+@pytest.mark.parametrize("problem", [Problem(sphere, [(-5, 5)] * 2), BBOB(1, dimension=2)])
+@pytest.mark.parametrize("name", ["fun", "name", "group", "optimum", "space", "dimension", "new"])
+def test_a_problem_cannot_be_changed(problem: Problem, name: str) -> None:
+    """No attribute can be set or deleted once a problem is made."""
+    with pytest.raises(AttributeError):
+        setattr(problem, name, None)
+    with pytest.raises(AttributeError):
+        delattr(problem, name)
+
+
+def test_the_bounds_of_a_problem_cannot_be_changed() -> None:
+    """The arrays of a problem are its own, and read-only."""
+    bounds = np.array([(-5.0, 5.0)] * 2)
+    problem = Problem(sphere, bounds)
+    bounds[:] = 0.0
+    assert problem.low.tolist() == [-5.0, -5.0]
+    with pytest.raises(ValueError, match="read-only"):
+        problem.low[0] = 0.0
+
+
+def test_a_suite_leaves_the_problems_of_the_user_as_they_are() -> None:
+    """A suite sets the group in a copy."""
+    problem = Problem(sphere, [(-5, 5)] * 2)
+    suite = Suite("one", [problem])
+    assert (problem.group, suite[0].group) == (None, "one")
+    assert suite[0].fun is problem.fun

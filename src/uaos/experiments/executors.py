@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import connection, get_context, parent_process
+from multiprocessing import active_children, connection, get_context, parent_process
 from typing import Any, Generic, Protocol, TypeVar
 
 from uaos.errors import InvalidParameter, UaosError
@@ -17,6 +17,7 @@ from uaos.experiments.provenance import versions
 from uaos.extras import optional
 from uaos.loading import load_source, loaded_files
 from uaos.problems import Problem
+from uaos.runs.callers import executor_workers
 from uaos.runs.workers import ctrl_c_held_back
 from uaos.text import count
 
@@ -24,11 +25,11 @@ R = TypeVar("R")
 
 
 class WorkersLost(UaosError):
-    """There is nothing left to run units on; what was finished is in the store."""
+    """No workers are left to run units; finished runs are in the store."""
 
 
 class WorkerPool(Protocol):
-    """What the coordinator asks of a place to run units."""
+    """Interface of the pools on which the coordinator runs units."""
 
     #: How many units may be submitted at a time.
     window: int
@@ -45,21 +46,21 @@ class WorkerPool(Protocol):
         """
 
     def repair(self) -> None:
-        """Replace what broke, if that can be done; else raise :class:`WorkersLost`."""
+        """Replace broken workers; raise :class:`WorkersLost` if that is impossible."""
 
     def close(self, *, finished: bool) -> None:
-        """End it; units that are still running are abandoned."""
+        """Shut the pool down, abandoning units that are still running."""
 
 
-#: What :meth:`WorkerPool.losses` says of a unit whose worker died while it was starting.
+#: Returned by :meth:`WorkerPool.losses` for a unit whose worker died while it was starting.
 NEVER_BEGUN = -1
 
-# Workers, for each that is wanted, that may die one after the other while they are starting.
+# Consecutive failed starts allowed per worker.
 _STARTS = 3
 
 
 class RemoteCall(Generic[R]):
-    """A call to be made by a worker, which loads the files that users gave by their content first.
+    """A call for a worker, which first loads the users' files from their content.
 
     A function or a class of such a file can only be unpickled where the file was loaded.
     """
@@ -82,9 +83,9 @@ def _unpacked(files: tuple[tuple[str, str], ...], call: bytes) -> RemoteCall[obj
 
 
 class LocalPool:
-    """Processes of this machine, each an executor of its own: one that dies takes one unit along.
+    """Processes of this machine, one executor each, so that a dying process loses only one unit.
 
-    Spawned, not forked: compiled code may have threads, which a fork would break.
+    They are spawned, not forked: compiled code may have threads, which a fork would break.
     """
 
     isolating = True
@@ -139,23 +140,22 @@ class LocalPool:
 
     def close(self, *, finished: bool) -> None:
         """End the processes, at once if units are still running."""
-        for slot in self._slots:
-            if not finished:
-                for process in list((slot.executor._processes or {}).values()):
+        if not finished:
+            pids = {slot.pid() for slot in self._slots if not slot.idle}
+            for process in active_children():
+                if process.pid in pids:
                     process.kill()
+        for slot in self._slots:
             slot.executor.shutdown(wait=True, cancel_futures=True)
 
 
-# What the libraries of linear algebra read when they are loaded.
+# Environment variables that linear algebra libraries read when they are loaded.
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
-    """Limit linear algebra to one thread in processes that are started within.
-
-    What the user has set stays as it is.
-    """
+    """Limit linear algebra to one thread in processes started here, unless the user set a limit."""
     unset = [name for name in _THREADS if name not in os.environ]
     os.environ.update(dict.fromkeys(unset, "1"))
     try:
@@ -170,16 +170,24 @@ class _Slot:
     """One worker process."""
 
     executor: ProcessPoolExecutor
-    ready: "Future[None]"
+    ready: "Future[int]"  # the process identifier, once it has started
     current: "Future[Any] | None" = None
 
     @property
     def idle(self) -> bool:
         return self.current is None or self.current.done()
 
+    def pid(self) -> int | None:
+        """Return the process identifier, None if the process could not be started."""
+        try:
+            return self.ready.result()
+        except BrokenExecutor:
+            return None
 
-def _ready() -> None:
-    """Do nothing; the result shows that a worker process has started."""
+
+def _ready() -> int:
+    """Return the process identifier of a worker, which shows that it has started."""
+    return os.getpid()
 
 
 def _start_worker() -> None:
@@ -205,8 +213,7 @@ class SharedPool:
     ) -> None:
         self._make = None if isinstance(executor, Executor) else executor
         self._executor = executor if isinstance(executor, Executor) else executor()
-        workers = getattr(self._executor, "_max_workers", None) or os.cpu_count() or 1
-        self.window = window or 2 * workers
+        self.window = window or 2 * executor_workers(self._executor)
 
     def submit(self, work: Callable[..., R], *arguments: object) -> "Future[R]":
         """Run `work` on a worker."""
@@ -258,12 +265,12 @@ class DaskPool:
     def __init__(self, address: str) -> None:
         distributed = optional("distributed", "--dask")
         self._killed_worker = distributed.KilledWorker
-        # What Dask has to say on a lost connection is a page; the error says it in a line.
+        # Dask logs pages on a lost connection; the error below is one line.
         self._levels = {name: logging.getLogger(name).level for name in _DASK_LOGGERS}
         for name in _DASK_LOGGERS:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-        # Made in two steps: a client that cannot be started must be closed, or it tries to close
-        # itself when Python ends, and says at length that it cannot.
+        # Made in two steps: a client that fails to start must be closed, or it logs errors when
+        # Python exits.
         self._client = distributed.Client.__new__(distributed.Client)
         try:
             self._client.__init__(address, timeout=10, set_as_default=False)
@@ -279,7 +286,7 @@ class DaskPool:
         self._remote: dict[Future[Any], Any] = {}
 
     def _check_versions(self, address: str) -> None:
-        """Refuse workers that would not give the results that the store says they give."""
+        """Refuse workers with other versions, which might give other results."""
         try:
             installed = self._client.run(versions)
         except Exception as error:
@@ -343,7 +350,7 @@ class DaskPool:
 
     def _leave(self, timeout: float) -> None:
         try:
-            # All results are here: nothing is lost if the goodbye takes too long.
+            # All results have arrived: nothing is lost if closing times out.
             with suppress(TimeoutError):
                 self._client.close(timeout=timeout)
         finally:
@@ -352,7 +359,7 @@ class DaskPool:
 
 
 def check_pool(executor: object, jobs: int | None) -> None:
-    """Refuse a place to run that cannot be, before anything is written."""
+    """Check the executor and the number of jobs before anything is written."""
     if executor is not None and not (isinstance(executor, Executor) or callable(executor)):
         raise InvalidParameter(
             f"executor is {executor!r}; expected a concurrent.futures.Executor, or a function that "
@@ -366,7 +373,7 @@ def check_pool(executor: object, jobs: int | None) -> None:
 
 
 def check_picklable(problems: Iterable[Problem], configurations: Mapping[str, object]) -> None:
-    """Refuse what cannot be sent to other processes, before anything is written."""
+    """Check that everything can be sent to other processes, before anything is written."""
     named: list[tuple[str, object]] = [
         (f"the problem {problem.name!r}", problem) for problem in problems
     ]

@@ -74,18 +74,20 @@ def suite(
     >>> len(uaos.suite("bbob", dimension=5, instances="train"))
     48
     """
-    given = {"dimension": dimension, "functions": functions, "instances": instances}
-    given = {option: value for option, value in given.items() if value is not None}
+    part = {"dimension": dimension, "functions": functions, "instances": instances}
+    part = {option: value for option, value in part.items() if value is not None}
     if isinstance(name, str) and name in _BUILT_IN:
-        return _BUILT_IN[name](**given)  # type: ignore[arg-type]
+        return _BUILT_IN[name](**part)  # type: ignore[arg-type]
     if isinstance(name, str) and not (name.endswith(".py") or os.sep in name):
         raise UnknownName("suite", name, _BUILT_IN, hint="(or the path of a Python file)")
-    if given:
-        option, value = next(iter(given.items()))
+    if part:
+        option, value = next(iter(part.items()))
         raise InvalidParameter(
-            option, value, f'nothing, as it is for the suite "bbob"; choose problems of {name} by '
-            "their names (--problems)",
-        )  # fmt: skip
+            f'{option} is only for the suite "bbob"; choose problems of {name} by their names '
+            "(--problems)",
+            name=option,
+            value=value,
+        )
     return suite_in(load_file(Path(name)))
 
 
@@ -93,11 +95,11 @@ def built_in_suite(name: str, keys: Iterable[tuple[str, int, int | None]]) -> Su
     """Return the problems of a built-in suite with these functions, dimensions and instances."""
     if name != _bbob.NAME:
         raise UnknownName("suite", name, _BUILT_IN, hint="(it came from no file)")
-    made = Suite(
+    selected = Suite(
         name, (_bbob.bbob_problem(int(f.removeprefix("f")), d, int(i or 0)) for f, d, i in keys)
     )
-    made.reference = _bbob.REFERENCE
-    return made
+    selected.reference = _bbob.REFERENCE
+    return selected
 
 
 def reference(suite_name: str) -> Reference | None:
@@ -122,7 +124,7 @@ def reference(suite_name: str) -> Reference | None:
 
 
 def titles(suite_name: str) -> Mapping[str, str]:
-    """Return what the functions of a suite are called beyond their names; empty for most suites.
+    """Return descriptive names of the functions of a suite; empty for most suites.
 
     Parameters
     ----------

@@ -106,21 +106,27 @@ class BBOB(Problem):
     'f8 i7 20-D'
     """
 
+    number: int
+    instance: int
+
     def __init__(self, function: int, dimension: int = 20, instance: int = 1) -> None:
         # Check first: COCO ends the whole process for a problem that does not exist.
         owner = "a BBOB problem"
-        self.number = integer_in("function", function, 1, 24, owner)
-        self.instance: int = integer_in("instance", instance, 1, 1000, owner)
+        number = integer_in("function", function, 1, 24, owner)
+        instance = integer_in("instance", instance, 1, 1000, owner)
         dimension = check_dimension(dimension, owner)
-        self.function = f"f{self.number}"
-        self.name = f"{self.function} i{self.instance} {dimension}-D"
-        self.group = _group(self.function)
-        self.space = FreeSpace([(-5.0, 5.0)] * dimension)
-        self.vectorized, self.constraints = False, None
-        self.held_out = self.instance in INSTANCES and (
-            (self.number, self.instance) not in training_set()
+        name = f"f{number}"
+        self._set(
+            number=number,
+            instance=instance,
+            function=name,
+            name=f"{name} i{instance} {dimension}-D",
+            group=_group(name),
+            space=FreeSpace([(-5.0, 5.0)] * dimension),
+            vectorized=False,
+            constraints=None,
+            held_out=instance in INSTANCES and (number, instance) not in training_set(),
         )
-        self._module = None
 
     @cached_property
     def fun(self) -> "_CocoProblem":  # type: ignore[override]

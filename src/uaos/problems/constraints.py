@@ -41,35 +41,39 @@ def _no_constraint(value: object) -> InvalidParameter:
 class Constraint:
     """``lb <= fun(x) <= ub``, for one or several functions.
 
-    `given` is an object with `fun`, `lb` and `ub`; with a matrix `A`, `lb` and `ub`; with `lb` and
-    `ub` alone, which are then bounds of the variables; or a dict with `type` ("eq": 0, "ineq": >=
-    0), `fun` and perhaps `args`. Once there is a `size`, the number of functions, an exception of
-    `fun` gives NaN.
+    The specification is an object with `fun`, `lb` and `ub`; with a matrix `A`, `lb` and `ub`; with
+    `lb` and `ub` alone, which are then bounds of the variables; or a dict with `type` ("eq": 0,
+    "ineq": >= 0), `fun` and perhaps `args`. Once `size`, the number of functions, is known, an
+    exception of `fun` gives NaN.
     """
 
     size: int | None = None
 
-    def __init__(self, given: Any) -> None:
+    def __init__(self, specification: Any) -> None:
         self._args: tuple[Any, ...] = ()
         self._fun: Any = None
         self._matrix: FloatArray | None = None
         lb: Any = 0.0
         ub: Any = np.inf
-        if isinstance(given, Mapping):
-            kind, self._fun = given.get("type"), given.get("fun")
+        if isinstance(specification, Mapping):
+            kind, self._fun = specification.get("type"), specification.get("fun")
             if kind not in ("eq", "ineq") or not callable(self._fun):
-                raise _no_constraint(given)
-            self._args = tuple(given.get("args", ()))
+                raise _no_constraint(specification)
+            self._args = tuple(specification.get("args", ()))
             ub = 0.0 if kind == "eq" else np.inf
-        elif hasattr(given, "lb") and hasattr(given, "ub"):
-            lb, ub = given.lb, given.ub
-            if hasattr(given, "A"):
-                matrix = given.A.toarray() if hasattr(given.A, "toarray") else given.A
+        elif hasattr(specification, "lb") and hasattr(specification, "ub"):
+            lb, ub = specification.lb, specification.ub
+            if hasattr(specification, "A"):
+                matrix = (
+                    specification.A.toarray()
+                    if hasattr(specification.A, "toarray")
+                    else specification.A
+                )
                 self._matrix = np.atleast_2d(np.asarray(matrix, dtype=float))
-            elif hasattr(given, "fun"):
-                self._fun = given.fun
+            elif hasattr(specification, "fun"):
+                self._fun = specification.fun
         else:
-            raise _no_constraint(given)
+            raise _no_constraint(specification)
         try:
             self._low = np.atleast_1d(np.asarray(lb, dtype=float))
             self._high = np.atleast_1d(np.asarray(ub, dtype=float))
@@ -136,7 +140,7 @@ class Constraint:
         return np.broadcast_to(self._high - self._low, (M,))
 
     def tolerance(self, M: int) -> FloatArray:
-        """Return how far each of M functions may be off."""
+        """Return by how much each of M functions may miss an equality."""
         allowed = np.where(
             self._low == self._high, EQUALITY * np.maximum(1.0, np.abs(self._low)), 0.0
         )
@@ -151,26 +155,26 @@ class Constraints:
     of a batch at once; with `tolerate` an exception is an infinite violation.
     """
 
-    def __init__(self, given: Any, *, vectorized: bool, tolerate: bool = False) -> None:
-        self.each = as_constraints(given)
+    def __init__(self, constraints: Any, *, vectorized: bool, tolerate: bool = False) -> None:
+        self.each = as_constraints(constraints)
         self._vectorized, self._tolerate = vectorized, tolerate
         self._scale: FloatArray | None = None
         self._widths: FloatArray | None = None
 
     @property
     def narrow(self) -> bool:
-        """Whether there is an equality among them, or as good as one; known with the first batch.
+        """True if a constraint is an equality or nearly so, which the first batch shows.
 
-        A search that knows only feasible points hardly finds any then.
+        A search among feasible points alone hardly finds any then.
         """
         if self._widths is None or self._scale is None:
             return False
         return bool((self._widths < NARROW * self._scale).any())
 
     def measure(self, X: FloatArray) -> bool:
-        """Learn from one point, before all others, how many functions there are.
+        """Learn the number of functions from the first point at which they succeed.
 
-        False if they failed at all these points.
+        Returns False if they failed at all points.
         """
         for x in X if self._widths is None else ():
             try:

@@ -1,10 +1,10 @@
 """Problems and suites: what optimizers are compared on."""
 
-import numbers
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, overload
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +24,7 @@ ANONYMOUS = "fun"
 
 
 class Problem:
-    """A function to minimize over a box.
+    """A function to minimize over a box; its attributes cannot be changed.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Problem:
     instance : int or None
         The number of the instance in suites that number them.
     key : tuple
-        What seeds of runs are derived from.
+        Identity from which the seeds of runs are derived.
     held_out : bool
         Whether the problem is for final comparisons only; a tuner does not train on it.
 
@@ -79,8 +79,17 @@ class Problem:
     14.0
     """
 
+    name: str
+    function: str
+    group: str | None
+    space: FreeSpace
+    optimum: float | None
+    vectorized: bool
+    constraints: Any
+    fun: Callable[[Any], Any]
     instance: int | None = None
     held_out: bool = False
+    _module: str | None = None  # that of the suite file, if the problem came from one
 
     def __init__(
         self,
@@ -106,50 +115,71 @@ class Problem:
                 raise InvalidParameter(
                     "the function has no name; give the problem one: name=…", name="name"
                 )
-        self.name = _label("name", name)
-        self.function = self.name if function is None else _label("function", function)
-        self.group = None if group is None else _label("group", group)
-        self.space = FreeSpace(bounds, integrality)
-        self.optimum = _optimum(optimum)
-        self.vectorized = true_or_false(vectorized, "vectorized")
         as_constraints(constraints)  # which checks them
-        self.constraints = constraints
-        self.fun = fun
-        self._module: str | None = None  # the suite file's, if it came from one
+        label = _label("name", name)
+        self._set(
+            name=label,
+            function=label if function is None else _label("function", function),
+            group=None if group is None else _label("group", group),
+            space=FreeSpace(bounds, integrality),
+            optimum=_optimum(optimum),
+            vectorized=true_or_false(vectorized, "vectorized"),
+            constraints=constraints,
+            fun=fun,
+        )
+
+    def _set(self, **attributes: object) -> None:
+        """Set attributes, which is possible only here."""
+        vars(self).update(attributes)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(
+            f"a problem cannot be changed: {name} is fixed when {self.name!r} is made; make "
+            "another problem"
+        )
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a problem cannot be changed: {name} cannot be deleted")
+
+    def _with(self, **attributes: object) -> Self:
+        """Return a copy with other attributes."""
+        duplicate = object.__new__(type(self))
+        duplicate._set(**{**vars(self), **attributes})
+        return duplicate
 
     @property
     def low(self) -> FloatArray:
-        """The lower bounds."""
+        """Lower bounds."""
         return self.space.low
 
     @property
     def high(self) -> FloatArray:
-        """The upper bounds."""
+        """Upper bounds."""
         return self.space.high
 
     @property
     def constrained(self) -> bool:
-        """Whether there are constraints."""
+        """True if there are constraints."""
         return bool(as_constraints(self.constraints))
 
     @property
     def bounds(self) -> FloatArray:
-        """The box as pairs (low, high), shape (D, 2)."""
+        """Box as pairs (low, high), shape (D, 2)."""
         return np.column_stack([self.low, self.high])
 
     @property
     def dimension(self) -> int:
-        """The number of variables."""
+        """Number of variables."""
         return len(self.low)
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What seeds of runs are derived from."""
+        """Identity from which the seeds of runs are derived."""
         return (self.name,)
 
     @property
     def title(self) -> str:
-        """The problem in words."""
+        """Description of the problem."""
         return f"{self.name}, {self.dimension}-D"
 
     def __call__(self, x: ArrayLike) -> float:
@@ -206,7 +236,7 @@ class Problem:
             )
         raise InvalidFeedback(f"{expected}; it returned shape {array.shape[1:]}")
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
         # Functions of a suite file cannot be pickled; a worker that has loaded it has them, too.
         if self._module is not None:
             return _from_module, (self._module, self.name)
@@ -216,8 +246,8 @@ class Problem:
         return self.name
 
     def __repr__(self) -> str:
-        known = "" if self.optimum is None else f", optimum {self.optimum:g}"
-        return f"{type(self).__name__}({self.name!r}, {self.dimension}-D{known})"
+        optimum = "" if self.optimum is None else f", optimum {self.optimum:g}"
+        return f"{type(self).__name__}({self.name!r}, {self.dimension}-D{optimum})"
 
 
 class Suite(Sequence[Problem]):
@@ -259,7 +289,7 @@ class Suite(Sequence[Problem]):
         self.name = _label("name", name)
         self.reference: Reference | None = None
         self.file = self.source = self.hash = ""
-        self._by_name: dict[str, Problem] = {}
+        by_name: dict[str, Problem] = {}
         for problem in problems:
             if not isinstance(problem, Problem):
                 raise InvalidParameter(
@@ -267,32 +297,31 @@ class Suite(Sequence[Problem]):
                     "uaos.Problem",
                     name="problems", value=problem, owner=name,
                 )  # fmt: skip
-            if problem.name in self._by_name:
+            if problem.name in by_name:
                 raise NameClash(f"two problems of {name} are called {problem.name!r}; rename one")
-            if problem.group is None:
-                problem = _in_group(problem, self.name)
-            self._by_name[problem.name] = problem
-        if not self._by_name:
+            grouped = problem if problem.group is not None else problem._with(group=self.name)
+            by_name[problem.name] = grouped
+        if not by_name:
             raise InvalidParameter(
                 f"the suite {name} is empty; expected at least one problem",
                 name="problems", value=[], owner=name,
             )  # fmt: skip
-        self._problems = tuple(self._by_name.values())
+        self._keep(by_name.values())
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the problems."""
+        """Names of the problems."""
         return tuple(self._by_name)
 
     @property
     def dimensions(self) -> tuple[int, ...]:
-        """The dimensions of the problems, ascending."""
+        """Dimensions of the problems, ascending."""
         return tuple(sorted({p.dimension for p in self}))
 
     def select(self, names: Iterable[str]) -> "Suite":
         """Return the suite with the problems of these names only, in its own order."""
-        wanted = {self[name].name for name in names}
-        return self._with(p for p in self if p.name in wanted)
+        selected = {self[name].name for name in names}
+        return self._part(p for p in self if p.name in selected)
 
     def split(self, train: float | Iterable[str] = 0.5, *, seed: int = 1) -> "tuple[Suite, Suite]":
         """Divide the suite into problems to train on and problems to test on.
@@ -322,13 +351,22 @@ class Suite(Sequence[Problem]):
                     name="train", value=sorted(chosen),
                 )  # fmt: skip
         rest = (p for p in self if p.name not in chosen)
-        return self.select(chosen), self._with(rest)
+        return self.select(chosen), self._part(rest)
 
-    def _with(self, problems: Iterable[Problem]) -> "Suite":
-        made = Suite(self.name, problems)
-        made.reference, made.file = self.reference, self.file
-        made.source, made.hash = self.source, self.hash
-        return made
+    def _part(self, problems: Iterable[Problem]) -> "Suite":
+        part = Suite(self.name, problems)
+        part.reference, part.file = self.reference, self.file
+        part.source, part.hash = self.source, self.hash
+        return part
+
+    def locate(self, file: str, source: str, module: str) -> None:
+        """Note the file that defines the suite, from which worker processes take its problems."""
+        self.file, self.source, self.hash = file, source, source_hash(source)
+        self._keep(p._with(_module=module) if type(p) is Problem else p for p in self)
+
+    def _keep(self, problems: Iterable[Problem]) -> None:
+        self._by_name = {problem.name: problem for problem in problems}
+        self._problems = tuple(self._by_name.values())
 
     @overload
     def __getitem__(self, key: int | str) -> Problem: ...
@@ -352,11 +390,11 @@ class Suite(Sequence[Problem]):
         return f"Suite({self.name!r}, {len(self)} problems)"
 
 
-def suite_in(module: Any) -> Suite:
+def suite_in(module: ModuleType) -> Suite:
     """Return the suite that a module defines: `suite`, or its problems under the file's name."""
     file, source = module_source(module.__name__)
-    found = getattr(module, "suite", None)
-    if not isinstance(found, Suite):
+    suite = getattr(module, "suite", None)
+    if not isinstance(suite, Suite):
         problems = {id(p): p for p in vars(module).values() if isinstance(p, Problem)}
         if not problems:
             raise InvalidParameter(
@@ -364,34 +402,25 @@ def suite_in(module: Any) -> Suite:
                 "uaos.Problem",
                 name="suite", value=file,
             )  # fmt: skip
-        found = module.suite = Suite(PurePath(file).stem, problems.values())
-    if not found.hash:
-        found.file, found.source, found.hash = file, source, source_hash(source)
-        for problem in found:
-            if type(problem) is Problem:
-                problem._module = module.__name__
-    return found
+        suite = Suite(PurePath(file).stem, problems.values())
+        vars(module)["suite"] = suite
+    if not suite.hash:
+        suite.locate(file, source, module.__name__)
+    return suite
 
 
 def _from_module(module: str, name: str) -> Problem:
     return suite_in(sys.modules[module])[name]
 
 
-def _in_group(problem: Problem, group: str) -> Problem:
-    """Return the same problem, in a group; the user's object stays as it is."""
-    made = object.__new__(type(problem))
-    made.__dict__.update(problem.__dict__, group=group)
-    return made
-
-
 def integer_in(name: str, value: Any, low: int, high: int, owner: str = "") -> int:
     """Return the value as an integer, if it is one between `low` and `high`."""
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if real and low <= value <= high and value == int(value):
+    number = as_float(value)
+    if low <= number <= high and number.is_integer():
         return int(value)
-    of = f" of {owner}" if owner else ""
+    parameter = f"{name} of {owner}" if owner else name
     raise InvalidParameter(
-        f"{name}{of} is {value!r}; expected an integer from {low} to {high}",
+        f"{parameter} is {value!r}; expected an integer from {low} to {high}",
         name=name, value=value, owner=owner,
     )  # fmt: skip
 

@@ -200,7 +200,7 @@ class OnExecutor(_Chunked):
     """Calls a function on a user's executor, which stays open."""
 
     def __init__(self, function: Function, executor: SupportsSubmit) -> None:
-        super().__init__(getattr(executor, "_max_workers", 0) or 4)
+        super().__init__(executor_workers(executor))
         self._function, self._executor = function, executor
 
     def _gather(self, points: FloatArray, parts: Sequence[range]) -> dict[int, Any]:
@@ -246,6 +246,15 @@ def caller(function: Function, workers: Workers) -> Caller:
     if hasattr(workers, "submit"):
         return OnExecutor(function, workers)
     return ByMap(function, workers)
+
+
+def executor_workers(executor: SupportsSubmit) -> int:
+    """Return the number of workers of an executor; that of processors if it does not say.
+
+    Python's executors have the number, but no public name for it.
+    """
+    workers = getattr(executor, "_max_workers", None)
+    return workers if isinstance(workers, int) and workers > 0 else os.cpu_count() or 1
 
 
 def worker_count(workers: Workers) -> int | None:
