@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 #: The most rows that are kept: a full history merges its rows two by two.
 MAX_ROWS = 4096
 
-# The most iterations that wait to enter the columns together.
+# The most iterations held back before they enter the columns together.
 _MOST_PENDING = 128
 
 # The columns of every history, with their types.
@@ -26,7 +26,7 @@ _ALWAYS = {
     "evaluations": np.int64,
     "iteration": np.int64,
 }
-# Those with one number a row.
+# Columns with one number per row.
 _SINGLE = ("best", "evaluations", "iteration")
 # Further columns that hold integers; all others hold floats.
 _INTEGERS = ("population", "popsize", "restarts", "repairs")
@@ -100,7 +100,7 @@ class History:
 
     @property
     def generation(self) -> FloatArray:
-        """The iterations, as evolutionary algorithms call them."""
+        """Iterations, under the name that evolutionary algorithms use."""
         return self.iteration
 
     @property
@@ -137,7 +137,7 @@ class History:
                     f"recorded were {', '.join(columns) or 'none'}"
                 )
             columns = {name: columns[name] for name in self.columns}
-        if self.operators:  # copies, which nobody else changes
+        if self.operators:  # copies, as the caller may change them
             counts, probabilities = np.array(counts, np.int64), np.array(probabilities, float)
         self.append((best, evaluations, iteration, *columns.values()), counts, probabilities)
 
@@ -165,7 +165,7 @@ class History:
             self.extend(**columns)
 
     def extend(self, **columns: NDArray[np.generic]) -> None:
-        """Add several iterations, with an array for each column: the same as to record each."""
+        """Add several iterations, with an array for each column."""
         self._enter()
         done, count = 0, len(columns["best"])
         while done < count:
@@ -214,15 +214,15 @@ class History:
             step *= 2
         first = np.arange(0, self._rows, step)
         last = np.minimum(first + step, self._rows) - 1
-        made = History(self.operators, self.columns, max_rows)
-        made._rows, made._stride = len(first), self._stride * step
+        coarse = History(self.operators, self.columns, max_rows)
+        coarse._rows, coarse._stride = len(first), self._stride * step
         for name in self._data:
             column = getattr(self, name)
             if name in _SUMMED and len(first):
-                made._data[name] = np.add.reduceat(column, first, axis=0)
+                coarse._data[name] = np.add.reduceat(column, first, axis=0)
             else:
-                made._data[name] = column[last]
-        return made
+                coarse._data[name] = column[last]
+        return coarse
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame; without pandas, a dict of NumPy columns."""
@@ -264,9 +264,9 @@ class History:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> "History":
         """Return the history that :meth:`state` described."""
-        made = cls(state["operators"], state["columns"], state["max_rows"])
-        made._stride, made._filled = state["stride"], state["filled"]
-        made._rows = len(state["data"]["best"])
-        for name, empty in made._data.items():
-            made._data[name] = np.array(state["data"][name], empty.dtype)
-        return made
+        history = cls(state["operators"], state["columns"], state["max_rows"])
+        history._stride, history._filled = state["stride"], state["filled"]
+        history._rows = len(state["data"]["best"])
+        for name, empty in history._data.items():
+            history._data[name] = np.array(state["data"][name], empty.dtype)
+        return history

@@ -1,4 +1,4 @@
-"""What is seen of a run: its state on the way, and its outcome."""
+"""The state of a run while it goes on, and its result."""
 
 import html
 from collections.abc import Iterator, Mapping
@@ -68,7 +68,7 @@ class Ending:
 
     @property
     def success(self) -> bool:
-        """Whether the run found what it looked for."""
+        """True if the target was reached or the run converged."""
         return self.status is Status.SUCCESS
 
     def at_infeasible_point(self, maxcv: float | None = None) -> "Ending":
@@ -79,7 +79,7 @@ class Ending:
 
     @classmethod
     def unfinished(cls) -> "Ending":
-        """Return the state of a run that is under way."""
+        """Return the ending of a run that is not finished."""
         return cls(Status.UNFINISHED, "the run is not finished")
 
     @classmethod
@@ -166,7 +166,7 @@ class Result(Mapping[str, Any]):
 
     @property
     def maxcv(self) -> float | None:
-        """The same as `constr_violation`, as SciPy has it."""
+        """Same as `constr_violation`, under SciPy's name."""
         return self.constr_violation
 
     def __iter__(self) -> Iterator[str]:
@@ -296,5 +296,5 @@ class RunView:
 
     @property
     def probabilities(self) -> FloatArray:
-        """The current probabilities of the operators."""
+        """Current probabilities of the operators."""
         return read_only(np.asarray(self._run.probabilities))

@@ -60,7 +60,7 @@ _ABOVE = 1e9
 
 
 def export_coco(store: Store, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write a data folder for each method into `folder`; their paths.
+    """Write a data folder for each method into `folder`; return their paths.
 
     Written are the evaluations at which the 61 targets were reached, so that what cocopp computes
     for these targets (aRT, ECDF, success counts) is exact; what lies between two targets, or above

@@ -1,4 +1,4 @@
-"""One store out of several, such as from several machines."""
+"""Merging stores, such as those of several machines."""
 
 import os
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ class MergeConflict(UaosError, ValueError):
 
 
 def merge_stores(out: str | os.PathLike[str], sources: Sequence[str | os.PathLike[str]]) -> int:
-    """Write a new store with the runs of all `sources`; how many of them are finished.
+    """Write a new store with the runs of all `sources`; return how many are finished.
 
     The stores must be of one experiment: the same suite, the same seed, the same budget, and the
     same configuration under the same name. A run that two of them finished must have the same

@@ -1,4 +1,4 @@
-"""What to run: methods × problems × repetitions."""
+"""Plans of experiments: methods × problems × repetitions."""
 
 import json
 import os
@@ -17,19 +17,19 @@ from uaos.problems import suite as suite_called
 from uaos.problems.problem import integer_in
 from uaos.selection.components import FAMILIES
 
-#: What every comparison includes: does adapting pay?
+#: The baseline of every comparison: operators chosen uniformly.
 UNIFORM = "uniform"
 
-#: Evaluations for each dimension where no budget is given: 2 000 000 in 20-D.
+#: Default budget: 2 000 000 evaluations in 20-D.
 DEFAULT_BUDGET = "100000D"
 
-#: What parts of the same experiment agree on, by name.
+#: The properties that all parts of an experiment share, by name.
 Identity = dict[str, object]
 
-#: What the content of a suite's file is called in an identity.
+#: Name of the hash of a suite's file in an identity.
 CONTENT = "content of the suite's file"
 
-#: What the content of the files of a method's custom classes is called there, before its name.
+#: Prefix of the names of hashes of the files that define a method's custom classes.
 CODE = "content of the file that defines "
 
 
@@ -100,11 +100,11 @@ class Plan:
         """
         repetitions = integer_in("repetitions", repetitions, 1, 1_000_000)
         seed = integer_in("seed", seed, 0, 2**63 - 1)
-        wanted = [methods] if isinstance(methods, str | os.PathLike) else list(methods)
+        names = [methods] if isinstance(methods, str | os.PathLike) else list(methods)
         problems = suite if isinstance(suite, Suite) else suite_called(suite)
-        given = DEFAULT_BUDGET if budget is None else budget
-        parse_budget(given, 1)
-        return cls(_competitors(wanted, uniform), problems, repetitions, given, seed)
+        limit = DEFAULT_BUDGET if budget is None else budget
+        parse_budget(limit, 1)
+        return cls(_competitors(names, uniform), problems, repetitions, limit, seed)
 
     def units(self) -> Iterator[Unit]:
         """Yield every run of the plan."""
@@ -126,7 +126,7 @@ class Plan:
         return len(self.competitors) * len(self.suite) * self.repetitions
 
     def identity(self) -> Identity:
-        """Return what a store of this plan, or of a part of it, agrees on."""
+        """Return the properties that every store of this plan, or of a part of it, shares."""
         identity = suite_identity(self.suite) | {"seed": self.seed}
         identity |= {f"budget on {p.name}": self.evaluations(p) for p in self.suite}
         identity |= self.codes()
@@ -146,7 +146,7 @@ class Plan:
         return codes
 
     def check(self) -> None:
-        """Refuse what could not run at all, such as an optimizer that is not installed."""
+        """Check that every method can run, for example that its optimizer is installed."""
         for competitor in self.competitors.values():
             for problem in {p.dimension: p for p in self.suite}.values():
                 competitor.check(problem.dimension, self.evaluations(problem))
@@ -199,7 +199,7 @@ class PlanConflict(UaosError, ValueError):
 
 
 def suite_identity(suite: Suite) -> Identity:
-    """Return what experiments on the same suite agree on."""
+    """Return the properties that experiments on the same suite share."""
     identity: Identity = {"suite": suite.name, CONTENT: suite.hash}
     for p in suite:
         identity[f"problem {p.name}"] = [p.dimension, p.optimum, p.bounds.ravel().tolist()]

@@ -1,4 +1,4 @@
-"""How runs came about: the command line that started them, and the versions that computed them."""
+"""Provenance of runs: the command line that started them, and the versions of packages."""
 
 import platform
 import shlex

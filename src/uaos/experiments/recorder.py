@@ -1,4 +1,4 @@
-"""What is recorded of a run: hits of targets, improvements, its course; and their bytes."""
+"""Records of a run: hits of targets, improvements and course, and their packed form."""
 
 import json
 import zlib
@@ -25,9 +25,9 @@ ECDF_TARGETS.flags.writeable = False
 
 #: The least step between two entries of a trace, in decades of the error.
 STEP = 0.01
-#: What was best while nothing came for longer than this share of the evaluations is an entry, too.
+#: The best value also becomes an entry if it stood for more than this share of the evaluations.
 PLATEAU = 0.05
-#: A trace has no more entries than this; step and share are doubled until they suffice.
+#: The most entries of a trace; step and share are doubled until it has no more.
 MAX_ENTRIES = 400
 
 # Improvements that are collected before they are thinned, where the optimum is not known.
@@ -40,10 +40,10 @@ class Trace(NamedTuple):
 
     Not every improvement is there. With the optimum known, an entry is at least 0.01 decades below
     the one before, in terms of the error; without it, in terms of the distance to the run's own
-    best value, so that the distance to any lower value is resolved at least as well. What was best
-    on a plateau, when 5 % more evaluations brought nothing better, is there exactly: who leads
-    among runs in the same local optimum may depend on the last digits. Step and share are doubled
-    until 400 entries suffice. The first and the last improvement are always there.
+    best value, so that the distance to any lower value is resolved at least as well. The best value
+    of a plateau, where 5 % more evaluations brought no improvement, is kept exactly: the ranking of
+    runs in the same local optimum may depend on the last digits. Step and share are doubled until
+    400 entries suffice. The first and the last improvement are always kept.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ NO_TRACE = Trace(np.zeros(0, np.int64), np.zeros(0))
 
 
 class Recorder:
-    """Sees the values of a run in the order of evaluation, one batch after another.
+    """Records the values of a run, batch by batch.
 
     If the optimum is not known, no target counts as reached.
     """
@@ -87,7 +87,7 @@ class Recorder:
         return float("nan") if self.optimum is None else float(self.best - self.optimum)
 
     def see(self, values: NDArray[np.float64]) -> None:
-        """Note the values of points evaluated one after the other; NaN and infinities are none."""
+        """Record the values of a batch in the order of evaluation, ignoring NaN and infinities."""
         (lower,) = (values < self.best).nonzero()
         if len(lower):
             for i, value in zip(lower.tolist(), values[lower].tolist(), strict=True):
@@ -117,7 +117,7 @@ class Recorder:
         return Trace(np.array(at, np.int64), np.array(values))
 
     def _improve(self, at: int, value: float) -> None:
-        """Note a value below all before it."""
+        """Record an improvement."""
         if self.optimum is not None:
             while self._next < len(_TARGETS) and value - self.optimum <= _TARGETS[self._next]:
                 self.hits[self._next] = at
@@ -153,22 +153,17 @@ def _thinned(
     return thinned
 
 
-# As the bytes that a store keeps
+# Packed, as in a store
 
 #: The most rows kept of a run's history.
 MAX_ROWS = 128
 #: The most restarts kept of a run: the first ones.
 MAX_RESTARTS = 100
 
-# The columns of courses that were packed before they named them themselves.
-_UNNAMED = {
-    "counts": "<i8", "repairs": "<i8", "probabilities": "<f4", "best": "<f8",
-    "evaluations": "<i8", "iteration": "<i8", "population": "<i4", "restarts": "<i4",
-}  # fmt: skip
-# Columns that need less room than the eight bytes of all others.
+# Columns of less than eight bytes a value.
 _SHORT = {"probabilities": "<f4", "population": "<i4", "restarts": "<i4"}
 _FORMATS = ("<i4", "<i8", "<f4", "<f8")
-# No course needs more: a few bytes in a received store must not become gigabytes.
+# Bound on decompressed data: a few bytes of a foreign store must not become gigabytes.
 _LARGEST = 2**24
 
 
@@ -199,21 +194,16 @@ def pack_trace(trace: Trace) -> bytes:
 
 
 def unpack_trace(data: bytes) -> Trace:
-    """Decompress a trace; the inverse of :func:`pack_trace`.
-
-    Traces that were stored with 7 digits of the distance to their last value are read as well.
-    """
+    """Decompress a trace; the inverse of :func:`pack_trace`."""
     if not data:
         return NO_TRACE
     raw = _decompressed(data, 12 + 16 * 4 * MAX_ENTRIES)
     count = int.from_bytes(raw[:4], "little")
-    rounded = len(raw) == 12 + 12 * count
-    if not (rounded or len(raw) == 12 + 16 * count):
+    if len(raw) != 12 + 16 * count:
         raise ValueError("a trace of the wrong length")
     at = np.cumsum(np.frombuffer(raw, "<i8", count, 12)).astype(np.int64)
-    kind = "<f4" if rounded else "<f8"
-    values = np.frombuffer(raw, kind, count, 12 + 8 * count).astype(np.float64)
-    return Trace(at, np.frombuffer(raw, "<f8", 1, 4)[0] + values if rounded else values)
+    values = np.frombuffer(raw, "<f8", count, 12 + 8 * count).astype(np.float64)
+    return Trace(at, values)
 
 
 def pack_course(history: History, restarts: Sequence[int] = ()) -> bytes:
@@ -235,14 +225,14 @@ def pack_course(history: History, restarts: Sequence[int] = ()) -> bytes:
     return zlib.compress(len(text).to_bytes(4, "little") + text + b"".join(parts), 1)
 
 
-def unpack_course(data: bytes) -> tuple[History, tuple[int, ...] | None]:
-    """Return the history and the restarts of a course; None for restarts that were not recorded."""
+def unpack_course(data: bytes) -> tuple[History, tuple[int, ...]]:
+    """Return the history and the restarts of a course; the inverse of :func:`pack_course`."""
     raw = _decompressed(data, _LARGEST)
     start = 4 + int.from_bytes(raw[:4], "little")
     head: dict[str, Any] = json.loads(raw[4:start])
     rows, wide = head["rows"], len(head["operators"])
     columns = {}
-    for name, form in head.get("columns", _UNNAMED).items():
+    for name, form in head["columns"].items():
         shape = (rows, wide) if name in ("counts", "probabilities") else (rows,)
         if form not in _FORMATS:
             raise ValueError("a column of an unknown type")
@@ -254,5 +244,4 @@ def unpack_course(data: bytes) -> tuple[History, tuple[int, ...] | None]:
         "operators": head["operators"], "columns": [n for n in columns if n not in always],
         "max_rows": MAX_ROWS, "stride": head["stride"], "filled": 0, "data": columns,
     })  # fmt: skip
-    restarts = head.get("restarts")
-    return history, None if restarts is None else tuple(restarts)
+    return history, tuple(head["restarts"])

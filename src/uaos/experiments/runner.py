@@ -1,4 +1,4 @@
-"""Running a plan: the coordinator keeps workers busy, and what comes back is written."""
+"""Running a plan: the coordinator keeps workers busy and writes their results."""
 
 import signal
 import threading
@@ -22,18 +22,18 @@ from uaos.experiments.unit import Finished, Unit, failed, run_unit
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Problem
 
-#: How often a unit is run again whose worker died.
+#: How often a unit is repeated if its worker died.
 RERUNS = 3
 
-# Seconds after which the coordinator looks up, to notice a wish to stop.
-_LOOK_UP = 0.2
+# Seconds after which the coordinator polls for stop requests.
+_POLL = 0.2
 
 U = TypeVar("U", bound=Hashable)
 R = TypeVar("R")
 
 
 class Progress(NamedTuple):
-    """How far an experiment is. Passed to :func:`run`'s `on_progress`.
+    """Progress of an experiment. Passed to :func:`run`'s `on_progress`.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ def run(
     on_progress: Callable[[Progress], None] | None = None,
     work: Callable[[Unit, Problem, Configuration], Finished] = run_unit,
 ) -> dict[str, Tally]:
-    """Run an experiment: whatever the store does not have yet of the plan.
+    """Run an experiment: the units of the plan that the store does not have yet.
 
     Ctrl-C stops it cleanly; the same call continues it.
 
@@ -158,8 +158,8 @@ def _run(
 class Coordinator(Generic[U, R]):
     """Runs units on a pool.
 
-    A unit is run by `work(*arguments(unit))`. `on_results` gets what came back together; for a
-    unit of which nothing came back, what `failed` makes of it and the reason.
+    A unit is run by `work(*arguments(unit))`. `on_results` receives the results that arrive
+    together; for a unit without a result, that of `failed(unit, reason)`.
     """
 
     def __init__(
@@ -186,7 +186,7 @@ class Coordinator(Generic[U, R]):
         while self._running:
             if stopping.is_set():
                 return False
-            done, _ = wait(self._running, timeout=_LOOK_UP, return_when=FIRST_COMPLETED)
+            done, _ = wait(self._running, timeout=_POLL, return_when=FIRST_COMPLETED)
             if not done:
                 continue
             ordered = [future for future in self._running if future in done]
@@ -196,16 +196,16 @@ class Coordinator(Generic[U, R]):
                 self._fill()  # before the results are written, so that no worker waits for that
             if ended := [result for result in results if result is not None]:
                 self._on_results(ended)
-        # A wish to stop may come just as the last units under way end.
+        # A stop request may arrive just as the last running units end.
         return not (self._waiting or self._suspects)
 
     def drop(self) -> None:
-        """Take back what has not begun."""
+        """Cancel units that have not begun."""
         for future in self._running:
             future.cancel()
 
     def _fill(self) -> None:
-        """Submit as much as the pool's window takes; a suspect only by itself."""
+        """Submit as many units as the pool takes; a suspect runs alone."""
         while len(self._running) < self._pool.window:
             if self._suspects and self._pool.isolating:
                 unit = self._suspects.popleft()
@@ -233,7 +233,7 @@ class Coordinator(Generic[U, R]):
                 self._waiting.appendleft(unit)
                 return None
             by_itself = self._pool.isolating or self._alone
-            # In company another unit may be the culprit: that counts once, whatever it stood for.
+            # Otherwise another unit may have killed the worker: count one loss.
             self._lost[unit] = self._lost.get(unit, 0) + (losses if by_itself else 1)
             self._pool.repair()
             if by_itself and self._lost[unit] > RERUNS:

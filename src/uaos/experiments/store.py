@@ -1,8 +1,8 @@
-"""What came out of experiments: one SQLite file each, written by one coordinator in transactions.
+"""Outcomes of experiments: one SQLite file each, written by one coordinator in transactions.
 
-Killed at any moment, the file opens and holds every run that was finished; the same plan then runs
-what is missing. Readers need not wait for the writer. A row that is not what was written is left
-out, and its run is made again when the experiment is continued.
+If the coordinator is killed, the file still holds every finished run, and the same plan runs the
+missing ones. Readers need not wait for the writer. A damaged row is left out, and its run is
+repeated when the experiment is continued.
 """
 
 import contextlib
@@ -46,7 +46,7 @@ from uaos.loading import load_source, loaded_files
 from uaos.problems import Suite, built_in_suite
 from uaos.problems.problem import suite_in
 
-#: The two things a store can be of.
+#: The kinds of stores.
 BENCHMARK, TUNING = "benchmark", "tuning"
 _COMMANDS = {BENCHMARK: "uaos bench", TUNING: "uaos tune"}
 
@@ -60,22 +60,22 @@ _JOINED = (
 _ORDER = "runs.method, runs.problem, repetition, runs.id"
 _INTEGERS = ("id", "method", "problem", "repetition", "seed", "budget", "evaluations")
 _REALS = ("best", "error", "seconds")
-#: What the keys of recorded command lines begin with.
+#: Prefix of the keys of recorded command lines.
 COMMAND_KEY = "command "
 _NEVER = (-1).to_bytes(8, "little", signed=True)
 
 
 class Stopped(UaosError):
-    """The work was stopped; what was finished is in the store.
+    """The work was stopped; finished runs are in the store.
 
     Parameters
     ----------
     finished : str
-        How much is done, in words.
+        The finished part, as a phrase.
     path : path
         The store.
     progress : Progress, optional
-        How far the work is.
+        The progress of the work.
     """
 
     def __init__(self, finished: str, path: object, progress: Any = None) -> None:
@@ -84,7 +84,7 @@ class Stopped(UaosError):
 
 
 class ProblemRecord(NamedTuple):
-    """A problem as the store knows it; `optimum` is NaN and `instance` None if there is none."""
+    """A problem of a store; `optimum` is NaN if unknown, `instance` None if not numbered."""
 
     name: str
     function: str
@@ -95,7 +95,7 @@ class ProblemRecord(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """How far a method is: runs planned, done, failed, and solved among those done."""
+    """Progress of a method: runs planned, done, failed, and solved among those done."""
 
     total: int
     done: int
@@ -110,13 +110,13 @@ class RunTable:
     Attributes
     ----------
     methods, problems : tuple
-        What the columns `method` and `problem` are positions in.
+        The entries to which the columns `method` and `problem` are indices.
     id : ndarray
         The number of each run in the store.
     method, problem, repetition, seed, budget : ndarray
-        What was run.
+        The unit of work.
     evaluations, best, error, seconds : ndarray
-        What came out: evaluations, best value, its distance from the optimum, processor time.
+        The outcome: evaluations, best value, its distance from the optimum, processor time.
     failed : ndarray of bool
         Which runs failed.
     hits : ndarray, shape (runs, targets)
@@ -164,7 +164,7 @@ class Store:
     ['JADE', 'uniform'] 12
     """
 
-    #: What the store is of.
+    #: The kind of store.
     kind = BENCHMARK
 
     def __init__(
@@ -243,7 +243,7 @@ class Store:
         """Close the file; a writer leaves it as one file, with nothing beside it."""
         try:
             if self._lock is not None:
-                # Fails while somebody reads; then the next coordinator tidies up.
+                # Fails while a reader is active; then the next coordinator tidies up.
                 with contextlib.suppress(sqlite3.OperationalError):
                     self._connection.execute("PRAGMA busy_timeout = 0")
                     self._connection.execute("PRAGMA journal_mode = DELETE")
@@ -253,7 +253,7 @@ class Store:
                 self._lock.release()
 
     def abandon(self) -> None:
-        """Close; a file that was not there before and has no run yet goes."""
+        """Close the file; delete it if it is new and has no run yet."""
         if not self._fresh or self._lock is None or self._rows("SELECT 1 FROM runs LIMIT 1"):
             self.close()
             return
@@ -407,12 +407,12 @@ class Store:
         return [command for (command,) in self._rows(query)]
 
     def tallies(self) -> dict[str, Tally]:
-        """Return how far each method is."""
+        """Return the progress of each method."""
         totals = {
             name: sum(n for n, _ in problems.values()) for name, problems in self.planned().items()
         }
         last = 8 * (len(TARGETS) - 1)
-        # Whoever writes has removed what was damaged.
+        # A writer has removed damaged runs.
         whole = is_whole("runs") if self._lock is None else "1"
         counts = dict(self._rows(
             "SELECT name, SUM(status = 'done'), SUM(status = 'failed'), "
@@ -433,7 +433,7 @@ class Store:
     def course(
         self, method: str, problem: str, repetition: int = 1
     ) -> tuple[History | None, tuple[int, ...] | None]:
-        """Return the thinned history of a run, and its restarts; None for what was not recorded.
+        """Return the thinned history of a run, and its restarts; None if there is no course.
 
         Restarts are the evaluations after which the optimizer had converged or started afresh, the
         first hundred.
@@ -490,12 +490,12 @@ class Store:
                 self._put(outcome, packed)
 
     def forget_failures(self) -> int:
-        """Let the failed runs run again; how many there are."""
+        """Delete the failed runs, so that they run again; return their number."""
         failed = self._rows("SELECT id FROM runs WHERE status = 'failed'")
         return self._delete(number for (number,) in failed)
 
     def remove_damaged(self, *tables: str) -> int:
-        """Remove runs of which a row in these tables is not what was written; how many."""
+        """Remove runs with a damaged row in these tables; return their number."""
         damaged_runs: set[int] = set()
         for table in () if self._fresh else tables:
             key = "id" if table == "runs" else "run"
@@ -517,7 +517,7 @@ class Store:
             try:
                 yield
             except BaseException:
-                self._ids.clear()  # numbers that were given and not written
+                self._ids.clear()  # numbers that were not written
                 run("ROLLBACK")
                 raise
             run("COMMIT")
@@ -551,7 +551,7 @@ class Store:
         raise InvalidFile(f"{self.path}: holds no experiment yet; start the experiment again")
 
     def identity(self) -> Identity:
-        """Return what other parts of the same experiment agree on."""
+        """Return the properties that all parts of an experiment share."""
         identity = dict(
             self._rows("SELECT key, CAST(value AS INTEGER) FROM about WHERE key = 'seed'")
         )
@@ -590,7 +590,7 @@ class Store:
         self.add_plan(dict.fromkeys(plan.competitors, each))
 
     def add_plan(self, planned: Mapping[str, Mapping[str, tuple[int, int]]]) -> None:
-        """Write what is :meth:`planned` beyond what is there, within a transaction."""
+        """Write the part of the plan that is new, within a transaction."""
         methods, problems, there = self._known("methods"), self._known("problems"), self.planned()
         rows = [
             (methods[method], problems[problem], *each)
@@ -617,7 +617,7 @@ class Store:
         self.add_named("methods", configurations.items())
 
     def add_named(self, table: str, rows: Iterable[tuple[Any, ...]]) -> dict[str, int]:
-        """Write those methods or problems that are new; the numbers of all by their names."""
+        """Write new methods or problems; return the numbers of all by name."""
         ids = self._known(table)
         new = {row[0]: row for row in rows if row[0] not in ids}
         ids |= {name: number for number, name in enumerate(new, len(ids) + 1)}
@@ -645,7 +645,7 @@ class Store:
         self.add_command(current_command())
 
     def _put(self, outcome: Outcome, packed: bytes | None) -> None:
-        """Write a run in place of what there is of it, within a transaction."""
+        """Write a run, replacing any earlier one, within a transaction."""
         key = self._known("methods")[outcome.method], self._known("problems")[outcome.problem]
         self._put_row(
             (*key, outcome.repetition, outcome.seed, outcome.budget, outcome.status,

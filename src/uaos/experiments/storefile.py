@@ -26,15 +26,12 @@ from uaos.files import whole_file
 
 _MAGIC = b"SQLite format 3\x00"
 
-#: SQLite keeps these in the first hundred bytes of a file, where `file` and we find them.
+#: Identifies the file; SQLite keeps it and the format in the first hundred bytes.
 APPLICATION = b"uaos"
-#: Raised by one with every change of the schema.
+#: Incremented with every change of the schema.
 FORMAT = 2
 
-# The application of tunings in format 1.
-_OLD_TUNING = b"uaot"
-
-#: What SQLite keeps in a column, and in a row.
+#: A value of SQLite, and a row of values.
 Value = int | float | str | bytes | None
 Values = tuple[Value, ...]
 
@@ -125,7 +122,7 @@ CREATE TABLE results (
 #: Tables in which a damaged row costs a run, which can be made again; all others must be whole.
 REPEATABLE = ("runs", "traces", "courses")
 
-# What damaged contents lead to where they are taken for numbers, mappings or packed bytes.
+# Exceptions that damaged numbers, mappings or packed bytes may cause.
 _UNREADABLE = (
     sqlite3.DatabaseError, zlib.error, ArithmeticError, AttributeError, LookupError, MemoryError,
     RecursionError, TypeError, ValueError,
@@ -219,7 +216,7 @@ def _checked(table: str) -> tuple[str, str]:
     """Return the columns that the checksum covers, and the condition that text is not a blob."""
     kinds = {f"{table}.{name}": kind for name, kind in _layout()[1][table].items()}
     texts = [name for name, kind in kinds.items() if kind == "TEXT"]
-    # Text as bytes: a damaged one may be no text any more, which SQLite could not hand over.
+    # Text as bytes: damaged text may not be valid UTF-8, which sqlite3 cannot return.
     columns = (f"CAST({name} AS BLOB)" if name in texts else name for name in kinds)
     return ", ".join(columns), " AND ".join(f"typeof({name}) != 'blob'" for name in texts) or "1"
 
@@ -273,7 +270,7 @@ def create_tables(connection: sqlite3.Connection) -> None:
 
 
 def check_place(path: Path) -> None:
-    """Refuse a place where no file can be."""
+    """Check that a file can be at this place."""
     if path.is_dir():
         raise InvalidFile(f"{path}: a folder, where a file is expected")
     if not path.absolute().parent.is_dir():
@@ -292,14 +289,14 @@ def _check_format(path: Path) -> None:
     if len(head) < 100 or not head.startswith(_MAGIC):
         raise InvalidFile(f"{path}: not a store of uaos, or a damaged one")
     application, version = head[68:72], int.from_bytes(head[60:64], "big")
-    if application not in (APPLICATION, _OLD_TUNING):
+    if application != APPLICATION:
         raise InvalidFile(f"{path}: an SQLite file, but not a store of uaos")
     if version > FORMAT:
         raise InvalidFile(
             f"{path}: written in format {version} by a newer version of uaos; this one reads "
             f"format {FORMAT}. Update uaos"
         )
-    if version < FORMAT or application == _OLD_TUNING:
+    if version < FORMAT:
         raise InvalidFile(
             f"{path}: written by uaos 0.1, whose stores this version does not read; run the "
             "experiment again with another file"
@@ -389,14 +386,14 @@ def connect(path: Path, *, write: bool = False) -> sqlite3.Connection:
 
 
 def prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """Register the checksum, and let nothing in the file run code; return the connection."""
+    """Return the connection with the checksum registered and code in the file disabled."""
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.create_function("row_checksum", -1, row_checksum, deterministic=True)
     return connection
 
 
 class Lock:
-    """The right to write a store. The operating system takes it back from a process that died.
+    """Exclusive permission to write a store; the operating system revokes it if the process dies.
 
     Held on a file beside the store, as SQLite's own locks are lost when any handle of the store's
     file is closed.
@@ -422,7 +419,7 @@ class Lock:
             os.close(self._file)
 
     def release(self) -> None:
-        """Let others write."""
+        """Release the lock."""
         if self._file >= 0:
             with contextlib.suppress(OSError):
                 os.unlink(self._path)

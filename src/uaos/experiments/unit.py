@@ -1,4 +1,4 @@
-"""One run: the unit of work, running it, and what came out of it."""
+"""One run: the unit of work, running it, and its outcome."""
 
 import copy
 import hashlib
@@ -47,14 +47,14 @@ class Unit(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came out of one run. Made by :func:`run_unit`.
+    """Outcome of one run. Made by :func:`run_unit`.
 
     Attributes
     ----------
     method, problem, function, group, dimension, instance, repetition, seed, budget
-        What was run.
+        The unit of work and its problem.
     evaluations : int
-        How many were made.
+        Number of evaluations made.
     best : float
         The best value, infinite if there was none.
     error : float
@@ -116,7 +116,7 @@ def run_unit(unit: Unit, problem: Problem, configuration: Configuration) -> Fini
     """Run until the final target is reached or the budget spent; an exception is a failed run.
 
     The final target is 1e-8 above the optimum; where that is not known, runs end with the budget.
-    What comes out depends on the unit, its problem and its configuration only.
+    The outcome depends on the unit, its problem and its configuration only.
 
     Parameters
     ----------
@@ -152,12 +152,12 @@ def run_unit(unit: Unit, problem: Problem, configuration: Configuration) -> Fini
     except Exception as error:  # whatever it is: the rest of the experiment goes on
         where = f" ({line})" if (line := line_of(error)) else ""
         status, reason = "failed", f"{type(error).__name__}: {error}"[:900] + where[:100]
-    made = outcome(
+    measured = outcome(
         unit, problem, evaluations=recorder.evaluations, best=recorder.best, error=recorder.error,
         hits=recorder.hits, trace=recorder.trace(), seconds=time.perf_counter() - started,
         status=status, reason=reason,
     )  # fmt: skip
-    return Finished(made, packed)
+    return Finished(measured, packed)
 
 
 def _optimize(
@@ -189,7 +189,7 @@ class _Solved(Rule):
 
 
 class _Watch(Observer):
-    """Shows the recorder the values of a run, and notes when the optimizer restarts."""
+    """Records the values of a run, and when the optimizer restarts."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.restarts: list[int] = []

@@ -143,7 +143,7 @@ class FreeSpace:
 
     @property
     def bounds(self) -> FloatArray:
-        """The bounds of the free coordinates."""
+        """Bounds of the free coordinates."""
         return np.column_stack([self.low[self.free], self.high[self.free]])
 
     def full(self, x: FloatArray) -> FloatArray:

@@ -20,10 +20,10 @@ PALETTE = (
     "#8FB3E6", "#EE8866", "#EEDD88", "#44BB99", "#FFAABB",
     "#99DDFF", "#BBCC33", "#BB9977", "#9988BB", "#DDDDDD",
 )  # fmt: skip
-#: Beyond the palette, the colors come again under these.
+#: Hatches for operators beyond the palette, whose colors repeat.
 HATCHES = ("", "////", "....", "xxxx", "----")
 
-# The most blocks drawn: the noise of single generations would hide what changes.
+# The most blocks drawn: the noise of single generations would hide trends.
 _COLUMNS = 100
 
 
@@ -67,10 +67,10 @@ def panels(heights: Sequence[float]) -> tuple["Figure", list[Any]]:
 
     A figure of its own: pyplot's would be shared with whatever else the user is drawing.
     """
-    made = optional("matplotlib.figure", "a figure")
+    matplotlib = optional("matplotlib.figure", "a figure")
     layout = optional("matplotlib.layout_engine", "a figure")
-    room: Any = layout.ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.1)
-    figure: Figure = made.Figure(figsize=(10, 7), dpi=100, layout=room)
+    engine = layout.ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.1)
+    figure: Figure = matplotlib.Figure(figsize=(10, 7), dpi=100, layout=engine)
     show_in_notebooks(figure)
     grid = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False)
     for axes in grid[:, 0]:
@@ -82,8 +82,8 @@ def _further(history: "History") -> list[str]:
     """Return the columns with a panel: those that change, except restarts."""
     changing = []
     for name in history.columns:
-        known = getattr(history, name)[np.isfinite(getattr(history, name))]
-        if name != "restarts" and len(known) and known.min() < known.max():
+        finite = getattr(history, name)[np.isfinite(getattr(history, name))]
+        if name != "restarts" and len(finite) and finite.min() < finite.max():
             changing.append(name)
     return changing
 
@@ -97,7 +97,7 @@ def _line(axes: Any, at: FloatArray, value: FloatArray) -> None:
 
 
 def shares(history: "History", along: str) -> tuple[FloatArray, FloatArray]:
-    """Ends of at most `_COLUMNS` blocks of iterations, and each operator's share of a block.
+    """Return the ends of at most `_COLUMNS` blocks of iterations, and operators' shares of them.
 
     The ends are values of the history's column `along`.
     """

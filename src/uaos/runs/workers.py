@@ -1,9 +1,9 @@
 """Worker processes that evaluate an objective.
 
 Where the operating system can fork, and no thread runs that a fork would break, workers are forked:
-they start at once, an ordinary script needs no guard, and the objective may be a lambda. Elsewhere
-they are spawned, which the objective has to be importable for. A worker that dies costs the
-evaluation that killed it, not the run.
+they start at once, a script needs no guard, and the objective may be a lambda. Elsewhere
+they are spawned, and the objective must be importable. The death of a worker costs the evaluation
+that killed it, not the run.
 """
 
 import multiprocessing
@@ -23,7 +23,7 @@ import numpy as np
 from uaos.arrays import FloatArray
 from uaos.errors import InvalidParameter, UaosError
 
-# Workers that die one after the other before they evaluate anything.
+# Consecutive deaths of workers before any evaluation, per worker.
 _MOST_FALSE_STARTS = 3
 
 # Our ends of the pipes to all workers, of every pool.
@@ -51,11 +51,11 @@ class ProcessPool:
     def _start(self) -> None:
         ours, theirs = self._context.Pipe()
         _open_ends.add(ours)
-        # A forked process inherits our ends of all pipes, those of other pools too; while it has
-        # them open, other workers would not notice that we are gone.
+        # A forked process inherits our ends of all pipes, including those of other pools; while it
+        # keeps them open, other workers would not notice that this process is gone.
         inherited = list(_open_ends) if self._context.get_start_method() == "fork" else []
         with ctrl_c_held_back(), warnings.catch_warnings():
-            # Python warns of forking beside threads, of which `_start_method` has thought.
+            # Python warns of forking beside threads, which `_start_method` has considered.
             warnings.simplefilter("ignore", DeprecationWarning)
             process = self._context.Process(
                 target=_serve, args=(theirs, inherited, self._fun), daemon=True
@@ -83,16 +83,16 @@ class ProcessPool:
                 connection = cast(Connection, answering)
                 part = busy.pop(connection)
                 try:
-                    succeeded, found = connection.recv()
+                    succeeded, answer = connection.recv()
                 except (EOFError, ConnectionResetError):
                     waiting += self._replace(connection, part, ready)
                     continue
                 self._false_starts = 0
                 if not succeeded:
-                    row, error = found
+                    row, error = answer
                     self.failed_row = None if row is None else part.start + row
                     raise error
-                ready.update(zip(part, found, strict=True))
+                ready.update(zip(part, answer, strict=True))
 
     def _replace(self, connection: Connection, part: range, ready: dict[int, Any]) -> list[range]:
         """Start a worker in place of a dead one; return the parts to evaluate again."""
@@ -156,7 +156,7 @@ def _start_method(fun: Callable[[FloatArray], Any]) -> str:
 
 
 def _serve(connection: Connection, inherited: list[Connection], fun: Callable[[Any], Any]) -> None:
-    """Evaluate what comes until the pipe is closed: the work of a worker process."""
+    """Evaluate the points that arrive until the pipe is closed, in a worker process."""
     for other in inherited:
         other.close()
     # Ctrl-C is for the parent to handle.
@@ -185,19 +185,20 @@ def _serve(connection: Connection, inherited: list[Connection], fun: Callable[[A
         except (BrokenPipeError, ConnectionResetError):
             return
         except Exception as error:  # it cannot be pickled
-            what, given, row = "what fun returned", answer[1], None
+            source, content, row = "the value of fun", answer[1], None
             if not answer[0]:
-                what, (row, given) = "what fun raised", answer[1]
-            said = f"{what} cannot be sent from a worker process: {given!r:.200} ({error})"
-            refused = TypeError(said)
-            for note in getattr(given, "__notes__", ()):
-                refused.add_note(note)
-            connection.send((False, (row, refused)))
+                source, (row, content) = "the exception of fun", answer[1]
+            failure = TypeError(
+                f"{source} cannot be sent from a worker process: {content!r:.200} ({error})"
+            )
+            for note in getattr(content, "__notes__", ()):
+                failure.add_note(note)
+            connection.send((False, (row, failure)))
 
 
 @contextmanager
 def ctrl_c_held_back() -> Iterator[None]:
-    """Start processes here that Ctrl-C does not reach: it is for their parent to handle."""
+    """Shield processes started here from Ctrl-C, which their parent handles."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
