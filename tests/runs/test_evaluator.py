@@ -280,7 +280,7 @@ def test_an_exception_that_cannot_be_read_back_is_shown():
     def fun(x):
         raise Crash(3, "mesh")
 
-    with pytest.raises(TypeError, match="fun raised cannot be sent .*code 3 in mesh") as raised:
+    with pytest.raises(TypeError, match="cannot be sent .*code 3 in mesh") as raised:
         minimize(fun, BOX, budget=5, workers=2)
     assert "in fun" in raised.value.__notes__[0]
 
@@ -288,7 +288,7 @@ def test_an_exception_that_cannot_be_read_back_is_shown():
 def test_what_cannot_be_sent_back_is_shown():
     with evaluator(2, lambda x: lambda: x) as evaluate, pytest.raises(TypeError) as raised:
         evaluate(np.array([[0.0]]))
-    assert "what fun returned cannot be sent from a worker process" in str(raised.value)
+    assert "the value of fun cannot be sent from a worker process" in str(raised.value)
 
 
 @pytest.mark.parametrize("workers", [1, 2, map])
