@@ -11,7 +11,7 @@ from timing import Contender, Sample, interleaved
 
 from uaos import CMAES, DifferentialEvolution, configuration
 from uaos.optimizers import cma
-from uaos.optimizers.winners import ea4eig, recipes
+from uaos.optimizers.winners import ea4eig, recipes_by_name
 
 TITLE = "engine alone"
 AIMS = {("U-AOS-FW", 262): 0.5, ("U-AOS-FW", 50): 1.5}
@@ -29,9 +29,9 @@ OF_MATRICES = (
 def run(quick: bool) -> Section:
     cases = [*AIMS, *((name, NP) for name in OTHERS for NP in (262, 50))]
     contenders = {f"{name} {NP}": _engine(name, NP, NP * GENERATIONS) for name, NP in cases}
-    seen = {name: Seen() for name in ("mix", *recipes())}
+    seen = {name: Seen() for name in ("mix", *recipes_by_name())}
     contenders |= {name: _engine(name, None, EVALUATIONS, seen[name]) for name in seen}
-    for name in recipes():
+    for name in recipes_by_name():
         same = seen[f"mix as {name}"] = Seen()
         contenders[f"mix as {name}"] = _mix_in_batches_of(seen[name], same)
     contenders["f1"] = _evaluations()
@@ -51,7 +51,7 @@ def run(quick: bool) -> Section:
             )
         )  # fmt: skip
     mix = found["mix"].scaled(1e6)
-    for name in recipes():
+    for name in recipes_by_name():
         one, same = seen[name], seen[f"mix as {name}"]
         decomposing, multiplying = one.parts * 1e6
         rest = one.cost * 1e6 - decomposing

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from uaos.optimizers.catalogue import methods
-from uaos.optimizers.winners import recipes
+from uaos.optimizers.winners import recipes_by_name
 from uaos.reporting.style import INK, LINES
 from uaos.selection.bibliography import short
 
@@ -36,8 +36,8 @@ def rows() -> list[Row]:
         year = re.search(r"\((\d{4})\)", entry.reference)
         if year is None:
             continue
-        if name in recipes():
-            one = recipes()[name]
+        if name in recipes_by_name():
+            one = recipes_by_name()[name]
             said = (one.selects, one.credit, one.scope)
         elif name in _ADAPTIVE:
             said = (PARAMETERS, "improvement" if name != "JADE" else "success", "offspring")
@@ -66,7 +66,7 @@ def details() -> str:
     lines = ["| recipe | constants from | differs from the original |", "|---|---|---|"]
     lines += [
         f"| `{name}` | {one.source} | {'; '.join(one.deviations) or 'in nothing known'} |"
-        for name, one in recipes().items()
+        for name, one in recipes_by_name().items()
     ]
     return "\n".join(lines) + "\n"
 

@@ -1,9 +1,9 @@
-"""The protocol of every optimizer: `ask` for points, `tell` their values, save and resume exactly.
+"""Base class of optimizers: `ask` for points, `tell` their values, save and resume exactly.
 
 A new optimizer is one class. It says which points to evaluate (`_propose`) and what it learns from
-their values (`_learn`), and names the attributes that make up its state; counting evaluations,
-keeping the best point, cutting the last batch to the budget, recording the history and saving
-belong to the base class. :func:`uaos.register` makes its name work wherever a method is named.
+their values (`_learn`), and names the attributes of its state. The base class counts evaluations,
+keeps the best point, cuts the last batch to the budget, records the history and saves the run.
+:func:`uaos.register` makes its name available wherever a method is named.
 """
 
 import inspect
@@ -44,11 +44,11 @@ FORMAT = 4
 
 
 class RunFinished(UaosError):
-    """Points were asked for after the budget was spent."""
+    """Error: points were asked for after the budget was spent."""
 
 
 class Optimizer(ABC):
-    """A minimizer of a black box that proposes batches of points and is told their values.
+    """Black-box minimizer that proposes batches of points and is told their values.
 
     Parameters
     ----------
@@ -56,8 +56,6 @@ class Optimizer(ABC):
         The box to search, as pairs (low, high).
     settings : OptimizerSettings or mapping, optional
         The settings of the optimizer, an instance of its `settings_class`.
-    method : Method, optional
-        What selects, in an optimizer that selects among operators or members.
     seed : int or numpy.random.Generator, optional
         Makes the run repeatable.
     budget : int, optional
@@ -69,10 +67,11 @@ class Optimizer(ABC):
     history : bool
         Whether to record the course of the run.
     integrality : array_like of bool, optional
-        Which coordinates are integers. The points of `ask` are rounded, the optimizer works with
-        what it proposed.
+        Which coordinates are integers. `ask` returns rounded points; the optimizer itself works
+        with the unrounded ones.
     **changes
-        Settings by name, which replace those of `settings`.
+        Settings by name, which replace those of `settings`; and `method`, a :class:`uaos.Method`,
+        in an optimizer that selects among operators or members.
 
     Attributes
     ----------
@@ -114,7 +113,8 @@ class Optimizer(ABC):
     #: The attributes that change during a run, beside those of this class. Values are numbers,
     #: strings, None, arrays, or lists and dicts of these.
     state_names: ClassVar[tuple[str, ...]] = ()
-    #: What it can handle beside bounds: "constraints" (`violations` in `_learn`), "integrality".
+    #: Features beside bounds that it supports: "constraints" (`violations` in `_learn`) and
+    #: "integrality".
     handles: ClassVar[tuple[str, ...]] = ()
     #: The class of its settings.
     settings_class: ClassVar[type[OptimizerSettings]] = OptimizerSettings
@@ -122,11 +122,11 @@ class Optimizer(ABC):
     listed: ClassVar[bool] = True
     #: Whether it takes a method, which selects among its operators or members.
     selects: ClassVar[bool] = False
-    #: The section of a configuration file that has the settings; "optimizer" has the name, too.
+    #: The section of a configuration file with its settings; "optimizer" has the name, too.
     section: ClassVar[str] = "optimizer"
     #: Whether the points of `x0` are one batch, the first.
     starts_together: ClassVar[bool] = False
-    #: Settings with which a run ends where it would start afresh.
+    #: Settings with which a run ends instead of restarting.
     single_run: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     # Whether `ask` checks that points are inside the box. The optimizers of this package keep to it
@@ -143,7 +143,6 @@ class Optimizer(ABC):
         bounds: ArrayLike,
         settings: OptimizerSettings | Mapping[str, object] | None = None,
         *,
-        method: object = None,
         seed: int | np.random.Generator | None = None,
         budget: int | None = None,
         target: float | None = None,
@@ -160,6 +159,7 @@ class Optimizer(ABC):
         self.seed, self.rng = generator(seed)
         self.budget = evaluation_count(budget)
         self.target = real_target(target)
+        method = changes.pop("method", None)
         self.settings, self.method = self._choose_settings(settings, method, changes)
         self.x0 = self._checked_starts(x0)
         self.history = History() if true_or_false(history, "history") else None
@@ -184,7 +184,7 @@ class Optimizer(ABC):
     def _choose_settings(
         self, settings: object, method: object, changes: Mapping[str, object]
     ) -> tuple[OptimizerSettings, Method | None]:
-        """Return the settings and the method of the run; box, budget and generator are known."""
+        """Return the settings and the method of the run; box, budget and generator are set."""
         if method is not None:
             raise InvalidParameter(
                 f"{self.name} takes no method: it does not select among operators",
@@ -193,11 +193,11 @@ class Optimizer(ABC):
         return self.settings_class.of(settings).changed(changes), None
 
     def _checked_starts(self, x0: ArrayLike | None) -> FloatArray | None:
-        """Return the points to start from, (m, D), or raise if there is anything wrong."""
+        """Return the points to start from, (m, D), or raise if they are invalid."""
         return start_points(x0, self.low, self.high, "enforced")
 
     def _make_integer(self, integrality: ArrayLike) -> None:
-        """Widen the box of integer coordinates by half a unit, so that each integer has as much."""
+        """Widen the box of integer coordinates by half a unit, so that rounding is uniform."""
         chosen = integer_coordinates(integrality, self.dimension)
         if not chosen.any():
             return
@@ -218,7 +218,7 @@ class Optimizer(ABC):
             points[..., self.integers] = np.rint(points[..., self.integers]) + 0.0  # no -0.0
         return points
 
-    # What a subclass provides
+    # For subclasses to define
 
     def _start(self) -> None:
         """Prepare the run: set what `_propose` and `_learn` need."""
@@ -243,37 +243,37 @@ class Optimizer(ABC):
 
     @property
     def converged(self) -> bool:
-        """Whether the optimizer has nothing better to do than to start afresh."""
+        """True if a restart is all that is left to do."""
         return False
 
     @property
     def convergence(self) -> float:
-        """How close the run is to convergence: above 1 once it has converged."""
+        """Closeness to convergence: above 1 once the run has converged."""
         return 2.0 if self.converged else 0.0
 
     @property
     def epsilon(self) -> float:
-        """Points with a violation up to this count as feasible now; only their values matter."""
+        """Violation up to which points count as feasible at present."""
         return 0.0
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """The names of the alternatives among which the run selects, if it does."""
+        """Names of the alternatives among which the run selects, if it does."""
         return ()
 
     @property
     def probabilities(self) -> FloatArray:
-        """Their current probabilities."""
+        """Current probabilities of the alternatives."""
         return np.zeros(0)
 
     @property
     def capacity(self) -> int | None:
-        """The most starting points that the first batch can hold; None if there is no limit."""
+        """Number of starting points that fit in the first batch; None if there is no limit."""
         return None
 
     @property
     def view(self) -> RunView:
-        """The run as it is now, as callbacks see it."""
+        """Present state of the run, as callbacks see it."""
         return RunView(self)
 
     # The loop
@@ -306,7 +306,7 @@ class Optimizer(ABC):
         return self._rounded(self._asked)
 
     def _check_inside(self, points: FloatArray) -> None:
-        outside = np.argwhere(~((points >= self.low) & (points <= self.high)))  # NaN is, too
+        outside = np.argwhere(~((points >= self.low) & (points <= self.high)))  # or NaN
         if len(outside):
             i, j = outside[0].tolist()
             raise InvalidFeedback(
@@ -334,11 +334,11 @@ class Optimizer(ABC):
         points = self._asked
         if points is None:
             raise InvalidFeedback("tell() before ask(): there are no points to tell about")
-        told, excess = self._counted(points, values, violations)
+        checked, excess = self._counted(points, values, violations)
         self._asked = self._single_values = self._single_told = None
         self.iterations += 1
         self.violations = excess
-        self._learn(points, told)
+        self._learn(points, checked)
         if self.history is not None and self.history is self._plain_history:
             self.record()
 
@@ -347,7 +347,7 @@ class Optimizer(ABC):
     ) -> None:
         """Take in points that were evaluated before the run: they count, and one may be the best.
 
-        The search itself learns nothing from them: for that, give the best ones as `x0`.
+        The search does not learn from them; for that, give the best ones as `x0`.
 
         Parameters
         ----------
@@ -362,23 +362,23 @@ class Optimizer(ABC):
         self, points: FloatArray, values: ArrayLike, violations: ArrayLike | None
     ) -> tuple[FloatArray, FloatArray | None]:
         """Check values and violations, count the evaluations and keep the best point."""
-        told = _numbers(values)
-        if told.shape != (len(points),):
+        checked = _numbers(values)
+        if checked.shape != (len(points),):
             raise InvalidFeedback(
-                f"values has shape {told.shape}; expected {(len(points),)}, one value for each "
+                f"values has shape {checked.shape}; expected {(len(points),)}, one value for each "
                 "point of ask(). Nothing was changed"
             )
         excess = None
         if self._constrained or violations is not None:
             excess = self._checked_violations(violations, len(points))
-        best = mark_failures(told)
-        self.evaluations += len(told)
+        best = mark_failures(checked)
+        self.evaluations += len(checked)
         if excess is not None:
-            self._note_best(points, told, excess)
-        elif best >= 0 and told[best] < self.best_fitness:
-            self.best_fitness = float(told[best])
+            self._note_best(points, checked, excess)
+        elif best >= 0 and checked[best] < self.best_fitness:
+            self.best_fitness = float(checked[best])
             self.best_x = self._rounded(points[best])
-        return told, excess
+        return checked, excess
 
     def _checked_violations(self, violations: ArrayLike | None, n: int) -> FloatArray | None:
         if self.evaluations and self._constrained != (violations is not None):
@@ -464,7 +464,7 @@ class Optimizer(ABC):
 
     @property
     def on_target(self) -> bool:
-        """Whether the target has been reached."""
+        """True if the target has been reached."""
         return (
             self.target is not None
             and self.best_x is not None
@@ -474,15 +474,15 @@ class Optimizer(ABC):
 
     @property
     def done(self) -> bool:
-        """Whether the budget is spent or the target reached; with neither given, never.
+        """True once the budget is spent or the target reached.
 
-        A run without them ends as you like, for example once it has `converged`.
+        Without either it stays false; end the run yourself, for example once it has `converged`.
         """
         return self.on_target or (self.budget is not None and self.evaluations >= self.budget)
 
     @property
     def result(self) -> Result:
-        """The best so far; see :class:`Result`."""
+        """Best point so far, as a :class:`Result`."""
         ending = self._ending()
         if self.best_violation > 0:
             ending = ending.at_infeasible_point()
@@ -555,7 +555,7 @@ class Optimizer(ABC):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Return a run that continues where the saved one stood.
 
-        `Optimizer.load` reads a run of any registered optimizer, `load` of a subclass its own.
+        `Optimizer.load` reads a run of any registered optimizer, `load` of a subclass only its own.
         """
         return cls._load(path, {})
 
@@ -593,18 +593,18 @@ K = TypeVar("K")
 def register(cls: C) -> C:
     """Add a component, an optimizer or an operator under its `name`; usable as a decorator.
 
-    From then on the name works wherever one is named: a component in :class:`uaos.Method`, an
-    optimizer in :func:`uaos.minimize` and :func:`uaos.configuration`, an operator as ``{own =
-    "name"}`` in the pool of a file, and all on the command line (`uaos --import FILE.py …`) and in
-    experiments. Registering the same definition again (a
-    re-run notebook cell) replaces it; another class under a taken name is refused.
+    The name can then be used in :class:`uaos.Method` (a component), in :func:`uaos.minimize` and
+    :func:`uaos.configuration` (an optimizer), or as ``{own = "name"}`` in the pool of a file (an
+    operator); and on the command line (`uaos --import FILE.py …`) and in experiments. Registering
+    the same definition again, as a notebook cell does, replaces it; another class under the same
+    name is refused.
 
     Parameters
     ----------
     cls : type
         A subclass of one of the component bases (:class:`uaos.Metric`, :class:`uaos.WindowReward`,
         …) or of :class:`uaos.Optimizer`; or a class with a `name` and a method `propose`, an
-        operator of differential evolution, of which each file read makes one without arguments.
+        operator of differential evolution, which is created without arguments.
 
     Returns
     -------
@@ -660,7 +660,7 @@ def _add(kind: str, cls: type[K], name: str, registry: dict[str, type[K]]) -> No
     present = registry.get(name)
     if present is not None and _identity(present) != _identity(cls):
         raise NameClash(
-            f"the {kind} {name!r} exists already ({present.__module__}.{present.__qualname__}); "
+            f"the {kind} {name!r} already exists ({present.__module__}.{present.__qualname__}); "
             "give the class another `name`"
         )
     registry[name] = cls
@@ -689,7 +689,7 @@ def optimizer_class(name: object) -> type[Optimizer]:
 
 
 class MissingOperator(UnknownName):
-    """A saved run or a file needs an operator that is code and was not passed."""
+    """Error: a saved run or a file needs a custom operator that was not passed."""
 
 
 @njit

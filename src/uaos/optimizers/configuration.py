@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 from uaos.errors import InvalidFile, InvalidParameter, UaosError
 from uaos.files import read_toml, write_toml
 from uaos.optimizers.base import Optimizer, optimizer_class, optimizer_classes, register
+from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import known_only
 from uaos.selection.components import FAMILIES
 from uaos.selection.method import FORMAT, Method, check_format
@@ -28,28 +30,28 @@ FOR_ANY_RUN = {"NP": None}
 _PARTS = ("name", "reference", "note", "method", "de", "optimizer", "tuning")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Configuration:
-    """An optimizer with all its settings, under a name.
+    """Optimizer with all its settings, under a name.
 
     Parameters
     ----------
     name : str
-        What it is called in tables and figures.
+        The name in tables and figures.
     method : Method, optional
         Selects among operators (or members). None where there is nothing to select.
     settings : OptimizerSettings or mapping, optional
         The settings, an instance of the optimizer's `settings_class`; a mapping of names to values
         becomes one.
     reference, note : str
-        A publication, and what else there is to know.
+        A publication, and further information.
     kind : str
         "method" for a method of the literature (its settings are the defaults), "tuned",
         "baseline", "original" for an algorithm of the literature with its own settings,
         "winner" of a competition, "optimizer", or "custom" for a user's.
     tuning : mapping
-        How the configuration was found by a tuner (training set, seed, budget, versions); it does
-        not change what is run.
+        How a tuner found the configuration (training set, seed, budget, versions); it does not
+        change the run.
     optimizer : str
         The name of the optimizer.
 
@@ -69,34 +71,47 @@ class Configuration:
     """
 
     name: str
-    method: Method | None = None
-    settings: Any = None
-    reference: str = ""
-    note: str = ""
-    kind: str = "custom"
-    tuning: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    optimizer: str = DEFAULT_OPTIMIZER
+    method: Method | None
+    settings: OptimizerSettings
+    reference: str
+    note: str
+    kind: str
+    tuning: Mapping[str, Any] = field(compare=False)
+    optimizer: str
 
-    def __post_init__(self) -> None:
-        if not (isinstance(self.name, str) and self.name.strip() and self.name.isprintable()):
+    def __init__(
+        self,
+        name: str,
+        method: Method | None = None,
+        settings: OptimizerSettings | Mapping[str, object] | None = None,
+        reference: str = "",
+        note: str = "",
+        kind: str = "custom",
+        tuning: Mapping[str, Any] = MappingProxyType({}),
+        optimizer: str = DEFAULT_OPTIMIZER,
+    ) -> None:
+        if not (isinstance(name, str) and name.strip() and name.isprintable()):
             raise InvalidParameter(
-                f"name is {self.name!r}; expected a string of printable characters",
-                name="name", value=self.name,
+                f"name is {name!r}; expected a string of printable characters",
+                name="name", value=name,
             )  # fmt: skip
-        kind = optimizer_class(self.optimizer)
-        object.__setattr__(self, "settings", kind.settings_class.of(self.settings))
-        if self.method is None and kind.needs_method(self.settings):
+        cls = optimizer_class(optimizer)
+        checked = cls.settings_class.of(settings)
+        if method is None and cls.needs_method(checked):
             raise InvalidParameter(
-                f"{self.name} has no method; with several operators it needs one. Give method=",
+                f"{name} has no method; with several operators it needs one. Give method=",
                 name="method", value=None,
             )  # fmt: skip
-        if self.method is not None and not kind.selects:
+        if method is not None and not cls.selects:
             raise InvalidParameter(
-                f"{self.name} has a method, but {self.optimizer} does not select among operators",
-                name="method", value=self.method,
+                f"{name} has a method, but {optimizer} does not select among operators",
+                name="method", value=method,
             )  # fmt: skip
+        values = (name, method, checked, reference, note, kind, dict(tuning), optimizer)
+        for part, value in zip(fields(self), values, strict=True):
+            object.__setattr__(self, part.name, value)
 
-    # A worker process that gets a configuration of a custom optimizer needs its class as well.
+    # A worker process that receives a configuration of a custom optimizer needs its class, too.
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "optimizer_class": optimizer_classes().get(self.optimizer)}
@@ -135,7 +150,7 @@ class Configuration:
         )  # fmt: skip
 
     def check(self, dimension: int, budget: int) -> None:
-        """Raise if the configuration cannot run at all in this dimension and with this budget."""
+        """Raise if the configuration cannot run in this dimension with this budget."""
         self.build([(-1.0, 1.0)] * dimension, seed=0, budget=budget, history=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -182,12 +197,12 @@ class Configuration:
         return cls(name, method, settings, optimizer=kind.name, **values)
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the configuration as TOML text, written to `path` if one is given."""
+        """Return the configuration as a TOML string, written to `path` if one is given."""
         return write_toml(self.to_dict(), path)
 
     @classmethod
     def from_toml(cls, source: str | os.PathLike[str]) -> "Configuration":
-        """Return the configuration in a TOML file (a path), or in TOML text (with a line break).
+        """Return the configuration in a TOML file, or in a TOML string (with a line break).
 
         The file of a bare method, as :meth:`uaos.Method.to_toml` writes it, is accepted too: it
         runs in the default differential evolution.

@@ -1,4 +1,4 @@
-"""A portfolio: optimizers of different families under one selector.
+"""Portfolio: optimizers of different families under one selector.
 
 Each member keeps its own state. A :class:`uaos.Method` decides which member evaluates its next
 batch, just as it decides which operator makes an offspring. Members do not see each other's points,
@@ -16,8 +16,8 @@ from uaos.arrays import FloatArray
 from uaos.errors import InvalidParameter
 from uaos.history import History
 from uaos.jit import njit
+from uaos.optimizers import catalogue
 from uaos.optimizers.base import Optimizer, optimizer_class, register
-from uaos.optimizers.catalogue import configuration
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice, known_only, real
@@ -38,14 +38,14 @@ _SIGNIFICANT = 1e-10
 _STALL, _LEAST_STALL = 3, 500
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Member:
-    """One optimizer of a portfolio.
+    """Optimizer of a portfolio.
 
     Parameters
     ----------
     configuration : Configuration, str or mapping
-        What to run: a configuration, the name of one in the catalogue, or one as plain data.
+        A configuration, the name of one in the catalogue, or one as plain data.
     once : bool
         Whether the member retires after its introductory run. All other members continue to the
         end of the run.
@@ -54,10 +54,9 @@ class Member:
         member with a cap has such a run, and so has one that runs once.
     finish : float
         The evaluations at the end of a run with a budget, in multiples of the dimension, that the
-        member may use to improve the best point of the others: it starts again from there, and
-        the selector takes over once this has ended. It does not during the introduction, nor where
-        the member leads and is still in its first run. For optimizers with a method
-        `restart_from`, such as BFGS.
+        member may use to improve the best point of the others: it restarts from there, and the
+        selector takes over once this has ended. It does not do so during the introduction, nor
+        while it leads in its first run. For optimizers with a method `restart_from`, such as BFGS.
 
     Raises
     ------
@@ -71,36 +70,44 @@ class Member:
     >>> run = uaos.Portfolio([(-5, 5)] * 3, members=members, seed=1)
     """
 
-    configuration: Any
-    once: bool = False
-    cap: float = np.inf
-    finish: float = 0.0
+    configuration: Configuration
+    once: bool
+    cap: float
+    finish: float
 
-    def __post_init__(self) -> None:
-        entry = self.configuration
-        if isinstance(entry, Mapping):
-            entry = Configuration.from_dict(entry)
-        object.__setattr__(self, "configuration", configuration(entry))
-        if not self.cap > 0:
+    def __init__(
+        self,
+        configuration: Configuration | str | Mapping[str, Any],
+        once: bool = False,
+        cap: float = np.inf,
+        finish: float = 0.0,
+    ) -> None:
+        if isinstance(configuration, Mapping):
+            configuration = Configuration.from_dict(configuration)
+        entry = catalogue.configuration(configuration)
+        if not cap > 0:
             raise InvalidParameter(
-                f"cap of {self.name} is {self.cap!r}; expected a positive number",
-                name="cap", value=self.cap,
+                f"cap of {entry.name} is {cap!r}; expected a positive number",
+                name="cap", value=cap,
             )  # fmt: skip
-        able = hasattr(optimizer_class(self.configuration.optimizer), "restart_from")
-        if not (self.finish == 0 or (self.finish > 0 and able)):
+        able = hasattr(optimizer_class(entry.optimizer), "restart_from")
+        if not (finish == 0 or (finish > 0 and able)):
             expected = "a number >= 0" if able else "0, as the optimizer has no `restart_from`"
             raise InvalidParameter(
-                f"finish of {self.name} is {self.finish!r}; expected {expected}",
-                name="finish", value=self.finish,
+                f"finish of {entry.name} is {finish!r}; expected {expected}",
+                name="finish", value=finish,
             )  # fmt: skip
+        values = (entry, once, cap, finish)
+        for part, value in zip(dataclasses.fields(self), values, strict=True):
+            object.__setattr__(self, part.name, value)
 
     @property
     def name(self) -> str:
-        """The name of the configuration."""
-        return str(self.configuration.name)
+        """Name of the configuration."""
+        return self.configuration.name
 
     @classmethod
-    def of(cls, value: Any) -> "Member":
+    def of(cls, value: "MemberLike") -> "Member":
         """Return a member from a member, a configuration, a name or plain data."""
         if isinstance(value, Member):
             return value
@@ -129,6 +136,10 @@ class Member:
         if self.finish:
             data["finish"] = self.finish
         return data
+
+
+#: What :meth:`Member.of` makes a member of.
+MemberLike = Member | Configuration | str | Mapping[str, Any]
 
 
 def leader_method(members: int, kappa: float = KAPPA) -> Method:
@@ -164,7 +175,7 @@ def leader_method(members: int, kappa: float = KAPPA) -> Method:
 
 @dataclass(frozen=True)
 class Seat:
-    """A member of the table below, whose cap depends on the budget.
+    """Member of the table below, with a cap that depends on the budget.
 
     Parameters
     ----------
@@ -191,7 +202,7 @@ class Seat:
 
     def member(self, each: float) -> Member:
         """Return the member for a budget of `each` evaluations per dimension."""
-        base = configuration(self.name)
+        base = catalogue.configuration(self.name)
         return Member(
             dataclasses.replace(base, settings=base.settings.changed(self.settings)),
             once=self.once,
@@ -201,14 +212,14 @@ class Seat:
 
 
 class Kind(NamedTuple):
-    """A kind of problem, and the members and the selector that suit it.
+    """Kind of problem, with the members and the selector that suit it.
 
     The selector is :func:`leader_method` with `kappa`. The members are those of `first`, then those
     of `then` up to :data:`LARGE` variables and those of `large` beyond. Members that cannot handle
     constraints or integers are left out where a problem has them.
     """
 
-    least: float  # evaluations per dimension from which on
+    least: float  # smallest number of evaluations per dimension
     kappa: float
     first: tuple[Seat, ...]
     then: tuple[Seat, ...]
@@ -268,33 +279,33 @@ def default_members(dimension: int, budget: int | None) -> tuple[Member, ...]:
     return tuple(seat.member(each) for seat in seats)
 
 
-# Whose turn it is
+# Taking turns
 
 
 class Searcher(Protocol):
-    """What :class:`Turns` knows of a member at work; every optimizer is one."""
+    """Interface of a running member that :class:`Turns` needs; every optimizer has it."""
 
     evaluations: int
     best_fitness: float
 
     @property
     def restarts(self) -> int:
-        """Fresh starts so far."""
+        """Restarts so far."""
 
     @property
     def converged(self) -> bool:
-        """Whether the member's run has ended."""
+        """True if the member's run has ended."""
 
 
 class Finisher(Searcher, Protocol):
-    """A member that can finish a run."""
+    """Interface of a member that can finish a run."""
 
     def restart_from(self, x: FloatArray) -> None:
-        """Start again from a point."""
+        """Restart from a point."""
 
 
 class Turns:
-    """Decides which member of a portfolio evaluates next.
+    """Order in which the members of a portfolio evaluate.
 
     Members with an introductory run come first, then the first other member until its first
     restart; from there on the selector chooses among the members that continue. With a method of
@@ -306,7 +317,7 @@ class Turns:
     ----------
     members : sequence of Member
     searchers : sequence of Searcher
-        The members at work, in the same order.
+        The running optimizers of the members, in the same order.
     method : Method or None
         Selects among the continuing members; None for :func:`leader_method`.
     dimension : int
@@ -314,7 +325,7 @@ class Turns:
     budget : int or None
         The evaluations of the run.
     rng : numpy.random.Generator
-        What the selector draws from.
+        The generator of the selector.
     step : float
         The evaluations of a step per dimension, for a method of that scope.
     """
@@ -336,15 +347,15 @@ class Turns:
         if method is None and len(self.continuing) > 1:
             method = leader_method(len(self.continuing), kind_of(dimension, budget).kappa)
         self.method = method
-        # Those that run alone before the selector starts, in order.
+        # Members that run alone before the selector starts, in order.
         capped = [k for k, m in enumerate(members) if m.once or np.isfinite(m.cap)]
         others = [k for k in self.continuing if k not in capped]
         self.by_step = method is not None and method.scope == "step"
         self._introduction = [*capped, *([] if self.by_step else others[:1])]
         self._step = max(1, round(step * dimension))
         self._left = [0] * len(self.continuing)  # evaluations of this step
-        # What the selector is to learn from it: alternative, best value before, new values.
-        self._heard: list[tuple[int, float, FloatArray]] = []
+        # Outcomes for the selector: alternative, best value before, new values.
+        self._outcomes: list[tuple[int, float, FloatArray]] = []
         self.feasible = True  # whether values are compared, and not violations
         self._turn = 0  # position in the introduction; past its end, the selector chooses
         self.selector: Selector | None = None
@@ -377,15 +388,15 @@ class Turns:
         if not self.by_step:
             self.selector.learn(np.full(n, alternative), np.full(n, before), values)
             return
-        self._heard.append((alternative, before, values))
+        self._outcomes.append((alternative, before, values))
         self._left[alternative] -= n
         if max(self._left) <= 0:
-            applied, parents, told = zip(*self._heard, strict=True)
-            sizes = [len(values) for values in told]
+            applied, parents, batches = zip(*self._outcomes, strict=True)
+            sizes = [len(batch) for batch in batches]
             self.selector.update(
-                np.repeat(applied, sizes), np.repeat(parents, sizes), np.concatenate(told)
+                np.repeat(applied, sizes), np.repeat(parents, sizes), np.concatenate(batches)
             )
-            self._heard = []
+            self._outcomes = []
 
     def best(self, k: int) -> float:
         """Return the best value of member `k`, its least violation while nothing is feasible."""
@@ -397,10 +408,10 @@ class Turns:
     def compare_values(self) -> None:
         """Start the selector anew: a feasible point was found, so that values are compared now."""
         self.feasible, self.selector = True, None
-        self._left, self._heard = [0] * len(self.continuing), []
+        self._left, self._outcomes = [0] * len(self.continuing), []
 
     def shares(self, chosen: int) -> FloatArray:
-        """Return the share of the evaluations that each member is meant to get now."""
+        """Return the current target share of each member."""
         if self.selector is not None and len(self.continuing) == len(self.members):
             probabilities: FloatArray = self.selector.probabilities
             return probabilities
@@ -413,14 +424,14 @@ class Turns:
 
     @property
     def introduced(self) -> bool:
-        """Whether the introduction is over."""
+        """True if the introduction is over."""
         last = len(self._introduction) - 1
         if last < 0:
             return True
         return self._turn >= last and self._introduced(self._introduction[last])
 
     def _introduced(self, k: int) -> bool:
-        """Return whether a member has had its turn in the introduction."""
+        """Return whether a member's introductory run is over."""
         searcher, member = self.searchers[k], self.members[k]
         spent = searcher.evaluations >= member.cap * self.dimension
         return bool(spent or searcher.converged or searcher.restarts > 0)
@@ -436,7 +447,7 @@ class Turns:
     def state(self) -> State:
         """Return everything that changes during the run."""
         selector = None if self.selector is None else self.selector.state()
-        heard = [list(told) for told in self._heard]
+        heard = [list(outcome) for outcome in self._outcomes]
         state = {"turn": self._turn, "feasible": self.feasible, "selector": selector}
         return {**state, "left": np.array(self._left), "heard": heard}
 
@@ -444,7 +455,7 @@ class Turns:
         """Continue from what :meth:`state` returned."""
         self._turn, self.feasible, self.selector = state["turn"], state["feasible"], None
         self._left = np.array(state["left"]).tolist()
-        self._heard = [(k, before, values) for k, before, values in state["heard"]]
+        self._outcomes = [(k, before, values) for k, before, values in state["heard"]]
         if state["selector"] is not None:
             self._start_selector().restore(state["selector"])
 
@@ -484,7 +495,7 @@ def largest_finite(values: FloatArray, least: float) -> float:
 
 @dataclass(frozen=True)
 class PortfolioSettings(OptimizerSettings):
-    """The settings of a portfolio.
+    """Settings of a portfolio.
 
     Parameters
     ----------
@@ -505,7 +516,7 @@ class PortfolioSettings(OptimizerSettings):
 
     title: ClassVar[str] = "the portfolio"
 
-    members: Sequence[Member | Configuration | str | Mapping[str, Any]] | None = None
+    members: Sequence[MemberLike] | None = None
     step: float = real(
         10,
         1000,
@@ -527,12 +538,12 @@ class PortfolioSettings(OptimizerSettings):
 
     @property
     def chosen(self) -> tuple[Member, ...]:
-        """The members, if they are given."""
+        """Members that were given."""
         return tuple(Member.of(member) for member in self.members or ())
 
     @property
     def alternatives(self) -> int:
-        """The number of members that continue, 1 if the default ones depend on the problem."""
+        """Number of members that continue; 1 if no members are given."""
         return len(continuing(self.chosen)) if self.members is not None else 1
 
     def to_dict(self) -> dict[str, Any]:
@@ -556,10 +567,10 @@ class PortfolioSettings(OptimizerSettings):
 
 @register
 class Portfolio(Optimizer):
-    """Optimizers of different families that share the evaluations of one run.
+    """Portfolio of optimizers that share the evaluations of one run.
 
-    Members with an introductory run come first, one after the other, each until it has converged or
-    spent its cap. Then the first other member runs alone until its first restart. From there on a
+    Members with an introductory run come first, in order, each until it has converged or spent its
+    cap. Then the first other member runs alone until its first restart. From there on a
     selector distributes the evaluations over all members that continue: an alternative is a member,
     an application one evaluation, the parent's fitness the member's own best value before the
     batch. A population schedule of a member spans the budget of the whole run. One member may
@@ -571,16 +582,16 @@ class Portfolio(Optimizer):
         As for every :class:`uaos.Optimizer`. `x0` is given to every member. With `integrality`,
         members that cannot handle integers are left out.
     method : Method, optional
-        Chooses who evaluates next; by default :func:`leader_method`.
+        Chooses the next member; by default :func:`leader_method`.
     settings, members, step, constrained
         See :class:`PortfolioSettings`.
 
     Attributes
     ----------
     members : tuple of Member
-        As given.
+        The members.
     optimizers : list of Optimizer
-        The members at work.
+        Their optimizers.
     history : History or None
         One row per batch: `operators` are the members, `counts` their evaluations.
 
@@ -648,18 +659,18 @@ class Portfolio(Optimizer):
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """The names of the members."""
+        """Names of the members."""
         return tuple(member.name for member in self.members)
 
     @property
     def capacity(self) -> int | None:
-        """The smallest capacity of a member."""
+        """Smallest capacity of a member."""
         limits = [m.capacity for m in self.optimizers if m.capacity is not None]
         return min(limits, default=None)
 
     @property
     def probabilities(self) -> FloatArray:
-        """The share of the evaluations that each member is meant to get now."""
+        """Current target share of each member."""
         if self._finishing:
             shares: FloatArray = np.eye(len(self.members))[self._chosen]
             return shares
@@ -668,7 +679,7 @@ class Portfolio(Optimizer):
     # The loop
 
     def _propose(self) -> FloatArray:
-        # A member that still counts slightly infeasible points as feasible has nothing to show yet.
+        # Members that still count slightly infeasible points as feasible go first.
         relaxed = self._relaxed() if self.constrained else []
         self._begin_or_end_finish()
         if self._finishing and self._finisher is not None:
@@ -679,7 +690,7 @@ class Portfolio(Optimizer):
         return points
 
     def _begin_or_end_finish(self) -> None:
-        """Let the finishing member start from the best point of the others when it is time to."""
+        """Start or end the finish from the best point of the other members, if it is time to."""
         if self._finisher is None or self.budget is None or self._finished:
             return
         finisher = cast(Finisher, self.optimizers[self._finisher])
@@ -690,20 +701,24 @@ class Portfolio(Optimizer):
         finish = self.members[self._finisher].finish * self.dimension
         if self.budget - self.evaluations > finish or not self._turns.introduced:
             return
-        others = [m for m in self.optimizers if m is not finisher and m.best_x is not None]
+        others = [
+            (member.best_fitness, member.best_x)
+            for k, member in enumerate(self.optimizers)
+            if k != self._finisher and member.best_x is not None
+        ]
         if not others:
             return
-        best = min(others, key=lambda member: member.best_fitness)
+        value, point = min(others, key=lambda best: best[0])
         in_first_run = finisher.restarts == 0 and not finisher.converged
-        if best.best_fitness < finisher.best_fitness or not in_first_run:
-            finisher.restart_from(best.best_x)
+        if value < finisher.best_fitness or not in_first_run:
+            finisher.restart_from(point)
             self._finishing = True
 
     def _learn(self, points: FloatArray, values: FloatArray) -> None:
         k, shares = self._chosen, None if self.history is None else self.probabilities
         optimizer, violations = self.optimizers[k], self.violations
         before = self._turns.best(k)
-        # Only the last batch of a run is cut to the budget; its member need not hear of it.
+        # Only the last batch of a run is cut to the budget; its member is not told.
         if self.evaluations != self.budget or len(points) == len(optimizer.ask()):
             optimizer.tell(values, violations)
         if violations is not None:
@@ -713,7 +728,7 @@ class Portfolio(Optimizer):
             values = (
                 np.where(violations == 0, values, np.nan) if self._turns.feasible else violations
             )
-        if not self._finishing:  # the selector is to compare what members find on their own
+        if not self._finishing:  # the selector compares what members find on their own
             self._turns.learn(k, before, values)
         self.restarts = sum([member.restarts for member in self.optimizers])
         self._note_gain(values)
@@ -724,7 +739,7 @@ class Portfolio(Optimizer):
             self.history.append(numbers, counts, shares)
 
     def _note_gain(self, values: FloatArray) -> None:
-        """Remember when the best value last improved by more than rounding and the tolerances."""
+        """Record when the best value last improved significantly."""
         self._worst = float(largest_finite(values, self._worst))
         best = self.best_fitness if self._turns.feasible else self.best_violation
         least = max(_SIGNIFICANT * (self._worst - best), self.atol + self.tol * abs(best))
@@ -733,7 +748,7 @@ class Portfolio(Optimizer):
 
     @property
     def converged(self) -> bool:
-        """Whether further search is unlikely to pay.
+        """True if further search is unlikely to pay.
 
         True once two members that continue have ended a run at the same best value, or the
         introduction is over and two members have found that value independently, or the run has
@@ -745,7 +760,7 @@ class Portfolio(Optimizer):
         tolerance = _SIGNIFICANT * (self._worst - self.best_fitness)
         agreeing = [m for m in self.optimizers if m.best_fitness - self.best_fitness <= tolerance]
         if self._finisher is not None and (self._finishing or self._finished):
-            # It started from the others' point, so that it confirms nothing.
+            # It started from the others' point, so it does not confirm the value.
             agreeing = [m for m in agreeing if m is not self.optimizers[self._finisher]]
         if not self._turns.introduced:
             continuing = [self.optimizers[k] for k in self._turns.continuing]
@@ -760,7 +775,7 @@ class Portfolio(Optimizer):
         return float(self.optimizers[self._chosen].epsilon)
 
     def _relaxed(self) -> list[int]:
-        """Return the members that count slightly infeasible points as feasible, for now."""
+        """Return the members that still count slightly infeasible points as feasible."""
         return [k for k, member in enumerate(self.optimizers) if member.epsilon > 0]
 
     # Exact resume

@@ -256,10 +256,10 @@ def design(
     options: dict[str, Any] = {"space": preset}
     if pool is not None:
         base = dataclasses.replace(
-            base, settings=dataclasses.replace(base.settings, pool=pool_called(pool))
+            base, settings=dataclasses.replace(_evolution(base), pool=pool_called(pool))
         )
         options["pool"] = pool if isinstance(pool, str) else ",".join(pool)
-    fixed_by_pool = [r for r in ("F", "CR") if not is_open(base.settings.pool, r)]
+    fixed_by_pool = [r for r in ("F", "CR") if not is_open(_evolution(base).pool, r)]
     extra: list[Variable] = []
     if preset == "wide":
         extra = _wide(fixed_by_pool, free_pool=pool is None)
@@ -312,7 +312,7 @@ def design_for(
     for setting in free:
         if setting not in SETTINGS:
             raise UnknownName("setting to free", setting, SETTINGS)
-        if setting in ("F", "CR") and not is_open(base.settings.pool, setting):
+        if setting in ("F", "CR") and not is_open(_evolution(base).pool, setting):
             raise InvalidParameter(
                 f"the operators of {name} have their own {setting}; only NP and top_NP can be free",
                 name="setting to free", value=setting,
@@ -541,8 +541,20 @@ def pools() -> Mapping[str, tuple[Operator, ...]]:
         Operator(operator.strategy, None, CR, f"{operator.strategy}, CR {CR:g}")
         for operator in nine for CR in _CROSSOVERS
     )  # fmt: skip
-    mixed = configuration("mix").settings.members
+    members = _evolution(configuration("mix")).members
+    mixed = tuple(member for member in members if isinstance(member, Operator))
     return MappingProxyType({"nine": nine, "nine-by-CR": crossed, "mix": mixed})
+
+
+def _evolution(config: Configuration) -> DifferentialEvolutionSettings:
+    """Return the settings of a configuration of differential evolution."""
+    if not isinstance(config.settings, DifferentialEvolutionSettings):
+        raise InvalidParameter(
+            f"{config.name} is no differential evolution; expected one, as its F, CR and pool are "
+            "searched",
+            name="method", value=config.name,
+        )  # fmt: skip
+    return config.settings
 
 
 def pool_called(pool: str | Sequence[str]) -> tuple[Operator, ...]:

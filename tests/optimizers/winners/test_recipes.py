@@ -9,9 +9,9 @@ import pytest
 import uaos
 from uaos.optimizers.base import Optimizer
 from uaos.optimizers.configuration import Configuration
-from uaos.optimizers.winners import recipes
+from uaos.optimizers.winners import recipes_by_name
 
-NAMES = tuple(recipes())
+NAMES = tuple(recipes_by_name())
 
 
 def bowl(X):
@@ -69,7 +69,7 @@ def test_a_recipe_survives_being_written_to_toml(name):
     assert again.method == entry.method
 
 
-@pytest.mark.parametrize("recipe", recipes().values(), ids=NAMES)
+@pytest.mark.parametrize("recipe", recipes_by_name().values(), ids=NAMES)
 def test_a_recipe_names_its_publication_and_the_source_of_its_constants(recipe):
     assert recipe.configuration.reference
     assert f"Constants: {recipe.source}" in recipe.configuration.note

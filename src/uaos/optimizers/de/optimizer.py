@@ -134,7 +134,7 @@ class DifferentialEvolution(Optimizer):
                 chosen = as_configuration(method).method
         else:
             configuration = as_configuration(RECOMMENDED if method is None else method)
-            base, chosen = configuration.settings, configuration.method
+            chosen = configuration.method
             if configuration.optimizer != self.name:
                 raise InvalidParameter(
                     f"method {configuration.name!r} is a configuration of "
@@ -142,6 +142,7 @@ class DifferentialEvolution(Optimizer):
                     "with uaos.minimize, or its build()",
                     name="method", value=configuration.name,
                 )  # fmt: skip
+            base = self.settings_class.of(configuration.settings)
             sized = any(changes.get(name) is not None for name in ("popsize", "NP"))
             if method is None and not sized:
                 base = _fitted(base, self.dimension, self.budget)

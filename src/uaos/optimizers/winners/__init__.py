@@ -6,4 +6,4 @@ deviations.
 """
 
 from uaos.optimizers.winners.recipes import Recipe as Recipe
-from uaos.optimizers.winners.recipes import recipes as recipes
+from uaos.optimizers.winners.recipes import recipes_by_name as recipes_by_name

@@ -41,7 +41,7 @@ DEVIATION = 0.1
 
 
 @cache
-def pool() -> tuple[Operator, ...]:
+def _pool() -> tuple[Operator, ...]:
     """Return the four algorithms; only jSO's F and CR are those that run.
 
     The others draw theirs in this module, and CMA-ES has none.
@@ -273,7 +273,7 @@ class EA4eigSettings(WinnerSettings):
 
     @classmethod
     def default_pool(cls) -> tuple[PoolMember, ...]:  # noqa: D102
-        return pool()
+        return _pool()
 
     def operator_texts(self) -> list[tuple[str, str, str, str]]:  # noqa: D102
         F_bimodal, CR_bimodal = (

@@ -25,7 +25,7 @@ CR_LIMIT = "at least 0.7 up to 25 %, 0.6 up to 50 %"
 
 
 @cache
-def pool() -> tuple[Operator, ...]:
+def _pool() -> tuple[Operator, ...]:
     """Return the only operator, whose F and CR share a memory."""
     memory = SuccessHistory(5, F=0.3, CR=0.8, rate=0.5, CR_mean="Lehmer", last=0.9)
     return (Operator("curr-to-pbest/1 (archived)", memory, memory, "current-to-pbest-w/1"),)
@@ -90,7 +90,7 @@ class JSOSettings(WinnerSettings):
 
     @classmethod
     def default_pool(cls) -> tuple[PoolMember, ...]:  # noqa: D102
-        return pool()
+        return _pool()
 
     def operator_texts(self) -> list[tuple[str, str, str, str]]:  # noqa: D102
         ((name, _, F, CR),) = super().operator_texts()

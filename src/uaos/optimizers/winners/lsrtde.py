@@ -31,7 +31,7 @@ PRESSURE = 3.0
 
 
 @cache
-def pool() -> tuple[Operator, ...]:
+def _pool() -> tuple[Operator, ...]:
     """Return the only operator; the mean of its F follows the success rate."""
     memory = SuccessHistory(5, CR=1.0, rate=0.5, CR_mean="Lehmer", CR_scale=0.05)
     F = Normal(F_BASE, F_DEVIATION)
@@ -171,7 +171,7 @@ class LSRTDESettings(WinnerSettings):
 
     @classmethod
     def default_pool(cls) -> tuple[PoolMember, ...]:  # noqa: D102
-        return pool()
+        return _pool()
 
     def operator_texts(self) -> list[tuple[str, str, str, str]]:  # noqa: D102
         ((name, _, _, CR),) = super().operator_texts()

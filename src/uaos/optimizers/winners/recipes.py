@@ -1,4 +1,4 @@
-"""The winners as configurations: what they choose by which credit, and how faithful they are."""
+"""Winners as configurations, with their credit and their deviations from the originals."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ from uaos.selection.method import Method
 
 @dataclass(frozen=True)
 class Recipe:
-    """A method of the literature as a configuration, and how faithful it is.
+    """Configuration of a method of the literature, with its source and deviations.
 
     Parameters
     ----------
     configuration : Configuration
-        What runs.
+        The configuration.
     selects, credit, scope : str
-        What is chosen, by which credit, and for how many offspring at a time.
+        The alternatives, the credit, and the number of offspring that a choice is for.
     source : str
         Where the constants come from.
     deviations : tuple of str
@@ -155,7 +155,7 @@ def _lsrtde() -> Recipe:
 
 
 @cache
-def recipes() -> Mapping[str, Recipe]:
+def recipes_by_name() -> Mapping[str, Recipe]:
     """Return the recipes by name, in the order of their years."""
     by_year = (_mos(), _jso(), _ea4eig(), _lsrtde())
     return MappingProxyType({recipe.configuration.name: recipe for recipe in by_year})
@@ -163,4 +163,4 @@ def recipes() -> Mapping[str, Recipe]:
 
 @add_group
 def _configurations() -> list[Configuration]:
-    return [recipe.configuration for recipe in recipes().values()]
+    return [recipe.configuration for recipe in recipes_by_name().values()]
