@@ -77,8 +77,8 @@ def test_a_color_kept_for_a_method_of_other_files_is_mentioned(
     done = run("plot", "ranks", str(folder / "mine.db"), "-o", str(tmp_path / "x.svg"),
                "--order", "JADE,mine")  # fmt: skip
     assert done.returncode == 0
-    assert "mine: in none of these files; its color is kept" in done.stdout
-    assert "JADE: in none" not in done.stdout
+    assert "mine is in none of these files" in done.stdout
+    assert "JADE is in none" not in done.stdout
 
 
 def test_options_reach_the_figure(folder: Path, tmp_path: Path) -> None:
@@ -140,46 +140,41 @@ def test_a_figure_of_ones_own_is_imported(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("ecdf-overal mine.db -o x.png", "unknown figure 'ecdf-overal'; did you mean"),
-        ("ranks tuned.db -o x.png", "the store of a tuning, from which ranks cannot be drawn; "
-         "these can: tuning-frequencies, tuning-survival, tuning-importance$"),
-        ("tuning-survival mine.db -o x.png", "the store of a benchmark, from which tuning-survival "
-         "cannot be drawn; these can: ecdf-overall, "),
-        ("tuning-survival tuned.db tuned.db -o x.png", "2 stores given; a figure of a tuning is "
-         "drawn from one"),
-        ("tuning-survival tuned.db -o x.png --tuning 7", "holds no tuning 7; choose one of 1$"),
-        ("tuning-frequencies tuned.db -o x.png --parameters G", "unknown parameter 'G'"),
-        ("ranks", "uaos plot ranks needs a file that `uaos bench` wrote$"),
-        ("tuning-survival", "uaos plot tuning-survival needs a file that `uaos tune` wrote$"),
-        ("ranks notes.txt -o x.png", "notes.txt: not a store of uaos"),
-        ("notes.txt", "notes.txt: not a store of uaos"),
-        ("ranks no.db -o x.png", "no.db: there is no such file"),
-        ("ranks mine.db", "Missing option -o FILE: a .png, .svg or .pdf file"),
-        ("ranks mine.db -o x.gif", "x.gif must end in .png, .svg or .pdf"),
-        ("ranks mine.db -o no/x.png", "no/x.png cannot be written; give a file"),
-        ("ranks mine.db -o x.png --width wide", "width is 'wide'; expected column, page or inches"),
-        ("ranks mine.db -o x.png --width 1", "width is '1'; expected"),
-        ("ranks mine.db -o x.png --font Arial", "unknown font 'Arial'; known: sans, serif"),
-        ("ranks mine.db -o x.png --dim 5", "no runs in dimension 5; choose one of .*20"),
-        ("ranks mine.db -o x.png --methods SaED", "unknown method 'SaED'; did you mean 'SaDE'"),
-        ("ranks mine.db -o x.png --function 3", "ranks does not accept --function; use it "
-         "with operators$"),
-        ("ranks mine.db -o x.png --methods JADE", "ranks need two methods or more; there is only "
-         "JADE$"),
-        ("operators mine.db -o x.png --order JADE", "operators does not accept --order; use it "
-         "with"),
+        ("ecdf-overal mine.db -o x.png", "figure 'ecdf-overal'.*'ecdf-overall'"),
+        ("ranks tuned.db -o x.png", "tuned.db .*tuning.* ranks "
+         ".*: tuning-frequencies, tuning-survival, tuning-importance$"),
+        ("tuning-survival mine.db -o x.png",
+         "mine.db .*benchmark.* tuning-survival .*: ecdf-overall, "),
+        ("tuning-survival tuned.db tuned.db -o x.png", "2 stores"),
+        ("tuning-survival tuned.db -o x.png --tuning 7", "tuning 7; .* 1$"),
+        ("tuning-frequencies tuned.db -o x.png --parameters G", "parameter 'G'"),
+        ("ranks", "ranks .*`uaos bench`"),
+        ("tuning-survival", "tuning-survival .*`uaos tune`"),
+        ("ranks notes.txt -o x.png", "notes.txt: "),
+        ("notes.txt", "notes.txt: "),
+        ("ranks no.db -o x.png", "no.db: "),
+        ("no.db", "no.db: "),
+        ("ranks mine.db", "-o .*.png, .svg or .pdf"),
+        ("ranks mine.db -o x.gif", "x.gif .*.png, .svg or .pdf"),
+        ("ranks mine.db -o no/x.png", "no/x.png "),
+        ("ranks mine.db -o x.png --width wide", "width .*'wide'"),
+        ("ranks mine.db -o x.png --width 1", "width .*'1'"),
+        ("ranks mine.db -o x.png --font Arial", "font 'Arial'.* sans, serif"),
+        ("ranks mine.db -o x.png --dim 5", "dimension 5.* 20"),
+        ("ranks mine.db -o x.png --methods SaED", "method 'SaED'.*'SaDE'"),
+        ("ranks mine.db -o x.png --function 3", "ranks .*--function.* operators$"),
+        ("ranks mine.db -o x.png --methods JADE", "two methods.* JADE"),
+        ("operators mine.db -o x.png --order JADE", "operators .*--order"),
         # 10^0.6 and 10^0.4 are 3.98 and 2.51; the logarithm of 3 is 0.477
-        ("art-ratio mine.db -o x.png --target 3", "target 3 is not recorded; .* is 2.5118864$"),
-        ("operators mine.db -o x.png --method JADE", "Missing option --function NAME: which run"),
-        ("operators mine.db -o x.png --function 1", "Missing option --method NAME: whose run"),
-        ("operators mine.db -o x.png --method JDE --function 1", "unknown method 'JDE'; did you"),
-        ("operators mine.db -o x.png --method JADE --function 3", "function f3 is in none of "
-         "the finished runs of JADE; choose one of f1, f8$"),
-        ("operators mine.db -o x.png --method JADE --function 8 --instance 9", "instance 9 is in "
-         "none of the finished runs of JADE, function f8; choose one of 1, 2$"),
-        ("operators mine.db -o x.png --method JADE --problem x", "problem x is in "
-         "none of .*; choose one"),
-        ("ranks mine.db -o mine.db", "must end in .png, .svg or .pdf"),
+        ("art-ratio mine.db -o x.png --target 3", "target 3 .* 2.5118864$"),
+        ("operators mine.db -o x.png --method JADE", "--function"),
+        ("operators mine.db -o x.png --function 1", "--method"),
+        ("operators mine.db -o x.png --method JDE --function 1", "method 'JDE'"),
+        ("operators mine.db -o x.png --method JADE --function 3", "f3 .* JADE.* f1, f8$"),
+        ("operators mine.db -o x.png --method JADE --function 8 --instance 9",
+         "instance 9 .* JADE.* f8.* 1, 2$"),
+        ("operators mine.db -o x.png --method JADE --problem x", "problem x "),
+        ("ranks mine.db -o mine.db", "mine.db .*.png, .svg or .pdf"),
     ],
 )  # fmt: skip
 def test_bad_input_ends_with_exit_code_2_and_a_clear_line(
@@ -206,7 +201,7 @@ def test_several_dimensions_need_a_choice(tmp_path: Path) -> None:
         store.record([Finished(outcome("SaDE", 1, 1, 1.0, 5), None)])
     done = run("plot", "ranks", str(path), "-o", str(tmp_path / "x.png"))
     assert done.returncode == 2
-    assert "the runs have several dimensions; choose one with --dim: 5, 20" in done.stderr
+    assert re.search("--dim.* 5, 20", done.stderr)
 
 
 def test_help_has_examples() -> None:

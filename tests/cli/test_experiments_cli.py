@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         capture_output=True, text=True, cwd=made, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "uniform is added" in done.stdout
+    assert "added: uniform" in done.stdout
     assert re.search(r"^mix +\d +4 +4 +0 *$", done.stdout, re.M), done.stdout
     return made
 
@@ -47,7 +47,7 @@ def test_the_command_does_what_the_library_does(folder: Path, tmp_path: Path) ->
 
 def test_the_status_shows_how_far_it_is(folder: Path) -> None:
     done = bench("--status", "a.db", cwd=folder)
-    assert "a.db: suite bbob, seed 1, evaluations at most 400 in 2-D" in done.stdout
+    assert "a.db: suite bbob, seed 1, budget 400 in 2-D" in done.stdout
     assert re.search(r"^JADE +0 +4 +4 +0 *$", done.stdout, re.M), done.stdout
 
 
@@ -86,22 +86,22 @@ def test_ctrl_c_ends_with_exit_code_130_and_says_how_to_continue(tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("new.db", "Missing option --methods, for example"),
-        ("new.db --methods mxi", "unknown method 'mxi'; did you mean 'mix'"),
-        ("new.db --methods mix --dim 4", "the dimension 4; choose"),
-        ("new.db --methods mix --functions 0-3", "not '0-3'"),
-        ("new.db --methods mix --instances some", "not 'some'"),
-        ("new.db --methods mix --budget lots", "budget is 'lots'"),
-        ("new.db --methods mix --jobs 0", "jobs is 0"),
-        ("no/new.db --methods mix", "no/new.db: there is no folder"),
-        ("a.db --methods mix --seed 2 --dim 2 --budget 400", "a.db holds another experiment. seed"),
-        ("a.csv.db --status", "a.csv.db: there is no such file"),
+        ("new.db", "--methods"),
+        ("new.db --methods mxi", "'mxi'.*'mix'"),
+        ("new.db --methods mix --dim 4", "dimension.* 4"),
+        ("new.db --methods mix --functions 0-3", "functions.*'0-3'"),
+        ("new.db --methods mix --instances some", "instances.*'some'"),
+        ("new.db --methods mix --budget lots", "budget .*'lots'"),
+        ("new.db --methods mix --jobs 0", "jobs .*0"),
+        ("no/new.db --methods mix", "no/new.db: .*folder"),
+        ("a.db --methods mix --seed 2 --dim 2 --budget 400", "a.db .*seed"),
+        ("a.csv.db --status", "a.csv.db: "),
         ("note.txt --status", "note.txt: not a store of uaos"),
         ("note.txt --methods mix", "note.txt: not a store of uaos"),
-        ("a.db --export a.xls", "must end in .csv or .parquet"),
-        ("a.db --export no/a.csv", "a file in a folder that exists"),
-        ("a.db b.db --status", "2 stores given .a.db, b.db.; uaos bench takes one"),
-        ("--merge a.db a.db", "a.db exists; merge into a new file"),
+        ("a.db --export a.xls", r"a\.xls .*\.csv or \.parquet"),
+        ("a.db --export no/a.csv", "no/a.csv"),
+        ("a.db b.db --status", "2 stores .*a.db, b.db.*--merge"),
+        ("--merge a.db a.db", "a.db exists"),
     ],
 )
 def test_bad_input_ends_with_exit_code_2_and_a_clear_line(

@@ -112,40 +112,36 @@ def test_an_unknown_name_is_refused_with_near_misses() -> None:
         narrow(PAPER, ["reward=sucess_sum"])
     with raises(UnknownName, name=""):
         narrow(PAPER, (), ["reward=success_sum|"])
-    with pytest.raises(UnknownName, match="the space `wide` has it: --space wide"):
+    with pytest.raises(UnknownName, match="--space wide"):
         narrow(PAPER, ["boundary=clip"])
 
 
 def test_a_space_of_which_nothing_can_run_is_refused() -> None:
     impossible = ["probability=adaptive_pursuit", "p_min=0.1", "p_max=0.05"]
-    with pytest.raises(UaosError, match=r"can run: p_max < p_min .*; change its limits"):
+    with pytest.raises(UaosError, match="p_max < p_min"):
         narrow(PAPER, impossible)
     # nine operators of at least 0.5 each
-    with pytest.raises(UaosError, match="no configuration of this search space can run: p_min"):
+    with pytest.raises(UaosError, match="can run: p_min"):
         narrow(PAPER, ["probability=probability_matching", "p_min=0.5"])
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[fix]\nF = ", "limits.toml: not readable as TOML"),
-        ("[fixed]\nF = 0.5", "limits.toml: unknown parameter of the file of limits 'fixed'"),
-        ("fix = 3", "limits.toml: 3 is not a table"),
-        ("[fix]\nG = 0.5", "limits.toml: unknown parameter of the search space 'G'"),
-        ("[fix]\nF = [1, 2]", "limits.toml: F cannot be '1..2'"),
-        ("[range]\nF = 0.5", "limits.toml: the range 0.5 of F"),
-        ("[range]\nF = [0.1, 'x']", "limits.toml: the range 0.1|x of F"),
-        (
-            "[fix]\nF = 1\n[range]\nF = [1, 2]",
-            "limits.toml: --range F=1..2 is a second limit",
-        ),
+        ("[fix]\nF = ", "limits.toml: .*TOML"),
+        ("[fixed]\nF = 0.5", "limits.toml: .*'fixed'"),
+        ("fix = 3", "limits.toml: fix .*3"),
+        ("[fix]\nG = 0.5", "limits.toml: .*'G'"),
+        ("[fix]\nF = [1, 2]", r"limits.toml: F .*'1\.\.2'"),
+        ("[range]\nF = 0.5", "limits.toml: .*0.5 of F"),
+        ("[range]\nF = [0.1, 'x']", r"limits.toml: .*0.1\|x of F"),
+        ("[fix]\nF = 1\n[range]\nF = [1, 2]", r"limits.toml: --range F=1\.\.2 .*second"),
     ],
 )
 def test_the_error_of_a_file_names_it(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "limits.toml").write_text(text)
-    with pytest.raises(InvalidFile) as found:
+    with pytest.raises(InvalidFile, match=message):
         narrow(PAPER, file=tmp_path / "limits.toml")
-    assert message in str(found.value)
 
 
 def test_a_file_that_is_not_there_is_named() -> None:

@@ -301,9 +301,8 @@ def _plan(
     if subject.recordings is not None:
         starts = "the default selector and random candidates"
         plan = subject.recordings.plan(
-            force=training.force, design=subject.design, training_set=subject.name,
-            runs=races.runs, seed=races.seed, tuner=races.tuner,
-            objective=races.objective or "evaluations",
+            runs=races.runs, objective=races.objective or "evaluations", seed=races.seed,
+            tuner=races.tuner, design=subject.design, force=training.force,
         )  # fmt: skip
     else:
         start, starts = _start(subject.design, races.initial, space.method)

@@ -25,7 +25,9 @@ from uaos.optimizers.portfolio import Member, PortfolioSettings, continuing, lea
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import Choice, Integer, Real, Value, parameters
 from uaos.selection.components import FAMILIES, components
+from uaos.selection.components.base import Component
 from uaos.selection.method import SCOPES, Method
+from uaos.tuning.records import DesignOptions
 from uaos.tuning.space import (
     Clause,
     Condition,
@@ -87,11 +89,11 @@ class Design:
     slots: Mapping[tuple[str, str, str], str]
     dimension: int
     constants: Mapping[str, Value] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: DesignOptions = field(default_factory=DesignOptions)
 
     @property
     def method(self) -> Method:
-        """The method of the base."""
+        """Method of the base."""
         assert self.base.method is not None
         return self.base.method
 
@@ -115,7 +117,7 @@ class Design:
         return Configuration(name, method, settings, optimizer=self.base.optimizer)
 
     def works(self, values: Values) -> bool:
-        """Return whether a candidate can run, beyond the rules of the space."""
+        """Return whether a candidate that the space allows can run."""
         try:
             self.configuration(values)
         except UaosError:
@@ -177,7 +179,7 @@ class Design:
         )
 
     def differences(self, config: Configuration) -> list[str]:
-        """Return what the space holds at other values than a configuration: "name: a, here b"."""
+        """List the settings of a configuration that the space replaces, as "name: a, here b"."""
         here = self.configuration(self.values(config)).to_dict()
         there = config.to_dict()
         if config.method is not None:
@@ -253,7 +255,7 @@ def design(
     tuned = configuration("U-AOS-FW")
     base = tuned if authors else Configuration("base", Method(), DifferentialEvolutionSettings())
     constants: dict[str, Value] = {"ties": "first"} if authors else {}
-    options: dict[str, Any] = {"space": preset}
+    options: DesignOptions = {"space": preset}
     if pool is not None:
         base = dataclasses.replace(
             base, settings=dataclasses.replace(_evolution(base), pool=pool_called(pool))
@@ -322,7 +324,9 @@ def design_for(
         name: getattr(component, name) for component in chosen.values()
         for name, parameter in parameters(component).items() if not parameter.tuned
     }  # fmt: skip
-    options = {"method": os.fspath(name)} | ({"free": list(free)} if free else {})
+    options: DesignOptions = {"method": os.fspath(name)}
+    if free:
+        options["free"] = list(free)
     designed = _build(base, _settings_variables(free, ()), constants, dimension, options)
     space = designed.space
     for family, component in chosen.items():
@@ -366,8 +370,8 @@ def portfolio_design(members: Sequence[Member], *, dimension: int = 20) -> Desig
     if count < 2:
         names = [member.name for member in members]
         raise InvalidParameter(
-            "a selector needs two members or more that do not run just once; of "
-            f"{', '.join(names)} there are {count}",
+            f"a selector needs at least two members without `once`, but {', '.join(names)} has "
+            f"{count}",
             name="members", value=names,
         )  # fmt: skip
     settings = PortfolioSettings(members)
@@ -377,7 +381,7 @@ def portfolio_design(members: Sequence[Member], *, dimension: int = 20) -> Desig
 
 def _build(
     base: Configuration, settings: Sequence[Variable], constants: Mapping[str, Value],
-    dimension: int, options: Mapping[str, Any], *, preset: str = "wide",
+    dimension: int, options: DesignOptions, *, preset: str = "wide",
 ) -> Design:  # fmt: skip
     """Return the design of the components of a preset."""
     chosen, choices = [], {}
@@ -407,14 +411,14 @@ def _build(
     if any(v.name == "F_rule" for v in settings):
         rules.append(Forbidden(
             (Clause("F_rule", "==", "cauchy"), Clause("F", ">", 1.0)),
-            "what the rule draws is cut at 1",
+            "draws above 1 are cut to 1",
         ))  # fmt: skip
     space = Space((*settings, *chosen, *bounded), tuple(rules))
     return Design(space, base, slots, dimension, dict(constants), options)
 
 
-def _components(family: str, preset: str) -> dict[str, Any]:
-    """Return the components of a preset: those of the paper, also those of users, or all."""
+def _components(family: str, preset: str) -> dict[str, type[Component]]:
+    """Return the components of a preset: those of the paper, with those of users, or all."""
     return {
         name: cls for name, cls in components(family).items()
         if preset == "wide" or (cls.printed and cls.__module__.startswith("uaos."))
@@ -436,21 +440,21 @@ def _hyper_parameters(
                         domain = dataclasses.replace(domain, **_PRINTED.get((family, name), {}))
                     alike = declared.setdefault((family, name), {})
                     alike.setdefault(str(plain(domain)), (domain, []))[1].append(component)
-    # The family is part of a name that several families or the wide preset have.
+    # A name that occurs in several families or in the wide preset is prefixed by the family.
     names = [name for _, name in declared]
-    taken = {*FAMILIES, *SETTINGS, *(v.name for v in _wide((), free_pool=True))}
+    reserved = {*FAMILIES, *SETTINGS, *(v.name for v in _wide((), free_pool=True))}
     slots: dict[tuple[str, str, str], str] = {}
     variables = []
     for (family, name), groups in declared.items():
-        is_unique = names.count(name) == 1 and name not in taken
-        usual = name if is_unique else f"{family}_{name}"
+        is_unique = names.count(name) == 1 and name not in reserved
+        basic_name = name if is_unique else f"{family}_{name}"
         for number, (domain, members) in enumerate(groups.values()):
-            called = usual if number == 0 else f"{members[0]}_{name}"
+            variable = basic_name if number == 0 else f"{members[0]}_{name}"
             for component in members:
-                slots[family, component, name] = called
+                slots[family, component, name] = variable
             active = tuple(member for member in members if member in choices[family])
             if active:
-                variables.append(Variable(called, domain, (Condition(family, active),)))
+                variables.append(Variable(variable, domain, (Condition(family, active),)))
     return slots, variables
 
 
@@ -574,12 +578,12 @@ def pool_called(pool: str | Sequence[str]) -> tuple[Operator, ...]:
     return tuple(Operator(name) for name in names)
 
 
-def is_open(pool: Iterable[Any] | None, role: str) -> bool:
+def is_open(pool: Iterable[object] | None, role: str) -> bool:
     """Return whether a pool (None: the nine strategies) leaves F or CR to the settings."""
     return pool is None or any(isinstance(m, Operator) and getattr(m, role) is None for m in pool)
 
 
-def is_pool(members: Sequence[Any], pool: Sequence[Operator]) -> bool:
+def is_pool(members: Sequence[object], pool: Sequence[Operator]) -> bool:
     """Return whether members are those of a pool, apart from F and CR that it leaves open."""
     return len(pool) == len(members) and all(
         isinstance(m, Operator) and m.strategy == p.strategy

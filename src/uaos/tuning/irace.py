@@ -61,19 +61,21 @@ def irace_version() -> tuple[int, ...]:
 @functools.lru_cache
 def _version(path: str, libraries: str) -> tuple[int, ...]:
     if shutil.which(_RSCRIPT[0], path=path) is None:
-        raise IraceMissing("R is not installed (there is no Rscript)")
+        raise IraceMissing("R is not installed (Rscript was not found)")
     query = 'cat(as.character(packageVersion("irace")))'
     done = subprocess.run([*_RSCRIPT, "-e", query], capture_output=True, text=True, check=False)
     if done.returncode or not re.fullmatch(r"\d+(\.\d+)*", done.stdout.strip()):
         raise IraceMissing("R is installed, but its package irace is not")
     version = tuple(int(number) for number in done.stdout.strip().split("."))
     if version < OLDEST:
-        raise IraceMissing(f"irace {done.stdout.strip()} is too old: 3.5 or newer is needed")
+        raise IraceMissing(
+            f"irace {done.stdout.strip()} is too old; version 3.5 or later is needed"
+        )
     return version
 
 
 def check_search(search: Search) -> None:
-    """Refuse a search that irace would refuse after it has started."""
+    """Raise an error if irace would reject the search."""
     if not 0 <= search.seed <= _LARGEST_SEED:
         raise InvalidParameter(
             f"irace needs a seed from 0 to {_LARGEST_SEED}, not {search.seed!r}",

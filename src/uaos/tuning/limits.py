@@ -1,4 +1,4 @@
-"""Limits that a user sets on a search space, on the command line or in a file.
+"""Limits of a search space, from the command line or a file.
 
 reward=immediate_success            held at a value
 NP=50..150                          a number narrowed to an interval
@@ -9,7 +9,6 @@ import dataclasses
 import math
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -73,27 +72,27 @@ def narrow(
     limits |= _parsed(design.space, fix, ranges)
     narrowed = dataclasses.replace(design, space=_limited(design.space, limits))
     _check_any_works(narrowed)
-    options = dict(design.options)
-    for kind in ("fix", "range"):
-        texts = {name: text for name, (which, text) in sorted(limits.items()) if which == kind}
-        if texts:
-            options[kind] = {**options.get(kind, {}), **texts}
+    options = design.options.copy()
+    if fixed := {name: text for name, (kind, text) in sorted(limits.items()) if kind == "fix"}:
+        options["fix"] = options.get("fix", {}) | fixed
+    if ranged := {name: text for name, (kind, text) in sorted(limits.items()) if kind == "range"}:
+        options["range"] = options.get("range", {}) | ranged
     return dataclasses.replace(narrowed, options=options)
 
 
-def _texts(data: Mapping[str, Any]) -> list[list[str]]:
+def _texts(data: Mapping[str, object]) -> list[list[str]]:
     """Return the limits of a file, under [fix] and under [range], as strings."""
     known_only(data, {"fix": None, "range": None}, "the file of limits")
-    for table in data.values():
+    limits = []
+    for kind in ("fix", "range"):
+        table = data.get(kind, {})
         if not isinstance(table, Mapping):
             raise InvalidParameter(
-                f"{table!r} is not a table; limits belong into the tables [fix] and [range]",
+                f"{kind} is {table!r}; expected a table [{kind}] of parameters and their limits",
                 name="limits", value=table,
             )  # fmt: skip
-    return [
-        [f"{name}={_as_string(value)}" for name, value in data.get(kind, {}).items()]
-        for kind in ("fix", "range")
-    ]
+        limits.append([f"{name}={_as_string(value)}" for name, value in table.items()])
+    return limits
 
 
 def _as_string(value: object) -> str:
@@ -118,7 +117,7 @@ def _parsed(space: Space, fix: Iterable[str], ranges: Iterable[str]) -> dict[str
             _variable(space, name)
             if name in limits:
                 raise InvalidParameter(
-                    f"--{kind} {text} is a second limit for {name}; give one",
+                    f"--{kind} {text} limits {name} a second time; use one limit per parameter",
                     name=f"--{kind}", value=text,
                 )  # fmt: skip
             limits[name] = (kind, value)
@@ -130,7 +129,7 @@ def _variable(space: Space, name: str) -> Variable:
         return space[name]
     except UnknownName as error:
         wide = name in preset_design("wide").space.names
-        hint = "(the space `wide` has it: --space wide)" if wide else ""
+        hint = "(it is in the space wide: --space wide)" if wide else ""
         raise UnknownName(error.kind, name, space.names, hint=hint) from None
 
 
@@ -142,7 +141,7 @@ def _limited(space: Space, limits: Mapping[str, Limit]) -> Space:
         if name not in space.names:
             needs = " or ".join(map(str, variables[name].when))
             raise InvalidParameter(
-                f"{name} cannot be limited, because other limits exclude it: it exists where "
+                f"{name} cannot be limited, because other limits exclude it; it exists only where "
                 f"{needs}",
                 name=name, value=text,
             )  # fmt: skip
@@ -187,12 +186,12 @@ def _value(name: str, domain: Real | Integer | Choice, text: str) -> Value:
         raise InvalidParameter(
             f"{name} cannot be {text!r}; expected {domain.allowed}", name=name, value=text
         )
-    whole = isinstance(domain, Integer) and number.is_integer()
-    return domain.check(int(number) if whole else number, name)
+    is_integer = isinstance(domain, Integer) and number.is_integer()
+    return domain.check(int(number) if is_integer else number, name)
 
 
 def _check_any_works(design: Design) -> None:
-    """Refuse a space without a candidate that can run, and say why of one."""
+    """Raise an error, with an example, if no candidate of the space can run."""
     rng = np.random.default_rng(1)
     if uniform_candidates(design.space, _ATTEMPTS, rng, design.works):
         return

@@ -1,11 +1,10 @@
-"""The plan of a tuning: everything that decides what it finds."""
+"""The plan of a tuning, which determines its result."""
 
 import dataclasses
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.experiments.plan import parse_budget
@@ -16,6 +15,7 @@ from uaos.text import count
 from uaos.tuning.costs import objective_called
 from uaos.tuning.design_space import INITIAL, Design
 from uaos.tuning.race import Rules
+from uaos.tuning.records import Setup
 from uaos.tuning.search import Search, races_planned
 
 TUNERS = ("racer", "irace")
@@ -37,8 +37,8 @@ class HeldOutProblems(UaosError, ValueError):
         some = count(len(self.problems), "is a test problem", "are test problems")
         super().__init__(
             f"of the {total} problems {some} (the first: {self.problems[0]}); a method tuned on "
-            "them cannot be compared on them. Use instances above 15, or --force-test-instances "
-            "(force=True) to tune on them nevertheless"
+            "them cannot be judged on them. Use instances above 15, or --force-test-instances "
+            "(force=True) to tune on them anyway"
         )
 
 
@@ -75,7 +75,7 @@ def check_training(suite: Suite, *, force: bool = False) -> Suite:
 
 @dataclass(frozen=True)
 class TuningPlan:
-    """Everything that decides what a tuning does; equal plans give equal results.
+    """Plan of a tuning; equal plans give equal results.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class TuningPlan:
     rules: Rules = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        objective_called(self.objective)  # raises if there is none
+        objective_called(self.objective)  # raises if it is unknown
         if self.tuner not in TUNERS:
             raise UnknownName("tuner", self.tuner, TUNERS)
         self.evaluations(self.suite[0])
@@ -143,7 +143,7 @@ class TuningPlan:
 
     @property
     def comparable(self) -> bool:
-        """Whether costs of different problems can be compared: every optimum is known."""
+        """True if costs of different problems can be compared: every optimum is known."""
         return all(problem.optimum is not None for problem in self.suite)
 
     def evaluations(self, problem: Problem) -> int:
@@ -152,14 +152,14 @@ class TuningPlan:
 
     @property
     def search(self) -> Search:
-        """The search that a tuner makes."""
+        """Search that the tuner makes."""
         return Search(
             self.design.space, self.suite, self.runs, self.seed, self.initial, self.rules,
             self.design.works,
         )  # fmt: skip
 
     def check(self) -> None:
-        """Refuse a plan that cannot run at all: too few runs, or irace without R."""
+        """Raise an error if the plan cannot run: too few runs, or irace without R."""
         if self.tuner == "racer":
             self.search.check()
             return
@@ -169,7 +169,7 @@ class TuningPlan:
         irace.check_search(self.search)
 
     def warnings(self) -> list[str]:
-        """Return what is doubtful about the plan, in sentences."""
+        """Return warnings about the plan."""
         space, rules = self.design.space, self.rules
         NP = space["NP"].domain if "NP" in space.names else None
         largest = max(map(int, NP.choices)) if isinstance(NP, Choice) else getattr(NP, "high", 0)
@@ -177,17 +177,16 @@ class TuningPlan:
         sentences = []
         if largest > evaluations:
             sentences.append(
-                f"NP may be {largest:,}, but a run of {evaluations:,} evaluations then ends within "
-                "its first population; more evaluations (--budget) or a smaller NP (--range) avoid "
-                "it"
+                f"with NP = {largest:,}, a run of {evaluations:,} evaluations ends within its "
+                "first population; raise --budget, or limit NP with --range"
             )
         # As the racer computes the size of its first race.
         places = self.runs // races_planned(space.free) // (rules.least + rules.each_test)
         if self.tuner == "racer" and len(self.initial) > places:
             sentences.append(
-                f"the first race has room for {count(places, 'candidate')}: of the "
-                f"{len(self.initial)} to start from, only the first {places} will race; more runs "
-                "(--runs) make room"
+                f"the first race has room for only {count(places, 'candidate')}, so "
+                f"{len(self.initial) - places} of the {len(self.initial)} initial configurations "
+                "are omitted; raise --runs to include them"
             )
         return sentences
 
@@ -197,16 +196,17 @@ class TuningPlan:
         text = json.dumps(self.to_dict(), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Setup:
         """Return the plan as plain data, equal for equal plans."""
         base = self.design.base.to_dict()
-        names = ("tuner", "runs", "budget", "objective", "seed", "training_set")
-        return {name: getattr(self, name) for name in names} | {
+        return {
+            "tuner": self.tuner, "runs": self.runs, "budget": self.budget,
+            "objective": self.objective, "seed": self.seed, "training_set": self.training_set,
             "suite": self.suite.name, "suite_hash": self.suite.hash,
             "problems": list(self.suite.names), "space": self.design.space.to_dict(),
             "forbidden": [str(f) for f in self.design.space.forbidden],
             "base": {part: base[part] for part in ("method", "de", "optimizer") if part in base},
-            "constants": dict(self.design.constants), "options": dict(self.design.options),
+            "constants": dict(self.design.constants), "options": self.design.options.copy(),
             "initial": [dict(c) for c in self.initial], "rules": dataclasses.asdict(self.rules),
         }  # fmt: skip
 

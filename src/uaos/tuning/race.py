@@ -1,4 +1,4 @@
-"""One race: candidates run on one instance after the other, and a test drops the worse ones.
+"""One race: candidates run on a sequence of instances, and a test drops the worse ones.
 
 A survivor of earlier races (an elite) keeps its results, and the test cannot drop it before the
 race has covered all instances of these results.
@@ -8,13 +8,14 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from uaos.arrays import BoolArray, FloatArray
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.params import check_fields, integer
+from uaos.problems import Problem
 from uaos.statistics import friedman_test, paired_t_test, rank_rows, sign_test, wilcoxon_test
 from uaos.tuning.records import NAN, Elite, Step
 from uaos.tuning.space import Values
@@ -108,7 +109,7 @@ class Task(NamedTuple):
 
     id: int
     values: Values
-    instance: Any
+    instance: Problem
     seed: int
 
 
@@ -181,16 +182,16 @@ class Rules:
 class Stream:
     """Instances in the order in which races use them: shuffled passes, each entry with a seed."""
 
-    def __init__(self, instances: Sequence[Any], seed: int) -> None:
+    def __init__(self, instances: Sequence[Problem], seed: int) -> None:
         if not instances:
             raise InvalidParameter(
-                "there are no instances to race on; give at least one", name="instances", value=[]
+                "there are no problems to race on; pass at least one", name="instances", value=[]
             )
         self._instances = list(instances)
         self._rng = np.random.default_rng([seed, 1])
-        self._drawn: list[tuple[Any, int]] = []
+        self._drawn: list[tuple[Problem, int]] = []
 
-    def __getitem__(self, position: int) -> tuple[Any, int]:
+    def __getitem__(self, position: int) -> tuple[Problem, int]:
         while len(self._drawn) <= position:
             for index in self._rng.permutation(len(self._instances)):
                 seed = int(self._rng.integers(2**31 - 1))
@@ -323,8 +324,8 @@ class Race(Standings):
         instance, seed = self.stream[place]
         if not self.alive:
             raise AllCandidatesFailed(
-                f"every candidate of race {self.iteration} has failed on some instance; the last "
-                f"was {instance}"
+                f"every candidate of race {self.iteration} has failed, the last of them on "
+                f"{instance}"
             )
         statistic = p_value = NAN
         since = len(self.covered) - self.rules.first_test

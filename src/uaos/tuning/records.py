@@ -2,25 +2,87 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
+
+from uaos.params import Value
 
 NAN = float("nan")
 
 
-class Tuning(NamedTuple):
-    """One tuning of a store; `finished` is None as long as it runs, and `data` is empty.
+class DomainData(TypedDict, total=False):
+    """Domain of a variable as plain data: choices, or the range of a number."""
 
-    `seconds` is how long it has run, all sessions together.
+    choices: list[Value]
+    low: float
+    high: float
+    log: bool
+    whole: bool
+
+
+class VariableData(DomainData):
+    """Variable of a search space as plain data."""
+
+    name: str
+    when: str
+
+
+class DesignOptions(TypedDict, total=False):
+    """Options that shaped a search space."""
+
+    space: str
+    pool: str
+    method: str
+    free: list[str]
+    members: list[str]
+    fix: dict[str, str]
+    range: dict[str, str]
+    recordings: str
+
+
+class Setup(TypedDict):
+    """Plan of a tuning as plain data; equal plans have equal setups."""
+
+    tuner: str
+    runs: int
+    budget: int | str
+    objective: str
+    seed: int
+    training_set: str
+    suite: str
+    suite_hash: str
+    problems: list[str]
+    space: list[VariableData]
+    forbidden: list[str]
+    base: dict[str, object]
+    constants: dict[str, Value]
+    options: DesignOptions
+    initial: list[dict[str, Value]]
+    rules: dict[str, object]
+
+
+class Winner(TypedDict, total=False):
+    """Result of a tuning as plain data; empty until it is finished."""
+
+    used: int
+    iterations: int
+    seconds: float
+    best: dict[str, object]
+
+
+class Tuning(NamedTuple):
+    """One tuning of a store; `finished` is None while it runs.
+
+    `seconds` is its running time over all sessions.
     """
 
     id: int
     key: str
-    setup: dict[str, Any]
+    setup: Setup
     started: str
     versions: dict[str, str]
     seconds: float
     finished: str | None
-    data: dict[str, Any]
+    data: Winner
 
 
 class Candidate(NamedTuple):
@@ -33,7 +95,7 @@ class Candidate(NamedTuple):
     iteration: int
     parent: int | None
     configuration: str
-    values: Mapping[str, Any]
+    values: Mapping[str, Value]
     origin: str
 
 
@@ -50,8 +112,8 @@ class Step(NamedTuple):
     """A race has covered one more problem, at `position` of the stream of problems.
 
     `alive` candidates remain; `best` leads them with `mean_cost`. `statistic` and `pvalue` are NaN
-    without a test. `runs_used` counts the runs of the whole tuning, `elapsed` its seconds. `costs`
-    (of new runs) and `dropped` (candidates) are empty if the step is read from a store.
+    if no test was made. `runs_used` counts the runs of the whole tuning, `elapsed` its seconds.
+    `costs` (of new runs) and `dropped` (candidates) are empty if the step is read from a store.
     """
 
     iteration: int
@@ -71,7 +133,7 @@ class Step(NamedTuple):
 
 
 class Elite(NamedTuple):
-    """A candidate that an iteration ended with; the best has rank 1."""
+    """A survivor of an iteration; the best has rank 1."""
 
     iteration: int
     rank: int
@@ -97,6 +159,7 @@ class Iteration(NamedTuple):
     elites: tuple[Elite, ...] = ()
 
 
+#: Events that a tuner reports.
 Event = Candidate | IterationStarted | Step | Iteration
 
 
@@ -106,3 +169,7 @@ class Cost(NamedTuple):
     candidate: int
     position: int
     cost: float
+
+
+#: Rows of the record of a tuning.
+Record = Candidate | Iteration | Step | Elite | Cost

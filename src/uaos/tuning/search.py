@@ -1,11 +1,11 @@
-"""A search: what a tuner is asked to do, whichever tuner does it."""
+"""A search: the task of a tuner."""
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from uaos.errors import InvalidParameter
+from uaos.problems import Problem
 from uaos.text import count
 from uaos.tuning.race import Evaluate, Rules
 from uaos.tuning.records import Event, Iteration
@@ -14,27 +14,27 @@ from uaos.tuning.space import Space, Values
 
 @dataclass(frozen=True)
 class Search:
-    """A space to search on instances with a number of runs. Its outcome depends on nothing else.
+    """Task of a tuner; its result depends on nothing else.
 
     Attributes
     ----------
     space : Space
-        What is searched.
-    instances : sequence
-        What candidates are run on.
+        Search space.
+    instances : sequence of Problem
+        Problems that candidates run on.
     runs : int
-        Runs of all candidates together.
+        Total number of runs.
     seed : int
     initial : sequence of mappings
         Candidates that take part in the first race.
     rules : Rules
-        How candidates race.
+        Rules of the races.
     works : callable
-        Returns whether a candidate can run that no rule of the space forbids.
+        Returns whether a candidate that the space allows can run.
     """
 
     space: Space
-    instances: Sequence[Any]
+    instances: Sequence[Problem]
     runs: int
     seed: int = 1
     initial: Sequence[Values] = ()
@@ -42,7 +42,7 @@ class Search:
     works: Callable[[Values], bool] = lambda _: True
 
     def check(self) -> None:
-        """Refuse a search without free parameters, with too few runs or with an invalid seed."""
+        """Raise an error if there are no free parameters, too few runs, or an invalid seed."""
         if not self.space.free:
             raise InvalidParameter(
                 "all parameters of the search space are fixed; leave at least one free",
@@ -52,8 +52,8 @@ class Search:
         if self.runs < least:
             free = count(self.space.free, "free parameter")
             raise InvalidParameter(
-                f"{count(self.runs, 'run')} cannot tune {free}: allow at least {least:,} runs, or "
-                "leave fewer parameters free (--fix, --method)",
+                f"{count(self.runs, 'run')} cannot tune {free}; allow at least {least:,} runs, or "
+                "fix some parameters (--fix, --method)",
                 name="runs", value=self.runs,
             )  # fmt: skip
         if not isinstance(self.seed, int) or self.seed < 0:

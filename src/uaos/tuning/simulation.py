@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -85,7 +85,7 @@ class _Replay:
 
     @property
     def restarts(self) -> int:
-        """Whether it has restarted, as 0 or 1."""
+        """Number of restarts, counted up to 1."""
         return int(self.evaluations >= self._first_restart)
 
     @property
@@ -160,7 +160,7 @@ def simulate(
     resolution : float
         The most evaluations of a slice, as a share of those made so far; 0 for single batches.
     name : str
-        What to call the portfolio.
+        Name of the portfolio.
 
     Returns
     -------
@@ -208,16 +208,16 @@ def simulate(
 
 
 def _check_runs(runs: Sequence[RecordedRun], members: int) -> None:
-    """Refuse runs that are not one for each member, of one problem and budget."""
+    """Raise an error unless there is one run per member, on one problem with one budget."""
     if len(runs) != members:
         raise InvalidParameter(
-            f"there are {len(runs)} runs of {members} members; give one for each member",
+            f"there are {len(runs)} runs for {members} members; pass one run per member",
             name="runs", value=len(runs),
         )  # fmt: skip
     if len({(run.outcome.problem, run.outcome.budget) for run in runs}) > 1:
         different = [f"{r.outcome.problem}, {r.outcome.budget} evaluations" for r in runs]
         raise InvalidParameter(
-            "the runs must be on one problem with one budget, but are on " + "; ".join(different),
+            "the runs are on different problems or budgets: " + "; ".join(different),
             name="runs", value=different,
         )  # fmt: skip
 
@@ -291,13 +291,15 @@ class Recordings:
             recorded = store.configurations()
             self.suite: Suite = store.load_suite()
         names = [n for n in recorded if n != UNIFORM] if members is None else list(members)
-        usual = {m.configuration.optimizer: m for m in default_members(2, None) if m.cap < np.inf}
+        introduced = {
+            m.configuration.optimizer: m for m in default_members(2, None) if m.cap < np.inf
+        }
         recorded_members = []
         for name in names:
             if name not in recorded:
                 raise UnknownName("member", name, recorded, hint=f"(recorded in {self.path})")
             configuration = Configuration.from_dict(recorded[name])
-            like = usual.get(configuration.optimizer)
+            like = introduced.get(configuration.optimizer)
             recorded_members.append(Member(
                 configuration, once=like is not None and like.once, cap=like.cap if like else np.inf
             ))  # fmt: skip
@@ -308,30 +310,29 @@ class Recordings:
             for problem in self.suite:
                 if (name, problem.name) not in self._runs:
                     raise InvalidFile(
-                        f"{self.path}: lacks a recorded run of {name} on {problem.name}; finish "
-                        "the benchmark, with --retry-failed for runs that failed (stores of "
-                        "earlier versions did not record what is needed)"
+                        f"{self.path} lacks a run of {name} on {problem.name}; finish the "
+                        "benchmark, with --retry-failed if runs failed"
                     )
 
     @property
     def budget(self) -> int | str:
-        """The evaluations of a run, or a multiple of the dimension if problems differ in it."""
+        """Evaluations of a run, as a multiple of the dimension if possible."""
         budgets = {p.dimension: self.runs(p.name)[0].outcome.budget for p in self.suite}
         dimension, budget = next(iter(budgets.items()))
         if budget % dimension == 0 and all(b * dimension == budget * d for d, b in budgets.items()):
             return f"{budget // dimension}D"
         if len(set(budgets.values())) == 1:
             return budget
-        raise InvalidFile(f"{self.path}: budgets differ from problem to problem: {budgets}")
+        raise InvalidFile(f"{self.path} has different budgets (dimension: budget): {budgets}")
 
     @property
     def design(self) -> Design:
-        """The search space: every method that can choose among the continuing members."""
+        """Search space of the methods that can choose among the continuing members."""
         return portfolio_design(self.members, dimension=self.suite.dimensions[-1])
 
     @property
     def key(self) -> str:
-        """Hash of the recorded runs, as other recordings give other costs."""
+        """Hash of the recorded runs."""
         digest = hashlib.sha256()
         for member, problem in sorted(self._runs):
             for run in self._runs[member, problem]:
@@ -367,34 +368,50 @@ class Recordings:
             for problem in self.suite
         ]
 
-    def plan(self, *, force: bool = False, **settings: Any) -> TuningPlan:
-        """Plan the tuning of a selector by simulation.
+    def plan(
+        self,
+        *,
+        runs: int = 3000,
+        objective: str = "evaluations",
+        seed: int = 1,
+        tuner: str = "racer",
+        design: Design | None = None,
+        force: bool = False,
+    ) -> TuningPlan:
+        """Plan the tuning of a selector by simulation; it starts from the default selector.
 
         Parameters
         ----------
+        runs, objective, seed, tuner
+            As for :class:`TuningPlan`.
+        design : Design, optional
+            The search space; default: :attr:`design`.
         force : bool
             Whether to tune on problems that are held out for testing.
-        **settings
-            Of :class:`TuningPlan`; by default the search starts from the default selector, and the
-            cost of a run is the number of evaluations it takes.
+
+        Returns
+        -------
+        TuningPlan
         """
         check_training(self.suite, force=force)
-        design = settings.pop("design", self.design)
-        options = {**design.options, "recordings": self.key}
-        design = dataclasses.replace(design, options=options)
-        usual = {"objective": "evaluations", "training_set": f"the runs in {self.path.name}",
-                 "initial": (design.values(design.base),)}  # fmt: skip
-        return TuningPlan(design, self.suite, budget=self.budget, **(usual | settings))
+        space = self.design if design is None else design
+        options = space.options.copy()
+        options["recordings"] = self.key
+        space = dataclasses.replace(space, options=options)
+        return TuningPlan(
+            space, self.suite, f"the runs in {self.path.name}", runs, self.budget, objective, seed,
+            (space.values(space.base),), tuner,
+        )  # fmt: skip
 
     @property
     def simulation(self) -> "Simulation":
-        """The `work` for :func:`uaos.tuning.tune`."""
+        """Function that :func:`uaos.tuning.tune` takes as `work`."""
         return Simulation(str(self.path), self.members)
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """Simulates runs of portfolios in place of making them; workers load the recordings once."""
+    """Simulation of portfolio runs, for workers, which load the recordings once."""
 
     path: str
     members: tuple[Member, ...]

@@ -17,6 +17,7 @@ import numpy as np
 
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.params import Choice, Integer, Parameter, Real, Value
+from uaos.tuning.records import DomainData, VariableData
 
 #: A candidate: the values of the variables that are active.
 Values = Mapping[str, Value]
@@ -61,12 +62,12 @@ class Variable:
 
     @property
     def fixed(self) -> bool:
-        """Whether there is nothing to search."""
+        """True if the variable has a single value."""
         return isinstance(self.domain, Choice) and len(self.domain.choices) == 1
 
     @property
     def width(self) -> float:
-        """The width of the range, in log space for a log scale; 0 for a choice."""
+        """Width of the range, in log space for a log scale; 0 for a choice."""
         if isinstance(self.domain, Choice):
             return 0.0
         low, high = bounds(self.domain) if self.domain.log else (self.domain.low, self.domain.high)
@@ -108,7 +109,7 @@ class Clause:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The variables in it."""
+        """Names of its variables."""
         return (self.name, str(self.other)) if self.variable else (self.name,)
 
     def holds(self, values: Values) -> bool:
@@ -131,7 +132,7 @@ class Forbidden:
 
     @property
     def names(self) -> set[str]:
-        """The variables in it."""
+        """Names of its variables."""
         return {name for clause in self.clauses for name in clause.names}
 
     def holds(self, values: Values) -> bool:
@@ -171,12 +172,12 @@ class Space:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The variables' names, in order."""
+        """Names of the variables, in order."""
         return tuple(v.name for v in self.variables)
 
     @property
     def free(self) -> int:
-        """The number of variables that are not fixed."""
+        """Number of variables that are not fixed."""
         return sum(not v.fixed for v in self.variables)
 
     def fill(self, value: Callable[[Variable], Value]) -> dict[str, Value]:
@@ -292,7 +293,7 @@ class Space:
         )  # fmt: skip
         return dataclasses.replace(self, variables=tuple(variables.values()), forbidden=rules)
 
-    def to_dict(self) -> list[dict[str, Any]]:
+    def to_dict(self) -> list[VariableData]:
         """Return the space as plain data, equal for equal spaces."""
         return [
             {"name": v.name, **plain(v.domain), "when": " or ".join(map(str, v.when))}
@@ -346,7 +347,7 @@ def searched(parameter: Parameter) -> Real | Integer | Choice:
     return parameter
 
 
-def plain(domain: Real | Integer | Choice) -> dict[str, Any]:
+def plain(domain: Real | Integer | Choice) -> DomainData:
     """Return a domain as plain data."""
     if isinstance(domain, Choice):
         return {"choices": list(domain.choices)}

@@ -1,7 +1,7 @@
 """The store of tunings: their runs, and tables of their races.
 
-If the process is killed at any moment, the file still holds every finished run. The same tuning
-begun again does not repeat them; several tunings in one file share their runs.
+If the process is killed, the file still holds every finished run. A tuning that is begun again does
+not repeat them; several tunings in one file share their runs.
 """
 
 import datetime
@@ -9,9 +9,9 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Self
+from typing import Self, TypeVar, cast
 
 import numpy as np
 
@@ -23,15 +23,27 @@ from uaos.experiments.storefile import Lock, as_mapping, insert
 from uaos.experiments.unit import Outcome, Unit
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Suite
-from uaos.tuning.records import NAN, Candidate, Cost, Elite, Iteration, Step, Tuning
+from uaos.tuning.records import (
+    NAN,
+    Candidate,
+    Cost,
+    Elite,
+    Iteration,
+    Record,
+    Setup,
+    Step,
+    Tuning,
+    Winner,
+)
 
-# The tables of a race, with the class of their rows and their order. The schema also has a
-# table `eliminations`, which is no longer written: steps and results tell when a
-# candidate left.
-_TABLES: dict[str, tuple[Any, str]] = {
-    "candidates": (Candidate, "id"), "iterations": (Iteration, "iteration"),
-    "steps": (Step, "iteration, step"), "elites": (Elite, "iteration, rank"),
-    "results": (Cost, "candidate, position"),
+R = TypeVar("R", bound=Record)
+
+# Table and order of each kind of row. The schema also has a table `eliminations`, which is no
+# longer written, as it follows from steps and results.
+_TABLES: dict[type, tuple[str, str]] = {
+    Candidate: ("candidates", "id"), Iteration: ("iterations", "iteration"),
+    Step: ("steps", "iteration, step"), Elite: ("elites", "iteration, rank"),
+    Cost: ("results", "candidate, position"),
 }  # fmt: skip
 _TUNINGS = f"SELECT {', '.join(Tuning._fields)} FROM tunings"
 # Fields of events that are written into other tables, or not at all.
@@ -67,7 +79,7 @@ class TuningStore(Store):
 
     @classmethod
     def create_or_resume(cls, path: str | os.PathLike[str], suite: Suite) -> Self:  # type: ignore[override]
-        """Open a store to write to: a new one, or one that holds tunings already.
+        """Open a store to write to, new or existing.
 
         Parameters
         ----------
@@ -90,7 +102,7 @@ class TuningStore(Store):
     # Runs
 
     def key(self, configuration: Configuration) -> str:
-        """Return a hash of what a configuration runs, whatever its name."""
+        """Return a hash of a configuration that does not depend on its name."""
         omitted = ("name", "reference", "note", "tuning")
         data = {k: v for k, v in configuration.to_dict().items() if k not in omitted}
         text = _canonical(data)
@@ -120,41 +132,41 @@ class TuningStore(Store):
 
     # The record of a tuning
 
-    def tuning(self, setup: Mapping[str, Any]) -> Tuning | None:
+    def tuning(self, setup: Setup) -> Tuning | None:
         """Return the tuning with this setup, or None."""
         key = _hash(_canonical(setup))
         return next(iter(self._rows(f"{_TUNINGS} WHERE key = ?", (key,), _tuning)), None)
 
-    def begin(self, setup: Mapping[str, Any]) -> int:
-        """Begin the tuning with this setup, for the first time or again, and return its number.
+    def begin(self, setup: Setup) -> int:
+        """Begin or resume the tuning with this setup, and return its number.
 
-        If it is begun again, its runs are kept and its record is written anew: the same setup
-        gives the same race.
+        A resumed tuning keeps its runs. Its record is written anew, as the same setup gives the
+        same races.
         """
         text, run = _canonical(setup), self._connection.execute
         with self._transaction():
             earlier = self.tuning(setup)
             number = earlier.id if earlier else 1 + max((t.id for t in self.tunings()), default=0)
-            for table in _TABLES:
+            for table, _ in _TABLES.values():
                 run(f"DELETE FROM {table} WHERE tuning = ?", (number,))
             begun = (earlier.started, earlier.seconds) if earlier else (_now(), 0.0)
             row = number, _hash(text), text, begun[0], _text(versions()), begun[1], None, None
             insert(self._connection, "tunings", [row], "INSERT OR REPLACE")
         return number
 
-    def add(self, tuning: int, *rows: Any, seconds: float | None = None) -> None:
+    def add(self, tuning: int, *rows: Record, seconds: float | None = None) -> None:
         """Write events of a race, and the time of the tuning so far, in one transaction."""
         with self._transaction():
             self.add_methods(self._unwritten)
-            for table, (kind, _) in _TABLES.items():
+            for kind, (table, _) in _TABLES.items():
                 values = [(tuning, *_columns(row)) for row in rows if isinstance(row, kind)]
                 insert(self._connection, table, values, "INSERT OR REPLACE")
             if seconds is not None:
                 self._update_tuning(tuning, seconds=seconds)
         self._unwritten.clear()
 
-    def finish(self, tuning: int, data: Mapping[str, Any]) -> None:
-        """Note that a tuning is finished, with its result."""
+    def finish(self, tuning: int, data: Winner) -> None:
+        """Record that a tuning is finished, and its result."""
         with self._transaction():
             self._update_tuning(tuning, finished=_now(), data=_text(data))
 
@@ -164,19 +176,19 @@ class TuningStore(Store):
 
     def candidates(self, tuning: int) -> list[Candidate]:
         """Return all candidates of a tuning, by number."""
-        return self._record("candidates", tuning)
+        return self._record(Candidate, tuning)
 
     def iterations(self, tuning: int) -> list[Iteration]:
         """Return the races that are over, in order."""
-        return self._record("iterations", tuning)
+        return self._record(Iteration, tuning)
 
     def steps(self, tuning: int) -> list[Step]:
         """Return the steps of the races, in order."""
-        return self._record("steps", tuning)
+        return self._record(Step, tuning)
 
     def elites(self, tuning: int) -> list[Elite]:
         """Return the survivors of each iteration, best first."""
-        return self._record("elites", tuning)
+        return self._record(Elite, tuning)
 
     def survivors(self, tuning: int) -> list[Elite]:
         """Return the survivors of the last iteration that is over, best first."""
@@ -185,33 +197,35 @@ class TuningStore(Store):
 
     def results(self, tuning: int) -> list[Cost]:
         """Return all costs, by candidate and position."""
-        return self._record("results", tuning)
+        return self._record(Cost, tuning)
 
     # Reading and writing rows
 
-    def _record(self, table: str, tuning: int) -> list[Any]:
-        """Return the rows of a table that belong to a tuning."""
-        kind, order = _TABLES[table]
+    def _record(self, kind: type[R], tuning: int) -> list[R]:
+        """Return the rows of this kind that belong to a tuning."""
+        table, order = _TABLES[kind]
         names = [name for name in kind._fields if name not in _NO_COLUMN]
         columns = ", ".join("vals" if name == "values" else name for name in names)
 
-        def read(name: str, value: Any) -> Any:
+        def read(name: str, value: object) -> object:
             if name == "values":
-                return as_mapping(value)
+                return as_mapping(str(value))
             return NAN if value is None and kind.__annotations__[name] is float else value
 
-        return self._rows(
-            f"SELECT {columns} FROM {table} WHERE tuning = ? ORDER BY {order}", (tuning,),
-            lambda *row: kind(*map(read, names, row)),
-        )  # fmt: skip
+        def make(*row: object) -> Record:
+            values = kind._field_defaults | dict(zip(names, map(read, names, row), strict=True))
+            return kind._make(values[name] for name in kind._fields)
 
-    def _update_tuning(self, tuning: int, **changes: Any) -> None:
+        query = f"SELECT {columns} FROM {table} WHERE tuning = ? ORDER BY {order}"
+        return self._rows(query, (tuning,), make)
+
+    def _update_tuning(self, tuning: int, **changes: str | float) -> None:
         row = self._connection.execute(f"{_TUNINGS} WHERE id = ?", (tuning,)).fetchone()
-        changed = Tuning(*row)._replace(**changes)
-        insert(self._connection, "tunings", [changed], "INSERT OR REPLACE")
+        changed = dict(zip(Tuning._fields, row, strict=True)) | changes
+        insert(self._connection, "tunings", [changed.values()], "INSERT OR REPLACE")
 
 
-def _columns(row: Any) -> list[Any]:
+def _columns(row: Record) -> list[object]:
     return [
         _text(value) if name == "values" else value
         for name, value in row._asdict().items()
@@ -219,9 +233,14 @@ def _columns(row: Any) -> list[Any]:
     ]
 
 
-def _tuning(*row: Any) -> Tuning:
-    setup, packages, data = (as_mapping(text or "{}") for text in (row[2], row[4], row[7]))
-    return Tuning(*row)._replace(setup=setup, versions=packages, data=data)
+def _tuning(
+    number: int, key: str, setup: str, started: str, packages: str, seconds: float,
+    finished: str | None, data: str | None,
+) -> Tuning:  # fmt: skip
+    return Tuning(
+        number, key, cast(Setup, as_mapping(setup)), started, as_mapping(packages), seconds,
+        finished, cast(Winner, as_mapping(data or "{}")),
+    )  # fmt: skip
 
 
 def _canonical(data: object) -> str:

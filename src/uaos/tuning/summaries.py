@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from uaos.selection.components import FAMILIES
 from uaos.statistics import rank_rows
 from uaos.table import NUMBER, TEXT, Table
 from uaos.tuning.race import shared_costs
-from uaos.tuning.records import Tuning
+from uaos.tuning.records import Tuning, VariableData
 from uaos.tuning.store import TuningStore
 
 #: An open store and the number of one of its tunings.
@@ -87,9 +87,9 @@ def survivors_table(store: TuningStore, tuning: int) -> Table:
     for elite in store.survivors(tuning):
         own = values[elite.candidate]
         words = candidate_words({name: own[name] for name in free if name in own})
-        own = {name: own.get(name, "") for name in names}
-        records.append({**elite._asdict(), "configuration": words, **own})
-    columns: dict[str, tuple[Any, ...]] = {
+        cells = {name: own.get(name, "") for name in names}
+        records.append({**elite._asdict(), "configuration": words, **cells})
+    columns: dict[str, tuple[object, ...]] = {
         "rank": (NUMBER, "rank"), "runs": (NUMBER, "instances"),
         "rank sum": (NUMBER, "rank_sum", "{:g}".format),
         "mean cost": (NUMBER, "mean_cost", "{:.3g}".format),
@@ -98,13 +98,13 @@ def survivors_table(store: TuningStore, tuning: int) -> Table:
     # The mean of values with different scales is meaningless.
     if any(np.isnan(p.optimum) for p in store.problems() if p.name in entry.setup["problems"]):
         del columns["mean cost"]
-    note, test = "No test was made: too few problems.", entry.setup["rules"].get("test", "friedman")
+    note = "No test was made: too few problems."
     for step in store.steps(tuning):
         if not np.isnan(step.pvalue):
             note = (
-                f"Last test ({test}), in race {step.iteration} after {step.step} problems: "
-                f"p = {step.pvalue:.2g}. Survivors that do not differ significantly are ordered by "
-                "their ranks."
+                f"Last test ({entry.setup['rules']['test']}), in race {step.iteration} after "
+                f"{step.step} problems: p = {step.pvalue:.2g}. Survivors that do not differ "
+                "significantly are ordered by their ranks."
             )
     table = Table.from_records("survivors", "Survivors, best first", columns, records, note)
     return replace(table, rows=(replace(table.rows[0], kind="winner"), *table.rows[1:]))
@@ -144,13 +144,11 @@ def frequencies(store: TuningStore, tuning: int) -> dict[str, Drawn]:
     by_name: dict[str, Drawn] = {}
     for variable in _free(entry):
         name = variable["name"]
-        domain = {
-            key: variable[key] for key in ("choices", "low", "high", "log") if key in variable
-        }
-        if "choices" in domain:
-            domain["choices"] = tuple(domain["choices"])
         values = tuple(tuple(c[name] for c in race if name in c) for race in drawn)
-        by_name[name] = Drawn(name, values, new, best.get(name), **domain)
+        by_name[name] = Drawn(
+            name, values, new, best.get(name), tuple(variable.get("choices", ())),
+            variable.get("low", 0.0), variable.get("high", 1.0), variable.get("log", False),
+        )  # fmt: skip
     return by_name
 
 
@@ -259,10 +257,9 @@ def _members(store: TuningStore, tuning: int) -> dict[int, tuple[int, ...]]:
     }  # fmt: skip
 
 
-def _free(entry: Tuning) -> list[dict[str, Any]]:
+def _free(entry: Tuning) -> list[VariableData]:
     """Return the parameters that were not fixed."""
-    space: list[dict[str, Any]] = entry.setup["space"]
-    return [v for v in space if len(v.get("choices", "ab")) > 1]
+    return [v for v in entry.setup["space"] if "choices" not in v or len(v["choices"]) > 1]
 
 
 def _entry(store: TuningStore, tuning: int) -> Tuning:

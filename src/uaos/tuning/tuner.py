@@ -1,4 +1,4 @@
-"""Tuning: run a plan, and read what it found."""
+"""Run a tuning plan, and read its result."""
 
 import dataclasses
 import functools
@@ -48,7 +48,7 @@ class TuningResult:
 
     @property
     def best(self) -> Configuration:
-        """The winner."""
+        """Configuration that won."""
         return self.configurations[0]
 
 
@@ -72,13 +72,13 @@ def tune(
     Parameters
     ----------
     plan : TuningPlan
-        What to search, and on what.
+        The search space, the problems and the rules.
     path : str or path
         The store, new or begun by an earlier call.
     executor : Executor or callable, optional
-        Where to run, instead of on `jobs` or `dask`; or a function that makes executors.
+        Where to run, instead of `jobs` or `dask`; or a function that makes executors.
     jobs : int, optional
-        Processes of this machine; by default one for each processor.
+        Number of processes; default: one per processor.
     dask : str, optional
         The address of a Dask cluster.
     retry_failed : bool
@@ -129,7 +129,7 @@ def tune(
 
 
 class _Session:
-    """One tuning at work: it runs the search of the plan and writes its events to the store."""
+    """Session of a tuning: runs the search of the plan and writes its events to the store."""
 
     def __init__(
         self, plan: TuningPlan, store: TuningStore, on_event: Callable[[Event], None]
@@ -185,19 +185,19 @@ def _search_function(plan: TuningPlan, store: TuningStore) -> Tuner:
     """Return the tuner of the plan."""
     if plan.tuner == "racer":
         return iterated_racing
-    from uaos.tuning import irace  # here, as most users do without R
+    from uaos.tuning import irace
 
     return functools.partial(irace.run_irace, folder=f"{store.path}.irace")
 
 
 def _check_recordings(plan: TuningPlan, store: TuningStore) -> None:
-    """Refuse to mix runs that were simulated on other recordings, or not simulated."""
+    """Raise an error if the store holds runs that are not simulated on the same recordings."""
     recordings = plan.design.options.get("recordings")
     for entry in store.tunings():
         if entry.setup["options"].get("recordings") != recordings:
             raise PlanConflict(
-                f"{store.path} holds a tuning whose runs were not simulated on the same recorded "
-                "runs; use another file"
+                f"{store.path} holds a tuning that is not simulated, or simulated on other "
+                "recorded runs; use another file"
             )
 
 
@@ -220,19 +220,19 @@ def _read_result(plan: TuningPlan, store: TuningStore) -> TuningResult | None:
 
 
 def failures(store: TuningStore, tuning: int) -> str:
-    """Describe how many runs of a tuning failed, why, and what to do; "" if none failed."""
+    """Describe the failed runs of a tuning and what to do; "" if none failed."""
     keys = {c.configuration for c in store.candidates(tuning)}
     failed = [o for o in store.outcomes() if o.status == "failed" and o.method in keys]
     if not failed:
         return ""
     return (
         f"{count(len(failed), 'run')} failed: {failed[0].reason} (the first, on "
-        f"{failed[0].problem}); --retry-failed runs what failed again"
+        f"{failed[0].problem}); to repeat failed runs, add --retry-failed"
     )
 
 
-def _named(plan: TuningPlan, found: Configuration, elite: Elite, runs: int) -> Configuration:
-    """Name a survivor, and note how it was found."""
+def _named(plan: TuningPlan, survivor: Configuration, elite: Elite, runs: int) -> Configuration:
+    """Return a survivor with its name and a record of its tuning."""
     limits = sorted({plan.evaluations(p) for p in plan.suite})
     tuning = {
         "tuner": plan.tuner, "training_set": plan.training_set, "problems": len(plan.suite),
@@ -243,4 +243,4 @@ def _named(plan: TuningPlan, found: Configuration, elite: Elite, runs: int) -> C
         "versions": versions(),
     }  # fmt: skip
     name = "tuned" if elite.rank == 1 else f"tuned-{elite.rank}"
-    return dataclasses.replace(found, name=name, tuning=tuning)
+    return dataclasses.replace(survivor, name=name, tuning=tuning)

@@ -66,8 +66,7 @@ class TuningView:
 
     def tables(self) -> list[Table]:
         """Return survivors and importance; and all candidates, for files only."""
-        setup: list[Mapping[str, object]] = self.entry.tuning.setup["space"]
-        names = [str(v["name"]) for v in setup]
+        names = [variable["name"] for variable in self.entry.tuning.setup["space"]]
         candidates = [
             {"candidate": c.id, "race": c.iteration, "parent": c.parent, "origin": c.origin,
              **{name: c.values.get(name, "") for name in names}}
