@@ -26,20 +26,20 @@ from uaos.text import count
 if TYPE_CHECKING:
     from uaos.tuning import Design, Recordings, TuningPlan, TuningResult
 
-# Options that have no meaning with --simulate, which brings members, problems and budget.
+# Options that --simulate does not accept: the recorded runs determine them.
 _NOT_SIMULATED = (
     "suite", "train", "split_seed", "space", "method", "free", "pool", "instances", "functions",
     "dim", "budget", "initial", "dask",
 )  # fmt: skip
 
 
-_NO_TEST_PROBLEMS = "all problems are for training; --train SHARE keeps some for testing"
+_NO_TEST_PROBLEMS = "all problems are used for training; --train SHARE keeps some for testing"
 
 
 # fmt: off
 @dataclass(frozen=True)
 class _Training:
-    """The problems to train on."""
+    """Training problems."""
 
     suite: options.SuiteName = "bbob"
     train: options.Train = None
@@ -52,16 +52,16 @@ class _Training:
     dim: options.BbobDimension = None
     force: Annotated[bool, typer.Option(
         "--force-test-instances",
-        help="Train even on problems that are held out for testing.")] = False
+        help="Allow training on problems that are held out for testing.")] = False
 
 
 @dataclass(frozen=True)
 class _Simulation:
-    """The recorded runs to train on instead."""
+    """Simulation instead of training problems."""
 
     simulate: Annotated[Path | None, typer.Option(
         metavar="MEMBERS.db", help="Tune the selector of a portfolio by simulation, on the runs "
-        "that `uaos bench` recorded of its members; nothing is evaluated.")] = None
+        "of its members that `uaos bench` recorded; nothing is evaluated.")] = None
     members: Annotated[str | None, typer.Option(
         help="Make the portfolio of these recorded methods, in this order (default: all; with "
         "--simulate).")] = None
@@ -69,33 +69,34 @@ class _Simulation:
 
 @dataclass(frozen=True)
 class _Space:
-    """The space to search."""
+    """Search space."""
 
     space: Annotated[str | None, typer.Option(
         help="Search this space: extended (components, hyper-parameters, F, CR, NP, top_NP; the "
         "default), paper (the same in its printed ranges) or wide (also the pool, the rules for F "
         "and CR, bounds, restarts, …).")] = None
     method: Annotated[str | None, typer.Option(
-        help="Tune the hyper-parameters of this method (or .toml file) alone.")] = None
+        help="Tune only the hyper-parameters of this method (a name or .toml file).")] = None
     free: Annotated[str | None, typer.Option(
-        help="Tune these of F,CR,NP,top_NP as well (with --method).")] = None
+        help="Tune some of F,CR,NP,top_NP as well (with --method).")] = None
     pool: Annotated[str | None, typer.Option(
         help="Select from these operators: nine, nine-by-CR, mix, or strategies such as "
         "rand/1,best/1.")] = None
     fix: Annotated[list[str] | None, typer.Option(
-        metavar="NAME=VALUE", help="Hold a parameter at a value; repeat it for more.")] = None
+        metavar="NAME=VALUE", help="Hold a parameter at a value (repeatable).")] = None
     limit: Annotated[list[str] | None, typer.Option(
         "--range", metavar="NAME=RANGE",
-        help='Narrow a parameter: NP=50..150, "reward=success_sum|success_rate".')] = None
+        help='Narrow a parameter: NP=50..150, "reward=success_sum|success_rate" (repeatable).')
+    ] = None
     space_file: Annotated[Path | None, typer.Option(
-        help="Read such limits from the tables `fix` and `range` of a TOML file.")] = None
+        help="Read limits from the tables `fix` and `range` of a TOML file.")] = None
 
 
 @dataclass(frozen=True)
 class _Races:
-    """How to search it."""
+    """Search."""
 
-    runs: Annotated[int, typer.Option(min=1, help="Make this many runs in all.")] = 3000
+    runs: Annotated[int, typer.Option(min=1, help="Make this many runs in total.")] = 3000
     budget: Annotated[str, typer.Option(
         help="Limit the evaluations of a run: a number, or a multiple of the dimension (1000D)."
         )] = "1000D"
@@ -110,24 +111,26 @@ class _Races:
         help="Start from these configurations: names, .toml files, or none (default: those tuned "
         "in the paper; with --method, that method).")] = None
     tuner: Annotated[str, typer.Option(
-        help="Use the racer (built in), or irace (R's, if it is installed).")] = "racer"
+        help="Use the built-in racer, or irace (an R package).")] = "racer"
     seed: options.Seed = 1
     retry_failed: options.RetryFailed = False
 
 
 @dataclass(frozen=True)
 class _Outputs:
-    """What to show and to write."""
+    """Output."""
 
     output: Annotated[Path | None, typer.Option(
-        "--output", "-o", help="Write the winner here (default: STORE as .toml).")] = None
+        "--output", "-o", help="Write the winner here (default: STORE with the suffix .toml).")
+    ] = None
     overwrite: options.Overwrite = False
     irace_folder: Annotated[Path | None, typer.Option(
-        "--export-irace", help="Write irace's files into this folder, and end.")] = None
+        "--export-irace", help="Write the files of an irace scenario into this folder, and exit.")
+    ] = None
     show_space: Annotated[bool, typer.Option(
-        "--show-space", help="Show the search space, and end.")] = False
+        "--show-space", help="Show the search space, and exit.")] = False
     status: Annotated[bool, typer.Option(
-        "--status", help="Show how far the tunings of STORE are, and end.")] = False
+        "--status", help="Show the progress of the tunings in STORE, and exit.")] = False
     plot: Annotated[Path | None, typer.Option(
         help="Draw how the parameters evolved (.png, .svg or .pdf).")] = None
 
@@ -147,13 +150,13 @@ def tune_command(
     workers: options.Workers,
     outputs: _Outputs,
     store: Annotated[Path | None, typer.Argument(
-        metavar="STORE", help="Keep every run in this file.")] = None,
+        metavar="STORE", help="The file of the tuning, new or to be continued.")] = None,
 ) -> None:
     # fmt: on
-    """Find the best configuration for a set of problems, by racing many against each other.
+    """Find the best configuration for a set of problems by racing candidates.
 
-    Candidates run on one training problem after the other; those that fall behind leave, new ones
-    are drawn around the survivors. After an interruption the same command continues.
+    Candidates run on a sequence of training problems; a statistical test drops the worse ones, and
+    new ones are drawn around the survivors. After an interruption the same command continues.
     """
     from uaos.cli.tune_tables import plan_table, space_table
     from uaos.experiments.storefile import check_place
@@ -187,7 +190,7 @@ def tune_command(
 
 
 def _check_plot(outputs: _Outputs, store: Path | None) -> None:
-    """Refuse a picture that would replace another file."""
+    """Raise an error if the figure would replace another file."""
     if outputs.plot is not None:
         inputs = [] if store is None else [store]
         check_output(outputs.plot, inputs=inputs, suffixes=PICTURES, overwrite=outputs.overwrite)
@@ -206,7 +209,7 @@ def _required(store: Path | None) -> Path:
 class _Subject:
     """A search space, and the problems or recorded runs to train on.
 
-    `name` is what to call them; `rest` are the problems kept for testing.
+    `name` describes the training set; `rest` are the problems kept for testing.
     """
 
     design: "Design"
@@ -219,7 +222,7 @@ class _Subject:
 def _subject(
     context: typer.Context, training: _Training, simulation: _Simulation, space: _Space
 ) -> _Subject:
-    """Return what the options choose to tune, and on what."""
+    """Return the search space and the problems that the options choose."""
     from uaos.tuning import check_training, narrow
 
     if simulation.simulate is not None:
@@ -247,8 +250,8 @@ def _simulated(context: typer.Context, store: Path, members: str | None) -> _Sub
         if source is not None and source.name == "COMMANDLINE":
             option = f"--{name.replace('_', '-')}"
             raise InvalidParameter(
-                f"{option} has no meaning with --simulate, which brings members, problems and "
-                "budget, and evaluates nothing",
+                f"{option} cannot be combined with --simulate: the recorded runs determine "
+                "members, problems and budget",
                 name=option, value=context.params[name],
             )  # fmt: skip
     recordings = Recordings(store, None if members is None else options.split_names(members))
@@ -295,7 +298,7 @@ def _design(space: _Space, dimension: int) -> "Design":
 def _plan(
     subject: _Subject, training: _Training, space: _Space, races: _Races
 ) -> tuple["TuningPlan", str]:
-    """Return the plan of the tuning, and what to say about the candidates it starts from."""
+    """Return the plan of the tuning, and a description of its initial candidates."""
     from uaos.tuning import Rules, TuningPlan
 
     if subject.recordings is not None:
@@ -318,7 +321,7 @@ def _plan(
 def _start(
     design: "Design", initial: str | None, method: str | None
 ) -> tuple[tuple[dict[str, Value], ...], str]:
-    """Return the candidates to start from, and what to say about them."""
+    """Return the initial candidates, and a description of them."""
     from uaos.tuning.plan import initial_candidates
 
     random = "random candidates"
@@ -327,8 +330,9 @@ def _start(
     names = None if initial is None else options.split_names(initial)
     if names == []:
         raise InvalidParameter(
-            "--initial is empty; give names, .toml files, or none", name="--initial", value=initial
-        )
+            "--initial is empty; expected names, .toml files, or none",
+            name="--initial", value=initial,
+        )  # fmt: skip
     if names is None and method is not None:
         try:
             candidates, _ = initial_candidates(design, [method])
@@ -344,7 +348,7 @@ def _start(
 
 
 def _check_winner(output: Path, store: Path, plan: "TuningPlan", overwrite: bool) -> None:
-    """Refuse to replace a file that is not an earlier result of the same plan."""
+    """Raise an error if the file exists and is not an earlier result of the same plan."""
     check_output(output, inputs=[store], suffixes=[".toml"], overwrite=True)
     if not output.exists() or overwrite:
         return
@@ -364,7 +368,7 @@ def _tune(
     plan: "TuningPlan", store: Path, recordings: "Recordings | None", workers: options.Workers,
     *, retry_failed: bool,
 ) -> "TuningResult":  # fmt: skip
-    """Tune and show it, or read the result of a finished tuning from its store."""
+    """Tune and show the progress, or read the result of a finished tuning from its store."""
     from uaos.cli.tune_view import View, clock
     from uaos.experiments import Stopped
     from uaos.tuning import TuningStore, tune
@@ -382,7 +386,7 @@ def _tune(
         with TuningStore.open(store) as record:
             earlier = len(record.cached())
         if earlier:
-            console.print(Text(f"{count(earlier, 'run')} found in the store, not to be repeated"))
+            console.print(Text(f"{count(earlier, 'run')} found in the store will not be repeated"))
     try:
         with View.of(plan, store, console) as view:
             return tune(
@@ -402,7 +406,7 @@ def _show_result(result: "TuningResult", store: Path, output: Path) -> None:
     from uaos.tuning.summaries import importance, survivors_table
     from uaos.tuning.tuner import failures
 
-    # Named after its file, to distinguish several tuned methods.
+    # Name it after its file, to distinguish several tuned methods.
     best = dataclasses.replace(result.best, name=output.stem)
     with TuningStore.open(store) as record:
         console.print()
@@ -412,13 +416,13 @@ def _show_result(result: "TuningResult", store: Path, output: Path) -> None:
         failed = failures(record, result.tuning)
     if shares := [f"{p.name} {p.share:.0%}" for p in parameters if p.share > p.noise]:
         console.print(Text(
-            "What mattered most, as a share of the variance of the candidates' ranks: "
+            "Most important parameters, by their share of the variance of ranks: "
             + ", ".join(shares[:5])
         ))  # fmt: skip
     if failed:
         console.print(Text(failed, style="yellow"))
     best.to_toml(output)
-    console.print(Text(f"written: {output}, the winner"))
+    console.print(Text(f"written: {output} (the winner)"))
 
 
 def _show_next(
@@ -440,7 +444,7 @@ def _show_next(
     console.print(Text.assemble("next: ", (shlex.join(words), "bold")), soft_wrap=True)
     if any(problem.held_out for problem in plan.suite):
         console.print(Text(
-            "It was trained on test problems, where its results now say nothing about others",
+            "It was trained on test problems, so results on them do not carry over to others",
             style="yellow",
         ))  # fmt: skip
 
@@ -449,14 +453,14 @@ def _show_next(
 
 
 def _show_status(store: Path, plot: Path | None) -> None:
-    """Show how far the tunings of a store are."""
+    """Show the progress of the tunings in a store."""
     from uaos.cli.tune_tables import status_table
     from uaos.tuning import TuningStore
 
     with TuningStore.open(store) as record:
         numbers = [entry.id for entry in record.tunings()]
         table = status_table(record, console.width)
-    console.print(table if numbers else Text(f"{store}: no tuning was begun"))
+    console.print(table if numbers else Text(f"{store} holds no tuning"))
     if plot is not None and numbers:
         _draw(store, numbers[-1], plot)
 

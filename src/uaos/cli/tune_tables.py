@@ -1,7 +1,6 @@
 """Tables of `uaos tune`: the plan, the search space, the winner, the tunings of a store."""
 
 from pathlib import Path
-from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -19,17 +18,18 @@ from uaos.tuning.summaries import candidate_words
 
 
 def plan_table(plan: TuningPlan, starts: str, output: Path) -> RenderableType:
-    """Return a table of what a tuning will do, with warnings."""
+    """Return the plan of a tuning as a table, with warnings."""
     space, rules = plan.design.space, plan.rules
     limits = sorted({plan.evaluations(p) for p in plan.suite})
     each = join_names([f"{n:,}" for n in limits], "or")
     fixed = len(space) - space.free
     more = f" ({fixed} fixed)" if fixed else ""
+    least = least_budget(space.free, rules)
     rows = grid({
         "parameters": f"{space.free} free{more}; --show-space lists them",
         "trains on": training(plan.suite, plan.training_set),
-        "runs": f"{plan.runs:,} × {each} evaluations at most = {plan.runs * limits[-1]:,} (least: "
-        f"{least_budget(space.free, rules):,} runs for {count(space.free, 'free parameter')})",
+        "runs": f"{plan.runs:,} × {each} evaluations at most = {plan.runs * limits[-1]:,} "
+        f"(minimum: {least:,} runs for {count(space.free, 'free parameter')})",
         "starts from": starts,
         "tuner": f"{plan.tuner}, {count(races_planned(space.free), 'race')} planned, test "
         f"{rules.test}, objective {plan.objective}, seed {plan.seed}",
@@ -66,7 +66,7 @@ def space_table(design: Design, width: int) -> RenderableType:
         parts += [Text(f"{rule} ({rule.why})") for rule in space.forbidden]
         parts.append(Text(""))
     free, least = count(space.free, "free parameter"), least_budget(space.free)
-    return Group(*parts, Text(f"{free}: a tuning needs {least:,} runs or more"))
+    return Group(*parts, Text(f"{free}: a tuning needs at least {least:,} runs"))
 
 
 def recipe(configuration: Configuration) -> RenderableType:
@@ -83,7 +83,7 @@ def recipe(configuration: Configuration) -> RenderableType:
 
 def status_table(store: TuningStore, width: int) -> RenderableType:
     """Return a table of the tunings of a store and their progress."""
-    rows: list[list[Any]] = []
+    rows: list[list[object]] = []
     best: list[RenderableType] = []
     for tuning in store.tunings():
         setup, steps = tuning.setup, store.steps(tuning.id)

@@ -1,4 +1,4 @@
-"""Show a tuning while it runs: a panel on a terminal, and a line for each finished race."""
+"""Show a tuning while it runs: a panel on a terminal, and a line per finished race."""
 
 import time
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ class View:
         self._before_first = time.perf_counter()
         self._used = self._since_step = 0
         self._tenth = self._leader = 0
-        # Drawn by the clock: a step may take minutes.
+        # Refreshed by time, as a step may take minutes.
         self._live = Live(
             console=console, transient=True, refresh_per_second=4, get_renderable=self.drawn
         )
@@ -58,7 +58,7 @@ class View:
 
     @property
     def used(self) -> int:
-        """Runs used, those of the step under way included as they end."""
+        """Runs used, including finished runs of the current step."""
         return min(self._used + self._since_step, self._plan.runs)
 
     def on_event(self, event: Event) -> None:
@@ -80,7 +80,7 @@ class View:
             self._show_race(event)
 
     def on_run(self, result: RunCost) -> None:
-        """Show that a run ended."""
+        """Count a finished run."""
         self._fresh += 1
         self._since_step += 1
         self._failed += bool(result.reason)
@@ -146,8 +146,8 @@ class View:
         rows |= {"runs": f"{self.used:,} of {runs:,}{failed}", "time": self._time()}
         bar = ProgressBar(total=runs, completed=self.used, width=48)
         panel = Panel(Group(grid(rows), bar), title="tuning", expand=False)
-        # Leave room for a "^C" at the end of the last line: if it wrapped, the panel would not be
-        # erased where it is.
+        # Leave room for "^C" at the end of the last line: if it wrapped, the panel would not be
+        # erased completely.
         return Constrain(panel, max(20, self._console.width - 8))
 
 
