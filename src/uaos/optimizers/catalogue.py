@@ -1,7 +1,7 @@
 """The catalogue: configurations by name.
 
-Which entries there are is said elsewhere: a group of them is added by :func:`add_group`, and every
-registered optimizer is an entry with its default settings.
+Other modules add groups of entries by :func:`add_group`; every registered optimizer is an entry
+with its default settings.
 """
 
 import inspect
@@ -19,13 +19,13 @@ from uaos.selection.method import Method
 #: The recommended differential evolution.
 RECOMMENDED = "mix"
 
-#: What `method` may be: a name of the catalogue, the path of a TOML file, a method (which runs with
-#: default settings) or a whole configuration.
+#: Values of a `method` argument: a name of the catalogue, the path of a TOML file, a method (which
+#: runs with default settings) or a configuration.
 ConfigurationLike = str | os.PathLike[str] | Method | Configuration
 
 Group = Callable[[], list[Configuration]]
 
-# In the order in which they are listed; the entries of each are made when they are first needed.
+# In the order of the catalogue; the entries of each are created when they are first needed.
 _groups: list[Group] = []
 
 
@@ -67,18 +67,18 @@ def methods() -> Mapping[str, Configuration]:
     >>> uaos.methods()["JADE"].kind
     'baseline'
     """
-    own = {name: entry for group in _groups for name, entry in _entries(group).items()}
-    return MappingProxyType({**own, **_optimizers()})
+    entries = {name: entry for group in _groups for name, entry in _entries(group).items()}
+    return MappingProxyType({**entries, **_optimizers()})
 
 
-#: Names that stand for several entries, by the kind of these; `all` is the whole catalogue.
+#: Names of groups of entries, with the kind of these; `all` is the whole catalogue.
 GROUPS = {"literature": "method", "tuned": "tuned", "winners": "winner", "all": None}
 
 
 def expanded(names: Iterable[Any], *, selecting: bool = False) -> list[Any]:
     """Replace each group (a key of GROUPS) in a list of names by the names of its entries.
 
-    Anything else stays as it is. `selecting` takes only entries of a group that have a method.
+    Anything else is left as it is. `selecting` takes only entries of a group that have a method.
     """
     result: list[Any] = []
     for name in names:
@@ -97,8 +97,8 @@ def configuration(name: str | os.PathLike[str] | Configuration) -> Configuration
     Parameters
     ----------
     name : str, path-like or Configuration
-        A name that :func:`methods` lists, the path of a file that ends in .toml, or a configuration
-        itself, which is returned as it is.
+        A name that :func:`methods` lists, the path of a .toml file, or a configuration, which is
+        returned as it is.
 
     Returns
     -------

@@ -34,8 +34,8 @@ from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice, integer, real
 from uaos.statefile import SavedState
 
-#: Restarts of NBIPOP: how often more evaluations the better regime gets, and what a large run
-#: divides the initial step size by.
+#: Restarts of NBIPOP: the better regime gets BUDGET_RATIO times the evaluations of the other, and a
+#: large run divides the initial step size by SIGMA_DECREASE.
 BUDGET_RATIO = 2.0
 SIGMA_DECREASE = 1.6
 #: A run ends when values range over less than this, ...
@@ -50,18 +50,18 @@ MAX_CONDITION = 1e14
 FREE_DISTANCE, FREE_BELOW = 4.0, 0.01
 #: The least standard deviation of an integer coordinate.
 INTEGER_DEVIATION = 0.3
-#: Stagnation is looked for every so many generations, over at most so many of them.
+#: Generations between two checks for stagnation, and the most that a check considers.
 _STAGNATION_INTERVAL, _STAGNATION_WINDOW = 10, 20_000
 
 # The regimes of a run, as indices.
 _LARGE, _SMALL = 0, 1
-# What `_ending` found.
+# The reasons that `_ending` returns, by index.
 _REASONS = ("", "tolx", "noeffectaxis", "tolxup")
 
 
 @dataclass(frozen=True)
 class Constants:
-    """The default constants for dimension D and population size λ (tutorial, table 1)."""
+    """Default constants for dimension D and population size λ (tutorial, table 1)."""
 
     mu: int
     mu_eff: float
@@ -79,7 +79,7 @@ class Constants:
     #: Generations from one decomposition of the covariance matrix to the next; meanwhile less than
     #: a tenth of the matrix is replaced, less than 1/D if D > 10.
     lazy_gap: int
-    #: Generations: at most, looked at for TolFun, looked at for stagnation at least and at most.
+    #: The most generations, those considered for TolFun, and for stagnation at least and at most.
     max_generations: int
     fun_window: int
     stagnation_least: int
@@ -145,10 +145,10 @@ def _sample(
     points: FloatArray,
     excess: FloatArray,
 ) -> bool:
-    """Write the steps y = B D z, the points and, if the box is enforced, how far they had left it.
+    """Write the steps y = B D z, the points and, if the box is enforced, their excess.
 
     `factor[j]` is the j-th axis: eigenvector times square root of the eigenvalue. `excess` is the
-    squared distance that is penalized. Returns whether any of it is positive.
+    penalized squared distance from the box. Return whether any of it is positive.
     """
     n, D = z.shape
     left = False
@@ -268,7 +268,7 @@ def _adapt(
 def _is_flat(
     generation: int, worst: float, bests: FloatArray, window: int, tolerance: float
 ) -> bool:
-    """Return whether the values of the last `window` generations are all alike."""
+    """Return whether the values of the last `window` generations are equal up to the tolerance."""
     if generation < window:
         return False
     least = np.inf
@@ -292,7 +292,7 @@ def _ending(
     C: FloatArray,
     factor: FloatArray,
 ) -> int:
-    """Return which of `_REASONS` ends the run by its step sizes; 0 for none."""
+    """Return the index in `_REASONS` of what ends the run by its step sizes; 0 for none."""
     D = len(mean)
     small = True
     for i in range(D):
@@ -317,7 +317,7 @@ def _ending(
 
 @dataclass(frozen=True)
 class CMASettings(OptimizerSettings):
-    """The settings of CMA-ES.
+    """Settings of CMA-ES.
 
     Parameters
     ----------
@@ -326,7 +326,7 @@ class CMASettings(OptimizerSettings):
         others with small populations and step sizes, and gives both regimes the same number of
         evaluations. With "NBIPOP" a large run also divides the initial step size by 1.6, a small
         one has the first run's population, and the regime that found the better value gets twice
-        the evaluations. With "none" the distribution stays what it was when the run ended.
+        the evaluations. With "none" the distribution no longer changes once the run has ended.
     sigma0 : float
         The initial step size, as a share of the box's width in each coordinate.
     popsize : int, optional
@@ -370,7 +370,7 @@ class CMASettings(OptimizerSettings):
 
 @register
 class CMAES(Optimizer):
-    """CMA-ES: a multivariate normal distribution that adapts mean, step size and covariance.
+    """CMA-ES, which samples a normal distribution and adapts its mean, step size and covariance.
 
     A run ends when it has converged or no longer makes progress, and another one starts, as
     `restarts` says. The best point over all of them is kept.
@@ -394,7 +394,7 @@ class CMAES(Optimizer):
     history : History or None
         Columns `sigma`, `condition`, `restarts` and `popsize`, a row for each batch.
     ended_by : str
-        What ended the run, or an empty string while it goes on. "tolfun": the values of
+        The reason why the run ended, or an empty string while it continues. "tolfun": the values of
         10 + 30 D/λ generations range over less than 1e-12; "tolx": steps are below 1e-12 of the
         initial ones; "noeffectaxis": a tenth of a standard deviation does not change the mean;
         "tolxup": steps are above 1e4 times the initial ones; "condition": it is above 1e14;
@@ -530,7 +530,7 @@ class CMAES(Optimizer):
 
     @property
     def converged(self) -> bool:
-        """Whether a run has ended; until the next one starts."""
+        """True from the end of a run to the start of the next."""
         return self.ended_by != ""
 
     # The loop
@@ -541,7 +541,7 @@ class CMAES(Optimizer):
         shape = (self.popsize, self.dimension)
         self._z = self.rng.standard_normal(shape)
         if self._generation == 0 and self.x0 is not None and self._runs <= len(self.x0):
-            self._z[0] = 0.0  # the given point itself
+            self._z[0] = 0.0  # the point of x0 itself
         self._steps = np.empty(shape)
         self._excess = np.empty(self.popsize)
         points = np.empty(shape)
@@ -565,7 +565,7 @@ class CMAES(Optimizer):
             best = float(values[order[0]]) if feasible else math.inf
             values = feasibility.merits(values, self.violations)
             if feasible and not self._has_feasible:
-                # From here on values are compared, where it was violations.
+                # Values are compared from here on, instead of violations.
                 self._has_feasible = True
                 self._bests[:] = self._medians[:] = math.inf
         if math.isnan(values[order[-1]]):
@@ -637,9 +637,9 @@ class CMAES(Optimizer):
         with np.errstate(over="ignore"):
             spread = float(ranked[3 * n // 4] - ranked[n // 4]) if n else 0.0
             if spread == 0:
-                # Where most values are equal, any scale that keeps their order serves.
+                # If most values are equal, any scale that keeps their order will do.
                 spread = float(ranked[-1] - ranked[0] if n else 0.0) or 1.0
-            # Finite when doubled: points without excess have no penalty, where inf * 0 is NaN.
+            # Finite when doubled, as inf * 0 is NaN for points without excess.
             scale = min(spread, sys.float_info.max / 2) / self.dimension
             penalized: FloatArray = values + 2 * scale * self._excess
         return penalized
@@ -661,7 +661,7 @@ class CMAES(Optimizer):
         self._factor = np.sqrt(eigenvalues)[:, None] * self._basis
 
     def _reason(self, worst: float) -> str:
-        """Return what ends the run, or an empty string."""
+        """Return why the run ends, or an empty string."""
         c, g = self._constants, self._generation
         if _is_flat(g, worst, self._bests, c.fun_window, self._tolerance):
             return "tolfun"

@@ -1,4 +1,4 @@
-"""Coordinate-wise global search by STEP: split the interval that improves most easily."""
+"""Coordinate-wise global search by STEP, which splits the interval that is easiest to improve."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -19,7 +19,7 @@ _IMPROVEMENT = 1e-6
 # the most curved stretch seen on the line; each further sweep multiplies the factor.
 _CURVATURE = 1.5
 _CURVATURE_GROWTH = 2.5
-# The first points of a line are placed without asking how curved it is.
+# The first points of a line are placed regardless of its curvature.
 _MIN_POINTS = 8
 # The most evaluations for refining the best point of a line.
 _MAX_REFINE = 60
@@ -179,7 +179,7 @@ def _choose_all(
     index: IntArray,
     at: FloatArray,
 ) -> int:
-    """Choose a point on each unfinished line, and return how many there are."""
+    """Choose a point on each unfinished line, and return their number."""
     chosen = 0
     for j in lines:
         index[j] = -1
@@ -226,7 +226,7 @@ def _insert_all(
 
 @dataclass(frozen=True)
 class CoordinateSettings(OptimizerSettings):
-    """The settings of the coordinate search.
+    """Settings of the coordinate search.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ class CoordinateSettings(OptimizerSettings):
     separable_only : bool
         Whether a run ends at once if the function is not separable.
     restarts : bool
-        Whether to start again when a run has ended. Without, `done` is then true.
+        Whether to restart when a run has ended. If not, `done` is true from then on.
 
     Raises
     ------
@@ -256,7 +256,7 @@ class CoordinateSettings(OptimizerSettings):
         False, True, default=False, tuned=False, doc="whether to search separable functions only"
     )
     restarts: bool = choice(
-        True, False, default=True, tuned=False, doc="whether to start again when a run has ended"
+        True, False, default=True, tuned=False, doc="whether to restart when a run has ended"
     )
 
 
@@ -273,7 +273,7 @@ class CoordinateSearch(Optimizer):
     coordinate each. Then all lines are searched side by side, one point of each per batch, and a
     sweep continues the lines of the sweep before. The point with the best coordinate of every line
     is evaluated whenever the lines have 8, 16, 32, … points, and at the end of a sweep. Otherwise
-    the lines are searched one after the other, each from the best point so far.
+    the lines are searched in turn, each from the best point so far.
 
     Parameters
     ----------
@@ -365,17 +365,17 @@ class CoordinateSearch(Optimizer):
 
     @property
     def converged(self) -> bool:
-        """Whether the sweeps of the run are done."""
+        """True if the sweeps of the run are complete."""
         return self._ended
 
     @property
     def done(self) -> bool:
-        """Whether the budget is spent, the target reached, or the only run has ended."""
+        """True once the budget is spent, the target reached, or the only run ended."""
         return super().done or (self._ended and not self.settings.restarts)
 
     @property
     def separable(self) -> bool:
-        """Whether the run treats the function as a sum of functions of one coordinate each."""
+        """True if the run treats the function as a sum of functions of one coordinate each."""
         return self._separable
 
     def _propose(self) -> FloatArray:
@@ -401,7 +401,7 @@ class CoordinateSearch(Optimizer):
             self._learn_lines(values)
         self.record(restarts=self.restarts)
 
-    # Is the function separable?
+    # Separability
 
     def _start_points(self) -> FloatArray:
         """Return the starting point and its mixtures with another, which show interactions.
@@ -467,7 +467,7 @@ class CoordinateSearch(Optimizer):
         self._line_state[lines] = 0
 
     def _advance(self) -> None:
-        """Choose the next points, or go on to the next line or sweep until there are some."""
+        """Choose the next points, moving on to the next line or sweep if necessary."""
         while True:
             chosen = _choose_all(
                 self._lines, self._known_x, self._known_y, self._counts, self.low, self.high,

@@ -1,4 +1,4 @@
-"""Quasi-Newton local search with finite differences inside the box, restarted when it has ended."""
+"""Quasi-Newton local search with finite differences inside the box, and restarts."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -36,7 +36,7 @@ _MAX_STALLED = 3
 
 @njit
 def _larger(a: float, b: float) -> float:
-    """Return the larger of two numbers, NaN if one is."""
+    """Return the larger of two numbers, or NaN if either is NaN."""
     return a if a > b or a != a else b
 
 
@@ -50,10 +50,10 @@ def _choose_lengths(
     inner: BoolArray,
     length: FloatArray,
 ) -> bool:
-    """Write how far differences go along each direction, `least` unless limits say otherwise.
+    """Write the length of the difference along each direction, `least` within its limits.
 
-    Where that is beyond the bound `nearest` to an inner coordinate, this is no longer one. Returns
-    whether all have stayed.
+    A coordinate whose `nearest` bound would be passed is no longer inner. Return whether all inner
+    coordinates have stayed.
     """
     D = len(x)
     for i in range(D):
@@ -101,9 +101,9 @@ def _place_differences(
     offsets: FloatArray,
     points: FloatArray,
 ) -> None:
-    """Write how far to go along each direction, once or, for central differences, twice; and where.
+    """Write the offsets along each direction, one or (central differences) two, and the points.
 
-    Towards lower values, or to where there is room.
+    They go towards lower values, unless the box is in the way.
     """
     rows, D = offsets.shape
     for i in range(D):
@@ -179,7 +179,7 @@ def _update(
 def _mark_free(
     x: FloatArray, g: FloatArray, lowest: FloatArray, highest: FloatArray, free: BoolArray
 ) -> int:
-    """Mark and count the coordinates that can move: not at a bound they are pulled to, nor flat."""
+    """Mark and count the coordinates that can move: not flat, and not held by a bound."""
     count = 0
     for i in range(len(x)):
         held = (x[i] <= lowest[i] and g[i] > 0.0) or (x[i] >= highest[i] and g[i] < 0.0)
@@ -201,14 +201,14 @@ def _longest(d: FloatArray, width: FloatArray) -> float:
 
 @dataclass(frozen=True)
 class LocalSettings(OptimizerSettings):
-    """The settings of the local search.
+    """Settings of the local search.
 
     Parameters
     ----------
     boundary : {"project", "none"}
         Whether points stay inside the box. With "none" the box is only where runs start.
     restarts : bool
-        Whether to start again when a run has ended. Without, `done` is then true.
+        Whether to restart when a run has ended. If not, `done` is true from then on.
 
     Raises
     ------
@@ -222,7 +222,7 @@ class LocalSettings(OptimizerSettings):
         "project", "none", default="project", tuned=False, doc="what happens outside the box"
     )
     restarts: bool = choice(
-        True, False, default=True, tuned=False, doc="whether to start again when a run has ended"
+        True, False, default=True, tuned=False, doc="whether to restart when a run has ended"
     )
 
 
@@ -302,7 +302,7 @@ class LocalSearch(Optimizer):
     # A run
 
     def restart_from(self, x: FloatArray) -> None:
-        """Give up the present run and start one from a point."""
+        """Abandon the present run and start one from a point."""
         self._begin(x)
 
     def _begin(self, x: FloatArray | None = None) -> None:
@@ -344,12 +344,12 @@ class LocalSearch(Optimizer):
 
     @property
     def converged(self) -> bool:
-        """Whether the run has ended: no direction leads down any more."""
+        """True if the run has ended, as no direction leads down any more."""
         return self._ended
 
     @property
     def done(self) -> bool:
-        """Whether the budget is spent, the target reached, or the only run has ended."""
+        """True once the budget is spent, the target reached, or the only run ended."""
         return super().done or (self._ended and not self.settings.restarts)
 
     def _propose(self) -> FloatArray:
@@ -365,7 +365,7 @@ class LocalSearch(Optimizer):
         return np.array([self._inside(self._x + self._length * self._direction)])
 
     def _learn(self, points: FloatArray, values: FloatArray) -> None:
-        with np.errstate(all="ignore"):  # huge values may overflow; what comes of it is checked
+        with np.errstate(all="ignore"):  # overflow of huge values is checked later
             if self._phase == "start":
                 self._learn_start(values)
             elif self._phase == "gradient":
@@ -385,7 +385,7 @@ class LocalSearch(Optimizer):
     # Gradient
 
     def _noise(self) -> float:
-        """Return the size of rounding errors in the objective around here."""
+        """Return the size of rounding errors in the objective near the present point."""
         return max(4.0 * _EPSILON * abs(self._f), 1e-300)
 
     def _difference_points(self) -> FloatArray:
@@ -406,12 +406,11 @@ class LocalSearch(Optimizer):
         return points
 
     def _choose_differences(self) -> tuple[FloatArray, FloatArray]:
-        """Choose directions in which the model's curvature is 1, and how far to go along them.
+        """Choose directions in which the model's curvature is 1, and the lengths of differences.
 
-        Returned are these lengths, and the slopes along the directions at the point before.
-
-        Then rounding errors weigh the same in each, however badly conditioned the function is.
-        They are the axes of the model, and the coordinates themselves close to a bound.
+        Rounding errors then weigh the same in each, however badly conditioned the function is. The
+        directions are the axes of the model, and the coordinates themselves close to a bound.
+        Return the lengths, and the slopes along the directions at the point before.
         """
         nearest = np.minimum(self._x - self._lowest, self._highest - self._x)
         self._inner = nearest > 0
@@ -490,7 +489,7 @@ class LocalSearch(Optimizer):
                 self._hessian = hessian
 
     def _flatten_model(self, curvature: FloatArray) -> None:
-        """Correct the model along the axes in which the function is less curved than it.
+        """Correct the model along the axes in which the function is less curved.
 
         Updates raise a curvature that is too low at once, but lower one that is too high only in
         the direction of the step.

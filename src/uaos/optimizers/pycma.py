@@ -1,4 +1,4 @@
-"""BIPOP-CMA-ES as pycma runs it: a reference from outside, behind the same protocol."""
+"""BIPOP-CMA-ES of the library pycma as an optimizer, for comparison."""
 
 import queue
 import threading
@@ -25,7 +25,7 @@ _global_generator = threading.Lock()
 
 @dataclass(frozen=True)
 class PyCMASettings(OptimizerSettings):
-    """The settings of pycma's BIPOP-CMA-ES.
+    """Settings of pycma's BIPOP-CMA-ES.
 
     Parameters
     ----------
@@ -51,10 +51,10 @@ class PyCMASettings(OptimizerSettings):
 
 @register
 class PyCMA(Optimizer):
-    """BIPOP-CMA-ES of the library pycma: the box is where runs start, points may leave it.
+    """BIPOP-CMA-ES of the library pycma; runs start inside the box, but points may leave it.
 
-    pycma has its own loop over generations and restarts; it runs in a thread that waits whenever
-    its points are being evaluated. A run cannot be saved.
+    pycma has its own loop over generations and restarts, which runs in a thread and waits for the
+    values of its points. A run cannot be saved.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class PyCMA(Optimizer):
         cma = optional("cma", self.name)
         drawn = self.seed if self.seed is not None else int(self.rng.integers(2**62))
         self._thread = _Thread(cma, self.low, self.high, self.settings, drawn)
-        # The thread waits for values; without a run to send them, it has to end.
+        # End the thread, which waits for values, with the run.
         weakref.finalize(self, self._thread.stop)
         self._values: list[float] = []
 
@@ -115,7 +115,7 @@ class PyCMA(Optimizer):
         self._values = np.where(np.isnan(values), np.inf, values).tolist()
 
     def state(self) -> State:
-        """Raise: the state of pycma is Python objects, which are not saved."""
+        """Raise, as the Python objects of pycma cannot be saved."""
         raise UaosError(
             f"a run of {self.name} cannot be saved: its state is inside the library pycma. Use "
             'method="CMA-ES" if runs have to be resumed'
@@ -127,7 +127,7 @@ class PyCMA(Optimizer):
 
 
 class _Thread:
-    """pycma's loop in a thread of its own, stopped wherever it wants values."""
+    """Thread that runs pycma's loop, and waits whenever it needs values."""
 
     def __init__(
         self, cma: ModuleType, low: FloatArray, high: FloatArray, settings: PyCMASettings, seed: int
@@ -197,4 +197,4 @@ class _Thread:
 
 
 class _Stopped(Exception):
-    """Nobody wants any more points."""
+    """Signal to end the thread."""

@@ -1,4 +1,4 @@
-"""Settings of optimizers: a dataclass for each, its fields declared with :mod:`uaos.params`."""
+"""Settings of optimizers: dataclasses with fields declared by :mod:`uaos.params`."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from uaos.params import check_fields, known_only
 
 @dataclass(frozen=True)
 class OptimizerSettings:
-    """The settings of an optimizer: none, unless a subclass declares fields.
+    """Base class of settings, without fields.
 
     A subclass is a frozen dataclass with a default for each field. Fields that are declared by
     :func:`uaos.real`, :func:`uaos.integer` or :func:`uaos.choice` are checked, documented and saved
@@ -34,9 +34,9 @@ class OptimizerSettings:
     {'batch': 8}
     """
 
-    #: What messages call the optimizer.
+    #: The name of the optimizer in messages.
     title: ClassVar[str] = "the optimizer"
-    #: Other names that keyword arguments may have, and the fields they stand for.
+    #: Alternative names of keyword arguments, and the fields they stand for.
     aliases: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def __post_init__(self) -> None:
@@ -53,9 +53,8 @@ class OptimizerSettings:
             return cls.from_dict(value)
         raise InvalidParameter(
             f"settings is {value!r}; expected {cls.__name__}, a mapping, or None",
-            name="settings",
-            value=value,
-        )
+            name="settings", value=value,
+        )  # fmt: skip
 
     @classmethod
     def keywords(cls) -> tuple[str, ...]:
@@ -82,7 +81,7 @@ class OptimizerSettings:
 
     @property
     def alternatives(self) -> int:
-        """The number of operators, or members, among which a run selects."""
+        """Number of operators, or members, among which a run selects."""
         return 1
 
     # Plain data
@@ -114,7 +113,7 @@ class OptimizerSettings:
         known_only(data, {field.name: field for field in dataclasses.fields(cls)}, cls.title)
         return cls(**data)
 
-    # What tables show
+    # For tables
 
     def texts(self) -> dict[str, str]:
         """Return the settings as strings."""

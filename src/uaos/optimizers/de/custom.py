@@ -1,7 +1,6 @@
-"""Custom operators at work: their proposals are checked, and they hear what came of them."""
+"""Custom operators in a run: check their proposals, and report the outcomes to them."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -10,12 +9,13 @@ from uaos.checks import real_numbers
 from uaos.errors import InvalidFeedback
 from uaos.optimizers.de.operators import CustomOperator
 from uaos.optimizers.de.view import PopulationView
+from uaos.statefile import SavedState, State
 
 
 def proposals(
     operator: CustomOperator, view: PopulationView, parents: IntArray, rng: np.random.Generator
 ) -> FloatArray:
-    """Return the offspring that an operator proposes for some parents, checked."""
+    """Return the offspring that an operator proposes for some parents, or raise."""
     shape = (len(parents), len(view.low))
     expected = f"expected finite numbers, one row for each parent: {shape}"
     proposed = operator.propose(view, parents, rng)
@@ -41,19 +41,19 @@ def report_outcomes(
     values: FloatArray,
     parents: FloatArray,
 ) -> None:
-    """Let custom operators that learn hear of their offspring, before these replace parents.
+    """Report to custom operators that learn what their offspring are worth, before survival.
 
-    `chosen` has the operator of each offspring, `parents` what it competes with.
+    `chosen` has the operator of each offspring, `parents` the fitness it is compared with.
     """
     for k, operator in operators.items():
         own = np.flatnonzero(chosen == k)
         if len(own) and hasattr(operator, "learn"):
-            improved = values[own] < parents[own]  # not so for NaN
+            improved = values[own] < parents[own]  # false for NaN
             operator.learn(view, own, points[own], values[own], improved)
 
 
-def states(operators: Mapping[int, CustomOperator]) -> dict[str, Any]:
-    """Return what the operators remember between generations, by name."""
+def states(operators: Mapping[int, CustomOperator]) -> State:
+    """Return the states of operators that have one, by name."""
     remembered = {}
     for operator in operators.values():
         state = getattr(operator, "state", None)
@@ -62,8 +62,8 @@ def states(operators: Mapping[int, CustomOperator]) -> dict[str, Any]:
     return remembered
 
 
-def restore(operators: Mapping[int, CustomOperator], states: Mapping[str, Any]) -> None:
-    """Let operators continue from what :func:`states` returned."""
+def restore(operators: Mapping[int, CustomOperator], states: SavedState) -> None:
+    """Restore the operators from what :func:`states` returned."""
     for operator in operators.values():
         if operator.name in states and hasattr(operator, "restore"):
             operator.restore(states[operator.name])

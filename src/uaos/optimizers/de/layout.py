@@ -16,7 +16,7 @@ MEMORY         which pair of a success-history memory they are sampled from
 KEEP           which place of a full archive the parent takes, should it lose to this offspring
 CROSS .. + D   the crossover, one for each coordinate
 then, 1        top_NP, only if it is drawn for each offspring
-then           what a subclass of the optimizer needs (`further_columns`)
+then           the random numbers of a subclass (`further_columns`)
 then, D        the coordinates that are resampled, only if the boundary rule does so
 =============  ==================================================================================
 """
@@ -37,8 +37,8 @@ OF_F, OF_CR = 0, 1
 # the standard deviation of CR.
 RATE, WEIGHTED, LEHMER, LAST, CR_SCALE, NUMBERS = range(6)
 
-# Who can stand in a strategy's formula, in the order of `strategies.ROLES`: the parent, the best,
-# one of the best, a member of parents ∪ archive, and the first of five random parents.
+# The points of a strategy's formula, in the order of `strategies.ROLES`: the parent, the best, one
+# of the best, a member of parents ∪ archive, and the first of five random parents.
 PARENT, BEST, P_BEST, ARCH, R1, ROLES = 0, 1, 2, 3, 4, 9
 
 # The partners of a mutant: base + F (plus - minus + plus - minus + plus - minus).

@@ -42,6 +42,8 @@ from uaos.optimizers.de.view import PopulationView
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.problems.space import start_points
 from uaos.selection.method import Method
+from uaos.selection.selector import Selector
+from uaos.statefile import SavedState, State
 from uaos.text import count
 
 # The rule by which a population that does not restart stagnates.
@@ -197,8 +199,8 @@ class DifferentialEvolution(Optimizer):
         columns += self.dimension if self.settings.boundary == "resample" else 0
         self.offspring = Offspring(columns)
 
-    def _new_selector(self, budget: int | None) -> Any:
-        """Return the selector of an epoch; `budget`: evaluations after its first population."""
+    def _new_selector(self, budget: int | None) -> Selector | SingleOperator:
+        """Return the selector of an epoch with `budget` evaluations after its first population."""
         if len(self.pool.members) == 1:
             return SingleOperator()
         assert self.method is not None  # `resolve` has checked it
@@ -212,18 +214,18 @@ class DifferentialEvolution(Optimizer):
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """The names of the operators."""
+        """Names of the operators."""
         return self.pool.names
 
     @property
     def probabilities(self) -> FloatArray:
-        """The operators' current probabilities."""
+        """Current probabilities of the operators."""
         probabilities: FloatArray = self.selector.probabilities
         return probabilities
 
     @property
     def capacity(self) -> int:
-        """The population size NP."""
+        """Population size NP."""
         return self.population.NP
 
     @property
@@ -456,13 +458,13 @@ class DifferentialEvolution(Optimizer):
 
     # Exact resume
 
-    def state(self) -> dict[str, Any]:  # noqa: D102 (see Optimizer)
+    def state(self) -> State:  # noqa: D102
         state = super().state()
         state |= saved.arrays(self)
         state |= {"rules": self.rates.state(), "custom": custom.states(self.pool.custom)}
         return state | {"selector": self.selector.state()}
 
-    def restore(self, state: Mapping[str, Any]) -> None:  # noqa: D102
+    def restore(self, state: SavedState) -> None:  # noqa: D102
         saved.check(self, state)
         self._begin(state["NP_start"], state["_epoch_start"])
         super().restore(state)

@@ -1,7 +1,4 @@
-"""A pool of operators made ready to run: as tables for the kernels."""
-
-from collections.abc import Mapping
-from typing import Any
+"""Pool of operators of a run, as tables for the kernels."""
 
 import numpy as np
 
@@ -11,6 +8,7 @@ from uaos.optimizers.de.operators import CustomOperator, Operator
 from uaos.optimizers.de.rules import AdaptiveRule, Rule
 from uaos.optimizers.de.settings import DifferentialEvolutionSettings
 from uaos.optimizers.de.strategies import ROLES, strategy
+from uaos.statefile import SavedState, State
 
 
 class Pool:
@@ -23,7 +21,7 @@ class Pool:
     table : ndarray, shape (K, TABLE)
         The rules for F and CR of each operator.
     roles, differences : ndarray
-        Who takes part in the formula of each operator, and the number of differences in it.
+        The points in the formula of each operator, and the number of its differences.
     rules : list of AdaptiveRule
         The rules that learn, by the row of their memory.
     custom : dict of int to CustomOperator
@@ -34,7 +32,7 @@ class Pool:
         self.members, self.names = settings.members, settings.names
         K = len(self.members)
         self.table = np.zeros((K, at.TABLE))
-        # A custom operator makes its offspring itself: what the kernels make is x_i.
+        # Custom operators make their offspring themselves; the kernels make copies of x_i.
         self.roles = np.full((K, at.PARTNERS), at.PARENT)
         self.differences = np.ones(K, np.int64)
         self.rules: list[AdaptiveRule] = []
@@ -57,9 +55,9 @@ class Pool:
         """Write a rule's kind and numbers to the table, from `column` on."""
         assert isinstance(rule, Rule)  # `members` of the settings has no open F or CR
         if isinstance(rule, AdaptiveRule):
-            if not any(known is rule for known in self.rules):
+            if not any(other is rule for other in self.rules):
                 self.rules.append(rule)
-            row = next(row for row, known in enumerate(self.rules) if known is rule)
+            row = next(row for row, other in enumerate(self.rules) if other is rule)
             numbers: tuple[float, ...] = (row,)
         else:
             numbers = rule.numbers
@@ -68,7 +66,7 @@ class Pool:
 
 
 class SingleOperator:
-    """The selector of a pool of one operator: there is nothing to choose, and nothing to learn."""
+    """Selector of a pool with one operator, which neither chooses nor learns."""
 
     probabilities: FloatArray = np.ones(1)
 
@@ -77,11 +75,11 @@ class SingleOperator:
         return np.zeros(n, np.int64)
 
     def learn(self, operators: IntArray, parents: FloatArray, offspring: FloatArray, /) -> None:
-        """Learn nothing."""
+        """Do nothing."""
 
-    def state(self) -> dict[str, Any]:
-        """Return nothing: there is no state."""
+    def state(self) -> State:
+        """Return an empty state."""
         return {}
 
-    def restore(self, state: Mapping[str, Any], /) -> None:
-        """Continue: there is no state."""
+    def restore(self, state: SavedState, /) -> None:
+        """Do nothing, as there is no state."""

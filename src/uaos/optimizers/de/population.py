@@ -1,8 +1,4 @@
-"""The parents and the archive: who survives a generation, who is kept, who leaves.
-
-In this order: the population; survival, compiled; an epoch, from one restart to the next; and the
-ε-constrained method.
-"""
+"""Population and archive: survival, sizes, restarts and the ε-constrained method."""
 
 import math
 
@@ -19,9 +15,9 @@ INSERTION = 1024
 
 
 class Offspring:
-    """The offspring of a generation: their operators, F and CR, and the random numbers they take.
+    """Operators, F, CR and random numbers of the offspring of a generation.
 
-    `uniforms` has a row for each; its columns are those of `layout`.
+    `uniforms` has a row for each offspring; its columns are those of `layout`.
     """
 
     def __init__(self, columns: int) -> None:
@@ -31,7 +27,7 @@ class Offspring:
         self.repairs = 0  # how many left the box
 
     def draw(self, operators: IntArray, rng: np.random.Generator) -> None:
-        """Start a generation, with an offspring by each of `operators`."""
+        """Draw the random numbers of a generation with one offspring by each of `operators`."""
         n, (rows, columns) = len(operators), self.uniforms.shape
         self.operators = operators
         if rows < n:
@@ -42,7 +38,7 @@ class Offspring:
 
 
 class Population:
-    """The parents with their fitness, and the archive of those that lost."""
+    """Parents with their fitness, and the archive of those that lost."""
 
     def __init__(
         self,
@@ -72,12 +68,12 @@ class Population:
 
     @property
     def archived(self) -> int:
-        """How many members the archive has."""
+        """Number of members of the archive."""
         return self.counters.item(at.ARCHIVED)
 
     @property
     def best_index(self) -> int:
-        """Where x_best stands: the best parent, or by `best_rule="latest"`."""
+        """Row of x_best: that of the best parent, or as `best_rule="latest"` says."""
         if self.latest is not None and self._settings.best_rule == "latest":
             return self.latest
         return self.order.item(0)
@@ -92,14 +88,14 @@ class Population:
     # A generation
 
     def enter(self, values: FloatArray) -> None:
-        """Take in the first population. A point that was not evaluated, or failed, has +inf."""
+        """Take in the first population; points that failed or were not evaluated have +inf."""
         self.fitness[: len(values)] = np.where(np.isnan(values), np.inf, values)
         self.order = np.argsort(self.fitness, kind="stable")
 
     def survive(self, points: FloatArray, values: FloatArray, offspring: Offspring) -> int | None:
-        """Let offspring that are not worse take their parents' places; return the best's index.
+        """Replace parents by offspring that are not worse; return the index of the best offspring.
 
-        That is None if all failed. Parents that lost enter the archive.
+        It is None if all failed. Parents that lost enter the archive.
         """
         self.archive_losers(values, self.fitness, offspring.uniforms)
         best = self.replace_parents(points, values, self.fitness)
@@ -117,22 +113,23 @@ class Population:
     def replace_parents(
         self, points: FloatArray, values: FloatArray, fitness: FloatArray
     ) -> int | None:
-        """Let offspring take their parents' places as some `fitness` says, which changes with them.
+        """Replace parents by offspring that are not worse, and update `fitness`.
 
-        The order of the parents is left as it was. Return the best's index, None if all failed.
+        The order of the parents is not updated. Return the index of the best offspring, None if
+        all failed.
         """
         best: int = replace_parents(self.rows, fitness, points, values)
         return best if best >= 0 else None
 
-    # How different its members are
+    # Convergence
 
     def may_have_converged(self, atol: float, tol: float) -> bool:
-        """Whether convergence above 1 is possible, by the best and the worst alone."""
+        """Return whether convergence above 1 is possible, given the best and the worst alone."""
         least, most = self.fitness.item(self.order.item(0)), self.fitness.item(self.order.item(-1))
         return may_have_converged(least, most, self.NP, atol, tol)
 
     def convergence(self, atol: float, tol: float) -> float:
-        """(atol + tol·|mean f|) / std f: above 1 once the population has converged."""
+        """Return (atol + tol·|mean f|) / std f, above 1 once the population has converged."""
         last = self.order[-1]
         if self.fitness[last] == np.inf or self.excess[last] > 0:
             return 0.0
@@ -143,12 +140,12 @@ class Population:
             return 2.0 if spread == 0 else max(float(np.nextafter(1, 2)), tolerated / spread)
         return tolerated / spread if spread < np.inf else 0.0
 
-    # Its size
+    # Size
 
     def resize(self, NP: int, rng: np.random.Generator) -> IntArray:
-        """Let the worst leave, and random members of an archive now too large.
+        """Remove the worst parents, and random members of an archive that is now too large.
 
-        Return the former places of those who stay.
+        Return the former places of the parents that stay.
         """
         stay = np.empty(NP, np.int64)
         leaving = max(0, self.archived - self.capacity_at(NP))
@@ -164,12 +161,15 @@ class Population:
 
 
 def alike(least: float, most: float, spread: float) -> bool:
-    """Whether the fitness of all parents is alike: max f - min f <= spread (1 + |min f|)."""
+    """Return whether max f - min f <= spread (1 + |min f|)."""
     return most < np.inf and most - least <= spread * (1.0 + abs(least))
 
 
 def may_have_converged(least: float, most: float, NP: int, atol: float, tol: float) -> bool:
-    """Whether std f <= atol + tol·|mean f| is possible: std f is at least (max - min) / √(2 NP)."""
+    """Return whether std f <= atol + tol·|mean f| is possible.
+
+    The standard deviation is at least (max f - min f) / √(2 NP).
+    """
     tolerated = atol + tol * max(abs(least), abs(most))
     return most - least <= 1.01 * tolerated * math.sqrt(2.0 * NP)
 
@@ -179,7 +179,7 @@ def may_have_converged(least: float, most: float, NP: int, atol: float, tol: flo
 
 @njit
 def sort_again(order: IntArray, fitness: FloatArray) -> None:
-    """Bring `order` (best first, ties by index) up to date by insertion: few parents have moved."""
+    """Update `order` (best first, ties by index) by insertion, as few parents have moved."""
     for k in range(1, len(order)):
         moved = order[k]
         f = fitness[moved]
@@ -208,7 +208,7 @@ def archive_losers(
 ) -> None:
     """Copy each parent with u < f to the archive, which starts at row `archive`.
 
-    A full archive gives up a random member or, as a `reservoir`, is a random sample of all parents
+    In a full archive it replaces a random member; a `reservoir` is a random sample of all parents
     that ever lost.
     """
     for i in range(len(values)):
@@ -231,10 +231,9 @@ def archive_losers(
 def replace_parents(
     rows: FloatArray, fitness: FloatArray, points: FloatArray, values: FloatArray
 ) -> int:
-    """Let each offspring with u <= f take its parent's place.
+    """Replace each parent by its offspring if u <= f; return the best offspring, -1 if all failed.
 
-    A value that is not finite never survives; a failed parent has fitness +inf and yields to any
-    finite value. Returns the index of the best offspring, -1 if all failed.
+    A value that is not finite never survives; a failed parent has fitness +inf.
     """
     best = -1
     for i in range(len(values)):
@@ -254,9 +253,9 @@ def replace_parents(
 def keep_best(
     rows: FloatArray, fitness: FloatArray, excess: FloatArray, order: IntArray, stay: IntArray
 ) -> None:
-    """Keep the best parents: they move to the first rows, in the order of their places.
+    """Move the best parents to the first rows, and write their former places to `stay`.
 
-    Writes their former places to `stay`, as many as that has room for.
+    The length of `stay` is their number.
     """
     NP = len(stay)
     stays = np.zeros(len(fitness), np.bool_)
@@ -280,7 +279,7 @@ def keep_best(
 def shrink_archive(
     rows: FloatArray, archive: int, counters: IntArray, uniforms: FloatArray
 ) -> None:
-    """Let a random member of the archive leave for each of `uniforms`; the last takes its place."""
+    """Replace a random member of the archive by the last one, for each of `uniforms`."""
     for k in range(len(uniforms)):
         counters[at.ARCHIVED] -= 1
         last = counters[at.ARCHIVED]
@@ -293,7 +292,7 @@ def shrink_archive(
 
 
 class Epoch:
-    """The course of a population from its start on."""
+    """Course of a population since its start."""
 
     def __init__(self, start: int, length: int) -> None:
         # Evaluations before it, and from there to the end of the run.
@@ -303,7 +302,7 @@ class Epoch:
         self.since_better = 0  # generations
 
     def progress(self, evaluations: int) -> float:
-        """The share of its evaluations that is spent after so many of the run."""
+        """Return the share of the epoch that is spent after `evaluations` of the run."""
         return (evaluations - self.start) / self.length
 
     def note(self, value: float) -> None:
@@ -313,7 +312,7 @@ class Epoch:
             self.best, self.since_better = value, 0
 
     def is_stagnating(self, rule: Stagnation, population: Population) -> bool:
-        """Whether there was no better best for too long, or all fitness is alike."""
+        """Return whether a restart is due: no better best for too long, or all values alike."""
         if self.since_better >= rule.patience:
             return True
         first, last = population.order.item(0), population.order.item(-1)
@@ -333,7 +332,7 @@ _SHARES, _GENERATIONS = (0.3, 0.7), 200
 
 
 class Relaxation:
-    """The level ε of a population."""
+    """Level ε of a population."""
 
     def __init__(self, population: Population, epoch: Epoch) -> None:
         self._population, self._epoch = population, epoch
@@ -345,14 +344,14 @@ class Relaxation:
         """Set the level by the first population."""
         population, n = self._population, len(violations)
         population.excess[:n], population.excess[n:] = violations, np.inf
-        # Without values of infeasible points there is nothing to compare them by.
-        known = np.isfinite(population.fitness)
+        # ε is of use only if some infeasible points have values.
+        comparable = np.isfinite(population.fitness) & (population.excess > 0)
         level = np.quantile(population.excess, _QUANTILE, method="lower")
-        self.first = float(level) if (known & (population.excess > 0)).any() else 0.0
+        self.first = float(level) if comparable.any() else 0.0
         self.lower(evaluations)
 
     def compare(self, values: FloatArray, violations: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What credit compares, of parents and offspring; the ranks of all are for survival."""
+        """Return the merits of parents and offspring for credit, and rank all for survival."""
         population, epsilon = self._population, self.epsilon
         n, NP = len(values), population.NP
         fitness = np.concatenate([population.fitness, np.where(np.isnan(values), np.inf, values)])
@@ -365,18 +364,18 @@ class Relaxation:
         return np.where(np.isnan(credit[:n]), np.inf, credit[:n]), credit[n:]
 
     def survive(self, points: FloatArray, values: FloatArray, offspring: Offspring) -> int | None:
-        """Let offspring of no worse rank take their parents' places: see `Population`."""
+        """Replace parents by offspring of no worse rank, as :meth:`Population.survive` does."""
         population, n, NP = self._population, len(values), self._population.NP
         parents, ranks = self._ranks[:NP].copy(), self._ranks[NP:].copy()
         population.archive_losers(ranks, parents, offspring.uniforms)
         best = population.replace_parents(points, ranks, parents)
-        taken = np.flatnonzero(parents[:n] == ranks)
-        population.fitness[taken] = np.where(np.isnan(values), np.inf, values)[taken]
-        population.excess[taken] = self._violations[taken]
+        replaced = np.flatnonzero(parents[:n] == ranks)
+        population.fitness[replaced] = np.where(np.isnan(values), np.inf, values)[replaced]
+        population.excess[replaced] = self._violations[replaced]
         return best
 
     def lower(self, evaluations: int) -> None:
-        """Bring ε and the order of the parents up to date, and note who is best."""
+        """Update ε, the order of the parents and the best of the epoch."""
         population, epoch = self._population, self._epoch
         least, most = (share * epoch.length for share in _SHARES)
         relaxed = min(max(least, _GENERATIONS * population.NP_start), most)
@@ -384,10 +383,10 @@ class Relaxation:
         self.epsilon = self.first * left**_POWER
         population.order = feasibility.order(population.fitness, population.excess, self.epsilon)
         top = population.order[0]
-        found = float(population.excess[top]), float(population.fitness[top])
+        best = float(population.excess[top]), float(population.fitness[top])
         epoch.since_better += 1
         if self.epsilon > 0:
-            epoch.since_better = 0  # what is best changes with ε
-        elif found < (epoch.violation, epoch.best):
-            epoch.violation, epoch.best = found
+            epoch.since_better = 0  # the best point changes with ε
+        elif best < (epoch.violation, epoch.best):
+            epoch.violation, epoch.best = best
             epoch.since_better = 0

@@ -15,13 +15,13 @@ from uaos.optimizers.de.rules import AdaptiveRule
 
 #: The scale of the Cauchy distribution of F around a learnt location.
 F_SCALE = 0.1
-#: What stands for Lehmer's mean of CR where all CR that improved were 0; a pair that has come to
-#: it stays there, and its draws are all cut to 0 (L-SHADE).
+#: Lehmer's mean of CR if all CR that improved were 0. A pair with this value keeps it, and its
+#: draws are all cut to 0 (L-SHADE).
 CR_ENDED = -1.0
 
 
 class RateMemory:
-    """The running state of a pool's adaptive rules, one row for each rule object.
+    """State of the adaptive rules of a pool, one row for each rule object.
 
     `means[row, OF_F or OF_CR, k]` is mu of `jade` (k = 0) or the k-th pair of `success_history`.
     """
@@ -68,7 +68,7 @@ class RateMemory:
             )  # fmt: skip
 
     def state(self) -> dict[str, FloatArray | IntArray]:
-        """Return what changes in a run."""
+        """Return the state."""
         return {"means": self.means.copy(), "turns": self.turns.copy()}
 
     def restore(self, state: Mapping[str, FloatArray | IntArray]) -> None:
@@ -188,7 +188,7 @@ def draw_rates(
     """Write F and CR of each offspring, by the rules of its operator."""
     for i in range(len(operators)):
         op = operators[i]
-        # The call is for sampled rules only: constants are the common case, and it is not free.
+        # Constants are the common case and need no call.
         kind, F[i] = int(table[op, at.F_KIND]), table[op, at.F_A]
         if kind != at.CONSTANT:
             F[i] = draw_rate(
@@ -208,10 +208,9 @@ def draw_rates(
 
 @njit
 def improvement_weights(fitness: FloatArray, values: FloatArray, weights: FloatArray) -> None:
-    """Write how much each offspring weighs that improved: f - u, relative to the largest.
+    """Write the weight of each improvement: f - u, relative to the largest so that sums are finite.
 
-    Relative, so that no sum overflows. An improvement that is not finite (the parent had failed)
-    weighs as much as the largest that is.
+    An improvement that is not finite, as the parent had failed, weighs as much as the largest.
     """
     largest = 0.0
     for i in range(len(values)):

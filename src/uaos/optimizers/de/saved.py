@@ -1,8 +1,7 @@
-"""What is saved of a run, under which names, and what is refused when it is loaded."""
+"""Saved state of a run: its names in files, and the checks when it is loaded."""
 
-from collections.abc import Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from uaos.errors import InvalidFile
 from uaos.optimizers.base import copied
 from uaos.optimizers.de.operators import least_population
 from uaos.optimizers.de.settings import MOST_PARENTS
+from uaos.statefile import SavedState, State
 
 if TYPE_CHECKING:
     from uaos.optimizers.de.optimizer import DifferentialEvolution
@@ -30,36 +30,36 @@ NAMES = {
 }  # fmt: skip
 
 
-def arrays(run: "DifferentialEvolution") -> dict[str, Any]:
-    """Return copies of what :data:`NAMES` lists."""
+def arrays(run: "DifferentialEvolution") -> State:
+    """Return copies of the parts that :data:`NAMES` lists."""
     return {name: copied(attrgetter(path)(run)) for name, path in NAMES.items()}
 
 
-def fill(run: "DifferentialEvolution", state: Mapping[str, Any]) -> None:
-    """Write what :func:`arrays` returned to the parts of a run."""
+def fill(run: "DifferentialEvolution", state: SavedState) -> None:
+    """Restore the parts of a run that :func:`arrays` returned."""
     for name, path in NAMES.items():
         part, _, attribute = path.rpartition(".")
         setattr(attrgetter(part)(run) if part else run, attribute, copied(state[name]))
 
 
-def check(run: "DifferentialEvolution", state: Mapping[str, Any]) -> None:
-    """Refuse a state whose arrays the kernels cannot work with: they do not look."""
+def check(run: "DifferentialEvolution", state: SavedState) -> None:
+    """Raise if the arrays of a state do not fit the run; the kernels check nothing."""
     if not _fits(run, state):
         raise InvalidFile("the state does not fit the settings; it was damaged or altered")
 
 
-def _fits(run: "DifferentialEvolution", state: Mapping[str, Any]) -> bool:
+def _fits(run: "DifferentialEvolution", state: SavedState) -> bool:
     population, rates = run.population, run.rates
     NP, start, D = state["NP"], state["NP_start"], run.dimension
     archived, ever_lost = state["_counters"].tolist()
-    most, made = population.capacity_at(start), len(state["_operators"])
+    most, rows = population.capacity_at(start), len(state["_operators"])
     n = 0  # the offspring that wait for their values
     if state["_asked"] is not None and state["_started"]:
         n = len(state["_asked"])
     shapes = {
         "_rows": (start + most, D), "_fitness": (NP,), "_excess": (NP,), "_order": (NP,),
-        "_operators": (made,), "_uniforms": (made, run.offspring.uniforms.shape[1]), "_F": (made,),
-        "_CR": (made,),
+        "_operators": (rows,), "_uniforms": (rows, run.offspring.uniforms.shape[1]), "_F": (rows,),
+        "_CR": (rows,),
     }  # fmt: skip
     numbers = ("_rows", "_fitness", "_uniforms", "_F", "_CR")
     rules = state["rules"]
@@ -73,7 +73,7 @@ def _fits(run: "DifferentialEvolution", state: Mapping[str, Any]) -> bool:
         and ever_lost >= 0
         and state["_capacity"] <= most
         and (state["_latest"] is None or 0 <= state["_latest"] < NP)
-        and n <= min(made, NP)
+        and n <= min(rows, NP)
         and (n == 0 or state["_asked"].shape == (n, D))
         and _within(state["_operators"][:n], len(run.pool.members))
         and _within(state["_uniforms"][:n], 1)
@@ -82,6 +82,6 @@ def _fits(run: "DifferentialEvolution", state: Mapping[str, Any]) -> bool:
     )
 
 
-def _within(numbers: FloatArray | IntArray, end: Any) -> bool:
+def _within(numbers: FloatArray | IntArray, end: int | IntArray) -> bool:
     """Return whether all are in [0, end)."""
     return bool(((numbers >= 0) & (numbers < end)).all())

@@ -55,10 +55,10 @@ def choose_partners(
     uniforms: FloatArray,
     partners: IntArray,
 ) -> None:
-    """Write the rows of those who take part in each mutant: base, plus, minus, plus, minus, …
+    """Write the rows of the partners of each mutant: base, plus, minus, plus, minus, …
 
-    `roles` says for each operator who they are. x_best is row `best`; x_pbest is one of the first
-    `leaders` of `order`; the archive has `archived` members from row `archive` on.
+    `roles` has the points in the formula of each operator. x_best is row `best`; x_pbest is one of
+    the first `leaders` of `order`; the archive has `archived` members from row `archive` on.
     """
     NP = len(order)
     used = np.empty(6, np.int64)
@@ -118,9 +118,9 @@ def cross(
     uniforms: FloatArray,
     offspring: FloatArray,
 ) -> None:
-    """Write offspring by binomial crossover: a coordinate is the mutant's with probability CR.
+    """Write offspring by binomial crossover.
 
-    One random coordinate always is.
+    Each coordinate is the mutant's with probability CR, and a random one always is.
     """
     n, D = offspring.shape
     for i in range(n):
@@ -147,7 +147,7 @@ def repaired(v: float, low: float, high: float, parent: float, u: float, boundar
         if away > width:
             away = 2.0 * width - away
         v = low + away
-    # What rounding (or a width that overflowed) may have left outside.
+    # Rounding, or a width that overflowed, may leave a coordinate outside.
     return min(max(v, low), high)
 
 
@@ -160,7 +160,7 @@ def repair(
     boundary: int,
     uniforms: FloatArray,
 ) -> int:
-    """Bring coordinates outside the box back; return how many offspring had any.
+    """Bring coordinates back into the box; return the number of offspring that were outside.
 
     The last D columns of `uniforms` are for coordinates that are resampled.
     """

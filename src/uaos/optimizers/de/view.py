@@ -1,4 +1,4 @@
-"""What custom operators and callbacks see of a run."""
+"""View of a run for custom operators and callbacks."""
 
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class PopulationView(RunView):
-    """A run of differential evolution as it is now.
+    """Present state of a run of differential evolution.
 
     Passed to :meth:`CustomOperator.propose` and to callbacks.
 
@@ -24,21 +24,21 @@ class PopulationView(RunView):
     _run: "DifferentialEvolution"
 
     fitness: FloatArray = seen("population.fitness")
-    """The parents' fitness, +inf where the evaluation failed."""
+    """Fitness of the parents, +inf where the evaluation failed."""
     violations: FloatArray = seen("population.excess")
-    """By how much each parent violates the constraints, 0 without any."""
+    """Violation of the constraints by each parent, 0 without constraints."""
     generation: int = seen("iterations")
     """Generations so far, the same as `nit`."""
 
     @property
     def population(self) -> FloatArray:
-        """The parents, (NP, D)."""
+        """Parents, (NP, D)."""
         parents = self._run.population
         return read_only(parents.rows[: parents.NP])
 
     @property
     def best(self) -> FloatArray:
-        """The point that the strategies call x_best."""
+        """Point x_best of the strategies."""
         parents = self._run.population
         return read_only(parents.rows[parents.best_index])
 

@@ -1,4 +1,4 @@
-"""What the winners share: settings with a pool of their own."""
+"""Base classes of the winners."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -32,11 +32,11 @@ class WinnerSettings(DifferentialEvolutionSettings):
 
 
 class Winner(DifferentialEvolution):
-    """A differential evolution with the settings of a winner."""
+    """Differential evolution with the settings of a winner."""
 
     section: ClassVar[str] = "optimizer"
     settings_class: ClassVar[type[DifferentialEvolutionSettings]] = WinnerSettings
-    #: What selects among its operators unless another method is given.
+    #: The method that selects among its operators unless another is given.
     default_method: ClassVar[Method | None] = None
     settings: WinnerSettings
 
@@ -54,5 +54,5 @@ class Winner(DifferentialEvolution):
 
     @property
     def progress(self) -> float:
-        """The share of the epoch's evaluations that is spent."""
+        """Share of the epoch's evaluations that is spent."""
         return self.epoch.progress(self.evaluations)

@@ -1,10 +1,10 @@
 """Winners as configurations, with their credit and their deviations from the originals."""
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Any
 
 from uaos.optimizers.catalogue import add_group
 from uaos.optimizers.configuration import Configuration
@@ -40,33 +40,30 @@ class Recipe:
     deviations: tuple[str, ...]
 
 
+def _winner(name: str, note: str, reference: str, method: Method | None = None) -> Configuration:
+    """Return the configuration of an optimizer of that name."""
+    return Configuration(name, method, None, reference, note, "winner", optimizer=name)
+
+
 def _recipe(
-    name: str,
-    what: str,
-    by: str,
+    configuration: Configuration,
     *,
     selects: str = "F and CR",
     credit: str = "improvement",
     scope: str = "offspring",
     source: str,
     deviations: tuple[str, ...],
-    method: Method | None = None,
-    settings: Mapping[str, Any] | None = None,
-    optimizer: str | None = None,
 ) -> Recipe:
-    """Return a recipe; its optimizer has the same name unless another is given."""
-    note = f"{what} Constants: {source}. Deviations: {'; '.join(deviations)}."
-    configuration = Configuration(
-        name, method, settings, by, note, "winner", optimizer=optimizer or name
-    )
+    """Return a recipe; the note of its configuration is extended by source and deviations."""
+    note = f"{configuration.note} Constants: {source}. Deviations: {'; '.join(deviations)}."
+    configuration = dataclasses.replace(configuration, note=note)
     return Recipe(configuration, selects, credit, scope, source, deviations)
 
 
 def _jso() -> Recipe:
+    note = "L-SHADE with a weighted strategy and limits of F and CR that change over the run."
     return _recipe(
-        JSO.name,
-        "L-SHADE with a weighted strategy and limits of F and CR that change over the run.",
-        bib.BREST_2017,
+        _winner(JSO.name, note, bib.BREST_2017),
         source="the authors' program, bounds (halfway to the parent) included",
         deviations=("x_arch may be x_r1",),
     )
@@ -83,13 +80,15 @@ def _mos() -> Recipe:
         {"name": "share_transfer", "p_min": 0.05, "xi": 0.05}, "shares", scale_rewards=False,
         scope="step",
     )  # fmt: skip
-    return _recipe(
-        "MOS",
-        "Differential evolution and CMA-ES share the evaluations of each step by their quality.",
+    configuration = Configuration(
+        "MOS", method,
+        {"members": [{"configuration": m.to_dict()} for m in members], "step": 118.0},
         bib.LATORRE_2010,
-        optimizer="portfolio",
-        settings={"members": [{"configuration": m.to_dict()} for m in members], "step": 118.0},
-        method=method,
+        "Differential evolution and CMA-ES share the evaluations of each step by their quality.",
+        "winner", optimizer="portfolio",
+    )  # fmt: skip
+    return _recipe(
+        configuration,
         selects="DE or IPOP-CMA-ES",
         credit="mean improvement where the number of improvements agrees, otherwise that number",
         scope="step",
@@ -109,11 +108,9 @@ def _mos() -> Recipe:
 
 
 def _ea4eig() -> Recipe:
+    note = "Four algorithms that take turns on one population, most often those that succeed."
     return _recipe(
-        EA4eig.name,
-        "Four algorithms that take turns on one population, most often those that succeed.",
-        bib.BUJOK_2022,
-        method=EA4eig.default_method,
+        _winner(EA4eig.name, note, bib.BUJOK_2022, EA4eig.default_method),
         selects="CoBiDE, IDE, CMA-ES or jSO",
         credit="number of successes since the last reset",
         scope="generation",
@@ -139,11 +136,12 @@ def _ea4eig() -> Recipe:
 
 
 def _lsrtde() -> Recipe:
-    return _recipe(
-        LSRTDE.name,
+    note = (
         "A population of the newest and one of the best points; F and the share of best points "
-        "that attract follow the success rate.",
-        bib.STANOVOV_2024,
+        "that attract follow the success rate."
+    )
+    return _recipe(
+        _winner(LSRTDE.name, note, bib.STANOVOV_2024),
         credit="success rate",
         scope="generation",
         source="the authors' program",
