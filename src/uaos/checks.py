@@ -2,7 +2,6 @@
 
 import numbers
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from uaos.arrays import FloatArray
 from uaos.errors import InvalidParameter
 
 
-def as_float(value: Any) -> float:
+def as_float(value: object) -> float:
     """Return the nearest float, an infinity for an integer beyond their range, NaN otherwise."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return np.nan
@@ -20,8 +19,8 @@ def as_float(value: Any) -> float:
         return np.inf if value > 0 else -np.inf  # type: ignore[operator]
 
 
-def evaluation_count(value: Any, name: str = "budget", unit: str = "evaluations") -> int | None:
-    """Return a limit as an integer; 1e5 is one, too."""
+def evaluation_count(value: object, name: str = "budget", unit: str = "evaluations") -> int | None:
+    """Return a limit as an integer; 1e5 counts as one."""
     if value is None:
         return None
     number = as_float(value)
@@ -33,8 +32,8 @@ def evaluation_count(value: Any, name: str = "budget", unit: str = "evaluations"
     )  # fmt: skip
 
 
-def real_number(value: Any, name: str, low: float) -> float:
-    """Return a finite number of at least `low`."""
+def real_number(value: object, name: str, low: float) -> float:
+    """Return a value as a finite number of at least `low`."""
     number = as_float(value)
     if low <= number < np.inf:
         return number
@@ -43,35 +42,33 @@ def real_number(value: Any, name: str, low: float) -> float:
     )
 
 
-def real_target(target: Any) -> float | None:
-    """Return a fitness at which a run may end."""
+def real_target(target: object) -> float | None:
+    """Return the fitness at which a run ends, or None."""
     if target is None:
         return None
     number = as_float(target)
-    is_number = np.ndim(target) == 0 and (np.isfinite(number) or number == target)
-    if is_number:  # an infinity only if it was given as one
+    if np.isfinite(number) or (np.isinf(number) and number == target):  # not from a large integer
         return number
     raise InvalidParameter(
         f"target is {target!r}; expected a number, or None", name="target", value=target
     )
 
 
-def true_or_false(value: Any, name: str) -> bool:
-    """Return a switch; strings such as "no" would otherwise count as True."""
+def true_or_false(value: object, name: str) -> bool:
+    """Return a boolean; strings such as "no" would otherwise count as True."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
     raise InvalidParameter(f"{name} is {value!r}; expected True or False", name=name, value=value)
 
 
-#: What NumPy would turn into numbers, or cut to them, silently.
+# Kinds of arrays that NumPy would silently convert to real numbers.
 _NO_NUMBERS = {"c": "complex", "U": "strings", "S": "strings", "M": "dates", "m": "times"}
-
 
 _FLOAT = np.dtype(np.float64)
 
 
-def real_numbers(values: Any) -> FloatArray:
-    """Return any kind of array as a new one of floats; TypeError or ValueError if it is none.
+def real_numbers(values: object) -> FloatArray:
+    """Copy values to an array of floats; raise TypeError or ValueError if they are no numbers.
 
     None counts as NaN.
     """
@@ -93,15 +90,15 @@ def real_numbers(values: Any) -> FloatArray:
         raise ValueError("an integer is too large for a float") from None
 
 
-def generator(seed: Any) -> tuple[int | None, np.random.Generator]:
-    """Return the seed (None if a generator was given) and the generator of a run."""
+def generator(seed: object) -> tuple[int | None, np.random.Generator]:
+    """Return the seed (None if `seed` is a generator) and the generator of a run."""
     if isinstance(seed, np.random.Generator):
         return None, seed
     if seed is None:
-        # Drawn here, so that the result can say which seed repeats the run.
+        # Drawn here, so that the result can name the seed that repeats the run.
         seed = int(np.random.SeedSequence().generate_state(1)[0])
     if isinstance(seed, numbers.Integral) and not isinstance(seed, bool) and int(seed) >= 0:
-        # NumPy's fastest: drawing numbers is a good part of what a generation costs.
+        # NumPy's fastest: drawing numbers is a good part of the cost of a generation.
         return int(seed), np.random.Generator(np.random.SFC64(int(seed)))
     raise InvalidParameter(
         f"seed is {seed!r}; expected an integer >= 0, a numpy Generator, or None",

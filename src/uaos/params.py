@@ -18,11 +18,14 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from uaos.errors import InvalidParameter, UnknownName
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Value = float | int | str
 
@@ -325,7 +328,7 @@ def _field(parameter: Parameter) -> Any:
     return dataclasses.field(default=parameter.default, metadata={"parameter": parameter})
 
 
-def parameters(owner: Any) -> dict[str, Parameter]:
+def parameters(owner: "DataclassInstance | type[DataclassInstance]") -> dict[str, Parameter]:
     """Return the parameters declared on a dataclass or an instance of one, by field name."""
     return {
         f.name: f.metadata["parameter"]
@@ -341,7 +344,7 @@ def known_only(names: Iterable[str], known: Mapping[str, object], owner: str) ->
             raise UnknownName(f"parameter of {owner}", name, known)
 
 
-def check_fields(instance: Any, owner: str) -> None:
+def check_fields(instance: "DataclassInstance", owner: str) -> None:
     """Check every declared field of a frozen dataclass and convert it to its declared type."""
     for name, parameter in parameters(type(instance)).items():
         value = parameter.check(getattr(instance, name), name, owner)

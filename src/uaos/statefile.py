@@ -16,20 +16,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from uaos.errors import InvalidFile, UaosError
 from uaos.files import whole_file
 
-#: What is saved: numbers, strings, None, arrays, and lists and dicts of these.
+#: A tree of numbers, strings, None, arrays, and lists and dicts of these.
 State = dict[str, Any]
 SavedState = Mapping[str, Any]
+_Array = NDArray[np.generic]
 
 _MAGIC = b"uaos saved state 1\n"
 _LENGTH = 8
 _ARRAY = "__array__"
 #: Types of arrays, in little-endian order: flags, integers and floats.
 _DTYPES = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
-#: A larger file is none of ours.
+#: The largest size of a file, in bytes.
 LARGEST = 2**31
 
 #: The bit generators of NumPy that a saved run may name.
@@ -41,10 +43,10 @@ BIT_GENERATORS = {
 }  # fmt: skip
 
 
-def write(path: str | os.PathLike[str], kind: str, version: int, state: dict[str, Any]) -> None:
-    """Write `state` to `path`; a file that stood there is replaced only by a complete one."""
-    arrays: list[np.ndarray[Any, Any]] = []
-    header: dict[str, Any] = {"kind": kind, "version": version, "state": _pack(state, arrays)}
+def write(path: str | os.PathLike[str], kind: str, version: int, state: State) -> None:
+    """Write `state` to `path`; an existing file is replaced only by a complete one."""
+    arrays: list[_Array] = []
+    header: State = {"kind": kind, "version": version, "state": _pack(state, arrays)}
     header["arrays"] = [{"type": a.dtype.str, "shape": a.shape} for a in arrays]
     text = json.dumps(header).encode()
     body = b"".join([len(text).to_bytes(_LENGTH, "little"), text, *(a.tobytes() for a in arrays)])
@@ -52,20 +54,19 @@ def write(path: str | os.PathLike[str], kind: str, version: int, state: dict[str
         part.write_bytes(_MAGIC + hashlib.sha256(body).digest() + body)
 
 
-def read(path: str | os.PathLike[str], kind: str, version: int) -> dict[str, Any]:
-    """Read what :func:`write` wrote, or raise :class:`InvalidFile` saying what is wrong with it."""
+def read(path: str | os.PathLike[str], kind: str, version: int) -> State:
+    """Read a file of :func:`write`, or raise :class:`InvalidFile`."""
     try:
         header, data = _checked(Path(path))
-        found, found_version = header["kind"], header["version"]
-        if found != kind:
-            raise InvalidFile(f"{path}: holds a {found}, where a {kind} is expected")
-        if found_version != version:
-            age = "a newer" if found_version > version else "an older"
+        if header["kind"] != kind:
+            raise InvalidFile(f"{path}: holds a {header['kind']}; expected a {kind}")
+        if header["version"] != version:
+            age = "a newer" if header["version"] > version else "an older"
             raise InvalidFile(
-                f"{path}: written in format {found_version} by {age} uaos; this one reads "
+                f"{path}: written in format {header['version']} by {age} uaos; this one reads "
                 f"{version}. Update uaos, or save again with this version"
             )
-        state: dict[str, Any] = _unpack(header["state"], _arrays(header["arrays"], data))
+        state: State = _unpack(header["state"], _arrays(header["arrays"], data))
     except FileNotFoundError:
         raise InvalidFile(f"{path}: there is no such file") from None
     except InvalidFile:
@@ -81,9 +82,9 @@ def read(path: str | os.PathLike[str], kind: str, version: int) -> dict[str, Any
 def rebuilding(
     path: str | os.PathLike[str], *, except_for: tuple[type[UaosError], ...] = ()
 ) -> Iterator[None]:
-    """Report whatever goes wrong while an object is rebuilt from a file as :class:`InvalidFile`.
+    """Turn any error while an object is rebuilt from a file into :class:`InvalidFile`.
 
-    Errors of the types `except_for` pass: what is wrong is not the file.
+    Errors of the types `except_for`, which the file did not cause, pass unchanged.
     """
     try:
         yield
@@ -96,14 +97,14 @@ def rebuilding(
 
 
 def generator(name: object) -> np.random.Generator:
-    """Return a fresh generator of the kind that a file names."""
+    """Return a new generator of the kind that a file names."""
     if not isinstance(name, str) or name not in BIT_GENERATORS:
         raise InvalidFile(f"the generator is {name!r}; expected one of {', '.join(BIT_GENERATORS)}")
     return np.random.Generator(BIT_GENERATORS[name]())
 
 
-def _checked(path: Path) -> tuple[dict[str, Any], memoryview]:
-    """Return the header and the bytes of the arrays, once size and checksum are right."""
+def _checked(path: Path) -> tuple[State, memoryview]:
+    """Check size and checksum, and return the header and the bytes of the arrays."""
     if path.stat().st_size > LARGEST:
         raise InvalidFile(f"{path}: larger than the {LARGEST} bytes that a saved state may have")
     with open(path, "rb") as file:
@@ -116,25 +117,27 @@ def _checked(path: Path) -> tuple[dict[str, Any], memoryview]:
     return json.loads(body[_LENGTH:end]), memoryview(body)[end:]
 
 
-def _arrays(declared: list[dict[str, Any]], data: memoryview) -> list[np.ndarray[Any, Any]]:
-    found, start = [], 0
-    for one in declared:
-        if one["type"] not in _DTYPES or any(type(n) is not int or n < 0 for n in one["shape"]):
+def _arrays(layouts: list[State], data: memoryview) -> list[_Array]:
+    arrays: list[_Array] = []
+    start = 0
+    for layout in layouts:
+        shape = layout["shape"]
+        if layout["type"] not in _DTYPES or any(type(n) is not int or n < 0 for n in shape):
             raise ValueError("array")
-        dtype = np.dtype(one["type"])
-        size = math.prod(one["shape"])
+        dtype = np.dtype(layout["type"])
+        size = math.prod(shape)
         end = start + size * dtype.itemsize
         if end > len(data):
             raise ValueError("array")
         flat = np.frombuffer(data[start:end], dtype=dtype, count=size)
-        found.append(flat.reshape(one["shape"]).copy())
+        arrays.append(flat.reshape(shape).copy())
         start = end
     if start != len(data):
         raise ValueError("array")
-    return found
+    return arrays
 
 
-def _pack(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
+def _pack(value: object, arrays: list[_Array]) -> object:
     if isinstance(value, np.ndarray):
         little = value.astype(value.dtype.newbyteorder("<"), order="C", copy=False)
         if little.dtype.str not in _DTYPES:
@@ -150,7 +153,7 @@ def _pack(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     return value
 
 
-def _unpack(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
+def _unpack(value: object, arrays: list[_Array]) -> Any:
     if isinstance(value, dict):
         if _ARRAY in value:
             return arrays[value[_ARRAY]]

@@ -1,7 +1,7 @@
-"""The methods of the literature: 27 that the framework's paper found, with their publications."""
+"""The 27 methods of the literature that the framework's paper lists, with their publications."""
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from uaos.params import parameters
 from uaos.selection import bibliography as bib
@@ -14,14 +14,15 @@ _BETTER = "parent_improvement"
 _DRAW, _GREEDY = "proportional", "greedy"
 _SR, _AUC, _RANKS = "success_rate", "area_under_curve", "sum_of_ranks"
 _BESTS = "normalised_best_sum"
-_RATE = {"power": 1, "frac": 0.0, "noise": 0.0}
+_RATE: dict[str, float | str] = {"power": 1, "frac": 0.0, "noise": 0.0}
 
 # Name, the five components, the hyper-parameters that the framework's paper fixes, those that it
 # leaves open and another source gives, and the method's publication. The source of the former is
 # _SOURCES; where it has no entry, it is the code that the framework's authors published later,
 # which records the values of these papers. What is still open takes the package's default, and the
-# note says so. Scaling of rewards is off: these papers know no such thing.
-_Row = tuple[str, str, str, str, str, str, dict[str, Any], dict[str, Any], str]
+# note says so. Rewards are not scaled, as in these papers.
+_Values = dict[str, float | str]
+_Row = tuple[str, str, str, str, str, str, _Values, _Values, str]
 _ROWS: tuple[_Row, ...] = (
     # ⚑ Its weights c1 and c2 sum to 1: c1 at its default of 1 leaves c2 = 0.
     ("Hybrid", "offspring_fitness", "best_2_generations", "bellman", _PM, _DRAW,
@@ -113,33 +114,33 @@ class PublishedMethod(NamedTuple):
     method: Method
     reference: str
     note: str
-    """Where its hyper-parameters come from, and what else there is to know."""
+    """The source of its hyper-parameters, and remarks."""
 
 
 @cache
 def literature() -> tuple[PublishedMethod, ...]:
     """Return the 27 methods, in the order of the framework's paper."""
-    found = []
-    for name, metric, reward, quality, probability, selection, fixed, own, source in _ROWS:
+    published = []
+    for name, metric, reward, quality, probability, selection, fixed, added, source in _ROWS:
         bare = Method(metric, reward, quality, probability, selection, scale_rewards=False)
-        method = bare.replace(**fixed, **own)
-        note = _note(name, method, fixed, own)
-        found.append(PublishedMethod(name, method, source, note))
-    return tuple(found)
+        method = bare.replace(**fixed, **added)
+        note = _note(name, method, fixed, added)
+        published.append(PublishedMethod(name, method, source, note))
+    return tuple(published)
 
 
-def _note(name: str, method: Method, fixed: dict[str, Any], own: dict[str, Any]) -> str:
+def _note(name: str, method: Method, fixed: _Values, added: _Values) -> str:
     sentences = [_NOTES[name]] if name in _NOTES else []
-    if own:
-        values = ", ".join(f"{key} = {value}" for key, value in own.items())
-        given_by = bib.short(_SOURCES.get(name, bib.AUTHORS_CODE))
-        sentences.append(f"From {given_by}: {values}.")
+    if added:
+        values = ", ".join(f"{key} = {value}" for key, value in added.items())
+        source = bib.short(_SOURCES.get(name, bib.AUTHORS_CODE))
+        sentences.append(f"From {source}: {values}.")
     defaults = []
     for family in FAMILIES:
         component = getattr(method, family)
         for key, parameter in parameters(component).items():
-            given = {key, f"{family}_{key}"} & (fixed.keys() | own.keys())
-            if parameter.tuned and not given:
+            is_set = {key, f"{family}_{key}"} & (fixed.keys() | added.keys())
+            if parameter.tuned and not is_set:
                 defaults.append(f"{key} = {getattr(component, key)}")
     if defaults:
         sentences.append(f"Left open, so defaults of this package: {', '.join(defaults)}.")

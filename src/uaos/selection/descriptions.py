@@ -1,6 +1,6 @@
-"""Components in words: equation, reference and parameters, read off the classes themselves.
+"""Descriptions of components for `uaos methods`, the report and docs/components.md.
 
-The one source for `uaos methods`, for the report and for docs/components.md.
+Equation, reference and parameters are read from the classes.
 """
 
 import inspect
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from uaos.params import Parameter
 from uaos.selection.components import FAMILIES, Component
 
-#: What each family answers, for headings.
+#: The question that each family answers, for headings.
 QUESTIONS = {
     "metric": "How good is one offspring, compared with what was there before?",
     "reward": "How well has each operator done lately?",
@@ -34,7 +34,7 @@ def describe(component: type[Component] | Component) -> Description:
     """Return summary, details, equation and reference of a component, from its docstring."""
     cls = component if isinstance(component, type) else type(component)
     text = inspect.cleandoc(cls.__doc__ or "")
-    # A dataclass without a docstring gets its signature for one.
+    # The docstring of a dataclass is its signature by default.
     if text.startswith(f"{cls.__name__}("):
         text = ""
     sections = {title: body.strip("\n") for title, body in _SECTION.findall(text)}
@@ -60,7 +60,7 @@ def parameter_row(name: str, parameter: Parameter) -> tuple[str, str, str, str]:
     return title, parameter.range, format(parameter.default, ""), parameter.doc
 
 
-#: What the letters of the equations stand for.
+#: The meaning of the letters in the equations.
 SYMBOLS = (
     "`f_i` is the fitness of parent i, `u_i` that of its offspring; smaller is better. `s[t,op]`, "
     "`n[t,op]`, `S[t,op]` and `B[t,op]` are the successes, the applications, the sum and the "

@@ -1,7 +1,7 @@
 """A generation of learning: from the fitness of offspring to the probabilities of operators.
 
-The order of the steps stands in `compose` alone. A method whose components all have kernels learns
-in one compiled call; any other one calls its components one by one.
+`compose` defines the order of the steps. A method whose components all have kernels learns in one
+compiled call; any other method calls its components in turn.
 """
 
 import os
@@ -104,7 +104,7 @@ def interpreted_learner(
 ) -> Step:
     """Return a function like that of :func:`compiled_learner`, which calls `compute` methods.
 
-    It has the memory, so its first arguments are not used. With `reuses_rewards`, rewards are
+    It writes to `memory`, so it ignores its first two arguments. With `reuses_rewards`, rewards are
     computed only when the memory has changed.
     """
     latest: FloatArray | None = None
@@ -128,9 +128,9 @@ def interpreted_learner(
     def compute_qualities(
         rewards: FloatArray, previous: FloatArray, q: FloatArray, p: FloatArray
     ) -> Any:
-        seen = memory.observations() if counts_observations else p
-        return quality(Evidence(rewards, previous, q, p, seen))
+        observations = memory.observations() if counts_observations else p
+        return quality(Evidence(rewards, previous, q, p, observations))
 
-    # Overflow, 0/0 and the like are masked or saturated where they can arise: no warnings.
+    # Overflow, 0/0 and the like are masked or saturated, so warnings are not needed.
     learn = compose(metric, record, compute_rewards, compute_qualities, probability)
     return np.errstate(all="ignore")(learn)

@@ -1,26 +1,26 @@
-"""Memories: what a method remembers of past generations, in a size fixed at the start.
+"""Memories: what a method remembers of past generations, in arrays of a fixed size.
 
-A memory is fed by `record` once a generation, in one pass over the offspring that a numba kernel
-makes. Its arrays are what a reward computes from: they have a fixed size, what is not filled is 0
-unless said otherwise, and a component reads them and does not write. K operators are numbered
-0..K-1. Which memory a method has is up to its reward; the others are not kept.
+A selector calls `record` once per generation; a numba kernel passes over the offspring once. A
+reward is computed from the arrays, which components must not change. Entries that are not filled
+are 0 unless stated otherwise. K operators are numbered 0..K-1. The reward of a method decides which
+memory it has.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from uaos.arrays import BoolArray, FloatArray, IntArray
 from uaos.errors import InvalidFile
 from uaos.jit import njit
 from uaos.selection.components.rewards import Reward, SuccessCount, column_sums
 
+Numbers = FloatArray | IntArray
+
 
 class Memory(ABC):
-    """What a selector needs of its memory."""
+    """Base class of the memories."""
 
     #: Whether the last generation may have changed what the reward reads.
     changed: bool = True
@@ -29,28 +29,28 @@ class Memory(ABC):
     def record(
         self, operators: IntArray, metrics: FloatArray, successes: BoolArray, offspring: FloatArray
     ) -> None:
-        """Take in one generation."""
+        """Record one generation."""
 
     @abstractmethod
-    def observations(self) -> NDArray[Any]:
-        """Count how many successes (or applications) of each operator the reward looks at."""
+    def observations(self) -> Numbers:
+        """Count the successes (or applications) of each operator that the reward looks at."""
 
     @abstractmethod
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Numbers]:
         """Return everything the memory holds, for saving."""
 
-    def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
-        """Take up the :meth:`arrays` of a memory of the same size."""
-        held = self.arrays()
-        layout = {name: (array.shape, array.dtype) for name, array in held.items()}
-        found = {name: (np.shape(a), np.asarray(a).dtype) for name, a in saved.items()}
-        if layout != found or not self._is_consistent(saved):
-            raise InvalidFile("the state is of a selector with another memory")
-        for name, array in held.items():
+    def restore(self, saved: Mapping[str, Numbers]) -> None:
+        """Copy the saved :meth:`arrays` of a memory of the same size."""
+        arrays = self.arrays()
+        layout = {name: (array.shape, array.dtype) for name, array in arrays.items()}
+        saved_layout = {name: (np.shape(a), np.asarray(a).dtype) for name, a in saved.items()}
+        if layout != saved_layout or not self._is_consistent(saved):
+            raise InvalidFile("the state belongs to a selector with another memory")
+        for name, array in arrays.items():
             array[...] = saved[name]
 
-    def _is_consistent(self, saved: Mapping[str, NDArray[Any]]) -> bool:
-        """Return whether no index or count lies outside the arrays; kernels do not look."""
+    def _is_consistent(self, saved: Mapping[str, Numbers]) -> bool:
+        """Return whether all indices and counts lie inside the arrays; kernels do not check."""
         return True
 
 
@@ -81,11 +81,11 @@ class GenerationMemory(Memory):
     Attributes
     ----------
     successes, applications : ndarray, shape (max_gen, K)
-        `s[t, op]` and `n[t, op]`: how many offspring of op were successes, and how many there were.
+        `s[t, op]` and `n[t, op]`: the numbers of successes and of offspring of op.
     sums, bests : ndarray, shape (max_gen, K)
         `S[t, op]` and `B[t, op]`: sum and maximum of the metric over the successes.
     count : ndarray of shape ()
-        `T`: how many rows are filled.
+        `T`: the number of filled rows.
     """
 
     def __init__(self, n_operators: int, max_gen: int, counts_failures: bool = False) -> None:
@@ -101,11 +101,11 @@ class GenerationMemory(Memory):
         """Move every generation one row down and fill row 0."""
         record_generation(self.table, self.count, operators, metrics, successes, offspring)
 
-    def observations(self) -> NDArray[Any]:  # noqa: D102 (see Memory)
+    def observations(self) -> Numbers:  # noqa: D102 (see Memory)
         counts: FloatArray = column_sums(self.table[1 if self._counts_failures else 0])
         return counts
 
-    def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
+    def arrays(self) -> dict[str, Numbers]:  # noqa: D102
         return {"table": self.table, "count": self.count}
 
 
@@ -122,7 +122,7 @@ class SuccessMemory(Memory):
     metrics : ndarray, shape (K, fix_appl)
         The first ``counts[op]`` entries of a row are filled, in no particular order.
     counts : ndarray, shape (K,)
-        How many successes of each operator are remembered.
+        The number of remembered successes of each operator.
     """
 
     def __init__(self, n_operators: int, fix_appl: int) -> None:
@@ -151,13 +151,13 @@ class SuccessMemory(Memory):
         if self.changed:
             _record_successes(self.metrics, self.counts, self._next, operators, metrics, successes)
 
-    def observations(self) -> NDArray[Any]:  # noqa: D102
+    def observations(self) -> Numbers:  # noqa: D102
         return self.counts
 
-    def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
+    def arrays(self) -> dict[str, Numbers]:  # noqa: D102
         return {"metrics": self.metrics, "counts": self.counts, "next": self._next}
 
-    def _is_consistent(self, saved: Mapping[str, NDArray[Any]]) -> bool:
+    def _is_consistent(self, saved: Mapping[str, Numbers]) -> bool:
         size = self.metrics.shape[1]
         counts, following = saved["counts"], saved["next"]
         inside = (counts >= 0) & (counts <= size) & (following >= 0) & (following < size)
@@ -183,7 +183,7 @@ class WindowMemory(Memory):
     operators, metrics : ndarray, shape (W,)
         The entries, oldest first; -1 and -inf where the window is not filled.
     size : ndarray of shape ()
-        `m`: how many entries are filled.
+        `m`: the number of filled entries.
     labels : ndarray, shape (K,)
         0..K-1.
     """
@@ -206,14 +206,14 @@ class WindowMemory(Memory):
         if self.changed:
             _record_window(self.operators, self.metrics, self.size, operators, metrics, successes)
 
-    def observations(self) -> NDArray[Any]:  # noqa: D102
+    def observations(self) -> Numbers:  # noqa: D102
         counts: IntArray = _tally(self.operators, len(self.labels))
         return counts
 
-    def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
+    def arrays(self) -> dict[str, Numbers]:  # noqa: D102
         return {"operators": self.operators, "metrics": self.metrics, "size": self.size}
 
-    def _is_consistent(self, saved: Mapping[str, NDArray[Any]]) -> bool:
+    def _is_consistent(self, saved: Mapping[str, Numbers]) -> bool:
         operators, size = saved["operators"], int(saved["size"])
         filled = np.arange(len(operators)) < size
         named = (operators >= 0) & (operators < len(self.labels))
@@ -222,7 +222,7 @@ class WindowMemory(Memory):
 
 
 class BestMemory(Memory):
-    """The best finite fitness of each operator's offspring, in the life of the selector."""
+    """The best finite fitness of each operator's offspring since the selector was built."""
 
     def __init__(self, n_operators: int) -> None:
         #: `best[op]`: smaller is better; inf before the first value.
@@ -231,18 +231,18 @@ class BestMemory(Memory):
     def record(
         self, operators: IntArray, metrics: FloatArray, successes: BoolArray, offspring: FloatArray
     ) -> None:
-        """Lower the best of each operator that has made something better."""
+        """Update the best fitness of each operator."""
         _record_bests(self.values, operators, offspring)
 
-    def observations(self) -> NDArray[Any]:  # noqa: D102
+    def observations(self) -> Numbers:  # noqa: D102
         return np.ones(len(self.values))
 
-    def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
+    def arrays(self) -> dict[str, Numbers]:  # noqa: D102
         return {"values": self.values}
 
 
 class CountMemory(Memory):
-    """Successes of each operator, counted from `start` again once a share is below `least`."""
+    """Successes of each operator, reset to `start` when a share falls below `least`."""
 
     def __init__(self, n_operators: int, start: float, least: float) -> None:
         self._start, self._least = start, least
@@ -256,16 +256,16 @@ class CountMemory(Memory):
     def record(
         self, operators: IntArray, metrics: FloatArray, successes: BoolArray, offspring: FloatArray
     ) -> None:
-        """Start anew if the generation was chosen with a share too small, and count."""
+        """Reset the counts if a share was too small, and add the successes."""
         _record_counts(self._successes, self._start, self._least, operators, successes)
 
-    def observations(self) -> NDArray[Any]:  # noqa: D102
+    def observations(self) -> Numbers:  # noqa: D102
         return self._successes
 
-    def arrays(self) -> dict[str, NDArray[Any]]:  # noqa: D102
+    def arrays(self) -> dict[str, Numbers]:  # noqa: D102
         return {"successes": self._successes}
 
-    def _is_consistent(self, saved: Mapping[str, NDArray[Any]]) -> bool:
+    def _is_consistent(self, saved: Mapping[str, Numbers]) -> bool:
         return bool((saved["successes"] >= 0).all())
 
 
@@ -299,7 +299,7 @@ def _squared_deviations(relative: FloatArray, shift: FloatArray, counts: FloatAr
 def _record_counts(
     counts: FloatArray, start: float, least: float, operators: IntArray, successes: BoolArray
 ) -> None:
-    """Start anew if the generation was chosen with a share too small, and count."""
+    """Reset the counts if a share was too small, and add the successes."""
     total, smallest = 0.0, np.inf
     for op in range(len(counts)):
         total += start + counts[op]
@@ -313,7 +313,7 @@ def _record_counts(
 
 @njit
 def _record_bests(values: FloatArray, operators: IntArray, offspring: FloatArray) -> None:
-    """Lower the best of each operator that has made something better."""
+    """Update the best fitness of each operator."""
     for i in range(len(operators)):
         if np.isfinite(offspring[i]) and offspring[i] < values[operators[i]]:
             values[operators[i]] = offspring[i]

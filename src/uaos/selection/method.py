@@ -1,4 +1,4 @@
-"""Method: an immutable recipe of five components, that can be named, saved and compared."""
+"""Method: an immutable recipe of five components that can be saved and compared."""
 
 import os
 from collections.abc import Mapping
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from uaos.checks import true_or_false
 from uaos.errors import InvalidFile, InvalidParameter, UnknownName
 from uaos.files import read_toml, write_toml
 from uaos.params import known_only, parameters
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 #: Version of the dict and TOML form of a method.
 FORMAT = 1
 
-#: For how many offspring an operator is chosen at a time; a step is as long as the host says.
+#: The offspring for which an operator is chosen at a time; the host decides the length of a step.
 SCOPES = ("offspring", "generation", "step")
 
 
@@ -79,25 +80,18 @@ class Method:
 
     def __init__(
         self,
-        metric: Metric | str | Mapping[str, Any] = "parent_improvement",
-        reward: Reward | str | Mapping[str, Any] = "immediate_success",
-        quality: Quality | str | Mapping[str, Any] = "bellman",
-        probability: Probability | str | Mapping[str, Any] = "probability_matching",
-        selection: Selection | str | Mapping[str, Any] = "proportional",
+        metric: Metric | str | Mapping[str, object] = "parent_improvement",
+        reward: Reward | str | Mapping[str, object] = "immediate_success",
+        quality: Quality | str | Mapping[str, object] = "bellman",
+        probability: Probability | str | Mapping[str, object] = "probability_matching",
+        selection: Selection | str | Mapping[str, object] = "proportional",
         scale_rewards: bool = True,
         scope: str = "offspring",
     ) -> None:
-        if not isinstance(scale_rewards, bool | np.bool_):
-            raise InvalidParameter(
-                f"scale_rewards is {scale_rewards!r}; expected True or False",
-                name="scale_rewards",
-                value=scale_rewards,
-                owner="Method",
-            )
-        given = (metric, reward, quality, probability, selection)
-        for family, what in zip(FAMILIES, given, strict=True):
-            object.__setattr__(self, family, build(family, what))
-        object.__setattr__(self, "scale_rewards", bool(scale_rewards))
+        recipes = (metric, reward, quality, probability, selection)
+        for family, recipe in zip(FAMILIES, recipes, strict=True):
+            object.__setattr__(self, family, build(family, recipe))
+        object.__setattr__(self, "scale_rewards", true_or_false(scale_rewards, "scale_rewards"))
         if scope not in SCOPES:
             raise UnknownName("scope of selection", scope, SCOPES)
         object.__setattr__(self, "scope", scope)
@@ -115,7 +109,7 @@ class Method:
         Parameters
         ----------
         n_operators : int
-            How many operators there are to select from, at least 2.
+            The number of operators to select from, at least 2.
         seed : int or numpy.random.Generator, optional
             A seed, or a generator to draw from (shared, not copied).
         budget : int, optional
@@ -141,16 +135,16 @@ class Method:
         Raises
         ------
         InvalidParameter
-            If a parameter does not allow so many operators, such as p_min >= 1/K.
+            If a parameter does not allow this number of operators, such as p_min >= 1/K.
         """
-        made = {f: getattr(self, f).for_operators(n_operators) for f in FAMILIES}
-        return Method(**made, scale_rewards=self.scale_rewards, scope=self.scope)
+        fitted = {f: getattr(self, f).for_operators(n_operators) for f in FAMILIES}
+        return Method(**fitted, scale_rewards=self.scale_rewards, scope=self.scope)
 
-    def replace(self, **changes: Any) -> "Method":
-        """Return the method with components, or parameters of its components, exchanged.
+    def replace(self, **changes: object) -> "Method":
+        """Return the method with other components, or other parameters of its components.
 
-        A parameter that several components have (`C`) changes in all of them, unless it is given as
-        `reward_C` or `quality_C`.
+        A parameter that several components have (`C`) changes in all of them, unless it is passed
+        as `reward_C` or `quality_C`.
 
         Examples
         --------
@@ -189,11 +183,8 @@ class Method:
     def from_dict(cls, recipe: Mapping[str, Any]) -> Self:
         """Return the method that :meth:`to_dict` described; missing components take defaults."""
         if not isinstance(recipe, Mapping):
-            raise InvalidParameter(
-                f"recipe is {recipe!r}; expected a mapping, as Method.to_dict gives",
-                name="recipe",
-                value=recipe,
-            )
+            message = f"recipe is {recipe!r}; expected a mapping, as Method.to_dict returns"
+            raise InvalidParameter(message, name="recipe", value=recipe)
         values = dict(recipe)
         check_format(values.pop("version", FORMAT))
         known_only(values, dict.fromkeys((*FAMILIES, "scale_rewards", "scope")), "Method")

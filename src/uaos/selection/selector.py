@@ -19,6 +19,7 @@ from uaos.selection.learning import compiled_learner, interpreted_learner
 from uaos.selection.memory import BestMemory, GenerationMemory, memory_for
 from uaos.selection.method import Method
 from uaos.selection.normalization import count_applications, first_outside
+from uaos.statefile import SavedState, State
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -26,32 +27,32 @@ if TYPE_CHECKING:
 #: Version of the file that :meth:`Selector.save` writes.
 FORMAT = 2
 
-# What a selector has learned, a number for each operator.
+# The learned arrays, with one number per operator.
 _LEARNED = ("rewards", "qualities", "probabilities")
 
-#: What a component computes, given what its family sees.
+#: The `compute` method of a component.
 Compute = Callable[..., Any]
 
-# Types that an update with one offspring takes without a closer look: exact, for True is an int.
+# Exact types for the quick path of an update with one offspring; True, an int, is not among them.
 _SEQUENCES = frozenset((list, tuple, np.ndarray))
 _OPERATORS = frozenset((int, np.int64))
 _NUMBERS = frozenset((float, np.float64, int))
 
 
 class Selector:
-    """A method at work: it says which operators to use next, and learns from what they achieved.
+    """A method at work: it chooses the next operators, and learns from their offspring.
 
     Made by :meth:`uaos.Method.selector`. The loop of any algorithm needs two calls: :meth:`select`,
     and :meth:`update` when the offspring are evaluated. Smaller fitness is better. Batches may have
-    any size; an update with one offspring is a generation of one. An update that does not fit
-    raises :class:`uaos.errors.InvalidFeedback` and changes nothing.
+    any size; an update with one offspring is a generation of one. An invalid update raises
+    :class:`uaos.errors.InvalidFeedback` and changes nothing.
 
     Parameters
     ----------
     method : Method
         The recipe.
     n_operators : int
-        How many operators there are.
+        The number of operators.
     seed : int or numpy.random.Generator, optional
         Makes the choices repeatable.
     budget : int, optional
@@ -62,7 +63,7 @@ class Selector:
     Raises
     ------
     InvalidParameter
-        If the method needs a budget, or cannot serve so many operators.
+        If the method needs a budget, or its parameters do not allow this number of operators.
 
     Examples
     --------
@@ -84,18 +85,18 @@ class Selector:
         bests: ArrayLike | None = None,
     ) -> None:
         if not _is_integer(n_operators) or n_operators < 2:
-            allowed = "an integer, 2 or more"
-            raise InvalidParameter("n_operators", n_operators, allowed, owner="a selector")
+            message = f"n_operators is {n_operators!r}; expected an integer, 2 or more"
+            raise InvalidParameter(message, name="n_operators", value=n_operators)
         fitted = method.for_operators(int(n_operators))
         if budget is None and method.selection.needs_budget:
-            allowed = "a number of offspring: the selection follows the share of it that is spent"
-            raise InvalidParameter("budget", budget, allowed, owner=method.selection.name)
-        if budget is not None and not (_is_integer(budget) and budget > 0):
-            raise InvalidParameter(
-                f"budget is {budget!r}; expected a positive number of offspring, or None",
-                name="budget",
-                value=budget,
+            message = (
+                f"the selection {method.selection.name} needs a budget: pass the number of "
+                "offspring of the run"
             )
+            raise InvalidParameter(message, name="budget", value=budget)
+        if budget is not None and not (_is_integer(budget) and budget > 0):
+            message = f"budget is {budget!r}; expected a positive number of offspring, or None"
+            raise InvalidParameter(message, name="budget", value=budget)
         self.method = method
         self._fitted = fitted
         self.n_operators = int(n_operators)
@@ -122,8 +123,8 @@ class Selector:
         except (TypeError, ValueError, OverflowError):
             values = np.empty(0)
         if values.shape != (k,):
-            allowed = f"{k} numbers, one for each operator (inf: none yet)"
-            raise InvalidParameter("bests", bests, allowed, owner="a selector")
+            message = f"bests is {bests!r}; expected {k} numbers, one per operator (inf: none yet)"
+            raise InvalidParameter(message, name="bests", value=bests)
         nothing = np.zeros(k)
         if isinstance(self._memory, BestMemory):
             self._memory.record(np.arange(k), nothing, nothing.astype(bool), values)
@@ -189,9 +190,7 @@ class Selector:
             `n` operator numbers, 0 to K - 1.
         """
         if (type(n) is not int and not _is_integer(n)) or n < 0:
-            raise InvalidParameter(
-                f"n is {n!r}; expected a non-negative integer", name="n", value=n, owner="select"
-            )
+            raise InvalidParameter(f"n is {n!r}; expected an integer >= 0", name="n", value=n)
         if self.method.scope == "generation" and n > 1:
             operators = np.empty(n, np.int64)
             operators.fill(self._choose(1)[0])
@@ -296,7 +295,7 @@ class Selector:
             )
         return applied, parents, offspring
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """Return everything that changes, as plain values and copies of arrays."""
         return {
             "rewards": self.rewards,
@@ -310,7 +309,7 @@ class Selector:
             "rng": self.rng.bit_generator.state,
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: SavedState) -> None:
         """Continue from a :meth:`state` of a selector of the same method and operators."""
         k = self.n_operators
         try:
@@ -318,7 +317,7 @@ class Selector:
             unapplied = np.array(state["unapplied"], dtype=bool)
             applications = np.array(state["applications"], dtype=np.int64)
             if any(array.shape != (k,) for array in (*arrays, unapplied, applications)):
-                raise InvalidFile("the state is of a selector with another number of operators")
+                raise InvalidFile("the state belongs to a selector with other operators")
             best, reported = float(state["best_so_far"]), int(state["reported"])
             fresh = np.random.Generator(type(self.rng.bit_generator)())
             fresh.bit_generator.state = state["rng"]
@@ -327,8 +326,8 @@ class Selector:
             if isinstance(error, InvalidFile):
                 raise
             raise InvalidFile(f"not the state of a selector: {error!r}") from error
-        held = (self._rewards, self._qualities, self._probabilities)
-        for array, restored in zip(held, arrays, strict=True):
+        learned = (self._rewards, self._qualities, self._probabilities)
+        for array, restored in zip(learned, arrays, strict=True):
             array[:] = restored
         self._best_so_far, self._reported = best, reported
         self._unapplied, self._applications = unapplied, applications
@@ -412,7 +411,7 @@ def _is_compiled(component: Component) -> bool:
 
 
 def _is_builtin(component: Component) -> bool:
-    """Return whether it is of this package; a subclass of a user's is not."""
+    """Return whether the component belongs to this package; a user's subclass does not."""
     return type(component).__module__.startswith("uaos.selection.components.")
 
 
@@ -471,8 +470,5 @@ def _checked_seed(seed: int | np.random.Generator | None) -> int | np.random.Gen
         return seed
     if _is_integer(seed) and seed >= 0:
         return int(seed)
-    raise InvalidParameter(
-        f"seed is {seed!r}; expected a non-negative integer, a numpy Generator, or None",
-        name="seed",
-        value=seed,
-    )
+    message = f"seed is {seed!r}; expected an integer >= 0, a numpy Generator, or None"
+    raise InvalidParameter(message, name="seed", value=seed)

@@ -1,4 +1,4 @@
-"""What every component is: a frozen dataclass with a name, declared parameters and one method.
+"""The base class of components, and the registry of the five families.
 
 A component's fields are its hyper-parameters (declared with :mod:`uaos.params`), its docstring
 holds the equation and the reference, and its one method `compute` evaluates the equation: in NumPy,
@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -40,9 +40,9 @@ class Component:
     """
 
     family: ClassVar[str] = ""
-    #: What the component is called everywhere; by default the class name in snake case.
+    #: The name of the component; by default the class name in snake case.
     name: ClassVar[str] = ""
-    #: Whether the search space of a tuner has it; one that is set apart is used by name only.
+    #: Whether the search space of a tuner includes it; otherwise it is used by name only.
     searched: ClassVar[bool] = True
     #: Whether it is one of the 32 of the framework's paper.
     printed: ClassVar[bool] = True
@@ -50,12 +50,12 @@ class Component:
     #: the `values` of the component.
     kernel: ClassVar[Callable[..., FloatArray] | None] = None
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         if "name" not in vars(cls):
             cls.name = re.sub(r"(?<!^)(?=[A-Z]|\d+)", "_", cls.__name__).lower()
 
-    def __new__(cls, *args: Any, **values: Any) -> Self:
+    def __new__(cls, *args: object, **values: object) -> Self:
         """Refuse a misspelled parameter with the near misses, before `__init__` sees it."""
         known_only(values, parameters(cls), cls.name)
         return super().__new__(cls)
@@ -91,7 +91,7 @@ def saturate(value: float) -> float:
     return min(max(value, -LIMIT), LIMIT)
 
 
-# The families and who is in them: the one list that Python, the command line and the docs read
+# The families and their members, as Python, the command line and the docs list them
 
 #: In the order in which a method uses them.
 FAMILIES = ("metric", "reward", "quality", "probability", "selection")
@@ -190,29 +190,27 @@ def components(family: str) -> Mapping[str, type[Component]]:
     return MappingProxyType(_members[family])
 
 
-def build(family: str, what: Any) -> Component:
-    """Build a component from its object, its name, or a mapping with its name and parameters."""
-    if isinstance(what, Component):
-        if what.family != family:
-            raise InvalidParameter(family, what, f"a {family}, where this is a {what.family}")
-        return what
-    if isinstance(what, str):
-        name, values = what, {}
-    elif isinstance(what, Mapping) and isinstance(what.get("name"), str):
-        values = dict(what)
+def build(family: str, recipe: object) -> Component:
+    """Build a component from its name, or a mapping of its name and parameters, or return it."""
+    if isinstance(recipe, Component):
+        if recipe.family != family:
+            message = f"{family} is {recipe!r}, which is a {recipe.family}; expected a {family}"
+            raise InvalidParameter(message, name=family, value=recipe)
+        return recipe
+    if isinstance(recipe, str):
+        name, values = recipe, {}
+    elif isinstance(recipe, Mapping) and isinstance(recipe.get("name"), str):
+        values = dict(recipe)
         name = values.pop("name")
     else:
-        raise InvalidParameter(
-            family, what, f"a {family} object, its name, or a mapping with `name`"
+        message = f"{family} is {recipe!r}; expected a {family}, its name, or a mapping with `name`"
+        raise InvalidParameter(message, name=family, value=recipe)
+    members = components(family)
+    if name not in members:
+        hint = (
+            "(register a custom one with uaos.register first, or on the command line with "
+            "--import FILE.py)"
         )
-    known = components(family)
-    if name not in known:
-        raise UnknownName(
-            family,
-            name,
-            known,
-            hint="(register a custom one with uaos.register first; on the "
-            "command line, --import FILE.py does)",
-        )
-    known_only(values, parameters(known[name]), name)
-    return known[name](**values)
+        raise UnknownName(family, name, members, hint=hint)
+    known_only(values, parameters(members[name]), name)
+    return members[name](**values)

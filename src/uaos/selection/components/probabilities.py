@@ -31,29 +31,20 @@ class Probability(Component):
 
     def for_operators(self, n_operators: int) -> Self:
         """Return the rule with its p_min, if it has one, as a number below 1/K."""
-        given = getattr(self, "p_min", 0.0)
-        p_min = given
-        if isinstance(given, str):
-            p_min = float((per_operator(given) or 0) / n_operators)
+        declared = getattr(self, "p_min", 0.0)
+        p_min, p_max = declared, getattr(self, "p_max", 1.0)
+        if isinstance(declared, str):
+            p_min = float((per_operator(declared) or 0) / n_operators)
         # At K p_min = 1 nothing is left to distribute.
         if n_operators * p_min >= 1:
             limit = f"below 1/K = {1 / n_operators:.4g} for K = {n_operators} operators"
-            raise InvalidParameter(
-                f"p_min of {self.name} is {given}; it must be {limit}",
-                name="p_min",
-                value=given,
-                owner=self.name,
-            )
-        if getattr(self, "p_max", 1.0) < p_min:
+            message = f"p_min of {self.name} is {declared}; it must be {limit}"
+            raise InvalidParameter(message, name="p_min", value=declared, owner=self.name)
+        if p_max < p_min:
             limit = f"at least p_min = {p_min:.4g} for K = {n_operators} operators"
-            p_max = getattr(self, "p_max", None)
-            raise InvalidParameter(
-                f"p_max of {self.name} is {p_max}; it must be {limit}",
-                name="p_max",
-                value=p_max,
-                owner=self.name,
-            )
-        if isinstance(given, str):
+            message = f"p_max of {self.name} is {p_max}; it must be {limit}"
+            raise InvalidParameter(message, name="p_max", value=p_max, owner=self.name)
+        if isinstance(declared, str):
             return type(self)(**{n: getattr(self, n) for n in parameters(self)} | {"p_min": p_min})
         return self
 
@@ -131,12 +122,10 @@ class AdaptivePursuit(Probability):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.p_min, float) and self.p_max < self.p_min:
-            raise InvalidParameter(
-                f"p_max of {self.name} is {self.p_max}; it must be at least p_min = {self.p_min:g}",
-                name="p_max",
-                value=self.p_max,
-                owner=self.name,
+            message = (
+                f"p_max of {self.name} is {self.p_max}; it must be at least p_min = {self.p_min:g}"
             )
+            raise InvalidParameter(message, name="p_max", value=self.p_max, owner=self.name)
 
     @staticmethod
     @njit
@@ -221,17 +210,17 @@ class ShareTransfer(Probability):
         best = qualities[0]
         for op in range(K):
             best = max(best, qualities[op])
-        given, winners = 0.0, 0
+        transferred, winners = 0.0, 0
         probabilities = np.empty(K)
         for op in range(K):
             part = xi * (1.0 - qualities[op] / best) * old[op]
             part = min(part, max(0.0, old[op] - p_min))
             probabilities[op] = old[op] - part
-            given += part
+            transferred += part
             winners += qualities[op] == best
         for op in range(K):
             if qualities[op] == best:
-                probabilities[op] += given / winners
+                probabilities[op] += transferred / winners
         return probabilities
 
 

@@ -10,14 +10,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from uaos.arrays import FloatArray
+from uaos.arrays import FloatArray, IntArray
 from uaos.jit import njit
 from uaos.params import choice, real
 from uaos.selection.components.base import Component, register_component, saturate
 
 
 class Evidence(NamedTuple):
-    """What a quality may look at, arrays of length K. Passed to :meth:`uaos.Quality.compute`."""
+    """Arrays of length K, passed to :meth:`uaos.Quality.compute`."""
 
     rewards: FloatArray
     """`r`: the rewards just computed (after scaling, if the method scales)."""
@@ -27,8 +27,8 @@ class Evidence(NamedTuple):
     """`q_old`: the qualities so far, non-negative with sum 1."""
     probabilities: FloatArray
     """`p`: the current probabilities."""
-    observations: FloatArray
-    """`N`: how many entries of its memory the reward looked at."""
+    observations: FloatArray | IntArray
+    """`N`: the number of entries of the memory that the reward looked at."""
 
 
 class Quality(Component):
@@ -127,16 +127,16 @@ class UpperConfidenceBound(Quality):
 
 
 @njit
-def _all_observations(observations: FloatArray) -> float:
+def _all_observations(observations: FloatArray | IntArray) -> float:
     total = 0.0
-    for seen in observations:
-        total += max(1.0, seen)
+    for count in observations:
+        total += max(1.0, count)
     return total
 
 
 @njit
 def _upper_confidence_bound(
-    rewards: FloatArray, observations: FloatArray, C: float, log: float
+    rewards: FloatArray, observations: FloatArray | IntArray, C: float, log: float
 ) -> FloatArray:
     K = len(rewards)
     qualities = np.empty(K)

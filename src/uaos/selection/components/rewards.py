@@ -32,32 +32,36 @@ if TYPE_CHECKING:
     )
 
 
-def generations_parameter(default: int = 10) -> Any:
+def generations_parameter(default: int = 10) -> int:
     """Declare `max_gen`."""
-    return integer(
-        1, 50, default=default, allowed=(1, 10_000), doc="how many generations are looked at"
+    max_gen: int = integer(
+        1, 50, default=default, allowed=(1, 10_000), doc="number of generations looked at"
     )
+    return max_gen
 
 
-def successes_parameter() -> Any:
+def successes_parameter() -> int:
     """Declare `fix_appl`; the paper prints 10 to 50, yet one of its tuned values is 66."""
-    return integer(
-        10, 150, default=50, allowed=(1, 100_000), doc="how many successes of each operator count"
+    fix_appl: int = integer(
+        10, 150, default=50, allowed=(1, 100_000), doc="number of successes of each operator"
     )
+    return fix_appl
 
 
-def window_parameter() -> Any:
+def window_parameter() -> int:
     """Declare `W`."""
-    return integer(20, 150, default=50, allowed=(1, 100_000), doc="size of the window")
+    W: int = integer(20, 150, default=50, allowed=(1, 100_000), doc="size of the window")
+    return W
 
 
-def rank_decay_parameter() -> Any:
+def rank_decay_parameter(default: float = 0.4) -> float:
     """Declare `D`."""
-    return real(0, 1, default=0.4, symbol="D", doc="decay factor of the ranks")
+    D: float = real(0, 1, default=default, symbol="D", doc="decay factor of the ranks")
+    return D
 
 
 class Reward(Component):
-    """A reward computes one value per operator from what its memory holds."""
+    """Base of the rewards: one value per operator, computed from a memory."""
 
     family: ClassVar[str] = "reward"
     #: Which memory the reward reads: "generations", "successes", "window", "bests" or "tally".
@@ -169,7 +173,7 @@ class SuccessRate(GenerationReward):
     """The share of applications that succeeded, generation by generation.
 
     A generation in which the operator was not applied counts with n = 1, so that its share of
-    everybody's successes keeps it alive; the noise is added once.
+    all successes keeps it alive; the noise is added once.
 
     Equation
     --------
@@ -185,7 +189,7 @@ class SuccessRate(GenerationReward):
 
     max_gen: int = generations_parameter()
     power: int = choice(1, 2, default=1, symbol="γ", doc="power of the successes")
-    frac: float = real(0, 1, default=0.01, doc="share of everybody's successes given to each")
+    frac: float = real(0, 1, default=0.01, doc="share of all successes that each operator gets")
     noise: float = real(0, 1, default=0, symbol="ε", doc="added to every reward")
 
     @staticmethod
@@ -202,13 +206,13 @@ class SuccessRate(GenerationReward):
         T, K = successes.shape
         rewards = np.zeros(K)
         for t in range(T):
-            everybody = 0.0
+            total = 0.0
             for op in range(K):
-                everybody += successes[t, op]
+                total += successes[t, op]
             for op in range(K):
                 s = successes[t, op]
                 gained = s * s if power == 2 else s
-                rewards[op] += (gained + frac * everybody) / max(1.0, applications[t, op])
+                rewards[op] += (gained + frac * total) / max(1.0, applications[t, op])
         for op in range(K):
             rewards[op] += noise
         return rewards
@@ -388,7 +392,7 @@ class FitnessRateRank(GenerationReward):
     counts_failures: ClassVar[bool] = True
 
     max_gen: int = generations_parameter(default=50)
-    D: float = real(0, 1, default=1.0, symbol="D", doc="decay factor of the ranks")
+    D: float = rank_decay_parameter(default=1.0)
 
     def compute(self, memory: "GenerationMemory") -> FloatArray:
         gained = memory.sums.sum(axis=0)

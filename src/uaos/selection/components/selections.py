@@ -169,9 +169,9 @@ class EpsilonGreedy(Selection):
     eps: float = real(0, 1, default=0.1, symbol="ε", doc="chance of exploring")
 
     def compute(self, probabilities: FloatArray, draws: Draws, progress: float) -> IntArray:
-        anyone = draw_uniformly(len(probabilities), draws.pick)
+        explored = draw_uniformly(len(probabilities), draws.pick)
         best = most_probable(probabilities, draws.tie)
-        return np.where(draws.explore < self.eps, anyone, best)
+        return np.where(draws.explore < self.eps, explored, best)
 
 
 @register_component
@@ -193,9 +193,9 @@ class LinearAnnealed(Selection):
     needs_budget: ClassVar[bool] = True
 
     def compute(self, probabilities: FloatArray, draws: Draws, progress: float) -> IntArray:
-        anyone = draw_uniformly(len(probabilities), draws.pick)
+        explored = draw_uniformly(len(probabilities), draws.pick)
         best = most_probable(probabilities, draws.tie)
-        return np.where(draws.explore < 1.0 - progress, anyone, best)
+        return np.where(draws.explore < 1.0 - progress, explored, best)
 
 
 @register_component
@@ -227,7 +227,7 @@ class LargestDeficit(Selection):
     """The operator furthest behind its share of the applications; nothing is drawn.
 
     N[op] counts the applications of op reported so far and N is their sum; several parents are
-    served one after the other, each counted as it goes. Ties: the lowest operator number.
+    served in turn, and each choice is counted at once. Ties: the lowest operator number.
 
     Equation
     --------
