@@ -3,7 +3,9 @@
 import gc
 import re
 import signal
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -48,6 +50,7 @@ def pytest_report_header():
 # Fixtures that take seconds to make. With several processes, tests that use the same one share one.
 SLOW_FIXTURES = (
     "undisturbed", "reports", "stores", "first", "cocopp", "interpreted", "raced", "uninterrupted",
+    "cluster",
 )  # fmt: skip
 # The groups that take longest.
 FIRST = ("site", "study")
@@ -71,21 +74,41 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=turn)
 
 
-@pytest.fixture
-def cluster():
-    """A Dask cluster of two worker processes on this machine; for tests that ignore warnings."""
-    why = "dask and distributed are not installed: the extra uaos[cluster]"
-    dask = pytest.importorskip("dask", reason=why)
-    distributed = pytest.importorskip("distributed", reason=why)
-    settings = {"distributed.scheduler.allowed-failures": 0, "distributed.admin.log-length": 0}
+_CLUSTER = """
+import sys
+
+import dask
+import distributed
+
+if __name__ == "__main__":
     with (
-        dask.config.set(settings),
+        dask.config.set({"distributed.admin.log-length": 0}),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1",
             dashboard_address=None, silence_logs=50,
-        ) as made,
-    ):  # fmt: skip
-        yield made
+        ) as cluster,
+    ):
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+"""
+
+
+@pytest.fixture(scope="session")
+def _cluster_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start a Dask cluster of two worker processes, in a process that ends when we do."""
+    script = tmp_path_factory.mktemp("cluster") / "cluster.py"
+    script.write_text(_CLUSTER)
+    with subprocess.Popen(
+        [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield process.stdout.readline().strip()
+
+
+@pytest.fixture
+def cluster(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of a Dask cluster that no test may damage; for tests that ignore warnings."""
+    why = "dask and distributed are not installed: the extra uaos[cluster]"
+    pytest.importorskip("distributed", reason=why)
+    yield request.getfixturevalue("_cluster_address")
     # What Dask leaves behind may warn when it is collected: here, where warnings are ignored.
-    del made
     gc.collect()

@@ -279,11 +279,9 @@ _SWITCH = """
 
 @compiler_on
 def test_a_run_is_the_same_whenever_its_kernels_are_compiled(tmp_path: Path) -> None:
+    # In the middle of the run, from its first call by code of the cache, and not at all.
     outputs = [
-        subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(_SWITCH), patience], capture_output=True,
-            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / patience)}, check=True,
-        ).stdout
-        for patience in ("0", "0.01", "100")
-    ]  # fmt: skip
+        _output(_SWITCH, patience, env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / cache)})
+        for patience, cache in (("0.01", "filled"), ("0", "filled"), ("100", "empty"))
+    ]
     assert len(set(outputs)) == 1

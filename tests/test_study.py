@@ -136,19 +136,21 @@ def test_problems_without_instances_are_repeated(tmp_path: Path) -> None:
     assert Study(four_problems(), tmp_path, preset=twice).repetitions == 2
 
 
-# One study for all that is said of it: it takes a minute.
+# One study for all that is said of it; with fewer evaluations than the preset has.
 one_study = pytest.mark.xdist_group("study")
-SMOKE = uaos("study", "--preset", "smoke", "--folder", "first", "--jobs", "2")
+BUDGETS = {"tuning_budget": "100D", "test_budget": "200D"}
+SMOKE = ("study", "--preset", "smoke", "--folder", "first", "--jobs", "2", "--tuning-budget",
+         BUDGETS["tuning_budget"], "--test-budget", BUDGETS["test_budget"])  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, str]:
     """A study killed twice without warning, in the tuning and in the test, and what ended it."""
     where = tmp_path_factory.mktemp("study")
-    study = Study(folder=where / "first", preset="smoke")
+    study = Study(folder=where / "first", preset=find_preset("smoke", **BUDGETS))
     for reached in (study.tuning_store, study.test_store):
         process = subprocess.Popen(
-            SMOKE, cwd=where, stdout=subprocess.DEVNULL, start_new_session=True
+            uaos(*SMOKE), cwd=where, stdout=subprocess.DEVNULL, start_new_session=True
         )
         while not reached.exists():
             assert process.poll() is None
@@ -156,7 +158,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, str]:
         time.sleep(1)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    done = subprocess.run(SMOKE, cwd=where, capture_output=True, text=True, check=False)
+    done = run(*SMOKE, cwd=where)
     assert (done.returncode, done.stderr) == (0, "")
     return study, done.stdout
 
@@ -168,9 +170,7 @@ def test_a_killed_study_goes_on_and_ends_in_a_report(finished: tuple[Study, str]
     assert "Open first/report.html in a browser" in said
     assert all(study.is_done(stage) for stage in STAGES)
     assert (study.tables / "art.csv").exists()
-    again = subprocess.run(
-        SMOKE, cwd=study.folder.parent, capture_output=True, text=True, check=False
-    )
+    again = run(*SMOKE, cwd=study.folder.parent)
     assert len(again.stdout.splitlines()) == 1
     assert "first/report.html" in again.stdout
 
@@ -196,13 +196,13 @@ def test_the_report_of_a_study_is_seen_in_a_browser(
 # What Dask says about its own use of asyncio.
 @pytest.mark.filterwarnings("ignore")
 def test_a_cluster_gives_the_same_study(
-    cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(
         PRESETS, "tiny", Preset("tiny", 2, 800, "20D", "50D", "test:1", "of a test")
     )
     found = {}
-    places = {"here": ("--jobs", "1"), "there": ("--dask", cluster.scheduler_address)}
+    places = {"here": ("--jobs", "1"), "there": ("--dask", cluster)}
     for folder, where in places.items():
         for stage in STAGES[:3]:
             done = run("study", "--preset", "tiny", "--folder", folder, "--only", stage, *where,
@@ -226,8 +226,7 @@ def test_ctrl_c_says_that_nothing_is_lost(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_later_stage_says_which_one_it_needs(tmp_path: Path) -> None:
-    command = uaos("study", "--preset", "smoke", "--folder", "new", "--only", "test")
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = run("study", "--preset", "smoke", "--folder", "new", "--only", "test", cwd=tmp_path)
     assert done.returncode == 2
     assert re.search("new/tuned.toml .* stage tune", done.stderr)
     assert not (tmp_path / "new").exists()

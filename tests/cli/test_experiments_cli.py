@@ -29,10 +29,7 @@ def bench(*arguments: object, cwd: Path) -> Done:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an experiment in it, made by the command."""
     made = tmp_path_factory.mktemp("bench")
-    done = subprocess.run(
-        [*COMMAND, "a.db", "--methods", "mix,JADE", *SMALL],
-        capture_output=True, text=True, cwd=made, check=False,
-    )  # fmt: skip
+    done = bench("a.db", "--methods", "mix,JADE", *SMALL, cwd=made)
     assert done.returncode == 0, done.stderr
     assert "added: uniform" in done.stdout
     assert re.search(r"^mix +\d +4 +4 +0 *$", done.stdout, re.M), done.stdout
@@ -72,7 +69,7 @@ def test_stores_are_merged(folder: Path, tmp_path: Path) -> None:
 
 def test_ctrl_c_ends_with_exit_code_130_and_says_how_to_continue(tmp_path: Path) -> None:
     arguments = ["a.db", "--methods", "mix", "--dim", "20", "--instances", "test", "--jobs", "1",
-                 "--budget", "1000D"]  # fmt: skip
+                 "--budget", "200D"]  # fmt: skip
     process = subprocess.Popen([*COMMAND, *arguments], cwd=tmp_path, stdout=subprocess.PIPE,
                                text=True)  # fmt: skip
     wait_for(process, tmp_path / "a.db", 1)

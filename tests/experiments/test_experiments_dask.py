@@ -1,5 +1,6 @@
 """The same on a Dask cluster of two worker processes, of which one is killed."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -28,18 +29,38 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict:
     return content(path)
 
 
+@pytest.fixture
+def mortal_cluster():
+    """A Dask cluster of two worker processes on this machine, whose workers may be killed."""
+    why = "dask and distributed are not installed: the extra uaos[cluster]"
+    dask = pytest.importorskip("dask", reason=why)
+    distributed = pytest.importorskip("distributed", reason=why)
+    settings = {"distributed.scheduler.allowed-failures": 0, "distributed.admin.log-length": 0}
+    with (
+        dask.config.set(settings),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1",
+            dashboard_address=None, silence_logs=50,
+        ) as running,
+    ):  # fmt: skip
+        yield running
+    # What Dask leaves behind may warn when it is collected: here, where warnings are ignored.
+    del running
+    gc.collect()
+
+
 def test_a_cluster_gives_the_same_though_a_worker_is_killed(
-    cluster, expected: dict, tmp_path: Path
+    mortal_cluster, expected: dict, tmp_path: Path
 ) -> None:
     killed = []
 
     def kill(progress: Progress) -> None:
         if progress.new >= 5 and not killed:
-            killed.append(next(w.pid for w in cluster.workers.values() if w.pid))
+            killed.append(next(w.pid for w in mortal_cluster.workers.values() if w.pid))
             os.kill(killed[0], signal.SIGKILL)
 
     run(
-        small_plan(), tmp_path / "a.db", dask=cluster.scheduler_address, on_progress=kill,
+        small_plan(), tmp_path / "a.db", dask=mortal_cluster.scheduler_address, on_progress=kill,
         work=stubs.slowly,
     )  # fmt: skip
     assert killed
@@ -47,10 +68,10 @@ def test_a_cluster_gives_the_same_though_a_worker_is_killed(
 
 
 def test_a_unit_that_kills_its_workers_is_recorded_and_the_rest_goes_on(
-    cluster, expected: dict, tmp_path: Path
+    mortal_cluster, expected: dict, tmp_path: Path
 ) -> None:
     plan = small_plan("mix", functions="1-2")
-    run(plan, tmp_path / "a.db", dask=cluster.scheduler_address, work=stubs.dies_on_f2)
+    run(plan, tmp_path / "a.db", dask=mortal_cluster.scheduler_address, work=stubs.dies_on_f2)
     found = content(tmp_path / "a.db")
     assert len(found) == 6
     for key, value in found.items():

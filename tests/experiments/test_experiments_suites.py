@@ -126,10 +126,12 @@ def test_a_bench_killed_and_resumed_leaves_the_same_rows(folder: Path, expected:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_dask_workers_load_a_suite_by_its_content(cluster, folder: Path, expected: dict) -> None:
+def test_dask_workers_load_a_suite_by_its_content(
+    cluster: str, folder: Path, expected: dict
+) -> None:
     made = plan(folder / "six.py")
     (folder / "six.py").unlink()  # workers may be where the file is not
-    run(made, folder / "a.db", dask=cluster.scheduler_address)
+    run(made, folder / "a.db", dask=cluster)
     assert content(folder / "a.db") == expected
 
 

@@ -2,12 +2,12 @@
 
 import math
 import pickle
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
 import pytest
+from command_line import run, run_in_one_process
+from registries import _families_as_before  # noqa: F401 (files register their classes)
 
 import uaos
 from uaos.errors import InvalidFeedback
@@ -37,14 +37,16 @@ class Walk(uaos.Optimizer):
 '''
 
 
-def command(folder: Path, *arguments: str, status: int = 0) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "uaos", "--import", "my_walk.py", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def command(folder: Path, *arguments: str) -> str:
+    """Return what a command prints that knows the file; it must succeed."""
+    done = run("--import", "my_walk.py", *arguments, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def new_process(folder: Path, *arguments: str, status: int = 0) -> str:
+    """Return what a command prints in a process that has not seen the file before."""
+    (done,) = run_in_one_process([["--import", "my_walk.py", *arguments]], folder)
     assert done.returncode == status, done.stderr
     return done.stdout
 
@@ -74,14 +76,14 @@ def test_runs_of_a_changed_file_do_not_join_those_of_the_former_one(folder):
     file = folder / "my_walk.py"
     good, bad = file.read_text(), file.read_text().replace("self.settings.batch, ", "")
     file.write_text(bad)
-    assert "failed: 1 run of walk" in command(folder, *arguments, "1", status=1)
+    assert "failed: 1 run of walk" in new_process(folder, *arguments, "1", status=1)
     file.write_text(good)  # the only run failed
-    command(folder, *arguments, "1", "--retry-failed")
+    new_process(folder, *arguments, "1", "--retry-failed")
     command(folder, "report", "a.db", "-o", "a.html")
     assert "--import my_walk.py" in (folder / "a.html").read_text("utf-8")
     file.write_text(good + "# another version")
     with pytest.raises(AssertionError, match="file that defines walk: it has changed"):
-        command(folder, *arguments, "2")
+        new_process(folder, *arguments, "2")
 
 
 @pytest.mark.parametrize("points", [[1.0], [], [[1.0]]])
@@ -120,7 +122,7 @@ def test_points_outside_the_bounds_are_refused(value):
 
 def test_several_files_can_be_imported(folder):
     (folder / "other.py").write_text(CLASS.replace('"walk"', '"run"').replace("Walk", "Run"))
-    assert "Random points." in command(folder, "--import", "other.py", "methods", "walk")
+    assert "Random points." in new_process(folder, "--import", "other.py", "methods", "walk")
 
 
 def test_a_process_that_gets_its_configuration_knows_it(folder, monkeypatch):

@@ -373,31 +373,12 @@ def test_a_killed_process_is_continued_by_another(tmp_path):
     assert continued.split() == [whole.x.tobytes().hex(), str(whole.nit)]
 
 
-def _output(program, *arguments, **environment):
+def _output(program, *arguments):
     """What a Python program prints in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program), *arguments],
         capture_output=True,
         text=True,
         check=True,
-        env={**os.environ, **environment},
     )
     return done.stdout
-
-
-_RUNS = """
-    from uaos import jit
-    from uaos.minimization import minimize
-    jit.PATIENCE = 0.0  # compiled at once
-    for method in ("mix", "U-AOS-FW", "SHADE"):
-        result = minimize(
-            lambda X: (abs(X - 1.0) ** 1.5).sum(axis=1), [(-5.0, 5.0)] * 3, method=method,
-            seed=2, budget=1500, popsize=30, vectorized=True,
-        )
-        print(result.x.tobytes().hex(), result.history.probabilities.tobytes().hex())
-"""
-
-
-def test_compiled_and_interpreted_runs_are_the_same():
-    compiled, interpreted = (_output(_RUNS, NUMBA_DISABLE_JIT=off) for off in "01")
-    assert compiled == interpreted
