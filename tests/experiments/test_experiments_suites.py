@@ -121,8 +121,8 @@ def test_a_bench_killed_and_resumed_leaves_the_same_rows(folder: Path, expected:
     for name in METHODS:
         assert re.search(rf"^{name} +\d +6 +6 +0 *$", done.stdout, re.M), done.stdout
     shown = command_line(*BENCH[:2], "--status", cwd=folder).stdout
-    assert "a.db: suite six, seed 1, evaluations at most 300 in 2-D, 450 in 3-D" in shown
-    assert "of 2 problems is not known" in shown
+    assert "a.db: suite six, seed 1, budget 300 in 2-D, 450 in 3-D" in shown
+    assert "of 2 problems is unknown" in shown
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -160,7 +160,7 @@ def test_problems_are_chosen_by_their_names(folder: Path) -> None:
         assert [p.name for p in store.problems()] == ["trid 3-D", "max"]
     for options, message in (
         (["--problems", "mx"], "unknown problem 'mx'; did you mean 'max'"),
-        (["--dim", "5"], 'dimension is 5; allowed: nothing, as it is for the suite "bbob"'),
+        (["--dim", "5"], 'dimension is only for the suite "bbob"; choose problems of six.py by'),
     ):
         done = command_line(*BENCH, *options, cwd=folder)
         assert done.returncode == 2
