@@ -139,14 +139,6 @@ def test_a_trace_comes_back_from_its_bytes() -> None:
         unpack_trace(zlib.compress(bytes(10**6)))
 
 
-def test_a_trace_of_rounded_values_is_read_as_well() -> None:
-    """Two improvements, at 3 and 10: the last value 0.5, distances to it in single precision."""
-    head = (2).to_bytes(4, "little") + np.array(0.5, "<f8").tobytes()
-    steps, gaps = np.array([3, 7], "<i8"), np.array([1.5, 0.0], "<f4")
-    back = unpack_trace(zlib.compress(head + steps.tobytes() + gaps.tobytes()))
-    assert (back.evaluations.tolist(), back.values.tolist()) == ([3, 10], [2.0, 0.5])
-
-
 @pytest.mark.parametrize("size", [1, 40])
 def test_a_trace_has_what_was_best_on_a_plateau(size: int) -> None:
     """1.999 is less than 0.01 decades below 2, but nothing better came from 30 to 100."""
@@ -303,6 +295,6 @@ def test_a_method_without_constraints_says_so() -> None:
         total, [(-5, 5)] * 2, constraints={"type": "ineq", "fun": lambda x: x[0]}
     )  # fmt: skip
     outcome = run("BFGS", problem, 1, 100)
-    assert (outcome.status, outcome.reason.split(". ")[0]) == (
-        "failed", "InvalidFeedback: BFGS takes no constraints"
-    )  # fmt: skip
+    assert outcome.status == "failed"
+    assert outcome.reason.startswith("InvalidParameter: BFGS cannot handle constraints;")
+    assert outcome.evaluations == 0

@@ -8,9 +8,9 @@ import math
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,9 @@ from uaos.errors import InvalidFeedback, InvalidParameter
 from uaos.runs.workers import ProcessPool
 from uaos.text import count
 
-Function = Callable[[FloatArray], Any]
+R = TypeVar("R")
+
+Function = Callable[[FloatArray], object]
 #: `workers`: a number of processes (-1: one per processor), an Executor, or a function like map.
 Workers = Any
 
@@ -39,7 +41,7 @@ class CallsInterrupted(KeyboardInterrupt):
         What the function had returned by then, by row.
     """
 
-    def __init__(self, returned: dict[int, Any]) -> None:
+    def __init__(self, returned: dict[int, object]) -> None:
         super().__init__("interrupted")
         self.returned = returned
 
@@ -47,7 +49,7 @@ class CallsInterrupted(KeyboardInterrupt):
 class SupportsSubmit(Protocol):
     """An executor, as those of concurrent.futures."""
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any) -> "Future[Any]":
+    def submit(self, fn: Callable[..., R], /, *args: Any) -> "Future[R]":
         """Schedule a call."""
         ...
 
@@ -64,7 +66,7 @@ class Caller(ABC):
     failed_row: int | None = None
 
     @abstractmethod
-    def __call__(self, points: FloatArray) -> Any:
+    def __call__(self, points: FloatArray) -> object:
         """Return what the function returns for the points, (n, D): a list, or an array."""
 
     def close(self) -> None:
@@ -86,7 +88,7 @@ class AllAtOnce(Caller):
     def __init__(self, function: Function, tolerate: bool = False) -> None:
         self._function, self._tolerate = function, tolerate
 
-    def __call__(self, points: FloatArray) -> Any:
+    def __call__(self, points: FloatArray) -> object:
         """Return what the function returns."""
         try:
             return self._function(points)
@@ -102,9 +104,9 @@ class OneByOne(Caller):
     def __init__(self, function: Function) -> None:
         self._function = function
 
-    def __call__(self, points: FloatArray) -> list[Any]:
+    def __call__(self, points: FloatArray) -> list[object]:
         """Return a list of what the function returns at each point."""
-        values: list[Any] = []
+        values: list[object] = []
         try:
             # Quicker than a loop, and like one it keeps what was ready when Ctrl-C comes.
             values.extend(map(self._function, points))
@@ -121,15 +123,15 @@ class OneByOne(Caller):
 class ByMap(Caller):
     """Calls a function by a user's function like `map`."""
 
-    def __init__(self, function: Function, map_like: Callable[..., Any]) -> None:
+    def __init__(self, function: Function, map_like: Callable[..., Iterable[object]]) -> None:
         self._function, self._map = function, map_like
 
-    def __call__(self, points: FloatArray) -> list[Any]:
+    def __call__(self, points: FloatArray) -> list[object]:
         """Return a list of what the function returns at each point."""
         expected = (
             "workers, as a function, must return like map one value for each point; it returned"
         )
-        values: list[Any] = []
+        values: list[object] = []
         try:
             mapped = self._map(self._function, list(points))
             try:
@@ -153,7 +155,7 @@ class _Chunked(Caller):
         self._workers = workers
         self._seconds = math.inf  # that a point took in the last batch
 
-    def __call__(self, points: FloatArray) -> list[Any]:
+    def __call__(self, points: FloatArray) -> list[object]:
         """Return a list of what the function returns at each point."""
         started, n = time.perf_counter(), len(points)
         returned = self._gather(points, self._parts(n))
@@ -161,7 +163,7 @@ class _Chunked(Caller):
         return [returned[row] for row in range(n)]
 
     @abstractmethod
-    def _gather(self, points: FloatArray, parts: Sequence[range]) -> dict[int, Any]:
+    def _gather(self, points: FloatArray, parts: Sequence[range]) -> dict[int, object]:
         """Return what the function returns for each row, chunk by chunk."""
 
     def _parts(self, n: int) -> list[range]:
@@ -178,8 +180,8 @@ class OnProcesses(_Chunked):
         super().__init__(workers)
         self.pool = ProcessPool(function, workers)
 
-    def _gather(self, points: FloatArray, parts: Sequence[range]) -> dict[int, Any]:
-        returned: dict[int, Any] = {}
+    def _gather(self, points: FloatArray, parts: Sequence[range]) -> dict[int, object]:
+        returned: dict[int, object] = {}
         try:
             self.pool.evaluate(points, parts, returned)
         except KeyboardInterrupt:
@@ -203,9 +205,9 @@ class OnExecutor(_Chunked):
         super().__init__(executor_workers(executor))
         self._function, self._executor = function, executor
 
-    def _gather(self, points: FloatArray, parts: Sequence[range]) -> dict[int, Any]:
-        futures: list[Future[list[Any]]] = []
-        returned: dict[int, Any] = {}
+    def _gather(self, points: FloatArray, parts: Sequence[range]) -> dict[int, object]:
+        futures: list[Future[list[object]]] = []
+        returned: dict[int, object] = {}
         try:
             for part in parts:
                 rows = points[part.start : part.stop]
@@ -222,14 +224,16 @@ class OnExecutor(_Chunked):
         return returned
 
 
-def _call_each(function: Function, points: FloatArray) -> list[Any]:
+def _call_each(function: Function, points: FloatArray) -> list[object]:
     """Call the function for several rows; a module's function can be sent to workers."""
     return [function(x) for x in points]
 
 
-def _finished(parts: Sequence[range], futures: Sequence["Future[list[Any]]"]) -> dict[int, Any]:
+def _finished(
+    parts: Sequence[range], futures: Sequence["Future[list[object]]"]
+) -> dict[int, object]:
     """Return the rows of the chunks that are finished, each with what was returned."""
-    returned: dict[int, Any] = {}
+    returned: dict[int, object] = {}
     for part, future in zip(parts, futures, strict=False):
         if future.done() and not future.cancelled() and future.exception() is None:
             returned.update(zip(part, future.result(), strict=True))

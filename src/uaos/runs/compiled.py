@@ -4,7 +4,6 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -22,10 +21,10 @@ class WithArguments:
         These arguments.
     """
 
-    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    def __init__(self, function: Callable[..., float], args: tuple[object, ...]) -> None:
         self.function, self.args = function, args
 
-    def __call__(self, x: FloatArray) -> Any:
+    def __call__(self, x: FloatArray) -> float:
         """Return the function's value."""
         return self.function(x, *self.args)
 
@@ -36,7 +35,9 @@ class CompiledObjective:
     Raises NumbaError if numba cannot call the objective so.
     """
 
-    def __init__(self, fun: Any, args: tuple[Any, ...], dimension: int, threads: int) -> None:
+    def __init__(
+        self, fun: Callable[..., float], args: tuple[object, ...], dimension: int, threads: int
+    ) -> None:
         self._loop, self._args = _loop(fun, bool(args)), args
         self._loop(np.zeros((0, dimension)), np.zeros(0), *args)  # compiles, evaluates nothing
         self._threads = threads
@@ -55,7 +56,7 @@ class CompiledObjective:
         return values
 
 
-def over_batch(fun: Callable[..., Any], dimension: int, threads: int) -> CompiledObjective | None:
+def over_batch(fun: Callable[..., float], dimension: int, threads: int) -> CompiledObjective | None:
     """Return the objective for batches, None if it is not compiled or numba cannot call it so."""
     fun, args = (fun.function, fun.args) if isinstance(fun, WithArguments) else (fun, ())
     if "numba" not in sys.modules:  # then it has compiled nothing, and its import takes long
@@ -72,13 +73,13 @@ def over_batch(fun: Callable[..., Any], dimension: int, threads: int) -> Compile
 
 
 @lru_cache(maxsize=16)
-def _loop(fun: Any, further: bool) -> Any:
+def _loop(fun: Callable[..., float], further: bool) -> Callable[..., None]:
     from numba import njit
 
     if further:
 
         @njit(nogil=True)
-        def evaluate(X: FloatArray, values: FloatArray, *args: Any) -> None:
+        def evaluate(X: FloatArray, values: FloatArray, *args: object) -> None:
             for i in range(len(X)):
                 values[i] = fun(X[i], *args)
 
@@ -89,4 +90,5 @@ def _loop(fun: Any, further: bool) -> Any:
             for i in range(len(X)):
                 values[i] = fun(X[i])
 
-    return evaluate
+    loop: Callable[..., None] = evaluate
+    return loop

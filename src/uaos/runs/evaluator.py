@@ -4,7 +4,7 @@ import math
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -167,7 +167,7 @@ class Evaluator:
             _warn_of_none(returned)
         return self.problem.values(returned, len(full), strict=self._strict)
 
-    def _number(self, value: Any) -> float:
+    def _number(self, value: object) -> float:
         """Return one value of an interrupted batch; NaN if it is no number."""
         try:
             return float(self.problem.values([value], 1, strict=False)[0])
@@ -210,7 +210,7 @@ def _objective_caller(problem: Problem, workers: Workers, tolerate: bool) -> Cal
 # With `partial` these can be sent to workers.
 
 
-def _tolerant(fun: Callable[[FloatArray], Any], x: FloatArray) -> Any:
+def _tolerant(fun: Callable[[FloatArray], object], x: FloatArray) -> object:
     """Return the value of the objective, NaN for an exception."""
     try:
         return fun(x)
@@ -224,7 +224,7 @@ def _at_point(function: Callable[[FloatArray], FloatArray], x: FloatArray) -> Fl
     return values
 
 
-def _warn_of_none(returned: Any) -> None:
+def _warn_of_none(returned: object) -> None:
     values = returned if isinstance(returned, list) else [returned]
     if all(value is None for value in values):
         warnings.warn(

@@ -58,7 +58,7 @@ def polished(result: Result, evaluator: Evaluator, optimizer: Optimizer) -> Resu
 
 
 def polished_by(
-    polish: Callable[..., Any], result: Result, evaluator: Evaluator, optimizer: Optimizer
+    polish: Callable[..., object], result: Result, evaluator: Evaluator, optimizer: Optimizer
 ) -> Result:
     """Return the same by the user's function, which is called as SciPy calls it."""
     assert result.x is not None

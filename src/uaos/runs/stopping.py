@@ -169,7 +169,7 @@ class Callback(Rule):
         If it is no function, or takes other arguments.
     """
 
-    def __init__(self, callback: Callable[..., Any], space: FreeSpace) -> None:
+    def __init__(self, callback: Callable[..., object], space: FreeSpace) -> None:
         if not callable(callback):
             raise InvalidParameter(
                 f"callback is {callback!r}; expected a function of the run's state, or None",
@@ -192,7 +192,7 @@ class Callback(Rule):
         return Ending(Status.CALLBACK, "the callback ended the run") if stops else None
 
 
-def _function_of_view(callback: Callable[..., Any]) -> Callable[[RunView], Any]:
+def _function_of_view(callback: Callable[..., object]) -> Callable[[RunView], object]:
     """Return the callback as a function of the state of the run."""
     try:
         parameters = list(inspect.signature(callback).parameters.values())
@@ -225,7 +225,7 @@ class _FullView:
     def __init__(self, view: RunView, space: FreeSpace) -> None:
         self._view, self._space = view, space
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         value = getattr(self._view, name)
         if name in ("x", "best", "population", "archive"):
             return None if value is None else self._space.full(value)

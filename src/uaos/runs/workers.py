@@ -33,7 +33,7 @@ _open_ends: set[Connection] = set()
 class ProcessPool:
     """Up to `most` processes that evaluate `fun`, an objective of one point."""
 
-    def __init__(self, fun: Callable[[FloatArray], Any], most: int) -> None:
+    def __init__(self, fun: Callable[[FloatArray], object], most: int) -> None:
         if multiprocessing.current_process().daemon:
             raise InvalidParameter(
                 f"workers is {most}; expected 1 inside a worker process, such as that of a "
@@ -64,7 +64,7 @@ class ProcessPool:
         theirs.close()
         self._workers[ours] = process
 
-    def evaluate(self, X: FloatArray, parts: Sequence[range], ready: dict[int, Any]) -> None:
+    def evaluate(self, X: FloatArray, parts: Sequence[range], ready: dict[int, object]) -> None:
         """Evaluate the rows of X, in the given parts, and put their values into `ready`."""
         while len(self._workers) < min(self._most, len(parts)):
             self._start()
@@ -94,7 +94,9 @@ class ProcessPool:
                     raise error
                 ready.update(zip(part, answer, strict=True))
 
-    def _replace(self, connection: Connection, part: range, ready: dict[int, Any]) -> list[range]:
+    def _replace(
+        self, connection: Connection, part: range, ready: dict[int, object]
+    ) -> list[range]:
         """Start a worker in place of a dead one; return the parts to evaluate again."""
         process = self._workers.pop(connection)
         process.join()
@@ -137,7 +139,7 @@ def _close(ours: Connection) -> None:
     ours.close()
 
 
-def _start_method(fun: Callable[[FloatArray], Any]) -> str:
+def _start_method(fun: Callable[[FloatArray], object]) -> str:
     """Return how to start processes that can evaluate `fun`."""
     can_fork = sys.platform == "linux"
     if can_fork and threading.active_count() == 1:
@@ -170,7 +172,7 @@ def _serve(connection: Connection, inherited: list[Connection], fun: Callable[[A
             X = connection.recv()
         except (EOFError, OSError):
             return
-        values: list[Any] = []
+        values: list[object] = []
         answer: tuple[bool, Any] = (True, values)
         try:
             for x in X:
