@@ -83,7 +83,7 @@ def _tuned() -> list[Configuration]:
 
 
 def _uniform() -> Method:
-    """Uniform choice: with δ = 0 the qualities stay at 1/K for ever."""
+    """Return uniform choice: with δ = 0 the qualities stay at 1/K."""
     return Method(_BETTER, "immediate_success", {"name": _WS, "delta": 0.0}, "identity", _DRAW)
 
 
@@ -124,7 +124,7 @@ def _baselines() -> list[Configuration]:
 
 
 def _mix() -> tuple[Configuration, Configuration]:
-    """Seven operators, strategies and settings, under one selector; and under uniform choice."""
+    """Return seven operators under the recommended selector, and under uniform choice."""
     memory, pbest = SuccessHistory(6), "curr-to-pbest/1 (archived)"
     usual, wide = Cauchy(0.5, 0.1), Cauchy(0.7, 0.1)
     pool = (
@@ -154,21 +154,25 @@ def _mix() -> tuple[Configuration, Configuration]:
     return recommended, chance
 
 
+def _sade() -> DifferentialEvolutionSettings:
+    """Return the settings of SaDE: those of the MATLAB code that its authors gave away."""
+    wide = Normal(0.5, 0.3)
+    pool = (
+        Operator("rand/1", wide, Jade(), "rand/1"),
+        Operator("curr-to-best/2", wide, Jade(), "curr-to-best/2"),
+        Operator("rand/2", wide, Jade(), "rand/2"),
+        Operator("curr-to-rand/1", wide, 1.0, "curr-to-rand/1"),
+    )
+    return DifferentialEvolutionSettings(pool=pool, NP=50, boundary="resample")
+
+
 @add_group
 def _originals() -> list[Configuration]:
-    """Algorithms of the literature with their own pool, F and CR, as far as they are confirmed.
+    """Return algorithms of the literature with their own pool, F and CR.
 
-    SaDE: the MATLAB code that its authors gave away. The other three: the code of Sharma et al.
-    (2018), which ran them on BBOB with the settings of the BBOB-2010 experiments by Fialho et al.
+    All but SaDE follow the code of Sharma et al. (2018), which ran them on BBOB with the settings
+    of the BBOB-2010 experiments by Fialho et al.
     """
-    wide = Normal(0.5, 0.3)
-    sade = DifferentialEvolutionSettings(
-        pool=(Operator("rand/1", wide, Jade(), "rand/1"),
-              Operator("curr-to-best/2", wide, Jade(), "curr-to-best/2"),
-              Operator("rand/2", wide, Jade(), "rand/2"),
-              Operator("curr-to-rand/1", wide, 1.0, "curr-to-rand/1")),
-        NP=50, boundary="resample",
-    )  # fmt: skip
     four = DifferentialEvolutionSettings(
         pool=POOLS["paper"][:4], F=0.5, CR=1.0, NP="10D", boundary="none"
     )
@@ -185,7 +189,7 @@ def _originals() -> list[Configuration]:
     ran = "F = 0.5, CR = 1, NP = 10 D, no bounds and the four strategies are those of the code of "
     ran += f"{bib.short(bib.SHARMA_2018)}"
     rows = (
-        ("SaDE-DE", bare["SaDE"], sade, bib.QIN_2009,
+        ("SaDE-DE", bare["SaDE"], _sade(), bib.QIN_2009,
          "The four strategies, learning period 50 and ε = 0.01 are those of the authors' code. It "
          "differs in F ~ N(0.5, 0.3), which is cut to [0, 1] here; in CR, whose mean moves by a "
          "tenth toward that of the offspring that improved instead of to the median of 50 "

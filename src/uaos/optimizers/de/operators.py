@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Operator:
-    """A strategy of differential evolution with its settings.
+    """Strategy of differential evolution with its F and CR.
 
     Parameters
     ----------

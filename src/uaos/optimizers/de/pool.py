@@ -12,7 +12,7 @@ from uaos.statefile import SavedState, State
 
 
 class Pool:
-    """The operators of a run.
+    """Operators of a run.
 
     Attributes
     ----------

@@ -300,7 +300,7 @@ class DifferentialEvolutionSettings(OptimizerSettings):
 
     @property
     def alternatives(self) -> int:
-        """The number of operators."""
+        """Number of operators."""
         return len(self.operators)
 
     @property
