@@ -159,6 +159,6 @@ def test_another_kind_or_version_is_named(tmp_path: Path) -> None:
 def test_whatever_goes_wrong_in_rebuilding_is_an_invalid_file(error: Exception) -> None:
     with pytest.raises(InvalidFile), statefile.rebuilding("f"):
         raise error
-    passing = InvalidParameter("a", 1, "2")
+    passing = InvalidParameter("a is 1; expected 2", name="a", value=1)
     with pytest.raises(InvalidParameter), statefile.rebuilding("f", except_for=(InvalidParameter,)):
         raise passing

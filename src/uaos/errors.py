@@ -42,20 +42,9 @@ class InvalidParameter(UaosError, ValueError):
         Its value.
     owner : str
         The object that declares the parameter.
-
-    Notes
-    -----
-    ``InvalidParameter(name, value, allowed)`` makes a message from its parts.
     """
 
-    def __init__(
-        self, message: str, *parts: Any, name: str = "", value: object = None, owner: str = ""
-    ) -> None:
-        self.allowed = ""
-        if parts:
-            name, (value, self.allowed) = message, parts
-            of = f" of {owner}" if owner else ""
-            message = f"{name}{of} is {value!r}; allowed: {self.allowed}"
+    def __init__(self, message: str, *, name: str, value: object, owner: str = "") -> None:
         self.name, self.value, self.owner = name, value, owner
         super().__init__(message)
 

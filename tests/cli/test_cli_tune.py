@@ -266,7 +266,9 @@ def test_a_cluster_that_does_not_answer_leaves_no_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: Any) -> None:
-        raise uaos.errors.InvalidParameter("dask", "tcp://x", "a scheduler that answers")
+        raise uaos.errors.InvalidParameter(
+            "dask is tcp://x; expected a scheduler that answers", name="dask", value="tcp://x"
+        )
 
     monkeypatch.setattr(costs, "pool_for", refuse)
     done = run("tune", "a.db", *SMALL, "--dask", "tcp://x", cwd=tmp_path)
