@@ -30,7 +30,7 @@ def rosenbrock(X: np.ndarray) -> np.ndarray:
 
 @numba.njit
 def compiled_rosenbrock(x: np.ndarray) -> float:
-    """Of one point, for compiled loops."""
+    """Return the value at one point, for compiled callers."""
     total = 0.0
     for i in range(len(x) - 1):
         total += 100.0 * (x[i + 1] - x[i] * x[i]) ** 2 + (1.0 - x[i]) ** 2

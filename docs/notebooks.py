@@ -1,90 +1,164 @@
-"""Tutorial notebooks as pages: executed when the site is built, with what they print and draw."""
+"""Turn the tutorial notebooks into pages, with what their cells print and draw.
+
+The notebooks are executed when the site is built. Their outputs are cached in build/notebooks, and
+used again until a notebook, an example, or the package changes.
+"""
 
 import base64
+import hashlib
 import html
+import json
 import os
 import re
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import get_all_start_methods, get_context
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-import nbformat
-from nbclient import NotebookClient
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from traitlets.config import Config
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs/tutorials"
+CACHE = ROOT / "build/notebooks"
 
-# Seconds that a cell may take.
-_PATIENCE = 600
+_PROCESSES = 2
+# Seconds without a notebook being finished after which the build fails.
+_TIMEOUT = 900
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def pages() -> Iterator[tuple[str, str | bytes]]:
     """Execute all notebooks; yield the name and the content of each page and image."""
     paths = sorted(FOLDER.glob("*.ipynb"))
-    with ThreadPoolExecutor(2) as pool:
-        for path, cells in zip(paths, pool.map(executed, paths), strict=True):
-            yield from _page(path, cells)
+    outputs = {path: CACHE / f"{path.stem}-{_fingerprint(path)}.json" for path in paths}
+    _execute({path: target for path, target in outputs.items() if not target.exists()})
+    for outdated in set(CACHE.glob("*.json")) - set(outputs.values()):
+        outdated.unlink()
+    for path, target in outputs.items():
+        yield from _page(path, json.loads(target.read_text("utf-8")))
 
 
-def executed(path: Path) -> list[Any]:
-    """Return the cells of a notebook with their outputs.
+def _fingerprint(path: Path) -> str:
+    """Return a hash of a notebook and of everything that it uses."""
+    package = (p for p in (ROOT / "src/uaos").rglob("*") if p.suffix not in (".pyc", ".nbi", ".nbc"))
+    files = [path, Path(__file__), ROOT / "pyproject.toml", *(ROOT / "examples").rglob("*.py")]
+    digest = hashlib.sha256(sys.version.encode())
+    for file in sorted({*files, *package}):
+        if file.is_file():
+            digest.update(file.relative_to(ROOT).as_posix().encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:16]
 
-    The notebook runs in a folder of its own that is laid out like the repository, so that it leaves
+
+def _execute(targets: dict[Path, Path]) -> None:
+    """Execute notebooks, two at a time, and write their outputs to files."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    # A forked process has imported the package already.
+    context = get_context("fork" if "fork" in get_all_start_methods() else "spawn")
+    waiting, running = list(targets.items()), dict[int, tuple[Path, BaseProcess]]()
+    while waiting or running:
+        while waiting and len(running) < _PROCESSES:
+            path, target = waiting.pop(0)
+            process = context.Process(target=execute, args=(path, target))
+            process.start()
+            running[process.sentinel] = path, process
+        finished = wait(list(running), timeout=_TIMEOUT)
+        for sentinel in finished or list(running):
+            path, process = running.pop(sentinel)
+            if not finished:
+                process.terminate()
+            process.join()
+            if process.exitcode:
+                raise RuntimeError(f"{path.name} failed; the traceback above names the cell")
+
+
+class _Shell(InteractiveShell):
+    """IPython without a terminal."""
+
+    def enable_gui(self, gui: str | None = None) -> None:
+        """Accept `%matplotlib inline`, which needs no event loop."""
+
+
+def execute(path: Path, target: Path) -> None:
+    """Execute a notebook and write its cells, with their outputs, to a file.
+
+    The notebook runs in a temporary folder with the layout of the repository, so that it leaves
     nothing behind and finds the examples.
     """
-    notebook = nbformat.read(path, as_version=4)
+    cells = json.loads(path.read_text("utf-8"))["cells"]
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "docs/tutorials"
         place.mkdir(parents=True)
         shutil.copytree(ROOT / "examples", Path(folder) / "examples")
-        programs = os.path.dirname(sys.executable)
-        environment = os.environ | {
-            "PATH": programs + os.pathsep + os.environ.get("PATH", ""),
+        os.chdir(place)
+        os.environ |= {
+            "PATH": os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", ""),
             "PYTHONPATH": str(ROOT / "src"),
             "TTY_COMPATIBLE": "0",  # commands show no progress
             "COLUMNS": "100",
         }
-        client = NotebookClient(
-            notebook, timeout=_PATIENCE, startup_timeout=_PATIENCE,
-            resources={"metadata": {"path": place}},
-            extra_arguments=["--IPKernelApp.log_level=40",  # errors
-                             "--InlineBackend.figure_formats=retina"],
-        )  # fmt: skip
-        client.execute(env=environment)
-    cells: list[Any] = notebook.cells
-    return cells
+        sys.path.insert(0, "")
+        settings = Config({
+            "HistoryManager": {"enabled": False},
+            "InlineBackend": {"figure_formats": {"retina"}},
+        })  # fmt: skip
+        shell = _Shell.instance(config=settings)
+        executed = [_executed(cell, shell) for cell in cells]
+        os.chdir(ROOT)
+    partial = target.with_suffix(".partial")
+    partial.write_text(json.dumps(executed), "utf-8")
+    partial.replace(target)
 
 
-def _page(path: Path, cells: list[Any]) -> Iterator[tuple[str, str | bytes]]:
+def _executed(cell: dict[str, Any], shell: InteractiveShell) -> dict[str, Any]:
+    """Return the source of a cell, what it prints, and the images that it draws."""
+    source = "".join(cell["source"])
+    if cell["cell_type"] == "markdown":
+        return {"markdown": source}
+    with capture_output(stderr=False) as captured:
+        # While a cell runs, the shell's own hook would print the value of the last expression.
+        shell.display_trap.hook = sys.displayhook
+        result = shell.run_cell(source)
+    if not result.success:
+        print(f"In this cell:\n{source}\n{captured.stdout}", file=sys.stderr)
+        result.raise_error()
+    texts, images = [captured.stdout], []
+    for output in captured.outputs:
+        data = output.data
+        if "image/png" in data:
+            image = data["image/png"]
+            if isinstance(image, bytes):
+                image = base64.b64encode(image).decode("ascii")
+            size = (output.metadata or {}).get("image/png", {})
+            images.append({"png": image, "width": size.get("width")})
+        else:
+            texts.append(data.get("text/plain", "") + "\n")
+    return {"source": source, "text": "".join(texts), "images": images}
+
+
+def _page(path: Path, cells: list[dict[str, Any]]) -> Iterator[tuple[str, str | bytes]]:
     """Yield the page of an executed notebook, after its images."""
     lines: list[str] = []
-    images = 0
+    number = 0
     for cell in cells:
-        if cell.cell_type == "markdown":
-            lines += [cell.source, ""]
+        if "markdown" in cell:
+            lines += [cell["markdown"], ""]
             continue
-        lines += ["```python", cell.source, "```", ""]
-        text = ""
-        for output in cell.outputs:
-            data = output.get("data", {})
-            if "image/png" in data:
-                name = f"{path.stem}-{images}.png"
-                images += 1
-                yield f"tutorials/{name}", base64.b64decode(data["image/png"])
-                width = output.metadata.get("image/png", {}).get("width")
-                size = f'{{ width="{width}" }}' if width else ""
-                lines += [f"![What the code above draws]({name}){size}", ""]
-            elif output.output_type == "stream":
-                text += output.text if output.name == "stdout" else ""
-            else:
-                text += data.get("text/plain", "") + "\n"
-        if text.strip():
-            shown = html.escape(_ESCAPES.sub("", text).rstrip(), quote=False)
+        lines += ["```python", cell["source"], "```", ""]
+        for image in cell["images"]:
+            name = f"{path.stem}-{number}.png"
+            number += 1
+            yield f"tutorials/{name}", base64.b64decode(image["png"])
+            size = f'{{ width="{image["width"]}" }}' if image["width"] else ""
+            lines += [f"![What the code above draws]({name}){size}", ""]
+        if cell["text"].strip():
+            shown = html.escape(_ESCAPES.sub("", cell["text"]).rstrip(), quote=False)
             lines += [f'<pre class="output">{shown}</pre>', ""]
     lines += [f"[Download this notebook]({path.name})", ""]
     yield f"tutorials/{path.stem}.md", "\n".join(lines)
