@@ -54,7 +54,7 @@ class Case:
 
 
 def differential(problem: str, n_var: int) -> Case:
-    """DE with pymoo's settings: CR = 0.2 (its default) and 0.9."""
+    """Return DE with pymoo's settings: CR = 0.2 (its default) and 0.9."""
     target = get_problem(problem, n_var=n_var)
     names = tuple(for_pymoo.adaptive(DE()).mating.credit.counts["variant"])
 
@@ -70,7 +70,7 @@ def differential(problem: str, n_var: int) -> Case:
 
 
 def genetic(problem: str, n_var: int) -> Case:
-    """GA with pymoo's settings; alone means one pair of a crossover and a mutation."""
+    """Return GA with pymoo's settings; alone means one pair of a crossover and a mutation."""
     target = get_problem(problem, n_var=n_var)
 
     def run(choice: Choice, seed: int) -> float:
@@ -82,7 +82,7 @@ def genetic(problem: str, n_var: int) -> Case:
 
 
 def several_objectives(kind: str, problem: str, evaluations: int, **settings: Any) -> Case:
-    """NSGA-II or MOEA/D with pymoo's settings and a population of 100."""
+    """Return NSGA-II or MOEA/D with pymoo's settings and a population of 100."""
     target = get_problem(problem, **settings)
     weights = np.column_stack([np.linspace(0, 1, 100), np.linspace(1, 0, 100)])
     front = target.pareto_front(weights) if "dtlz" in problem else target.pareto_front()
@@ -112,7 +112,7 @@ def _pairs(pools: dict[str, list[Any]]) -> tuple[str, ...]:
 
 
 def _method(choice: Choice) -> dict[str, Any]:
-    """The argument `method` that a choice stands for."""
+    """Return the argument `method` for a choice."""
     if choice == "adaptive" or isinstance(choice, int):
         return {}
     return {"method": "uniform" if choice == "random" else choice}
@@ -122,7 +122,7 @@ def _method(choice: Choice) -> dict[str, Any]:
 
 
 def large_neighborhood(example: Example) -> Case:
-    """One of the package's examples; alone means one pair of a destroy and a repair operator."""
+    """Return an example of the package; alone means one pair of destroy and repair operators."""
 
     def run(choice: Choice, seed: int) -> float:
         if isinstance(choice, int):
@@ -152,7 +152,7 @@ def evolution(
     mates: Operators, mutates: Operators, *, cxpb: float = 0.5, mutpb: float = 0.2,
     generations: int = 40, size: int = 100,
 ) -> Case:  # fmt: skip
-    """eaSimple; the example's own operators come first in the pools."""
+    """Return eaSimple; the example's own operators come first in the pools."""
     pairs = list(product(mates, mutates))
 
     def run(choice: Choice, seed: int) -> float:
@@ -181,7 +181,7 @@ def evolution(
 
 
 def _copy(individual: Any) -> Any:
-    """Faster than deepcopy, and enough for lists."""
+    """Copy a list: faster than deepcopy."""
     copy = type(individual)(individual)
     copy.fitness.wvalues = individual.fitness.wvalues
     return copy
@@ -216,7 +216,7 @@ def orders(problem: str, n: int, evaluate: Callable[[Any], float]) -> Case:
 
 
 def packed(n: int, instance: int) -> Callable[[Any], float]:
-    """A knapsack whose excess weight is charged."""
+    """Return a knapsack whose excess weight is charged."""
     rng = random.Random(instance)
     weight = [rng.randint(10, 100) for _ in range(n)]
     profit = [w + rng.randint(-15, 25) for w in weight]
@@ -238,7 +238,7 @@ def toured(n: int, instance: int) -> Callable[[Any], float]:
 
 
 def conflicts(queens: Any) -> float:
-    """Pairs of queens on one diagonal of the board."""
+    """Count the pairs of queens on one diagonal of the board."""
     n = len(queens)
     up, down = [0] * (2 * n), [0] * (2 * n)
     for column, row in enumerate(queens):
@@ -248,7 +248,7 @@ def conflicts(queens: Any) -> float:
 
 
 def symbolic_regression(target: Callable[[float], float], name: str) -> Case:
-    """Genetic programming; the objective is the mean squared error at 20 points."""
+    """Return a genetic program; the objective is the mean squared error at 20 points."""
     primitives = gp.PrimitiveSet("formula", 1)
     for function, arity in (
         (operator.add, 2), (operator.sub, 2), (operator.mul, 2), (_divided, 2), (operator.neg, 1),

@@ -204,7 +204,7 @@ def _unlink(after, before, route, load, gone, demand):  # type: ignore[no-untype
 
 @njit(cache=True)
 def _strings(after, before, route, load, nearest, draws):  # type: ignore[no-untyped-def]
-    """Up to two strings of up to twelve customers, from routes near the center."""
+    """Remove up to two strings of up to twelve customers, from routes near the center."""
     n = len(load)
     gone = np.empty(24, np.int64)
     size = done = 0

@@ -23,7 +23,7 @@ TARGETS = 10.0 ** np.linspace(2, -8, 51)
 
 
 class Spent(Exception):
-    """The budget is spent, or the last target reached."""
+    """Raised when the budget is used up or the last target reached."""
 
 
 class Objective:

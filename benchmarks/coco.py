@@ -1,4 +1,4 @@
-"""A run on COCO beside the bare loop that evaluates the same points."""
+"""Measure a run on COCO beside the bare loop that evaluates the same points."""
 
 from time import perf_counter
 from typing import Any

@@ -38,11 +38,11 @@ class Problem:
     tolerance: float = 1e-4
 
     def values(self, X: Array) -> Array:
-        """All constraint functions, (n, M)."""
+        """Return the values of all constraint functions, (n, M)."""
         return np.column_stack([*self.g(X.T), *self.h(X.T)])
 
     def limits(self) -> tuple[Array, Array]:
-        """Their lower and upper bounds."""
+        """Return the lower and upper bounds of the constraints."""
         x = np.array([[0.5 * (a + b)] for a, b in self.bounds])
         inequalities, equalities = len(self.g(x)), len(self.h(x))
         low = [-np.inf] * inequalities + [-self.tolerance] * equalities

@@ -1,4 +1,4 @@
-"""What an experiment costs beyond its runs: runner, store and the counting of targets."""
+"""Measure what an experiment costs beyond its runs: runner, store and counting of targets."""
 
 import statistics
 import tempfile
@@ -61,7 +61,7 @@ def run(quick: bool) -> Section:
 
 
 def _counting(plan: Plan, units: list[Unit]) -> float:
-    """What a run costs more than the loop that a user would write, over some of the problems."""
+    """Measure how much more a run costs than a loop that a user would write."""
 
     from uaos.optimizers.catalogue import configuration
 

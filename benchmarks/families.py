@@ -1,4 +1,4 @@
-"""Optimizers of other families against other libraries: the cost of one evaluation."""
+"""Compare optimizers of other families with other libraries: the cost of one evaluation."""
 
 from collections.abc import Callable
 from time import perf_counter
@@ -63,7 +63,7 @@ def _works(peer: Callable[[], float]) -> bool:
 
 
 class _Counted:
-    """An ellipsoid, nearly free and not separable, with a count of its calls."""
+    """Return an ellipsoid, nearly free and not separable, with a count of its calls."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -83,7 +83,7 @@ def _alone() -> float:
 
 
 def _repeated(start_run: Callable[[_Counted, int], Any]) -> float:
-    """Runs with other seeds until the evaluations are spent; seconds per evaluation."""
+    """Run with new seeds until the evaluations are used up; return seconds per evaluation."""
     f, seed = _Counted(), 0
     start = perf_counter()
     while f.calls < EVALUATIONS:

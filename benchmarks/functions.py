@@ -1,4 +1,4 @@
-"""What is minimized in the benchmarks, all in 20 dimensions."""
+"""Functions that the benchmarks minimize, all in 20 dimensions."""
 
 from collections.abc import Callable
 from functools import cache
@@ -13,17 +13,17 @@ BOUNDS = [(-5.0, 5.0)] * D
 
 
 def sphere(x: np.ndarray) -> float:
-    """Nearly free: one call of NumPy."""
+    """Return a value that is nearly free: one call of NumPy."""
     return x.dot(x)
 
 
 def rastrigin(x: np.ndarray) -> float:
-    """An ordinary Python objective: a handful of NumPy calls."""
+    """Compute an ordinary Python objective: a handful of NumPy calls."""
     return 10.0 * D + float(np.sum(x * x - 10.0 * np.cos(2.0 * np.pi * x)))
 
 
 def rosenbrock(X: np.ndarray) -> np.ndarray:
-    """Of a whole generation, (n, D)."""
+    """Compute the values of a whole generation, (n, D)."""
     head, tail = X[:, :-1], X[:, 1:]
     return (100.0 * (tail - head * head) ** 2 + (1.0 - head) ** 2).sum(axis=1)
 
@@ -38,11 +38,11 @@ def compiled_rosenbrock(x: np.ndarray) -> float:
 
 
 def bbob(function: int) -> Callable[[np.ndarray], Any]:
-    """A BBOB function, instance 1."""
+    """Return a BBOB function, instance 1."""
     return _suite().get_problem_by_function_dimension_instance(function, D, 1)
 
 
 @cache
 def _suite() -> cocoex.Suite:
-    """Kept, as a problem lives only as long as its suite."""
+    """Return the suite, cached because a problem lives only as long as its suite."""
     return cocoex.Suite("bbob", "instances:1", f"dimensions:{D}")

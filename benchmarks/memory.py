@@ -1,4 +1,4 @@
-"""Resident memory of one run, early and late. Run as a script, it is the process measured."""
+"""Measure resident memory early and late in a run; as a script, this is the measured process."""
 
 import json
 import os
@@ -42,13 +42,13 @@ def run(quick: bool) -> Section:
 
 
 def resident() -> int:
-    """KiB of this process now."""
+    """Return the KiB that this process uses now."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
 def measure(method: str, history: bool) -> tuple[int, int]:
-    """The resident set at the two moments."""
+    """Return the resident set at the two moments."""
     early: list[int] = []
 
     def callback(state: object) -> None:

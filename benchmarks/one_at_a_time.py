@@ -1,4 +1,4 @@
-"""One select(1) and update with one offspring, as in a steady-state algorithm: every method."""
+"""Measure select(1) and update with one offspring, as in a steady-state algorithm."""
 
 from itertools import product
 from time import perf_counter
@@ -54,12 +54,12 @@ def run(quick: bool) -> Section:
 
 
 def _compiled(method: uaos.Method) -> bool:
-    """Whether reward, quality and probability are one kernel each, and rank no window."""
+    """Return whether reward, quality and probability are one kernel each and rank no window."""
     return method.reward.name in REWARDS and method.quality.name != "weighted_normalised_sum"
 
 
 def _feedback(share: float) -> list[tuple[list[float], list[float]]]:
-    """A parent of some population, and its offspring, better with the chance `share`."""
+    """Draw a parent and its offspring, which is better with probability `share`."""
     rng = np.random.default_rng(1)
     made = []
     for _ in range(WARM_UP + STEPS):

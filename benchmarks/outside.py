@@ -49,7 +49,7 @@ SOLVED = 1e-8
 
 
 class Spent(Exception):
-    """The budget is spent."""
+    """Raised when the budget is used up."""
 
 
 class Objective:
@@ -61,7 +61,7 @@ class Objective:
 
     @property
     def left(self) -> int:
-        """Evaluations left."""
+        """Number of evaluations left."""
         return self.budget - self.used
 
     def evaluate(self, X: Any) -> Array:
@@ -160,12 +160,12 @@ def _pygmo(objective: Objective, seed: int, size: int, name: str, **settings: An
 
 
 def _pygmo_de1220(objective: Objective, seed: int, attempt: int) -> None:
-    """Population: a 200th of the budget, 20 to 100."""
+    """Return the population size: a 200th of the budget, 20 to 100."""
     _pygmo(objective, seed, min(max(objective.budget // 200, 20), 100), "de1220")
 
 
 def _pygmo_cmaes(objective: Objective, seed: int, attempt: int) -> None:
-    """Population: 4 + 3 ln D (at least 5), doubled at each restart, as IPOP does."""
+    """Return the population size: 4 + 3 ln D (at least 5), doubled at each restart as in IPOP."""
     size = max(4 + int(3 * np.log(objective.problem.dimension)), 5) * 2**attempt
     _pygmo(objective, seed, size, "cmaes", force_bounds=True)
 
@@ -357,7 +357,7 @@ def _ranks(names: list[str], errors: Array, title: str, of: str) -> Table:
 
 
 def _losses(names: list[str], errors: Array, listed: list[Problem], title: str, of: str) -> Table:
-    """Each problem: rank and error of one contender, the best three, and all who beat it."""
+    """Tabulate one contender's rank and error, the best three, and all that beat it."""
     from scipy import stats
 
     own = names.index(of)

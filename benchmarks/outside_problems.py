@@ -46,17 +46,17 @@ class Problem:
 
     @property
     def bounds(self) -> list[tuple[float, float]]:
-        """(low, high) of each variable."""
+        """Pairs (low, high), one per variable."""
         return list(zip(self.low.tolist(), self.high.tolist(), strict=True))
 
 
 def problems(suite: str) -> list[Problem]:
-    """The problems of `choose` or `report`, always in the same order."""
+    """Return the problems of `choose` or `report`, always in the same order."""
     return {"choose": _choose, "report": _report}[suite]()
 
 
 def _choose() -> list[Problem]:
-    """24 problems, 2 to 20 variables: every third CEC-2014 function in 10-D, and others."""
+    """Return 24 problems, 2 to 20 variables: every third CEC-2014 function in 10-D, and others."""
     return [
         *(_cec(2014, f, 10, moved=f in (25, 28)) for f in range(1, 31, 3)),
         *(_cec(2014, f, 2, moved=f == 23) for f in (8, 23)),
@@ -69,7 +69,7 @@ def _choose() -> list[Problem]:
 
 
 def _report() -> list[Problem]:
-    """39 problems, 2 to 30 variables: every third CEC-2017 function in 10-D, and others."""
+    """Return 39 problems, 2 to 30 variables: every third CEC-2017 function in 10-D, and others."""
     return [
         *(_cec(2017, f, 10) for f in range(3, 31, 3)),
         *(_cec(2020, f, 5, moved=f == 4) for f in (2, 4, 6, 8, 10)),

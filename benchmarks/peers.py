@@ -1,4 +1,4 @@
-"""Whole runs against other libraries: the same Python function, called the same way."""
+"""Compare whole runs with other libraries: the same Python function, called the same way."""
 
 from collections.abc import Callable
 from time import perf_counter
@@ -36,7 +36,7 @@ MISSING = "not installed (the extra `bench` has it)"
 
 
 class WrongCount(Exception):
-    """A peer evaluated more or fewer points than the others, so that times do not compare."""
+    """Raised when a peer evaluates more or fewer points, so that times cannot be compared."""
 
 
 def run(quick: bool) -> Section:
@@ -73,7 +73,7 @@ def _against_pygmo(f: Function, NP: int, rounds: int) -> list[Row]:
 
 
 def _against_cpp(NP: int, rounds: int) -> list[Row]:
-    """Objectives that are compiled: no Python is called for a point."""
+    """Compare runs on compiled objectives: no Python is called for a point."""
     f = functions.compiled_rosenbrock
     names = ("U-AOS-FW", "mix", "rand/1")
     contenders = {name: lambda m=name: _uaos(f, NP, m) for name in names}

@@ -1,4 +1,4 @@
-"""Python processes of their own, for what only a fresh process can show."""
+"""Measure fresh Python processes."""
 
 import os
 import subprocess
@@ -10,19 +10,19 @@ HERE = Path(__file__).parent
 
 
 def output_of(script: str, *arguments: str) -> str:
-    """What a script prints."""
+    """Return what a script prints."""
     return _finished([sys.executable, script, *arguments])
 
 
 def seconds_to_end(*arguments: str, cache: str | None = None) -> float:
-    """From starting Python with these arguments to its end."""
+    """Return the seconds from starting Python with these arguments to its end."""
     start = perf_counter()
     _finished([sys.executable, *arguments], cache)
     return perf_counter() - start
 
 
 def seconds_to_line(*arguments: str, cache: str | None = None) -> float:
-    """From starting Python with these arguments to the first line that it prints."""
+    """Return the seconds from starting Python with these arguments to its first line."""
     start = perf_counter()
     with subprocess.Popen(
         [sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -46,7 +46,7 @@ class Run(NamedTuple):
 
 
 def evaluations(run: Run) -> tuple[Run, int | None]:
-    """Evaluations until solved, or None."""
+    """Return the evaluations until solved, or None."""
     problem = BBOB(run.function, 20, run.instance)
     result = uaos.minimize(
         problem, problem.bounds, method=run.method, budget=BUDGET, seed=run.instance,

@@ -75,7 +75,7 @@ def _measured(part: str, quick: bool, progress: Console) -> Section:
 
 
 def _header() -> list[str]:
-    """Package versions, processor and how busy it was; nothing that names the machine."""
+    """Return package versions, processor and load; nothing that names the machine."""
     load = os.getloadavg()[0]
     return [
         f"Python {platform.python_version()}, {', '.join(map(_package, PACKAGES))}",

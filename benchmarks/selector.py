@@ -1,4 +1,4 @@
-"""One select(262) and update at K = 9, beside 262 evaluations of the cheapest BBOB function."""
+"""Measure select(262) and update at K = 9, beside 262 evaluations of BBOB's cheapest function."""
 
 from time import perf_counter
 
@@ -45,7 +45,7 @@ def run(quick: bool) -> Section:
 
 
 def _feedback(generations: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Parents and offspring of a run: fitness falls, most offspring fail to improve."""
+    """Draw parents and offspring of a run: fitness falls, most offspring fail to improve."""
     rng = np.random.default_rng(1)
     parents = rng.lognormal(3.0, 1.0, N)
     made = []

@@ -1,4 +1,4 @@
-"""How soon a fresh process is at work."""
+"""Measure how soon a fresh process does its work."""
 
 import tempfile
 

@@ -1,4 +1,4 @@
-"""What a large store costs: comparing and reporting its runs, and finding what is left to run.
+"""Measure a large store: comparing and reporting its runs, and finding what is left to run.
 
 Run as a script, it is the process measured: its time and memory are those of one command, from the
 start of Python on. The script makes the store if it is not there:
@@ -55,7 +55,7 @@ def run(quick: bool) -> Section:
 
 
 def plan_of(repetitions: int) -> Plan:
-    """Copies of one method on 400 problems."""
+    """Return copies of one method on 400 problems."""
     base = uaos.configuration("JADE")
     methods = [dataclasses.replace(base, name=f"method {i}") for i in range(METHODS)]
     suite = uaos.Suite("large", [
@@ -67,7 +67,7 @@ def plan_of(repetitions: int) -> Plan:
 
 
 def fill(path: Path, repetitions: int) -> int:
-    """Write the store; how many runs it has."""
+    """Write the store and return its number of runs."""
     rng, plan = np.random.default_rng(1), plan_of(repetitions)
     at = np.cumsum(rng.integers(1, 1500, 200))
     trace = Trace(at, 10.0 ** np.linspace(4, -3, 200))
@@ -89,13 +89,13 @@ def fill(path: Path, repetitions: int) -> int:
 
 
 def compare(path: Path, repetitions: int) -> dict[str, float]:
-    """Seconds and megabytes of `uaos compare`."""
+    """Return seconds and megabytes of `uaos compare`."""
     run_command("compare", str(path))
     return {"compare": process_time(), "megabytes": largest_memory()}
 
 
 def largest_memory() -> float:
-    """Megabytes of this process at most, since Python started."""
+    """Return the peak megabytes of this process."""
     status = Path("/proc/self/status")
     if status.exists():  # getrusage also counts the process that started this one
         return int(re.findall(r"VmHWM:\s+(\d+) kB", status.read_text())[0]) / 1024
@@ -103,7 +103,7 @@ def largest_memory() -> float:
 
 
 def report(path: Path, repetitions: int) -> dict[str, float]:
-    """Seconds of `uaos report`."""
+    """Return the seconds of `uaos report`."""
     run_command("report", str(path), "-o", str(path.with_suffix(".html")), "--overwrite")
     return {"report": process_time()}
 
@@ -120,7 +120,7 @@ def run_command(*words: str) -> None:
 
 
 def resume(path: Path, repetitions: int) -> dict[str, float]:
-    """Seconds until it is known that nothing is left to run."""
+    """Return the seconds until the runner knows that nothing is left to run."""
     plan = plan_of(repetitions)
     with Store.create_or_resume(path, plan) as store:
         assert store.missing(plan) == []

@@ -11,7 +11,7 @@ COLUMNS = ("what", "measured", "reference", "ratio", "aim", "met")
 
 @dataclass(frozen=True)
 class Row:
-    """One line: what was measured, beside what, and the aim if there is one.
+    """One line: the measured time, its rival, and the aim if there is one.
 
     `met` is empty for a row that only informs.
     """
@@ -25,7 +25,7 @@ class Row:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """The six columns."""
+        """Return the six columns."""
         return self.what, self.measured, self.reference, self.ratio, self.aim, self.met
 
 
@@ -39,7 +39,7 @@ class Section:
 
 
 def on_terminal(sections: Iterable[Section]) -> Table:
-    """All sections as one rich table; a missed aim stands out."""
+    """Return all sections as one rich table in which a missed aim stands out."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in COLUMNS:
         table.add_column(name, overflow="fold")
@@ -52,7 +52,7 @@ def on_terminal(sections: Iterable[Section]) -> Table:
 
 
 def as_markdown(sections: Iterable[Section], header: Iterable[str]) -> str:
-    """The same table in Markdown, under a short header, with how each part was measured."""
+    """Return the table in Markdown, with a header and how each part was measured."""
     sections = tuple(sections)
     lines = ["# Benchmarks", "", *(f"- {line}" for line in header), ""]
     lines += [f"| {' | '.join(COLUMNS)} |", "|" + "---|" * len(COLUMNS)]

@@ -16,40 +16,40 @@ Contender = Callable[[], float]
 
 @dataclass(frozen=True)
 class Sample:
-    """The times of one contender, one a round. Shown as: fastest (median, slowest)."""
+    """Times of one contender, one per round. Shown as: fastest (median, slowest)."""
 
     values: tuple[float, ...]
 
     @property
     def fastest(self) -> float:
-        """What an aim is judged by."""
+        """Fastest time, by which an aim is judged."""
         return min(self.values)
 
     @property
     def median(self) -> float:
-        """What a user of a busy machine sees."""
+        """Median time, as seen by the user of a busy machine."""
         return median(self.values)
 
     def scaled(self, factor: float) -> "Sample":
-        """The same in another unit, or for one of many repetitions."""
+        """Return the times in another unit, or for one of many repetitions."""
         return Sample(tuple(v * factor for v in self.values))
 
     def less(self, other: "Sample") -> "Sample":
-        """What is left of each round's time without a part of it."""
+        """Subtract a part of the time of each round."""
         return Sample(tuple(a - b for a, b in zip(self.values, other.values, strict=True)))
 
     def over(self, other: "Sample") -> "Ratio":
-        """How many times the other's."""
+        """Return the ratios to the other's times, round by round."""
         return Ratio(tuple(a / b for a, b in zip(self.values, other.values, strict=True)))
 
     def text(self, unit: str) -> str:
-        """Three significant digits, no exponent."""
+        """Format the values with three significant digits and no exponent."""
         shown = (self.fastest, self.median, max(self.values))
         fastest, middle, slowest = (_short(value) for value in shown)
         return f"{fastest} {unit} ({middle}, {slowest})"
 
     def verdict(self, aim: float, *, below: bool = False) -> str:
-        """Whether the time is at most `aim` (or `below` it); says so where only the fastest is."""
+        """Say whether the time is at most `aim` (or `below` it), or only the fastest is."""
 
         def met(value: float) -> bool:
             return value < aim if below else value <= aim
@@ -61,17 +61,17 @@ class Sample:
 
 @dataclass(frozen=True)
 class Ratio:
-    """One contender's time over another's, one a round. Shown as: median (lowest, highest)."""
+    """Ratios of two contenders' times, one per round. Shown as: median (lowest, highest)."""
 
     values: tuple[float, ...]
 
     @property
     def median(self) -> float:
-        """What an aim is judged by."""
+        """Median ratio, by which an aim is judged."""
         return median(self.values)
 
     def text(self) -> str:
-        """Three significant digits, no exponent."""
+        """Format the values with three significant digits and no exponent."""
         return f"{_short(self.median)} ({_short(min(self.values))}, {_short(max(self.values))})"
 
     def verdict(self, aim: float) -> str:

@@ -1,4 +1,4 @@
-"""The built-in racer, R's irace and random search on an objective whose optimum is known.
+"""Compare the racer, R's irace and random search on an objective with a known optimum.
 
     python benchmarks/tuners.py [--seeds 10] [--runs 2000]
 
@@ -63,7 +63,7 @@ SPACE = Space((
 
 
 def distance(values: Mapping[str, Value]) -> float:
-    """How far a candidate is from the optimum: kind a, mode x, and a best value for each number."""
+    """Return the distance to the optimum: kind a, mode x, and a best value for each number."""
     apart = {"a": 0.0, "b": 0.4, "c": 0.8, "d": 1.2}[str(values["kind"])]
     apart += {"x": 0.0, "y": 0.3, "z": 0.5}[str(values["mode"])]
     numbers = {name: float(v) for name, v in values.items() if not isinstance(v, str)}
@@ -79,7 +79,7 @@ def distance(values: Mapping[str, Value]) -> float:
 
 
 def cost(task: Task) -> float:
-    """What a run costs; the same run costs the same."""
+    """Return the cost of a run; equal runs cost the same."""
     text = repr((sorted(task.values.items()), task.instance, task.seed))
     digest = hashlib.sha256(text.encode()).digest()
     noise = np.random.default_rng(int.from_bytes(digest[:8], "big")).standard_normal()
@@ -91,7 +91,7 @@ def costs(tasks: Sequence[Task]) -> list[float]:
 
 
 def best_of(tuner: Tuner, search: Search) -> Mapping[str, Value]:
-    """The values of the candidate that a tuner finds."""
+    """Return the values of the candidate that a tuner finds."""
     values: dict[int, Mapping[str, Value]] = {}
 
     def note(event: Event) -> None:
@@ -112,7 +112,7 @@ def by_irace(seed: int, runs: int) -> float:
 
 
 def at_random(depth: int) -> Callable[[int, int], float]:
-    """Random search: as many candidates as the budget tries on `depth` instances each."""
+    """Search at random, trying each candidate on `depth` instances."""
 
     def search(seed: int, runs: int) -> float:
         rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""What a tuning costs beyond its runs: racing, sampling, worker processes and the store."""
+"""Measure what a tuning costs beyond its runs: racing, sampling, workers and the store."""
 
 import tempfile
 from pathlib import Path
@@ -25,7 +25,7 @@ _NEVER = np.full(len(TARGETS), -1, np.int64)
 
 
 def free_run(configuration: Configuration, instance: Problem, seed: int, budget: int) -> Outcome:
-    """A run that costs nothing; its error depends on the population size, and on chance."""
+    """Return a free run whose error depends on the population size and on chance."""
     NP = configuration.settings.population_size(instance.dimension, budget)
     error = (
         abs(NP - 123) / 100 + derived_seed(seed, configuration.name, instance.name) % 1000 / 1000

@@ -1,4 +1,4 @@
-"""Docstrings for the site: their reStructuredText and plain equations, as Markdown.
+"""Convert docstrings for the site: reStructuredText and plain equations become Markdown.
 
 An extension of griffe, which reads the sources without importing them; mkdocs.yml names this file.
 """
@@ -22,12 +22,12 @@ _ITEM = re.compile(
 
 
 class Docstrings(Extension):
-    """Makes Markdown of docstrings, and docstrings of the `#:` comments above attributes."""
+    """Turn docstrings into Markdown, and `#:` comments above attributes into docstrings."""
 
     def on_object(self, *, obj: Object, **_: Any) -> None:
-        """Called for each module, class, function and attribute."""
+        """Convert the docstring of a module, class, function or attribute."""
         if obj.name.startswith("__") and not obj.is_module:
-            obj.public = False  # how an object prints itself is no part of its interface
+            obj.public = False  # special methods are not part of the interface
         if obj.docstring is None and obj.is_attribute:
             comment = _comment_above(obj) or _declared(obj)
             obj.docstring = Docstring(comment, parent=obj) if comment else None
@@ -39,7 +39,7 @@ class Docstrings(Extension):
 
 
 def markdown(text: str, obj: Object) -> str:
-    """A docstring as Markdown, the names in it linked."""
+    """Return a docstring as Markdown, the names in it linked."""
     text = _CODE.sub(lambda m: f":\n\n```python\n{_plain(m[1])}\n```\n\n", text)
     text = _EQUATION.sub(lambda m: f"```text\n{_plain(m[1])}\n```\n\n", text)
     text = _REFERENCES.sub("*Reference:* ", text)
@@ -48,7 +48,7 @@ def markdown(text: str, obj: Object) -> str:
 
 
 def _sections(text: str) -> str:
-    """Sections of numpydoc as headings in bold, their items as a list."""
+    """Turn numpydoc sections into bold headings, and their items into a list."""
     first, *rest = _SECTION.split(text)
     parts = [first]
     for title, body in zip(rest[::2], rest[1::2], strict=True):
@@ -60,8 +60,8 @@ def _sections(text: str) -> str:
     return "".join(parts)
 
 
-def _item(found: re.Match[str]) -> str:
-    name, kind, *texts = found.groups()
+def _item(item: re.Match[str]) -> str:
+    name, kind, *texts = item.groups()
     about = " ".join((texts[0] or texts[1] or "").split())
     return f"- `{name}`{f' ({kind})' if kind else ''}{f': {about}' if about else ''}\n"
 
@@ -71,48 +71,48 @@ def _plain(indented: str) -> str:
 
 
 def _link(name: str, obj: Object) -> str:
-    """A link to what a role names; where the site does not show that, its name alone."""
+    """Return a link to the target of a role, or its name if the site does not show it."""
     path = name if name.startswith("uaos") else _path(name, obj)
     shown = name.removeprefix("uaos.") if name.count(".") < 2 else name.rsplit(".", 1)[-1]
     return f'<autoref optional identifier="{path}"><code>{shown}</code></autoref>'
 
 
 def _path(name: str, obj: Object) -> str:
-    """The path of a name as `obj` sees it: of its class, or of its module, imports followed."""
+    """Return the path of a name in the scope of `obj`, imports followed."""
     first, _, rest = name.partition(".")
     around: Any = obj
     while around is not None and (around.is_attribute or first not in around.members):
         around = around.parent
     if around is None:
         return name
-    found = around.members[first]
-    path = found.target_path if found.is_alias else found.path
+    member = around.members[first]
+    path = member.target_path if member.is_alias else member.path
     return f"{path}.{rest}" if rest else path
 
 
 def _declared(obj: Any) -> str:
-    """What a hyper-parameter is, as declared: `uaos.real(0, 1, default=0.5, doc="…")`.
+    """Return the description of a parameter declared by `uaos.real(0, 1, default=0.5, doc="…")`.
 
     Its value is then the default alone, which is what a reader wants to see.
     """
-    given = _arguments(obj.value)
-    text = ast.literal_eval(str(given["doc"])) if "doc" in given else ""
-    obj.value = given.get("default", obj.value)
+    arguments = _arguments(obj.value)
+    text = ast.literal_eval(str(arguments["doc"])) if "doc" in arguments else ""
+    obj.value = arguments.get("default", obj.value)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def _arguments(call: Any) -> dict[str, Any]:
-    """The keyword arguments of a declaration by real, integer or choice."""
+    """Return the keyword arguments of a declaration by real, integer or choice."""
     if getattr(call, "canonical_name", "") not in ("real", "integer", "choice"):
         return {}
     return {a.name: a.value for a in call.arguments if isinstance(a, ExprKeyword)}
 
 
 def _comment_above(obj: Object) -> str:
-    """The `#:` comment on the lines before an attribute."""
-    lines, found = obj.module.lines_collection[obj.filepath], []
+    """Return the `#:` comment on the lines before an attribute."""
+    lines, comment = obj.module.lines_collection[obj.filepath], []
     number = (obj.lineno or 1) - 2
     while number >= 0 and lines[number].strip().startswith("#:"):
-        found.append(lines[number].strip().removeprefix("#:").strip())
+        comment.append(lines[number].strip().removeprefix("#:").strip())
         number -= 1
-    return "\n".join(reversed(found))
+    return "\n".join(reversed(comment))

@@ -1,4 +1,4 @@
-"""What the site adds to the pages of docs/: pages made from other files, their links, drawings.
+"""Add to the pages of docs/: pages made from other files, their links, drawings.
 
 mkdocs calls the functions named on_…; mkdocs.yml names this file. Nothing is written to docs/.
 """
@@ -45,29 +45,29 @@ _DRAWING = re.compile(r'<img alt="([^"]*)" src="([^"]+\.svg)"[^>]*>')
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made from other files."""
-    made = {page: (ROOT / source).read_text("utf-8") for page, source in ELSEWHERE.items()}
-    made |= {CITATION: citation_page(), COMMANDS: commands_page(), EXAMPLES: examples_page()}
-    for page, content in [*made.items(), *notebooks.pages()]:
+    generated = {page: (ROOT / source).read_text("utf-8") for page, source in ELSEWHERE.items()}
+    generated |= {CITATION: citation_page(), COMMANDS: commands_page(), EXAMPLES: examples_page()}
+    for page, content in [*generated.items(), *notebooks.pages()]:
         files.append(File.generated(config, page, content=content))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Let links within the repository lead to the pages of the site."""
+    """Turn links within the repository into links to the pages of the site."""
     here = page.file.src_uri
     source = Path(ELSEWHERE.get(here, f"docs/{here}"))
 
     def relinked(link: re.Match[str]) -> str:
         before, target, anchor, after = link.groups()
-        found = place(os.path.normpath(source.parent / target))
-        if found is None:
+        destination = place(os.path.normpath(source.parent / target))
+        if destination is None:
             return link[0]  # mkdocs warns of it
-        name, own = found
+        name, own = destination
         return before + os.path.relpath(name, Path(here).parent) + (anchor or own) + after
 
     pieces, end = [], 0
     for code in _CODE.finditer(markdown):
-        # In tables others want a pipe escaped even in code; here the backslash would be seen.
+        # GitHub needs an escaped pipe in the code of a table; here the backslash would be shown.
         shown = code[0] if code[0].startswith("```") else code[0].replace("\\|", "|")
         pieces += [_LINK.sub(relinked, markdown[end : code.start()]), shown]
         end = code.end()
@@ -76,7 +76,7 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
 
 def place(path: str) -> tuple[str, str] | None:
-    """The page of the site, and the anchor in it, that a file of the repository has become."""
+    """Return the page of the site, and the anchor in it, for a file of the repository."""
     for page, source in ELSEWHERE.items():
         if path == source:
             return page, ""
@@ -92,7 +92,7 @@ def place(path: str) -> tuple[str, str] | None:
 
 
 def on_page_content(content: str, page: Page, **_: Any) -> str:
-    """Put drawings into the page, where they follow its light and dark; mark options in text."""
+    """Inline drawings, so that they follow the light or dark scheme; mark options in text."""
 
     def inlined(image: re.Match[str]) -> str:
         alt, source = image.groups()
@@ -106,13 +106,13 @@ def on_page_content(content: str, page: Page, **_: Any) -> str:
 
 
 def strategies_table() -> str:
-    """The mutation strategies of differential evolution and their formulas."""
-    rows = [f"| `{one.name}` | `{one.formula}` |" for one in STRATEGIES.values()]
+    """Return the mutation strategies of differential evolution and their formulas as a table."""
+    rows = [f"| `{s.name}` | `{s.formula}` |" for s in STRATEGIES.values()]
     return "\n".join(["| strategy | mutant |", "|---|---|", *rows])
 
 
 def citation_page() -> str:
-    """The page of CITATION.cff."""
+    """Return the page of CITATION.cff."""
     text = (ROOT / "CITATION.cff").read_text("utf-8").strip()
     message = re.search(r"^message: (.+)$", text, re.MULTILINE)
     assert message
@@ -120,7 +120,7 @@ def citation_page() -> str:
 
 
 def examples_page() -> str:
-    """The examples, each with what it says of itself and its code; those of a folder together."""
+    """Return the examples, each with its docstring and its code, by folder."""
     lines = [
         "# Examples",
         "",
@@ -143,19 +143,19 @@ def examples_page() -> str:
 
 
 def anchor(path: Path) -> str:
-    """Where an example, or a folder of them, stands on their page."""
+    """Return the anchor of an example, or of a folder of them."""
     return "-".join(path.relative_to(ROOT / "examples").with_suffix("").parts).replace("_", "-")
 
 
 def commands_page() -> str:
-    """Every command with its arguments and options, as `--help` has them."""
+    """Return the page of all commands with their arguments and options."""
     group: Any = typer.main.get_command(load_commands())
     lines = [
         "# Command line",
         "",
         "`uaos COMMAND --help` shows the same in a terminal. Bad input ends with exit code 2 and",
-        "one line that says what was wrong, what is allowed and what to do. Before the command may",
-        "stand:",
+        "one line that says what is wrong, what is expected and what to do. These options precede",
+        "the command:",
         "",
         *_table(group),
     ]
@@ -181,7 +181,7 @@ def _arguments(command: Any) -> list[Any]:
 
 
 def _written(parameter: Any) -> str:
-    """An argument as a usage line has it."""
+    """Format an argument for a usage line."""
     name = (parameter.metavar or parameter.name.upper()).removesuffix("...")
     name += "..." if parameter.nargs == -1 else ""
     return name if parameter.required else f"[{name}]"

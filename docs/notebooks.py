@@ -14,6 +14,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import chain
 from multiprocessing import get_all_start_methods, get_context
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
@@ -47,11 +48,10 @@ def pages() -> Iterator[tuple[str, str | bytes]]:
 
 def _fingerprint(path: Path) -> str:
     """Return a hash of a notebook and of everything that it uses."""
-    package = (p for p in (ROOT / "src/uaos").rglob("*") if p.suffix not in (".pyc", ".nbi", ".nbc"))
-    files = [path, Path(__file__), ROOT / "pyproject.toml", *(ROOT / "examples").rglob("*.py")]
+    folders = (ROOT / "src/uaos").rglob("*"), (ROOT / "examples").rglob("*")
     digest = hashlib.sha256(sys.version.encode())
-    for file in sorted({*files, *package}):
-        if file.is_file():
+    for file in sorted({path, Path(__file__), ROOT / "pyproject.toml", *chain(*folders)}):
+        if file.is_file() and file.suffix not in (".pyc", ".nbi", ".nbc"):
             digest.update(file.relative_to(ROOT).as_posix().encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -123,7 +123,8 @@ def _executed(cell: dict[str, Any], shell: InteractiveShell) -> dict[str, Any]:
         return {"markdown": source}
     with capture_output(stderr=False) as captured:
         # While a cell runs, the shell's own hook would print the value of the last expression.
-        shell.display_trap.hook = sys.displayhook
+        silent = source.rstrip().endswith(";")
+        shell.display_trap.hook = (lambda value: None) if silent else sys.displayhook
         result = shell.run_cell(source)
     if not result.success:
         print(f"In this cell:\n{source}\n{captured.stdout}", file=sys.stderr)
