@@ -138,8 +138,8 @@ def children(
         values, model = parents[parent]
         return parent, space.draw(lambda variable: model.draw(variable, values, rng))
 
-    taken = [values for values, _ in parents.values()]
-    return draw_distinct(space, count, draw, works, (*taken, *besides))
+    old = [values for values, _ in parents.values()]
+    return draw_distinct(space, count, draw, works, (*old, *besides))
 
 
 def nearly_equal(space: Space, candidates: Sequence[Values]) -> BoolArray:
