@@ -113,7 +113,9 @@ class Problem:
             name = getattr(fun, "__name__", "<lambda>")
             if name == "<lambda>":
                 raise InvalidParameter(
-                    "the function has no name; give the problem one: name=…", name="name"
+                    "the function has no name; give the problem one: name=…",
+                    name="name",
+                    value=None,
                 )
         as_constraints(constraints)  # which checks them
         label = _label("name", name)

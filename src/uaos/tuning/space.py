@@ -307,7 +307,7 @@ def _checked(variable: Variable, values: Values, owner: str) -> Value:
     whose = f"{name} of {owner}" if owner else name
     if name not in values:
         raise InvalidParameter(
-            f"{whose} is missing; expected {domain.range}", name=name, owner=owner
+            f"{whose} is missing; expected {domain.range}", name=name, value=None, owner=owner
         )
     try:
         value = domain.check(values[name], name)
