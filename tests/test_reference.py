@@ -19,11 +19,12 @@ from registries import _families_as_before  # noqa: F401 (examples register comp
 from report_cases import experiment
 from tuning_cases import AtOnce
 
+import uaos
 from uaos.problems import suite
 from uaos.tuning import TuningPlan, design_for, tune
 
 ROOT = Path(__file__).parents[1]
-SECTIONS = ("Parameters", "Attributes", "Returns", "Raises", "Examples")
+SECTIONS = ("Parameters", "Other Parameters", "Attributes", "Returns", "Raises", "Examples")
 
 
 def resolved(path: str) -> Any:
@@ -96,10 +97,20 @@ def parameters(thing: Any) -> set[str]:
         own = any("__init__" in vars(c) for c in thing.__mro__ if c.__module__[:4] == "uaos")
         if not own or getattr(thing, "_is_protocol", False):
             return set()
+        if issubclass(thing, uaos.Optimizer) and thing is not uaos.Optimizer:
+            return optimizer_parameters(thing)
         thing = thing.__init__
     stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
     given = inspect.signature(thing).parameters.values()
     return {stars.get(p.kind, "") + p.name for p in given} - {"self"}
+
+
+def optimizer_parameters(kind: type[uaos.Optimizer]) -> set[str]:
+    """The parameters that an optimizer accepts: its settings stand for ``**changes``."""
+    accepted = parameters(kind.__init__) - {"**changes", "method", "integrality"}
+    accepted |= set(kind.settings_class.keywords())
+    accepted |= {"integrality"} & set(kind.handles)
+    return accepted | ({"method"} if kind.selects else set())
 
 
 def raised(thing: Any) -> set[str]:
@@ -120,7 +131,7 @@ def test_a_docstring_follows_numpydoc(path: str) -> None:
     thing = SHOWN[path]
     sections = docstring(thing)
     wanted = parameters(thing)
-    described = names(sections.get("Parameters", ""))
+    described = names(sections.get("Parameters", "") + sections.get("Other Parameters", ""))
     if inspect.isclass(thing):
         either = described | names(sections.get("Attributes", "")) | documented_fields(thing)
         assert wanted <= either, f"not documented: {sorted(wanted - either)}"

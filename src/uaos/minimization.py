@@ -206,8 +206,6 @@ def minimize(
         the search starts from the best.
     target : float, optional
         The run ends once a value at or below it has been found.
-    **options
-        The other parameters, see :class:`uaos.minimization.Options`.
 
     Other Parameters
     ----------------

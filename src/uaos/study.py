@@ -63,7 +63,7 @@ _REPETITIONS = 5
 
 @dataclass(frozen=True)
 class Preset:
-    """The size of a study.
+    """Size of a study. Made by :func:`find_preset`.
 
     Attributes
     ----------

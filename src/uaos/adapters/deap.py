@@ -102,7 +102,7 @@ def adaptive(
 
 
 class AdaptiveVariation:
-    """The adaptive operators of a toolbox, as :func:`adaptive` returns them.
+    """Adaptive operators of a toolbox. Made by :func:`adaptive`.
 
     The selectors are seeded from Python's `random`, like everything in DEAP: after `random.seed` a
     run is repeatable if it starts with a new :func:`adaptive` or with :meth:`restart`. In a

@@ -317,7 +317,7 @@ def _ending(
 
 @dataclass(frozen=True)
 class CMASettings(OptimizerSettings):
-    """Settings of CMA-ES.
+    """Settings of CMA-ES. Passed to :class:`uaos.CMAES`.
 
     Parameters
     ----------

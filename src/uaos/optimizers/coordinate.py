@@ -226,7 +226,7 @@ def _insert_all(
 
 @dataclass(frozen=True)
 class CoordinateSettings(OptimizerSettings):
-    """Settings of the coordinate search.
+    """Settings of the coordinate search. Passed to :class:`uaos.CoordinateSearch`.
 
     Parameters
     ----------

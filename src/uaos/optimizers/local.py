@@ -201,7 +201,7 @@ def _longest(d: FloatArray, width: FloatArray) -> float:
 
 @dataclass(frozen=True)
 class LocalSettings(OptimizerSettings):
-    """Settings of the local search.
+    """Settings of the local search. Passed to :class:`uaos.LocalSearch`.
 
     Parameters
     ----------

@@ -495,7 +495,7 @@ def largest_finite(values: FloatArray, least: float) -> float:
 
 @dataclass(frozen=True)
 class PortfolioSettings(OptimizerSettings):
-    """Settings of a portfolio.
+    """Settings of a portfolio. Passed to :class:`uaos.Portfolio`.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ _global_generator = threading.Lock()
 
 @dataclass(frozen=True)
 class PyCMASettings(OptimizerSettings):
-    """Settings of pycma's BIPOP-CMA-ES.
+    """Settings of pycma's BIPOP-CMA-ES. Passed to :class:`uaos.PyCMA`.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ REFERENCE_TARGETS.flags.writeable = False
 
 @dataclass(frozen=True)
 class Published:
-    """A cell of a published table, as :meth:`Reference.published` returns it.
+    """A cell of a published table. Made by :meth:`Reference.published`.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Published:
 
 @dataclass(frozen=True)
 class Reference:
-    """The reference running times of a suite and published tables; see :func:`reference`.
+    """Reference running times of a suite and published tables. Made by :func:`reference`.
 
     Attributes
     ----------

@@ -36,7 +36,7 @@ _BLOCK = 10
 
 @dataclass(frozen=True)
 class ScenarioResult:
-    """The choices of the methods, as :func:`compare_methods` returns them.
+    """Choices of the methods. Made by :func:`compare_methods`.
 
     Uniform choice, and the oracle that always takes the best operator, are included.
 
@@ -234,7 +234,7 @@ WINDOW = 10
 
 
 class Estimate(NamedTuple):
-    """A mean over repetitions, as :meth:`ScenarioResult.summaries` computes it.
+    """A mean over repetitions. Made by :meth:`ScenarioResult.summaries`.
 
     Attributes
     ----------
@@ -256,7 +256,7 @@ class Estimate(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """The performance of a method, as :meth:`ScenarioResult.summaries` computes it.
+    """Performance of a method. Made by :meth:`ScenarioResult.summaries`.
 
     Attributes
     ----------

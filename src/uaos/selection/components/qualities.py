@@ -17,7 +17,7 @@ from uaos.selection.components.base import Component, register_component, satura
 
 
 class Evidence(NamedTuple):
-    """Arrays of length K, passed to :meth:`uaos.Quality.compute`."""
+    """Arrays of length K. Passed to :meth:`uaos.Quality.compute`."""
 
     rewards: FloatArray
     """`r`: the rewards just computed (after scaling, if the method scales)."""
