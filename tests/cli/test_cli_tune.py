@@ -478,7 +478,7 @@ def test_the_space_is_a_table_with_conditions_and_what_is_forbidden() -> None:
         r"^NP +50 to 150 +always",
         r"^reward_C +0.001 to 1 +reward is best_2_generations",
         r"^p_max < p_min \(p_max must be at least p_min\)",
-        r"^32 free parameters: a tuning needs 728 runs or more",
+        r"^32 free parameters: a tuning needs at least 728 runs",
     ):
         assert re.search(part, done.stdout, re.M), part
 
