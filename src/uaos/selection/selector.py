@@ -333,6 +333,7 @@ class Selector:
         self._unapplied, self._applications = unapplied, applications
         self._all_applied = not unapplied.any()
         self.rng.bit_generator.state = state["rng"]
+        self._prepare_learning()  # without the rewards of the former memory
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the selector to a file, from which :meth:`load` continues it bit for bit."""
