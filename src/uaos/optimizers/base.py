@@ -279,7 +279,7 @@ class Optimizer(ABC):
     # The loop
 
     def ask(self) -> FloatArray:
-        """Return the points to evaluate next, (n, D); the same again until they are told.
+        """Return the points to evaluate next, shape (n, D); the same ones until :meth:`tell`.
 
         Raises
         ------
@@ -287,22 +287,22 @@ class Optimizer(ABC):
             If the budget is spent.
         """
         if self._asked is None:
-            left = None if self.budget is None else self.budget - self.evaluations
-            if left == 0:
+            remaining = None if self.budget is None else self.budget - self.evaluations
+            if remaining == 0:
                 spent = count(self.evaluations, "evaluation")
                 raise RunFinished(
                     f"the budget of {spent} is spent; read the result, or start with a larger "
                     "budget"
                 )
-            proposed = np.asarray(self._propose(), float)
-            if proposed.ndim != 2 or not len(proposed) or proposed.shape[1] != self.dimension:
+            points = np.asarray(self._propose(), float)
+            if points.ndim != 2 or not len(points) or points.shape[1] != self.dimension:
                 raise InvalidFeedback(
-                    f"{self.name} proposed an array of shape {proposed.shape}; expected "
+                    f"{self.name} proposed an array of shape {points.shape}; expected "
                     f"(n, {self.dimension}), at least one point"
                 )
             if not self._keeps_inside:
-                self._check_inside(proposed)
-            self._asked = proposed if left is None or len(proposed) <= left else proposed[:left]
+                self._check_inside(points)
+            self._asked = points[:remaining]
         return self._rounded(self._asked)
 
     def _check_inside(self, points: FloatArray) -> None:
@@ -333,12 +333,12 @@ class Optimizer(ABC):
         """
         points = self._asked
         if points is None:
-            raise InvalidFeedback("tell() before ask(): there are no points to tell about")
-        checked, excess = self._counted(points, values, violations)
+            raise InvalidFeedback("tell() before ask(): call ask() and evaluate its points first")
+        fitness, self.violations = self._check_and_count(points, values, violations)
         self._asked = self._single_values = self._single_told = None
         self.iterations += 1
-        self.violations = excess
-        self._learn(points, checked)
+        self._learn(points, fitness)
+        # A subclass with a history of its own records that itself.
         if self.history is not None and self.history is self._plain_history:
             self.record()
 
@@ -356,9 +356,9 @@ class Optimizer(ABC):
         values, violations : array_like of float
             As in :meth:`tell`.
         """
-        self._counted(points, values, violations)
+        self._check_and_count(points, values, violations)
 
-    def _counted(
+    def _check_and_count(
         self, points: FloatArray, values: ArrayLike, violations: ArrayLike | None
     ) -> tuple[FloatArray, FloatArray | None]:
         """Check values and violations, count the evaluations and keep the best point."""
@@ -433,7 +433,9 @@ class Optimizer(ABC):
         """
         points = self._asked
         if points is None:
-            raise InvalidFeedback("tell_one() before ask(): there are no points to tell about")
+            raise InvalidFeedback(
+                "tell_one() before ask(): call ask() and evaluate its points first"
+            )
         if isinstance(index, bool) or not isinstance(index, int | np.integer):
             raise InvalidFeedback(f"index is {index!r}; expected an integer. Nothing was changed")
         if not 0 <= index < len(points):

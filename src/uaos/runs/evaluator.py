@@ -116,8 +116,9 @@ class Evaluator:
         if not self.constrained:
             return self._values(full), None
         violations = self._violations(full)
-        level = epsilon if self._constraints.narrow else 0.0
-        rows = np.flatnonzero(violations <= level)
+        # Equality constraints are rarely met exactly: evaluate points that almost meet them.
+        tolerance = epsilon if self._constraints.narrow else 0.0
+        rows = np.flatnonzero(violations <= tolerance)
         values = np.full(len(points), np.nan)
         if len(rows):
             try:

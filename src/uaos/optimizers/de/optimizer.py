@@ -246,8 +246,8 @@ class DifferentialEvolution(Optimizer):
 
     def _propose(self) -> FloatArray:
         if self.epoch.started:
-            self._prepare()
-        if not self.epoch.started:  # also after a restart
+            self._prepare()  # may shrink the population, or restart with a new one
+        if not self.epoch.started:  # the new population has no fitness yet
             return self.population.rows[: self._affordable(self.population.NP)].copy()
         if self.history is not None:
             self.asked_probabilities = self.selector.probabilities
@@ -263,7 +263,7 @@ class DifferentialEvolution(Optimizer):
         return self.population.NP
 
     def _make_offspring(self, operators: IntArray) -> FloatArray:
-        """Make one offspring of each of the first parents, by these operators."""
+        """Make one offspring of each parent; operator i is applied to parent i."""
         self.offspring.draw(operators, self.rng)
         self._draw_rates()
         partners = self._choose_partners()
@@ -380,6 +380,7 @@ class DifferentialEvolution(Optimizer):
     def _survive(self, points: FloatArray, values: FloatArray) -> None:
         """Let offspring take their parents' places."""
         constrained = self.violations is not None
+        # Under constraints, violations are compared as well as values.
         survival = self.relaxation if constrained else self.population
         best = survival.survive(points, values, self.offspring)
         if best is not None:

@@ -48,33 +48,35 @@ def choose_partners(
     operators: IntArray,
     roles: IntArray,
     order: IntArray,
-    best: int,
-    archive: int,
-    archived: int,
+    best_row: int,
+    archive_start: int,
+    archive_size: int,
     leaders: IntArray,
     uniforms: FloatArray,
     partners: IntArray,
 ) -> None:
     """Write the rows of the partners of each mutant: base, plus, minus, plus, minus, …
 
-    `roles` has the points in the formula of each operator. x_best is row `best`; x_pbest is one of
-    the first `leaders` of `order`; the archive has `archived` members from row `archive` on.
+    `roles` names the points in the formula of each operator, and `order` the parents from best to
+    worst. x_best is row `best_row`; x_pbest is one of the first `leaders[i]` parents of `order`;
+    the archive has `archive_size` members from row `archive_start` on.
     """
     NP = len(order)
     used = np.empty(6, np.int64)
-    cast = np.empty(at.ROLES, np.int64)
-    cast[at.BEST] = best
-    # More indices than a strategy needs do no harm, and the loop always has the same length.
+    row_of = np.empty(at.ROLES, np.int64)  # the row that plays each role: x_best, x_r1, …
+    row_of[at.BEST] = best_row
+    # All of r1 .. r5, even if a strategy needs fewer: the loop always has the same length.
     count = min(5, NP - 1)
     for i in range(len(operators)):
-        cast[at.PARENT] = i
-        distinct(i, NP, uniforms, i, count, used, cast, at.R1)
-        cast[at.P_BEST] = order[int(uniforms[i, at.PBEST] * leaders[i])]
-        a = int(uniforms[i, at.ARCHIVE] * (NP - 1 + archived))
-        a += int(a >= i)
-        cast[at.ARCH] = a + int(a >= NP) * (archive - NP)
+        row_of[at.PARENT] = i
+        distinct(i, NP, uniforms, i, count, used, row_of, at.R1)
+        row_of[at.P_BEST] = order[int(uniforms[i, at.PBEST] * leaders[i])]
+        # x_arch: any member of population and archive except parent i.
+        member = int(uniforms[i, at.ARCHIVE] * (NP - 1 + archive_size))
+        member += int(member >= i)
+        row_of[at.ARCH] = member + int(member >= NP) * (archive_start - NP)
         for k in range(at.PARTNERS):
-            partners[i, k] = cast[roles[operators[i], k]]
+            partners[i, k] = row_of[roles[operators[i], k]]
 
 
 @njit
@@ -97,7 +99,7 @@ def mutate(
         plus_2, minus_2 = partners[i, at.PLUS_2], partners[i, at.MINUS_2]
         plus_3, minus_3 = partners[i, at.PLUS_3], partners[i, at.MINUS_3]
         count, F_i = differences[operators[i]], F[i]
-        # Few rows to a loop, so that the compiler makes vector instructions of it.
+        # One loop per difference: the compiler vectorizes loops that read few rows.
         for j in range(D):
             mutants[i, j] = rows[plus_1, j] - rows[minus_1, j]
         if count > 1:
@@ -120,14 +122,14 @@ def cross(
 ) -> None:
     """Write offspring by binomial crossover.
 
-    Each coordinate is the mutant's with probability CR, and a random one always is.
+    Each coordinate comes from the mutant with probability CR, and one random coordinate always.
     """
     n, D = offspring.shape
     for i in range(n):
         rate = CR[i]
         for j in range(D):
-            ours, new = parents[i, j], mutants[i, j]
-            offspring[i, j] = new if uniforms[i, at.CROSS + j] < rate else ours
+            parent, mutant = parents[i, j], mutants[i, j]
+            offspring[i, j] = mutant if uniforms[i, at.CROSS + j] < rate else parent
         j_rand = int(uniforms[i, at.J_RAND] * D)
         offspring[i, j_rand] = mutants[i, j_rand]
 
