@@ -30,27 +30,27 @@ Step = Callable[..., Any]
 
 
 def compose(metric: Step, record: Step, reward: Step, quality: Step, probability: Step) -> Step:
-    """Return the function that learns from a generation by these steps."""
+    """Return a function that learns from one generation, step by step."""
 
     def learn(
-        table: FloatArray,
-        count: FloatArray,
-        values: tuple[tuple[float, ...], ...],
+        table: FloatArray,  # the memory
+        count: FloatArray,  # its generations
+        values: tuple[tuple[float, ...], ...],  # parameters of reward, quality and probability
         flags: tuple[bool, bool],
-        previous: FloatArray,
-        q: FloatArray,
-        p: FloatArray,
+        previous: FloatArray,  # rewards of the last generation
+        q: FloatArray,  # qualities
+        p: FloatArray,  # probabilities
         best_so_far: float,
         operators: IntArray,
         parents: FloatArray,
         offspring: FloatArray,
     ) -> float:
-        """Update rewards, qualities and probabilities, and return the best fitness so far."""
+        """Update the memory, rewards, qualities and probabilities; return the best fitness."""
         by_reference, scale = flags
-        least_parent, least_offspring, all_finite = fitness_summary(parents, offspring)
+        best_parent, best_offspring, all_finite = fitness_summary(parents, offspring)
         if not all_finite:
             parents, offspring = repair_fitness(parents, offspring)
-        best_so_far = min(best_so_far, least_parent)
+        best_so_far = min(best_so_far, best_parent)
 
         metrics = metric(parents, offspring, best_so_far)
         successes = np.empty(len(metrics), np.bool_)
@@ -60,10 +60,10 @@ def compose(metric: Step, record: Step, reward: Step, quality: Step, probability
         normalize_qualities(quality(rewards, previous, q, p, *values[1]), q)
         normalize_probabilities(probability(q, p, *values[2]), p)
 
-        # Element by element: numba takes seconds to compile an assignment to a slice.
+        # A loop, because numba takes seconds to compile an assignment to a slice.
         for op in range(len(rewards)):
             previous[op] = rewards[op]
-        return min(best_so_far, least_offspring)
+        return min(best_so_far, best_offspring)
 
     return learn
 

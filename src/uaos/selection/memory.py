@@ -329,6 +329,7 @@ def record_generation(
     _offspring: FloatArray,
 ) -> None:
     """Move every generation one row down and fill row 0."""
+    # Successes and applications; the sum and the maximum of the metric over the successes.
     s, n, total, best = table[0], table[1], table[2], table[3]
     rows, k = s.shape
     for t in range(rows - 1, 0, -1):

@@ -28,40 +28,40 @@ def count_applications(applications: IntArray, operators: IntArray) -> None:
 
 @njit
 def fitness_summary(parents: FloatArray, offspring: FloatArray) -> tuple[float, float, bool]:
-    """Return the least finite fitness of parents and of offspring, and whether all are finite."""
-    least_parent = np.inf
-    least_offspring = np.inf
+    """Return the best finite fitness of parents and of offspring, and whether all are finite."""
+    best_parent = np.inf
+    best_offspring = np.inf
     all_finite = True
     for i in range(len(parents)):
         if not np.isfinite(parents[i]):
             all_finite = False
-        elif parents[i] < least_parent:
-            least_parent = parents[i]
+        elif parents[i] < best_parent:
+            best_parent = parents[i]
         if not np.isfinite(offspring[i]):
             all_finite = False
-        elif offspring[i] < least_offspring:
-            least_offspring = offspring[i]
-    return least_parent, least_offspring, all_finite
+        elif offspring[i] < best_offspring:
+            best_offspring = offspring[i]
+    return best_parent, best_offspring, all_finite
 
 
 @njit
 def repair_fitness(parents: FloatArray, offspring: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the fitness values as a metric takes them, where some evaluations failed.
+    """Return copies of the fitness values in which failed evaluations have a defined fitness.
 
-    A fitness that is not finite is a failed evaluation. Such an offspring becomes inf, which never
-    improves. Such a parent (the specification is silent) is read as the worst finite parent, so
-    that improving on it has a finite size; where no parent is finite, nothing improves.
+    A fitness that is not finite is a failed evaluation. A failed offspring gets inf, which never
+    improves. A failed parent gets the fitness of the worst finite parent, so that improving on it
+    has a finite size; if no parent is finite, nothing improves.
     """
     n = len(parents)
     worst = -np.inf
     for i in range(n):
         if np.isfinite(parents[i]) and parents[i] > worst:
             worst = parents[i]
-    repaired, compared = np.empty(n), np.empty(n)
+    repaired_parents, repaired_offspring = np.empty(n), np.empty(n)
     for i in range(n):
-        repaired[i] = parents[i] if np.isfinite(parents[i]) else worst
-        compared[i] = offspring[i] if np.isfinite(offspring[i]) else np.inf
-    return repaired, compared
+        repaired_parents[i] = parents[i] if np.isfinite(parents[i]) else worst
+        repaired_offspring[i] = offspring[i] if np.isfinite(offspring[i]) else np.inf
+    return repaired_parents, repaired_offspring
 
 
 @njit
@@ -74,7 +74,8 @@ def mask_failures(
 ) -> int:
     """Set the metrics of offspring that do not improve to 0, and mark and count the successes.
 
-    An improving offspring is a success; `by_reference`, only if its metric is above 0.
+    An offspring that improves on its parent is a success. With `by_reference`, for metrics that
+    compare with a reference other than the parent, its metric must be positive as well.
     """
     n_successes = 0
     for i in range(len(metrics)):

@@ -143,7 +143,7 @@ class Selector:
         self._prepare_learning()
 
     def _prepare_learning(self) -> None:
-        """Choose how to learn, compiled or not, and from what."""
+        """Choose the compiled or the interpreted learner, and collect what it reads and updates."""
         method, memory = self._fitted, self._memory
         parts = (method.metric, method.reward, method.quality, method.probability)
         self._learn: Compute
@@ -160,8 +160,9 @@ class Selector:
                 reuses_rewards=_is_builtin(method.reward),
             )  # fmt: skip
         flags = (method.metric.by_reference, method.scale_rewards)
-        learned = (self._rewards, self._qualities, self._probabilities)
-        self._learned_from = (table, count, values, flags, *learned)
+        # The arrays are updated in place by each call of `_learn`.
+        estimates = (self._rewards, self._qualities, self._probabilities)
+        self._learner_inputs = (table, count, values, flags, *estimates)
 
     @property
     def probabilities(self) -> FloatArray:
@@ -198,12 +199,14 @@ class Selector:
         return self._choose(n)
 
     def _choose(self, n: int) -> IntArray:
-        numbers = self.rng.random(2 * n + 1)
+        """Choose `n` operators; those that have never been applied come first."""
+        # Every selection gets the same number of uniforms, whether it needs them or not.
+        uniforms = self.rng.random(2 * n + 1)
         operators: IntArray
-        if self._proportional:  # the common case, and these numbers are all it needs
-            operators = draw_proportionally(self._probabilities, numbers[:n])
+        if self._proportional:  # the common case, without the cost of `Draws`
+            operators = draw_proportionally(self._probabilities, uniforms[:n])
         else:
-            draws = Draws(numbers[:n], numbers[n : 2 * n], numbers[2 * n], self._applications)
+            draws = Draws(uniforms[:n], uniforms[n : 2 * n], uniforms[2 * n], self._applications)
             progress = min(1.0, self._reported / self.budget) if self.budget else 0.0
             operators = self._selection(self._probabilities, draws, progress)
         if self._all_applied:
@@ -245,17 +248,18 @@ class Selector:
         self.learn(applied, parents, offspring)
 
     def learn(self, operators: IntArray, parents: FloatArray, offspring: FloatArray) -> None:
-        """Learn as by :meth:`update`, from contiguous arrays that are known to fit."""
+        """Learn like :meth:`update`, without checks: for contiguous arrays of equal length."""
         if not self._all_applied:
             self._note_selected(operators)
         if self._counts_applications:
             count_applications(self._applications, operators)
         self._best_so_far = self._learn(
-            *self._learned_from, self._best_so_far, operators, parents, offspring
+            *self._learner_inputs, self._best_so_far, operators, parents, offspring
         )
         self._reported += len(operators)
 
     def _note_selected(self, operators: IntArray) -> None:
+        """Mark operators as applied."""
         self._unapplied[operators] = False
         self._all_applied = not self._unapplied.any()
 

@@ -266,6 +266,7 @@ class Bellman(Quality):
             s += p[op] / (K * p[op] + 1.0)
             total += value[op]
             weighted += p[op] * value[op]
+        # Two linear equations for a = Σ_j q_j and b = Σ_j p_j q_j: see the class's docstring.
         own, other = 1.0 - gamma * s, gamma * (1.0 - s)
         determinant = (1.0 - gamma) * (1.0 + gamma - 2.0 * gamma * s)
         a = (own * total + K * other * weighted) / determinant
@@ -275,7 +276,7 @@ class Bellman(Quality):
             value[op] += gamma * (a * p[op] + b) / (K * p[op] + 1.0)
             largest = max(largest, value[op])
         if softmax:
-            # It divides by the sum: so does the normalization that follows every quality.
+            # The division by the sum is left to `normalize_qualities`, which follows anyway.
             for op in range(K):
                 value[op] = math.exp(value[op] - largest)
         return value

@@ -206,13 +206,13 @@ class SuccessRate(GenerationReward):
         T, K = successes.shape
         rewards = np.zeros(K)
         for t in range(T):
-            total = 0.0
+            all_successes = 0.0
             for op in range(K):
-                total += successes[t, op]
+                all_successes += successes[t, op]
             for op in range(K):
                 s = successes[t, op]
-                gained = s * s if power == 2 else s
-                rewards[op] += (gained + frac * total) / max(1.0, applications[t, op])
+                credit = s * s if power == 2 else s
+                rewards[op] += (credit + frac * all_successes) / max(1.0, applications[t, op])
         for op in range(K):
             rewards[op] += noise
         return rewards
@@ -338,6 +338,7 @@ class Consensus(GenerationReward):
 
 @njit
 def _rank_alike(first: FloatArray, second: FloatArray) -> bool:
+    """Return whether both arrays rank the operators in the same order, without ties."""
     for j in range(len(first)):
         for k in range(j):
             up = first[j] > first[k] and second[j] > second[k]
@@ -689,8 +690,8 @@ class SumOfRanks(WindowReward):
     D: float = rank_decay_parameter()
 
     def compute(self, memory: "WindowMemory") -> FloatArray:
-        falling = np.sort(-memory.metrics)
-        rank = np.searchsorted(falling, -memory.metrics, side="left") + 1.0
+        negated = -memory.metrics  # so that the largest metric comes first
+        rank = np.searchsorted(np.sort(negated), negated, side="left") + 1.0
         weight = self.D**rank * (self.W - rank)
         per_operator = np.where(memory.membership(), weight, 0.0).sum(axis=1)
         return ratio(per_operator, per_operator.sum())
