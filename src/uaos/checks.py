@@ -62,13 +62,13 @@ def true_or_false(value: object, name: str) -> bool:
 
 
 # Kinds of arrays that NumPy would silently convert to real numbers.
-_NO_NUMBERS = {"c": "complex", "U": "strings", "S": "strings", "M": "dates", "m": "times"}
+_NOT_REAL = {"c": "complex", "U": "strings", "S": "strings", "M": "dates", "m": "times"}
 
 _FLOAT = np.dtype(np.float64)
 
 
 def real_numbers(values: object) -> FloatArray:
-    """Copy values to an array of floats; raise TypeError or ValueError if they are no numbers.
+    """Copy values to an array of floats; raise TypeError or ValueError if they are not numbers.
 
     None counts as NaN.
     """
@@ -78,8 +78,8 @@ def real_numbers(values: object) -> FloatArray:
         raw = np.asarray(values)
     except ValueError:
         raise ValueError("they are sequences of different lengths") from None
-    if raw.dtype.kind in _NO_NUMBERS:
-        raise TypeError(f"they are {_NO_NUMBERS[raw.dtype.kind]}")
+    if raw.dtype.kind in _NOT_REAL:
+        raise TypeError(f"they are {_NOT_REAL[raw.dtype.kind]}")
     if raw.dtype.kind == "O":
         for value in raw.ravel().tolist():
             if not (value is None or isinstance(value, numbers.Real | Decimal)):

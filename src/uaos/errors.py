@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any
 
 # The most names that a message lists.
-_LISTED = 40
+_MAX_LISTED = 40
 
 
 class UaosError(Exception):
@@ -82,8 +82,8 @@ class UnknownName(UaosError, LookupError):
         self.near = tuple(folded[match] for match in near)
         if self.near:
             advice = "did you mean " + " or ".join(repr(n) for n in self.near) + "?"
-        elif len(self.known) > _LISTED:
-            advice = f"none of the {len(self.known)} known ones is similar"
+        elif len(self.known) > _MAX_LISTED:
+            advice = f"none of the {len(self.known)} known names is similar"
         elif self.known:
             advice = "known: " + ", ".join(self.known)
         else:

@@ -46,8 +46,8 @@ class History:
         Further columns, such as ``"sigma"``. Each becomes an attribute. Values are floats, those
         of ``population``, ``popsize``, ``restarts`` and ``repairs`` integers.
     max_rows : int
-        The most rows kept. Beyond it, every two rows are merged into one: counts and repairs are
-        added, of every other column the later value stays.
+        The maximum number of rows. Beyond it, every two rows are merged into one: counts and
+        repairs are added, every other column keeps the later value.
 
     Attributes
     ----------

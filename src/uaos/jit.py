@@ -73,6 +73,7 @@ def njit(function: Kernel) -> Kernel:
         return _dispatcher(function)
 
     def start(*args: Any) -> Any:
+        """Interpret the first calls, then decide once how to make the others."""
         nonlocal call
         if _interpreted_seconds < min(WARM_UP, PATIENCE) and not _is_large(args):
             return clock.measure(interpreted, args)
@@ -87,6 +88,7 @@ def njit(function: Kernel) -> Kernel:
         return call(*args)
 
     def interpret_or_compile(*args: Any) -> Any:
+        """Interpret calls until compiling pays off, then compile."""
         nonlocal call
         if clock.is_patient(args):
             return clock.measure(interpreted, args)

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 
 
 class Markup(str):
-    """A string that is HTML already."""
+    """A string of HTML, which is not escaped again."""
 
     __slots__ = ()
 
 
 def escaped(child: object) -> Markup:
-    """Return what may stand inside an element: markup as it is, anything else escaped."""
+    """Return the content of an element as HTML: markup unchanged, anything else escaped."""
     return child if isinstance(child, Markup) else Markup(html.escape(str(child)))
 
 

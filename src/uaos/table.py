@@ -41,7 +41,7 @@ class Cell:
 
     A column is sorted by `value`, or by the text if that is None. `marks` are signs with an
     exponent, such as ``("★", 3)`` for p < 10⁻³; exponent 1 stands for p < 0.05. A `bold` cell is
-    the best of its kind, one with a `warning` is to be looked at. HTML shades a `share` of 1, and
+    the best of its kind, one with a `warning` needs attention. HTML shades a `share` of 1, and
     shows the `detail` when the pointer is over the cell.
     """
 
@@ -56,7 +56,7 @@ class Cell:
 
     @property
     def plain(self) -> str:
-        """Return everything in one string."""
+        """Return the cell as one string: text, marks, small print and warning."""
         signs = "".join(s + (superscript(k) if k > 1 else "") for s, k in self.marks)
         flag = " !" if self.warning else ""
         return f"{self.text}{signs}{f' {self.minor}' if self.minor else ''}{flag}"

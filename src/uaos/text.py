@@ -59,7 +59,7 @@ def count(value: int, noun: str, plural: str = "") -> str:
 
 
 def typeset(text: str) -> str:
-    """Typeset the numbers of a text: 3.4 × 10⁻²³ for 3.4e-23, thin spaces in 2,000,000."""
+    """Typeset the numbers in a string: 3.4 × 10⁻²³ for 3.4e-23, thin spaces in 2,000,000."""
 
     def power(match: re.Match[str]) -> str:
         mantissa, exponent = match[1], superscript(int(match[2]))

@@ -82,12 +82,12 @@ class AdaptiveSelect(OperatorSelectionScheme):
     ) -> None:
         super().__init__(num_destroy, num_repair, op_coupling)
         if not isinstance(segment, int) or segment < 1:
-            message = f"segment must be a positive number of iterations, not {segment!r}"
+            message = f"segment is {segment!r}; expected a positive number of iterations"
             raise InvalidParameter(message, name="segment", value=segment)
         self.segment = segment
         self._current_objective: float | None = None
         self._pairs = [(int(d), int(r)) for d, r in np.argwhere(self.op_coupling)]
-        # For each destroy operator: the slot and the numbers of the repair operators it allows.
+        # For each destroy operator: the slot and the numbers of its possible repair operators.
         self._repairs: list[tuple[str, list[int]]] = []
         if not independent:
             slots = {"pair": [f"destroy {d}, repair {r}" for d, r in self._pairs]}

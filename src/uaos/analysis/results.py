@@ -384,8 +384,8 @@ def _with_relative_errors(
 
         100 (f - f*) / (f₁ - f*)
 
-    so that 1e2 is where runs begin. It does not change if the objective is shifted or scaled.
-    Also returns the rows without those whose trace is lost, and the names of the problems.
+    so that runs begin at 1e2. It does not change if the objective is shifted or scaled. Also
+    returned are the rows whose trace is available, and the names of these problems.
     """
     unknown = np.flatnonzero(np.isnan([p.optimum for p in table.problems]))
     if not len(unknown):
@@ -395,8 +395,8 @@ def _with_relative_errors(
     relative = []
     for problem in unknown:
         on_problem = rows[table.problem[rows] == problem]
-        read = zip(on_problem.tolist(), traces(on_problem), strict=True)
-        trace_of = {row: trace for row, trace in read if trace is not None}
+        pairs = zip(on_problem.tolist(), traces(on_problem), strict=True)
+        trace_of = {row: trace for row, trace in pairs if trace is not None}
         lost += [row for row in on_problem.tolist() if row not in trace_of]
         if trace_of:
             relative.append(table.problems[problem].name)

@@ -381,9 +381,9 @@ def on_each_problem(
 def better_than_reference(runs: Runs, target: float, reference: float, tests: int) -> int:
     """Return how significantly the runs are faster than the reference's aRT to the target.
 
-    Wilcoxon's signed-rank test of the run lengths to the target, runs that missed it being the
-    longest, against the aRT; p times `tests` (Bonferroni). The reference's own runs are not known,
-    so its aRT is taken as exact. The result is that of :func:`stars`.
+    Wilcoxon's signed-rank test compares the run lengths to the target with the aRT; runs that
+    missed the target count as the longest. p is multiplied by `tests` (Bonferroni). The runs of the
+    reference are not known, so its aRT is taken as exact. The result is that of :func:`stars`.
     """
     times = runs.evaluations_to([target])[0]
     if not np.isfinite(reference):

@@ -257,13 +257,13 @@ class Section:
         return combined(curves) if curves else None
 
     def reference_profile(self, functions: tuple[str, ...]) -> Ecdf | None:
-        """Return the profile of the reference's aRT; None if it is not known everywhere."""
+        """Return the profile of the reference's aRT; None if it lacks one of the functions."""
         times = [(self.reference_times(f), self.dimension_of(f)) for f in functions]
         curves = [of_times(t, dimension) for t, dimension in times if t is not None]
         return combined(curves) if curves and len(curves) == len(times) else None
 
     def area(self, method: str, functions: tuple[str, ...], limit: float, restarts: bool) -> float:
-        """Return the area under a method's profile: the mean of those of the functions."""
+        """Return the area under a method's profile, averaged over the functions."""
         runs = self.runs_of(method, functions)
         areas = [area(r, limit, restarts=restarts, seed=self.seed) for r in runs]
         return float(np.mean(areas)) if areas else np.nan
@@ -330,7 +330,7 @@ def sections(results: Results, *, seed: int = 1) -> list[Section]:
     results : Results
         The runs.
     seed : int
-        Of the simulated restarts.
+        The seed of the simulated restarts.
 
     Returns
     -------
@@ -350,8 +350,11 @@ def sections(results: Results, *, seed: int = 1) -> list[Section]:
     """
     if not results.runs:
         failed = sum(results.failed.values())
-        more = f"; {failed} failed" if failed else ""
-        raise Missing(f"there are no finished runs of these methods and functions{more}")
+        failures = f" ({failed} failed)" if failed else ""
+        raise Missing(
+            f"there are no finished runs of these methods and functions{failures}; run them "
+            "with `uaos bench`, or choose others"
+        )
     if len({(f, d) for _, f, d in results.runs}) > len(results.functions):
         return [Section(results.select(dimension=d), seed) for d in results.dimensions]
     return [Section(results, seed)]

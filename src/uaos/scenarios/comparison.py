@@ -284,7 +284,7 @@ def estimate(values: FloatArray) -> Estimate:
 
 
 def regrets(ranks: Ranks, means: FloatArray) -> FloatArray:
-    """Return the mean loss of each choice against the best operator: (repetitions, steps)."""
+    """Return how far the mean of each chosen operator is below the best: (repetitions, steps)."""
     losses: FloatArray = means[0] - means[ranks]
     return losses
 

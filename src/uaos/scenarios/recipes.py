@@ -54,7 +54,7 @@ def bandit(n_operators: int) -> Method:
 
 
 def _mean(applications: int) -> dict[str, object]:
-    """Return the reward that averages over the last applications."""
+    """Return the reward that is the mean of an operator's metric over the last applications."""
     return {"name": "success_sum", "max_gen": applications}
 
 
