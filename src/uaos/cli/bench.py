@@ -215,18 +215,19 @@ def _show_failures(store: Store) -> None:
     for outcome in store.failures():
         reasons.setdefault(outcome.reason, []).append(outcome)
     for reason, outcomes in sorted(reasons.items(), key=lambda item: -len(item[1]))[:_REASONS]:
-        methods = _some(dict.fromkeys(outcome.method for outcome in outcomes))
-        problems = _some(dict.fromkeys(outcome.problem for outcome in outcomes))
+        methods = _first_names(dict.fromkeys(outcome.method for outcome in outcomes))
+        problems = _first_names(dict.fromkeys(outcome.problem for outcome in outcomes))
         runs = count(len(outcomes), "run")
         console.print(Text(f"failed: {runs} of {methods} on {problems}: {reason}", "yellow"))
     if len(reasons) > _REASONS:
         console.print(Text(f"… and {count(len(reasons) - _REASONS, 'more reason')}", "yellow"))
 
 
-def _some(names: Iterable[str], most: int = 4) -> str:
-    every = list(names)
-    more = [f"{len(every) - most} more"] if len(every) > most else []
-    return join_names([*every[:most], *more])
+def _first_names(names: Iterable[str], limit: int = 4) -> str:
+    """Join the first names, and say how many more there are."""
+    shown = list(names)
+    more = [f"{len(shown) - limit} more"] if len(shown) > limit else []
+    return join_names([*shown[:limit], *more])
 
 
 def show_tallies(tallies: dict[str, Tally], problems: Iterable[Problem | ProblemRecord]) -> None:
@@ -266,8 +267,9 @@ class RunProgress:
             speed_estimate_period=600,
         )  # fmt: skip
         self._task = self.progress.add_task("", total=None, note="", start=False)
-        self._before: int | None = None
-        self._damaged = 0
+        self._before: int | None = None  # runs of earlier sessions, once known
+        self._damaged = 0  # damaged runs reported so far
+        # The last line printed: tenths of the experiment, and when.
         self._tenth, self._printed = 0, time.monotonic()
 
     def show(self, counts: Counts) -> None:

@@ -47,13 +47,13 @@ def methods_command(
 def _catalogue(names: list[str]) -> RenderableType:
     """Return tables of adaptive methods, of single operators, and of other optimizers."""
     table = _plain_table("method", *FAMILIES, "reference")
-    alone = _plain_table("one operator", "settings", "reference")
+    single = _plain_table("one operator", "settings", "reference")
     others = _plain_table("optimizer", "description")
     group = ""
     for entry in map(configuration, names):
         cite = short(entry.reference)
         if entry.method is None and entry.settings.operator_texts():
-            alone.add_row(entry.name, entry.settings.summary() or entry.note, cite)
+            single.add_row(entry.name, entry.settings.summary() or entry.note, cite)
             continue
         if entry.method is None:
             others.add_row(entry.name, entry.note)
@@ -64,7 +64,7 @@ def _catalogue(names: list[str]) -> RenderableType:
         # Spaces in place of underscores let a narrow terminal break lines between words.
         parts = [getattr(entry.method, f).name.replace("_", " ") for f in FAMILIES]
         table.add_row(entry.name, *parts, cite)
-    tables = [part for part in (table, alone, others) if part.row_count]
+    tables = [part for part in (table, single, others) if part.row_count]
     return Group(*(line for part in tables for line in (part, Text(""))))
 
 

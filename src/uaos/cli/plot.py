@@ -99,9 +99,9 @@ def plot_command(
     choice: _Choice,
     look: _Look,
     name: Annotated[str | None, typer.Argument(
-        metavar="FIGURE", help="The name of a figure.")] = None,
+        metavar="FIGURE", help="Draw this figure.")] = None,
     stores: Annotated[list[Path] | None, typer.Argument(
-        metavar="STORE", help="Files that `uaos bench` or `uaos tune` wrote.")] = None,
+        metavar="STORE", help="Read these files, written by `uaos bench` or `uaos tune`.")] = None,
     output: Annotated[Path | None, typer.Option(
         "-o", "--output", help="Write the figure here (.png, .svg or .pdf).")] = None,
     overwrite: Overwrite = False,

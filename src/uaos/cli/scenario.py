@@ -19,7 +19,7 @@ from uaos.scenarios import KINDS, Scenario, ScenarioResult, compare_methods, mak
 from uaos.text import count
 
 # The number of applications (about ten seconds) from which several processes pay off.
-_MANY = 500_000
+_PARALLEL_FROM = 500_000
 
 
 # fmt: off
@@ -63,9 +63,9 @@ class _Comparison:
         )] = None
 
     def run(self, scenario: Scenario) -> ScenarioResult:
-        """Compare the methods, and show the progress."""
+        """Compare the methods and show progress."""
         names, jobs = split_names(self.methods), self.jobs
-        if jobs is None and len(names) * self.repetitions * scenario.steps <= _MANY:
+        if jobs is None and len(names) * self.repetitions * scenario.steps <= _PARALLEL_FROM:
             jobs = 1
         bar = Progress(
             TextColumn("repetitions"), BarColumn(), MofNCompleteColumn(), TextColumn("left"),

@@ -327,9 +327,9 @@ class DaskPool:
             local.set_exception(error)
 
     def losses(self, future: "Future[R]", error: BaseException) -> int:
-        """Return 3 for a task that Dask gave up, and 1 for a task that it dropped."""
+        """Return 3 for a task that Dask gave up, 1 for a task that it canceled."""
         if isinstance(error, self._killed_worker):
-            return 3
+            return 3  # by default, Dask runs a task again until three workers have died
         return int(isinstance(error, CancelledError))
 
     def repair(self) -> None:

@@ -133,7 +133,7 @@ class Recorder:
 
 
 def _below(value: float, reference: float, step: float) -> float:
-    """Return the value whose distance to the reference is a step smaller."""
+    """Return the value whose distance to the reference is smaller by a factor of 10^step."""
     gap = value - reference
     return reference + gap * 10.0**-step if gap > 0 else value
 
@@ -185,11 +185,12 @@ def hits_from_bytes(data: bytes) -> NDArray[np.int64]:
 
 def pack_trace(trace: Trace) -> bytes:
     """Compress a trace."""
-    at, values = trace
-    if not len(at):
+    evaluations, values = trace
+    if not len(evaluations):
         return b""
-    steps = np.diff(at, prepend=0).astype("<i8")
-    head = len(at).to_bytes(4, "little") + np.array(values[-1], "<f8").tobytes()
+    steps = np.diff(evaluations, prepend=0).astype("<i8")
+    # 12 bytes: the number of entries, and the last value.
+    head = len(evaluations).to_bytes(4, "little") + np.array(values[-1], "<f8").tobytes()
     return zlib.compress(head + steps.tobytes() + values.astype("<f8").tobytes(), 6)
 
 
@@ -200,10 +201,10 @@ def unpack_trace(data: bytes) -> Trace:
     raw = _decompressed(data, 12 + 16 * 4 * MAX_ENTRIES)
     count = int.from_bytes(raw[:4], "little")
     if len(raw) != 12 + 16 * count:
-        raise ValueError("a trace of the wrong length")
-    at = np.cumsum(np.frombuffer(raw, "<i8", count, 12)).astype(np.int64)
+        raise ValueError(f"a trace of the wrong length: {len(raw)} bytes for {count} entries")
+    evaluations = np.cumsum(np.frombuffer(raw, "<i8", count, 12)).astype(np.int64)
     values = np.frombuffer(raw, "<f8", count, 12 + 8 * count).astype(np.float64)
-    return Trace(at, values)
+    return Trace(evaluations, values)
 
 
 def pack_course(history: History, restarts: Sequence[int] = ()) -> bytes:

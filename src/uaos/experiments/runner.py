@@ -175,13 +175,13 @@ class Coordinator(Generic[U, R]):
         self._pool, self._work = pool, work
         self._arguments, self._failed, self._on_results = arguments, failed, on_results
         self._waiting = deque(units)
-        self._suspects: deque[U] = deque()
-        self._lost: dict[U, int] = {}
+        self._suspects: deque[U] = deque()  # units whose worker died
+        self._lost: dict[U, int] = {}  # how often it did
         self._running: dict[Future[R], U] = {}
-        self._alone = False
+        self._alone = False  # whether a suspect runs with no other unit beside it
 
     def run(self, stopping: threading.Event) -> bool:
-        """Run all units; False if it was stopped before."""
+        """Run all units; return False if stopped before the last."""
         self._fill()
         while self._running:
             if stopping.is_set():

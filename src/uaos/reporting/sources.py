@@ -58,7 +58,7 @@ class Experiment:
         return [(o.method, o.reason) for o in self.store.failures()]
 
     def course(self, row: int) -> "Course | None":
-        """Return a run of the table with its history; None if it has none."""
+        """Return a run of the table with its history; None if no history was recorded."""
         table = self.table
         record, method = table.problems[table.problem[row]], table.methods[table.method[row]]
         history = self.store.history(method, record.name, int(table.repetition[row]))

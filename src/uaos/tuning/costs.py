@@ -107,7 +107,7 @@ class RunCost(NamedTuple):
 
 
 def run_one(configuration: Configuration, problem: Problem, seed: int, budget: int) -> Outcome:
-    """Run a configuration on a problem; an exception is a failed run."""
+    """Run a configuration on a problem; an exception counts as a failed run."""
     unit = Unit(configuration.name, problem.name, 1, seed, budget)
     return run_unit(unit, problem, configuration).outcome
 

@@ -245,10 +245,10 @@ class IraceSession:
         tasks = [task for row in batch if (task := self._task(*row)) is not None]
         if not self._race.alive:
             elites = [e.candidate for e in self.last.elites] if self.last else []
-            everyone = [*elites, *(task.id for task in tasks if task.id not in elites)]
-            self._race = Standings(everyone, elites, self.results, self._race.rules)
+            candidates = [*elites, *(task.id for task in tasks if task.id not in elites)]
+            self._race = Standings(candidates, elites, self.results, self._race.rules)
             here = self._iteration, self._planned, self._budget
-            self._tell(IterationStarted(*here, tuple(everyone)))
+            self._tell(IterationStarted(*here, tuple(candidates)))
         costs = map(float, self._evaluate(tasks) if tasks else ())
         self._new = {
             task.id: math.inf if math.isnan(cost) else cost
@@ -271,8 +271,8 @@ class IraceSession:
             self.candidates[i], self.results[i] = values, {}
             origin = "initial" if i in self._start else "uniform"
             origin = "model" if self._iteration > 1 else origin
-            mother = None if parent == "NA" else int(parent)
-            self._tell(Candidate(i, self._iteration, mother, "", values, origin))
+            parent_id = None if parent == "NA" else int(parent)
+            self._tell(Candidate(i, self._iteration, parent_id, "", values, origin))
         return Task(i, self.candidates[i], self._search.instances[int(instance) - 1], int(seed))
 
     def line(self, text: str) -> None:
@@ -306,7 +306,11 @@ class IraceSession:
             self._tell(self.last)
 
     def _row(self, marker: str, number: int, left: int, best: int) -> None:
-        """Cover one more instance: drop candidates that failed, and then those that lost."""
+        """Cover one more instance: drop candidates that failed, and then those that lost.
+
+        The arguments are columns of irace's table: the outcome of the test, the number of the
+        instance, the candidates left, and the best of them.
+        """
         place, new, race = number - 1, self._new, self._race
         if new:
             self._places[place] = self._at
@@ -318,7 +322,7 @@ class IraceSession:
         if marker in _TESTED and len(race.alive) > 1:
             statistic, p_value, losers = race.test()
             expected = max(0, len(race.alive) - left)
-            if len(losers) != expected:  # irace decides; our numbers are not reported
+            if len(losers) != expected:  # irace decides; do not report our statistics
                 statistic, p_value, losers = NAN, NAN, self._worst(expected)
             race.drop(losers)
             dropped += losers

@@ -56,7 +56,7 @@ class Dialect:
             return "NA"
         if levels := self._levels[name]:
             return next(text for text, level in levels.items() if level == value)
-        low, high = self._ends(self.space[name])
+        low, high = self._bounds(self.space[name])
         return repr(min(max(value, low), high))
 
     def row(self, values: Values) -> list[str]:
@@ -114,9 +114,10 @@ class Dialect:
             return "c", "(" + ",".join(f'"{text}"' for text in levels) + ")"
         assert isinstance(domain, Real | Integer)
         kind = ("i" if isinstance(domain, Integer) else "r") + (",log" if domain.log else "")
-        return kind, "({!r},{!r})".format(*self._ends(variable))
+        return kind, "({!r},{!r})".format(*self._bounds(variable))
 
-    def _ends(self, variable: Variable) -> tuple[float, float]:
+    def _bounds(self, variable: Variable) -> tuple[float, float]:
+        """Return the bounds of a number, rounded to the digits of irace."""
         domain = variable.domain
         if isinstance(domain, Real):
             return round(domain.low, self.digits), round(domain.high, self.digits)

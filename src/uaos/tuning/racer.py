@@ -111,10 +111,10 @@ def _near(domain: Real | Integer, center: float, spread: float, rng: np.random.G
     return rounded(domain, min(max(drawn, low), high))
 
 
-def _pick(cumulated: FloatArray, rng: np.random.Generator) -> int:
-    """Draw an index by its cumulated probabilities, the last of which may be just below 1."""
-    index = int(np.searchsorted(cumulated, rng.random(), side="right"))
-    return min(index, len(cumulated) - 1)
+def _pick(cumulative: FloatArray, rng: np.random.Generator) -> int:
+    """Draw an index by cumulative probabilities, the last of which may be just below 1."""
+    index = int(np.searchsorted(cumulative, rng.random(), side="right"))
+    return min(index, len(cumulative) - 1)
 
 
 def _index(variable: Variable, value: Value) -> int:
@@ -131,10 +131,10 @@ def children(
     None is forbidden, none occurs twice, none is a parent or one of `besides`.
     """
     numbers, shares = list(parents), np.arange(len(parents), 0, -1)
-    steps = np.cumsum(shares) / np.sum(shares)
+    cumulative = np.cumsum(shares) / np.sum(shares)
 
     def draw() -> tuple[int, dict[str, Value]]:
-        parent = numbers[_pick(steps, rng)]
+        parent = numbers[_pick(cumulative, rng)]
         values, model = parents[parent]
         return parent, space.draw(lambda variable: model.draw(variable, values, rng))
 

@@ -67,12 +67,13 @@ def draw(convergence: Convergence, style: Style) -> Drawing:
 
     def panel(i: int, axes: Axes) -> None:
         for method, (x, y) in panels[i].items():
-            look = styles[method]
-            place = (convergence.shown.index(method) + 0.5) / len(convergence.shown)
+            line = styles[method]
+            # Markers of different methods are offset along the curve.
+            offset = (convergence.shown.index(method) + 0.5) / len(convergence.shown)
             axes.plot(
-                x, y, color=look.color, linestyle=look.dash, linewidth=1.0, drawstyle="steps-post",
-                marker=look.marker, markersize=2.6, markeredgewidth=0, label=method,
-                markevery=(int(place * _POINTS), _POINTS),
+                x, y, color=line.color, linestyle=line.dash, linewidth=1.0, drawstyle="steps-post",
+                marker=line.marker, markersize=2.6, markeredgewidth=0, label=method,
+                markevery=(int(offset * _POINTS), _POINTS),
             )  # fmt: skip
         axes.set_xscale("log")
         axes.set_yscale("log")

@@ -303,9 +303,9 @@ def profile_interactive(profiles: Profiles) -> dict[str, InteractivePanel]:
 
 
 def _steps(curve: Ecdf, end: float) -> list[list[int]]:
-    """Return a curve as places on a logarithmic grid, and the share from there on."""
-    places = np.arange(np.floor(DECADE * np.log10(max(end, 1.0))) + 1)
-    shares = np.round(UNIT * curve.at(10.0 ** (places / DECADE))).astype(int)
+    """Return where a curve rises, as indices of a logarithmic grid, and its share from there."""
+    indices = np.arange(np.floor(DECADE * np.log10(max(end, 1.0))) + 1)
+    shares = np.round(UNIT * curve.at(10.0 ** (indices / DECADE))).astype(int)
     rises = np.flatnonzero(np.diff(shares, prepend=0))
     return [rises.tolist(), shares[rises].tolist()]
 

@@ -127,16 +127,16 @@ def _panel(
     )
 
 
-def _finish(axes: Axes, name: str, races: int, lowest: bool) -> None:
+def _finish(axes: Axes, name: str, races: int, is_bottom: bool) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.set_title(name, fontsize=SMALL + 0.5, pad=2.5)
     axes.set_xlim(0.4, races + 0.6)
-    wide = axes.get_window_extent().width / axes.figure.dpi
+    inches = axes.get_window_extent().width / axes.figure.dpi
     axes.xaxis.set_major_locator(
-        MaxNLocator(min(5, max(2, int(wide / _TICK))), integer=True, min_n_ticks=1)
+        MaxNLocator(min(5, max(2, int(inches / _TICK))), integer=True, min_n_ticks=1)
     )
-    axes.tick_params(labelsize=SMALL, labelbottom=lowest)
+    axes.tick_params(labelsize=SMALL, labelbottom=is_bottom)
 
 
 def _stack(axes: Axes, parameter: "Drawn") -> None:

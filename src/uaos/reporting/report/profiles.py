@@ -27,7 +27,7 @@ def profile_data(section: Section) -> dict[str, object]:
     panels: dict[str, InteractivePanel] = {}
     ends = {}
     for kind, restarts in (("again", True), ("raw", False)):
-        for name in _drawn(section):
+        for name in _figure_names(section):
             profiles = figure(name).data(section, restarts=restarts)
             ends[kind] = profiles.end
             for key, panel in profile_interactive(profiles).items():
@@ -42,8 +42,8 @@ def profile_data(section: Section) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _drawn(section: Section) -> list[str]:
-    """Return the figures of profiles that a section has."""
+def _figure_names(section: Section) -> list[str]:
+    """Return the names of the figures with runtime profiles of a section."""
     names = ["ecdf-overall"] if section.shared else []
     names += ["ecdf-groups"] if section.shared and len(section.groups) > 1 else []
     return [*names, "ecdf-functions"]
@@ -53,7 +53,7 @@ def profile_section(section: Section, colors: Colors) -> Markup:
     """Return the profiles overall, by group and by function."""
     parts: list[object] = [_controls(section.key)]
     style = Style(order=colors.order)
-    for name in _drawn(section):
+    for name in _figure_names(section):
         kind = figure(name)
         profiles = kind.data(section)
         if name == "ecdf-overall":
