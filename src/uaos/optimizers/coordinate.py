@@ -420,7 +420,8 @@ class CoordinateSearch(Optimizer):
         return np.concatenate([self._x[None], np.where(self._mixing, other, self._x)])
 
     def _learn_start(self, values: FloatArray) -> None:
-        if len(values) < 1 + len(self._mixing):
+        """Find out from the values of :meth:`_start_points` whether the function is separable."""
+        if len(values) < 1 + len(self._mixing):  # cut by the budget: the run is over
             return
         self._f = float(values[0]) if np.isfinite(values[0]) else float("inf")
         if self.dimension > 1:

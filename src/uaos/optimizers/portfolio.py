@@ -256,12 +256,17 @@ KINDS = (
 
 def kind_of(dimension: int, budget: int | None) -> Kind:
     """Return the row of :data:`KINDS` for a dimension and a budget; None means no limit."""
-    each = np.inf if budget is None else budget / dimension
-    return [kind for kind in KINDS if kind.least <= each][-1]
+    evaluations = _per_variable(dimension, budget)
+    return [kind for kind in KINDS if kind.least <= evaluations][-1]
+
+
+def _per_variable(dimension: int, budget: int | None) -> float:
+    """Return the evaluations per variable; infinity without a budget."""
+    return np.inf if budget is None else budget / dimension
 
 
 def default_members(dimension: int, budget: int | None) -> tuple[Member, ...]:
-    """Return the members that suit a dimension and a budget, as :data:`KINDS` says.
+    """Return the members for a dimension and a budget, according to :data:`KINDS`.
 
     Parameters
     ----------
@@ -274,9 +279,9 @@ def default_members(dimension: int, budget: int | None) -> tuple[Member, ...]:
     -------
     tuple of Member
     """
-    kind, each = kind_of(dimension, budget), np.inf if budget is None else budget / dimension
+    kind = kind_of(dimension, budget)
     seats = kind.first + (kind.then if dimension <= LARGE else kind.large)
-    return tuple(seat.member(each) for seat in seats)
+    return tuple(seat.member(_per_variable(dimension, budget)) for seat in seats)
 
 
 # Taking turns

@@ -51,8 +51,8 @@ def suite(
     Parameters
     ----------
     name : str or path
-        "bbob", or a Python file that defines ``suite = uaos.Suite(...)`` or just objects of
-        `uaos.Problem`.
+        "bbob", or a Python file that defines ``suite = uaos.Suite(...)`` or only `uaos.Problem`
+        objects.
     dimension, functions, instances : optional
         The part of "bbob"; see `uaos.problems.bbob.bbob_suite`. By default 20-D, all functions and
         the 312 test problems.
@@ -66,7 +66,7 @@ def suite(
     UnknownName
         If there is no such suite.
     InvalidParameter
-        If a part of BBOB is asked of another suite.
+        If `dimension`, `functions` or `instances` are given for another suite.
 
     Examples
     --------

@@ -32,7 +32,8 @@ def as_constraints(constraints: Any) -> list["Constraint"]:
     return [Constraint(constraints)]
 
 
-def _no_constraint(value: object) -> InvalidParameter:
+def _invalid_constraint(value: object) -> InvalidParameter:
+    """Return the error for a value that is not a constraint."""
     return InvalidParameter(
         f"constraints is {value!r}; expected {_EXPECTED}", name="constraints", value=value
     )
@@ -58,7 +59,7 @@ class Constraint:
         if isinstance(specification, Mapping):
             kind, self._fun = specification.get("type"), specification.get("fun")
             if kind not in ("eq", "ineq") or not callable(self._fun):
-                raise _no_constraint(specification)
+                raise _invalid_constraint(specification)
             self._args = tuple(specification.get("args", ()))
             ub = 0.0 if kind == "eq" else np.inf
         elif hasattr(specification, "lb") and hasattr(specification, "ub"):
@@ -73,7 +74,7 @@ class Constraint:
             elif hasattr(specification, "fun"):
                 self._fun = specification.fun
         else:
-            raise _no_constraint(specification)
+            raise _invalid_constraint(specification)
         try:
             self._low = np.atleast_1d(np.asarray(lb, dtype=float))
             self._high = np.atleast_1d(np.asarray(ub, dtype=float))
@@ -111,7 +112,7 @@ class Constraint:
         return values
 
     def _at(self, x: FloatArray, *n: int) -> Any:
-        """Return what `fun` returns at a point, or at n."""
+        """Call `fun` at a point, or at n points; return NaN if it raises and that is tolerated."""
         try:
             return self._fun(x, *self._args)
         except Exception:
@@ -136,7 +137,7 @@ class Constraint:
         return margins
 
     def widths(self, M: int) -> FloatArray:
-        """Return how wide the allowed range of each of M functions is."""
+        """Return the width of the allowed range of each of M functions."""
         return np.broadcast_to(self._high - self._low, (M,))
 
     def tolerance(self, M: int) -> FloatArray:
@@ -199,14 +200,14 @@ class Constraints:
         return np.concatenate([c.margins(x, self._vectorized) for c in self.each])
 
     def beyond(self, X: FloatArray) -> FloatArray:
-        """Return by how much more than is tolerated, all constraints side by side."""
+        """Return by how much points exceed the tolerance of each function, of all constraints."""
         return np.column_stack([
             np.maximum(excess - constraint.tolerance(excess.shape[1]), 0.0)
             for constraint, excess in zip(self.each, self.components(X), strict=True)
         ])  # fmt: skip
 
     def violations(self, beyond: FloatArray) -> FloatArray:
-        """Return one number per point from the excess of :meth:`beyond`; 0 if it is feasible."""
+        """Sum up :meth:`beyond`, scaled, to one number per point; 0 if it is feasible."""
         if self._scale is None:
             largest = np.max(beyond, axis=0, where=np.isfinite(beyond), initial=0.0)
             self._scale = np.where(largest > 0, largest, 1.0)

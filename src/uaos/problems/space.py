@@ -73,7 +73,7 @@ def integer_coordinates(integrality: Any, dimension: int) -> BoolArray:
 
 
 def integer_box(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the least and the largest integer of each coordinate."""
+    """Return the smallest and the largest integer within the bounds of each coordinate."""
     least, most = np.ceil(low), np.floor(high)
     for j in np.flatnonzero(least > most).tolist():
         raise InvalidParameter(
@@ -115,16 +115,16 @@ class FreeSpace:
     bounds : array_like, shape (D, 2), or an object with `lb` and `ub`
         The box.
     integrality : array_like of bool, optional
-        Which coordinates are integers; one value stands for all.
+        Which coordinates are integers; a single value applies to all.
 
     Attributes
     ----------
     low, high : ndarray, shape (D,)
-        The bounds of all coordinates; those of integers are integers.
+        The bounds of all coordinates, rounded inward for integers.
     free : ndarray of bool, shape (D,)
         Which coordinates are searched.
     dimension : int
-        How many these are.
+        The number of free coordinates.
     integrality : ndarray of bool, shape (dimension,), or None
         Which free coordinates are integers.
     """

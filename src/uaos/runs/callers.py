@@ -108,7 +108,7 @@ class OneByOne(Caller):
         """Return a list of what the function returns at each point."""
         values: list[object] = []
         try:
-            # Quicker than a loop, and like one it keeps what was ready when Ctrl-C comes.
+            # Faster than a loop; it also keeps the values that precede Ctrl-C.
             values.extend(map(self._function, points))
         except KeyboardInterrupt:
             raise CallsInterrupted(dict(enumerate(values))) from None
@@ -116,12 +116,12 @@ class OneByOne(Caller):
             self.failed_row = len(values)
             raise
         if len(values) < len(points):
-            raise StopIteration  # by the function, which ended the loop of `extend`
+            raise StopIteration  # the function raised it, which silently ended `extend`
         return values
 
 
 class ByMap(Caller):
-    """Calls a function by a user's function like `map`."""
+    """Calls a function through a `map`-like function of the user."""
 
     def __init__(self, function: Function, map_like: Callable[..., Iterable[object]]) -> None:
         self._function, self._map = function, map_like
@@ -129,7 +129,7 @@ class ByMap(Caller):
     def __call__(self, points: FloatArray) -> list[object]:
         """Return a list of what the function returns at each point."""
         expected = (
-            "workers, as a function, must return like map one value for each point; it returned"
+            "workers is a function; like map, it must return one value per point, but returned"
         )
         values: list[object] = []
         try:

@@ -22,7 +22,7 @@ def polished(result: Result, evaluator: Evaluator, optimizer: Optimizer) -> Resu
     """Return the result after a local search from its point, if that found a better one."""
     assert result.x is not None
     scipy = optional("scipy.optimize", "polish=True")
-    low, high = _walls(result.x, optimizer)
+    low, high = _polish_bounds(result.x, optimizer)
     settings: dict[str, Any] = {"method": "L-BFGS-B"}
     width, unit, rounds = np.ones(len(low)), 1.0, 1
     if evaluator.constrained:
@@ -71,7 +71,7 @@ def polished_by(
         counted += 1
         return evaluator.objective(np.asarray(x, dtype=float)[space.free])
 
-    low, high = _walls(result.x, optimizer)
+    low, high = _polish_bounds(result.x, optimizer)
     several = isinstance(constraints, Sequence)
     outcome = polish(
         fun, space.full(result.x), bounds=scipy.Bounds(space.full(low), space.full(high)),
@@ -90,8 +90,8 @@ def polished_by(
     return dataclasses.replace(result, nfev=result.nfev + counted)
 
 
-def _walls(x: FloatArray, optimizer: Optimizer) -> tuple[FloatArray, FloatArray]:
-    """Return the bounds within which to polish; integers stay what they are."""
+def _polish_bounds(x: FloatArray, optimizer: Optimizer) -> tuple[FloatArray, FloatArray]:
+    """Return the bounds within which to polish; integer coordinates are fixed."""
     low, high = optimizer.low.copy(), optimizer.high.copy()
     if optimizer.integers is not None:
         low[optimizer.integers] = high[optimizer.integers] = x[optimizer.integers]

@@ -55,7 +55,7 @@ class ProcessPool:
         # keeps them open, other workers would not notice that this process is gone.
         inherited = list(_open_ends) if self._context.get_start_method() == "fork" else []
         with ctrl_c_held_back(), warnings.catch_warnings():
-            # Python warns of forking beside threads, which `_start_method` has considered.
+            # Python warns about forking a process with threads; `_start_method` took care of that.
             warnings.simplefilter("ignore", DeprecationWarning)
             process = self._context.Process(
                 target=_serve, args=(theirs, inherited, self._fun), daemon=True
@@ -182,7 +182,7 @@ def _serve(connection: Connection, inherited: list[Connection], fun: Callable[[A
             answer = (False, (len(values), error))
         try:
             if not answer[0]:
-                pickle.loads(pickle.dumps(answer))  # some exceptions fail only when they are read
+                pickle.loads(pickle.dumps(answer))  # some exceptions cannot be unpickled
             connection.send(answer)
         except (BrokenPipeError, ConnectionResetError):
             return

@@ -171,7 +171,7 @@ class Selector:
 
     @property
     def qualities(self) -> FloatArray:
-        """The estimated worth of each operator, summing to 1."""
+        """The estimated value of each operator, summing to 1."""
         return self._qualities.copy()
 
     @property

@@ -320,7 +320,7 @@ class DifferentialEvolution(Optimizer):
         return mutants
 
     def _cross(self, mutants: FloatArray) -> FloatArray:
-        """Return offspring that have some coordinates of their mutants, others of their parents."""
+        """Return offspring that take some coordinates from mutants and the others from parents."""
         points = np.empty_like(mutants)
         cross(self._parents(), mutants, self.offspring.CR, self.offspring.uniforms, points)
         return points

@@ -95,7 +95,7 @@ class Population:
     def survive(self, points: FloatArray, values: FloatArray, offspring: Offspring) -> int | None:
         """Replace parents by offspring that are not worse; return the index of the best offspring.
 
-        It is None if all failed. Parents that lost enter the archive.
+        The index is None if all offspring failed. Parents that lost enter the archive.
         """
         self.archive_losers(values, self.fitness, offspring.uniforms)
         best = self.replace_parents(points, values, self.fitness)

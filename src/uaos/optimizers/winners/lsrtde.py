@@ -261,7 +261,7 @@ class LSRTDE(Winner):
         self._merge(population.rows[: population.NP], population.fitness, population.order)
 
     def _merge(self, points: FloatArray, values: FloatArray, order: IntArray) -> None:
-        """Let the elites be the best of themselves and of some points, which `order` sorts."""
+        """Keep the best of the elites and of new points, which `order` lists from best to worst."""
         population, old = self.population, self.elite_fitness
         self.elite_fitness = np.empty(min(len(old) + len(order), population.capacity))
         merge_elites(
