@@ -55,7 +55,7 @@ class ProcessPool:
         # keeps them open, other workers would not notice that this process is gone.
         inherited = list(_open_ends) if self._context.get_start_method() == "fork" else []
         with ctrl_c_held_back(), warnings.catch_warnings():
-            # Python warns about forking a process with threads; `_start_method` took care of that.
+            # Python warns about forking beside threads; `_start_method` does so only if it must.
             warnings.simplefilter("ignore", DeprecationWarning)
             process = self._context.Process(
                 target=_serve, args=(theirs, inherited, self._fun), daemon=True
