@@ -90,7 +90,7 @@ def real_numbers(values: object) -> FloatArray:
         raise ValueError("an integer is too large for a float") from None
 
 
-def generator(seed: object) -> tuple[int | None, np.random.Generator]:
+def seeded_generator(seed: object) -> tuple[int | None, np.random.Generator]:
     """Return the seed (None if `seed` is a generator) and the generator of a run."""
     if isinstance(seed, np.random.Generator):
         return None, seed

@@ -1,4 +1,4 @@
-"""Files: written whole or not at all, never over files that uaos did not write; text and TOML."""
+"""Read text and TOML; write files atomically, and never over files of other programs."""
 
 import contextlib
 import json
@@ -39,7 +39,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary folder beside `path`, and move it to `path`, a new one, at the end."""
+    """Yield a temporary folder beside `path`, and move it to `path`, which is new, at the end."""
     target = Path(path)
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
@@ -53,11 +53,11 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def read_text(path: Path, kind: str) -> str:
-    """Return the text of a file of some kind, or raise InvalidFile if it cannot be read."""
+    """Return the text of a file; `kind`, such as "a TOML file", is for the error message."""
     try:
         return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        raise InvalidFile(f"{path}: there is no such file") from None
+        raise InvalidFile(f"{path}: file not found; check the path") from None
     except IsADirectoryError:
         raise InvalidFile(f"{path}: a folder, where {kind} is expected") from None
     except OSError as error:
@@ -67,7 +67,7 @@ def read_text(path: Path, kind: str) -> str:
 
 
 def toml_text(data: Mapping[str, Any]) -> str:
-    """Return plain values, lists and mappings as TOML; JSON's strings and numbers are TOML's."""
+    """Return plain values, lists and mappings as TOML; strings and numbers are written as JSON."""
     lines = [f"{k} = {_toml_value(v)}" for k, v in data.items() if not isinstance(v, Mapping)]
     for name, table in data.items():
         if isinstance(table, Mapping):
@@ -77,7 +77,7 @@ def toml_text(data: Mapping[str, Any]) -> str:
 
 
 def write_toml(data: Mapping[str, Any], path: str | os.PathLike[str] | None) -> str:
-    """Return the data as TOML, written to `path` if there is one, whole or not at all."""
+    """Return data as TOML, and write it to `path` unless that is None."""
     text = toml_text(data)
     if path is not None:
         with whole_file(path) as part:
@@ -94,7 +94,7 @@ def _toml_value(value: Any) -> str:
 
 
 def read_toml(source: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what a TOML file or string holds; :class:`InvalidFile` says what is wrong."""
+    """Return the content of a TOML file or of a TOML string of several lines."""
     inline = isinstance(source, str) and "\n" in source
     text = str(source) if inline else read_text(Path(source), "a TOML file")
     try:
@@ -109,7 +109,7 @@ def read_toml(source: str | os.PathLike[str]) -> dict[str, Any]:
 MARK = "made with uaos"
 
 _STORE = b"SQLite format 3\x00"
-# Where the mark is expected: text files begin with it, others have it in their metadata.
+# Bytes at both ends that may hold the mark, in the metadata; text files begin with it.
 _NEAR, _TEXT = 4096, (".md", ".markdown", ".txt", ".tex")
 
 
@@ -125,7 +125,7 @@ def check_output(
 
     A new file may be written, and one that uaos wrote before: it has the mark or, as CSV, the same
     first line `columns`. Files that are read (`inputs`) and stores are never replaced, other files
-    only with `overwrite`. Without `suffixes` any will do.
+    only with `overwrite`. Without `suffixes` any suffix is allowed.
     """
     place = Path(path)
     folder = place.absolute().parent

@@ -173,23 +173,23 @@ class History:
                 self._thin()
             # Whole rows as far as they go, otherwise a part of one.
             rows = min((count - done) // self._stride, self.max_rows - self._rows)
-            taken = rows * self._stride
+            used = rows * self._stride
             if self._filled or rows == 0:
-                rows, taken = 1, min(self._stride - self._filled, count - done)
+                rows, used = 1, min(self._stride - self._filled, count - done)
             fresh = self._filled == 0
             start = self._rows if fresh else self._rows - 1
             while start + rows > len(self._data["best"]):
                 self._grow()
             for name, values in columns.items():
                 held = self._data[name][start : start + rows]
-                each = values[done : done + taken].reshape(rows, -1, *held.shape[1:])
+                each = values[done : done + used].reshape(rows, -1, *held.shape[1:])
                 if name in _SUMMED:
                     held[:] = each.sum(axis=1) + (0 if fresh else held)
                 else:
                     held[:] = each[:, -1]
             self._rows = start + rows
-            self._filled = (self._filled + taken) % self._stride
-            done += taken
+            self._filled = (self._filled + used) % self._stride
+            done += used
 
     def _grow(self) -> None:
         size = min(self.max_rows, max(64, 2 * len(self._data["best"])))

@@ -1,4 +1,4 @@
-"""HTML: elements, and strings that are escaped unless they are markup already."""
+"""Build HTML elements; strings are escaped unless they are markup already."""
 
 import html
 from collections.abc import Iterable
@@ -16,19 +16,19 @@ def escaped(child: object) -> Markup:
 
 
 def joined(parts: Iterable[object], between: str = "") -> Markup:
-    """Join several pieces."""
+    """Join pieces of markup and text."""
     return Markup(escaped(between).join(escaped(part) for part in parts))
 
 
 def tag(kind: str, /, *children: object, **attributes: object) -> Markup:
     """Return an element; `class_` is class, `data_sort` data-sort; None and False are omitted."""
-    written = []
+    pairs = []
     for key, value in attributes.items():
         if value is None or value is False:
             continue
         key = key.rstrip("_").replace("_", "-")
-        written.append(f" {key}" if value is True else f' {key}="{html.escape(str(value))}"')
-    start = f"<{kind}{''.join(written)}>"
+        pairs.append(f" {key}" if value is True else f' {key}="{html.escape(str(value))}"')
+    start = f"<{kind}{''.join(pairs)}>"
     if kind in ("img", "input", "meta", "br"):
         return Markup(start)
     return Markup(f"{start}{joined(children)}</{kind}>")

@@ -35,7 +35,7 @@ from uaos.runs.stopping import (
     Converged,
     Done,
     Iterations,
-    Rule,
+    StoppingRule,
     Target,
     Time,
 )
@@ -434,9 +434,9 @@ class _Limits:
         """Return the budget, by default a multiple of the dimension."""
         return self.budget or DEFAULT_BUDGET * max(1, problem.space.dimension)
 
-    def rules(self, problem: Problem, callback: Callable[..., Any] | None) -> list[Rule]:
+    def rules(self, problem: Problem, callback: Callable[..., Any] | None) -> list[StoppingRule]:
         """Return the stopping rules; the first that applies ends the run."""
-        rules: list[Rule] = []
+        rules: list[StoppingRule] = []
         if self.budget is None:
             rules.append(AllFailed(_FAILURES * problem.space.dimension))
         if callback is not None:

@@ -1,4 +1,4 @@
-"""Figures of matplotlib: saved whole or not at all, and shown in notebooks."""
+"""Save figures of matplotlib atomically, and show them in notebooks."""
 
 import io
 import os
@@ -11,7 +11,7 @@ from uaos.files import MARK, whole_file
 if TYPE_CHECKING:  # an optional library
     from matplotlib.figure import Figure
 
-#: Formats of pictures, and what marks them and keeps dates and versions out of them.
+#: Metadata of each image format: the mark of uaos, without dates and versions.
 PICTURES: dict[str, dict[str, str | None]] = {
     ".png": {"Software": MARK},
     ".svg": {"Date": None, "Creator": MARK},
@@ -20,7 +20,7 @@ PICTURES: dict[str, dict[str, str | None]] = {
 
 
 def show_in_notebooks(figure: "Figure") -> None:
-    """Let notebooks show a figure that is not pyplot's, also without `%matplotlib inline`."""
+    """Let notebooks show a figure created without pyplot, even without `%matplotlib inline`."""
     figure._repr_png_ = partial(_png, figure)  # type: ignore[attr-defined]
 
 
@@ -33,9 +33,9 @@ def _png(figure: "Figure") -> bytes:
 def save_figure(
     figure: "Figure", path: str | os.PathLike[str] | IO[bytes], *, dpi: float | None = None
 ) -> None:
-    """Write a figure of matplotlib to a file, marked and whole or not at all, or to an open one.
+    """Write a figure to a path, atomically and with the mark of uaos, or to an open file.
 
-    The text of an SVG stays text, and equal figures are equal files.
+    The text of an SVG stays text, and equal figures give equal files.
     """
     from matplotlib import rc_context
 

@@ -68,7 +68,7 @@ def read(path: str | os.PathLike[str], kind: str, version: int) -> State:
             )
         state: State = _unpack(header["state"], _arrays(header["arrays"], data))
     except FileNotFoundError:
-        raise InvalidFile(f"{path}: there is no such file") from None
+        raise InvalidFile(f"{path}: file not found; check the path") from None
     except InvalidFile:
         raise
     except Exception as error:
@@ -96,7 +96,7 @@ def rebuilding(
         raise InvalidFile(f"{path}: damaged, {error!r}") from error
 
 
-def generator(name: object) -> np.random.Generator:
+def new_generator(name: object) -> np.random.Generator:
     """Return a new generator of the kind that a file names."""
     if not isinstance(name, str) or name not in BIT_GENERATORS:
         raise InvalidFile(f"the generator is {name!r}; expected one of {', '.join(BIT_GENERATORS)}")

@@ -22,7 +22,7 @@ METHOD, TEXT, NUMBER, BLOCK = "method", "text", "number", "block"
 _WIDE = 110
 # HTML tables with more rows scroll under their heads; LaTeX tables with more run over pages.
 _LONG = 40
-# HTML tables with more rows are left out in print, of which they would take many pages.
+# HTML tables with more rows are not printed: they would fill many pages.
 _UNPRINTED = 150
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
@@ -41,8 +41,8 @@ class Cell:
 
     A column is sorted by `value`, or by the text if that is None. `marks` are signs with an
     exponent, such as ``("★", 3)`` for p < 10⁻³; exponent 1 stands for p < 0.05. A `bold` cell is
-    the best of its kind, one with a `warning` needs attention. HTML shades a `share` of 1, and
-    shows the `detail` when the pointer is over the cell.
+    the best of its kind; a `warning` asks for attention. HTML shades a `share` of the cell, a
+    number up to 1, and shows the `detail` when the pointer is over it.
     """
 
     text: str
@@ -64,7 +64,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """Cells; `kind` is "reference" for rows that others are compared with, "winner" or ""."""
+    """A row; `kind` is "reference" if other rows are compared with it, "winner" or ""."""
 
     cells: tuple[Cell, ...]
     kind: str = ""
@@ -78,17 +78,18 @@ class Table:
     Parameters
     ----------
     name
-        What its file is called.
+        Name of its file.
     title
+        Heading or caption.
     columns
         Each column's title and kind: METHOD, TEXT, NUMBER or BLOCK. A word of a BLOCK column is
         shown once, above the rows that share it.
     rows
-        What is shown.
+        Rows to show.
     records
-        The numbers themselves, one observation each, for files that programs read.
+        Unformatted values, one mapping per observation, for files that programs read.
     note
-        What the reader has to know.
+        Explanation below the table.
 
     Examples
     --------
@@ -116,14 +117,15 @@ class Table:
         records: Iterable[Mapping[str, object]] | None = None,
         note: str = "",
     ) -> "Table":
-        """Make a table from texts, cells or rows; records are the texts unless given."""
-        made_rows = tuple(_row(row) for row in rows)
+        """Make a table from strings, cells or rows; by default its records are the cells."""
+        complete_rows = tuple(_row(row) for row in rows)
         titles = tuple(columns)
         if records is None:
             records = [
-                dict(zip(titles, (_value(c) for c in row.cells), strict=True)) for row in made_rows
+                dict(zip(titles, (_value(c) for c in row.cells), strict=True))
+                for row in complete_rows
             ]
-        return cls(name, title, tuple(columns.items()), made_rows, tuple(records), note)
+        return cls(name, title, tuple(columns.items()), complete_rows, tuple(records), note)
 
     @classmethod
     def from_records(
@@ -136,8 +138,8 @@ class Table:
     ) -> "Table":
         """Make a table with a row for each record.
 
-        `columns` has, by title, the kind of the column, then the key of what it shows and how that
-        is formatted, or a function that makes a cell of the record.
+        `columns` maps each title to the kind of the column, followed by the key of a value and
+        perhaps its format, or by a function that turns a record into a cell.
         """
         records_read = tuple(records)
         rows = [[_shown(record, *column) for column in columns.values()] for record in records_read]
@@ -172,7 +174,7 @@ class Table:
         return written.getvalue()
 
     def to_latex(self) -> str:
-        """Render as LaTeX; it takes the packages booktabs and, for long tables, longtable."""
+        """Render as LaTeX; needs the packages booktabs and, for long tables, longtable."""
         align = "".join("r" if kind == NUMBER else "l" for _, kind in self.columns)
         head = " & ".join(map(_latex, self.titles)) + r" \\"
         body, previous = [], ""
@@ -197,7 +199,7 @@ class Table:
         return "\n".join(part for part in parts if part) + "\n"
 
     def to_rich(self, width: int) -> "RenderableType":
-        """Render for a terminal of so many columns."""
+        """Render for a terminal that is `width` characters wide."""
         from rich.cells import cell_len
         from rich.console import Group
         from rich.table import Table as RichTable
@@ -217,14 +219,14 @@ class Table:
                   for i, title in enumerate(self.titles)]  # fmt: skip
         if sum(widths) + 2 * len(widths) <= width:
             # Nothing has to be folded: rich would take seconds for a thousand rows.
-            made = Text(no_wrap=True)
+            grid = Text(no_wrap=True)
             for line in ([(title, "bold") for title in self.titles], *lines):
-                made.append("\n" if made else "")
+                grid.append("\n" if grid else "")
                 for (text, style), (_, kind), size in zip(line, self.columns, widths, strict=True):
                     space = " " * (size - cell_len(text))
-                    made.append(space + text if kind == NUMBER else text + space, style)
-                    made.append("  ")
-            return Group(Text(self.title, style="bold"), made, *note, Text(""))
+                    grid.append(space + text if kind == NUMBER else text + space, style)
+                    grid.append("  ")
+            return Group(Text(self.title, style="bold"), grid, *note, Text(""))
         folded = RichTable(
             box=None, padding=(0, 2, 0, 0), pad_edge=False, title=Text(self.title),
             title_justify="left", title_style="bold",
@@ -239,12 +241,12 @@ class Table:
         self, *, method: Callable[[str], Markup] = escaped, show_title: bool = True,
         download: bool = True,
     ) -> Markup:  # fmt: skip
-        """Render as HTML that a script can sort, filter and, with `download`, save as CSV.
+        """Render as HTML, which a script can sort, filter and, with `download`, save as CSV.
 
-        `method` renders the name of a method. Without `show_title` the title is only read aloud,
-        because a heading says the same.
+        `method` renders the name of a method. Without `show_title` only screen readers announce the
+        title, because a heading shows it.
         """
-        title, many = typeset(self.title), len(self.rows)
+        title, count = typeset(self.title), len(self.rows)
         head = [
             tag("th", tag("button", typeset(name), type="button"), scope="col", data_column=i,
                 class_=None if kind == NUMBER else "words")
@@ -253,10 +255,10 @@ class Table:
         caption = tag("caption", tag("span", title), class_=None if show_title else "hidden")
         body = tag("tbody", *(self._html_row(row, method) for row in self.rows))
         table = tag("table", caption, tag("thead", tag("tr", *head)), body, data_table=self.name)
-        look = "scroll" + " long" * (many > _LONG) + " unprinted" * (many > _UNPRINTED)
+        look = "scroll" + " long" * (count > _LONG) + " unprinted" * (count > _UNPRINTED)
         parts = [tag("div", table, class_=look, tabindex="0", role="region", aria_label=title)]
-        if many > _UNPRINTED:
-            parts.append(tag("p", f"{title}: {many} rows, not printed.", class_="note printed"))
+        if count > _UNPRINTED:
+            parts.append(tag("p", f"{title}: {count} rows, not printed.", class_="note printed"))
         under = [tag("p", typeset(self.note), class_="note")] if self.note else []
         if download:
             under.append(tag("button", "CSV", type="button", class_="csv", data_csv=self.name,
@@ -274,20 +276,21 @@ class Table:
 
 
 def write_csv(tables: Sequence[Table], folder: Path, *, overwrite: bool = False) -> list[Path]:
-    """Write the records into a folder: one file for each name of a table.
+    """Write the records of tables as CSV files into a folder, one file per table name.
 
     Parameters
     ----------
     tables : sequence of Table
-        The tables; those with the same name go into one file.
+        Tables; those of the same name share a file.
     folder : Path
-        Made if it is not there.
+        Created if it does not exist.
     overwrite : bool
-        Whether a file with other columns may be replaced.
+        Whether to replace a file that has other columns.
 
     Returns
     -------
     list of Path
+        The files written.
 
     Examples
     --------

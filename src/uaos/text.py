@@ -1,10 +1,10 @@
-"""Names and numbers as text: lists of names, ranges of numbers, powers of ten."""
+"""Format names and numbers: lists of names, ranges of numbers, powers of ten."""
 
 import math
 import re
 from collections.abc import Iterable
 
-# Between the digits of a long number and before a unit: does not break, narrower than a space.
+# Narrow no-break space, between the digits of a long number and before a unit.
 _THIN = "\u202f"
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d+)(?!\w)")
@@ -15,7 +15,7 @@ _NUMBERED = re.compile(r"(.*?)(\d+)")
 def natural_key(name: str) -> tuple[tuple[int, str], ...]:
     """Return a key that sorts names by the numbers in them: f2 comes before f10."""
     parts = re.findall(r"\d+|\D+", name)
-    # Python reads no number of thousands of digits, and names may come from strangers.
+    # int() refuses thousands of digits, and names may come from untrusted files.
     return tuple(
         (int(part), "") if part.isdecimal() and len(part) < 20 else (-1, part) for part in parts
     )
@@ -28,7 +28,7 @@ def join_names(names: Iterable[str], conjunction: str = "and") -> str:
 
 
 def ranges(names: Iterable[object], *, dash: str = "–", comma: str = ", ") -> str:
-    """Abbreviate numbers or numbered names: f1–f24, f8, or f1, f3–f5; other names are listed."""
+    """Abbreviate numbers or numbered names, such as f1, f3–f5; list other names in full."""
     runs: list[list[tuple[str, int | None, str]]] = []
     for name in sorted(map(str, names), key=natural_key):
         match = _NUMBERED.fullmatch(name)
@@ -42,7 +42,7 @@ def ranges(names: Iterable[object], *, dash: str = "–", comma: str = ", ") -> 
 
 
 def number(value: float, form: str = ".2f") -> str:
-    """Format a number; NaN is a dash and infinity its sign."""
+    """Format a number, NaN as a dash and infinity as ∞."""
     if math.isnan(value):
         return "–"
     return "∞" if math.isinf(value) else format(value, form)
@@ -54,7 +54,7 @@ def p_value(p: float) -> str:
 
 
 def count(value: int, noun: str, plural: str = "") -> str:
-    """Format a number with its noun: 1 run, 1,560 runs."""
+    """Format a count with its noun: 1 run, 1,560 runs."""
     return f"{value:,} {noun if value == 1 else plural or f'{noun}s'}"
 
 

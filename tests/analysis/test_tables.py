@@ -336,7 +336,7 @@ def test_the_command_filters_methods_and_functions(run: Callable[..., Done], sto
         (["--latex", "{here}/store.tex"], "is a store, which is never replaced"),
         (["--latex", "{store}"], "must end in .tex"),
         (["--seed", "-1"], "seed"),
-        (["{here}/other.sqlite"], "there is no such file"),
+        (["{here}/other.sqlite"], "file not found; check the path"),
         (["{here}/text.sqlite"], "not a store of uaos"),
     ],
 )

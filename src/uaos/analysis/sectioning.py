@@ -210,9 +210,9 @@ class Section:
         ranking, count = friedman(part), len(part.problems)
         standings = []
         for method in self.methods:
-            of = self.runs_of(method, functions)
-            rank = ranking.rank(method)
-            standings.append(Standing(method, rank, sum(r.solved for r in of), sum(map(len, of))))
+            runs = self.runs_of(method, functions)
+            solved, total = sum(r.solved for r in runs), sum(map(len, runs))
+            standings.append(Standing(method, ranking.rank(method), solved, total))
         standings.sort(key=lambda s: (s.rank if count else 0.0, -s.solved))
         return Group(name, functions, count, tuple(standings), pairwise(part))
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from uaos.cli.app import app, console
 from uaos.optimizers.catalogue import GROUPS, configuration, expanded
-from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.configuration import DEFAULT_OPTIMIZER, Configuration
 from uaos.params import parameters
 from uaos.selection.bibliography import short
 from uaos.selection.components import FAMILIES, components
@@ -86,13 +86,14 @@ def _recipe(entry: Configuration) -> RenderableType:
     """Return the components, their equations, and the settings of a configuration."""
     parts: list[RenderableType] = [Text(entry.name, style="bold")]
     parts += [Text(line, style="dim") for line in (entry.reference, entry.note) if line]
-    operators = entry.settings.operator_texts()
     if entry.method is not None:
         parts += _components(entry.method)
-    elif operators:
+    elif entry.settings.operator_texts():
         parts.append(Text("\nA single operator: there is nothing to select."))
-    heading = "differential evolution" if operators else f"settings of {entry.optimizer}"
-    parts += [Text(f"\n{heading}", style="bold"), Padding(_settings(entry), (0, 0, 0, 3))]
+    is_default = entry.optimizer == DEFAULT_OPTIMIZER
+    optimizer = "differential evolution" if is_default else entry.optimizer
+    parts.append(Text(f"\nsettings of {optimizer}", style="bold"))
+    parts.append(Padding(_settings(entry), (0, 0, 0, 3)))
     return Group(*parts)
 
 

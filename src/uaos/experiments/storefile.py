@@ -283,7 +283,7 @@ def _check_format(path: Path) -> None:
         with open(path, "rb") as file:
             head = file.read(100)
     except FileNotFoundError:
-        raise InvalidFile(f"{path}: there is no such file") from None
+        raise InvalidFile(f"{path}: file not found; check the path") from None
     except OSError as error:
         raise InvalidFile(f"{path}: cannot be read ({error.strerror})") from None
     if len(head) < 100 or not head.startswith(_MAGIC):

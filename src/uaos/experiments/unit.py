@@ -17,7 +17,7 @@ from uaos.problems import Problem
 from uaos.result import Ending
 from uaos.runs.evaluator import Evaluator
 from uaos.runs.run import Observer, Run, problem_arguments
-from uaos.runs.stopping import Budget, Done, Rule
+from uaos.runs.stopping import Budget, Done, StoppingRule
 
 
 class Unit(NamedTuple):
@@ -174,7 +174,7 @@ def _optimize(
     return pack_course(optimizer.history, watch.restarts)
 
 
-class _Solved(Rule):
+class _Solved(StoppingRule):
     """End a run once its recorder has seen the final target."""
 
     def __init__(self, recorder: Recorder) -> None:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from uaos import statefile
 from uaos.arrays import BoolArray, FloatArray, IntArray
-from uaos.checks import evaluation_count, generator, real_numbers, real_target, true_or_false
+from uaos.checks import evaluation_count, real_numbers, real_target, seeded_generator, true_or_false
 from uaos.errors import (
     InvalidComponent,
     InvalidFeedback,
@@ -156,7 +156,7 @@ class Optimizer(ABC):
         self.integers: IntArray | None = None  # the indices of integer coordinates, if any
         if integrality is not None:
             self._make_integer(integrality)
-        self.seed, self.rng = generator(seed)
+        self.seed, self.rng = seeded_generator(seed)
         self.budget = evaluation_count(budget)
         self.target = real_target(target)
         method = changes.pop("method", None)
@@ -382,8 +382,8 @@ class Optimizer(ABC):
 
     def _checked_violations(self, violations: ArrayLike | None, n: int) -> FloatArray | None:
         if self.evaluations and self._constrained != (violations is not None):
-            wanted = "with" if self._constrained else "without"
-            raise InvalidFeedback(f"this run is told {wanted} violations. Nothing was changed")
+            expected = "with" if self._constrained else "without"
+            raise InvalidFeedback(f"this run is told {expected} violations. Nothing was changed")
         if violations is None:
             return None
         if "constraints" not in self.handles:
@@ -577,10 +577,10 @@ class Optimizer(ABC):
                 content["bounds"], kind.settings_class.from_dict(content["settings"], custom),
                 method=None if method is None else Method.from_dict(method),
                 budget=content["budget"], target=content["target"], x0=content["x0"],
-                seed=statefile.generator(content["generator"]),
+                seed=statefile.new_generator(content["generator"]),
                 history=content["state"]["history"] is not None, integrality=integrality,
             )  # fmt: skip
-            loaded.seed = None if content["seed"] is None else generator(content["seed"])[0]
+            loaded.seed = None if content["seed"] is None else seeded_generator(content["seed"])[0]
             loaded.restore(content["state"])
         return loaded
 

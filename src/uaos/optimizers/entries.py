@@ -12,7 +12,7 @@ from typing import Any
 from uaos.optimizers.catalogue import RECOMMENDED, add_group
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de.operators import Operator
-from uaos.optimizers.de.rules import Cauchy, Jade, Normal, Rule, SuccessHistory
+from uaos.optimizers.de.rules import Cauchy, Jade, Normal, RateRule, SuccessHistory
 from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Linear, Stagnation
 from uaos.optimizers.de.strategies import POOLS
 from uaos.selection import bibliography as bib
@@ -88,7 +88,7 @@ def _uniform() -> Method:
 
 
 def _single(
-    strategy: str, memory: Rule | None = None, **settings: Any
+    strategy: str, memory: RateRule | None = None, **settings: Any
 ) -> DifferentialEvolutionSettings:
     """Return settings with one operator, whose F and CR share a memory if one is given."""
     return DifferentialEvolutionSettings(pool=(Operator(strategy, memory, memory),), **settings)

@@ -218,18 +218,12 @@ def small_multiples(
         bottom = _BELOW + _LABEL + below
         height = _TOP + rows * tall + (rows - 1) * _DOWN + bottom
         figure.set_size_inches(width, height)
-        grid = figure.subplots(
-            rows, columns, sharex=True, sharey=True, squeeze=False,
-            gridspec_kw={
-                "left": _LEFT / width, "right": 1 - _RIGHT / width, "bottom": bottom / height,
-                "top": 1 - _TOP / height, "wspace": _ACROSS / panel, "hspace": _DOWN / tall,
-            },
-        ).ravel()  # fmt: skip
+        grid = _panels(figure, (rows, columns), (panel, tall), bottom)
         for i, axes in enumerate(grid[: len(titles)]):
             draw(i, axes)
         # A title may extend into the gap beside it, unless a tick's number may stand there.
         _write_titles(figure, grid, titles, panel if missing else panel + _ACROSS - 0.08)
-        _finish_grid(list(grid), len(titles), columns)
+        _finish_grid(grid, len(titles), columns)
         decades(grid[0].xaxis, min(4, max(2, int(panel / 0.19))))
         used = min(columns, len(titles))
         across = used * panel + (used - 1) * _ACROSS
@@ -240,6 +234,21 @@ def small_multiples(
         else:
             legend(figure, handles, width / 2, below, width)
     return figure
+
+
+def _panels(
+    figure: Drawing, shape: tuple[int, int], size: tuple[float, float], bottom: float
+) -> list[Axes]:
+    """Return axes that share their scales, each of a size in inches."""
+    (width, height), (across, down) = figure.get_size_inches(), size
+    grid = figure.subplots(
+        *shape, sharex=True, sharey=True, squeeze=False,
+        gridspec_kw={
+            "left": _LEFT / width, "right": 1 - _RIGHT / width, "bottom": bottom / height,
+            "top": 1 - _TOP / height, "wspace": _ACROSS / across, "hspace": _DOWN / down,
+        },
+    )  # fmt: skip
+    return list(grid.ravel())
 
 
 def _write_titles(

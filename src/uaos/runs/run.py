@@ -15,11 +15,11 @@ from uaos.optimizers.configuration import Configuration
 from uaos.problems.problem import Problem
 from uaos.result import Ending, Result
 from uaos.runs.evaluator import EvaluationInterrupted, Evaluator
-from uaos.runs.stopping import INTERRUPTED, Budget, Rule, Target
+from uaos.runs.stopping import INTERRUPTED, Budget, StoppingRule, Target
 from uaos.text import count
 
 #: The rules that every optimizer knows.
-DEFAULT_RULES: tuple[Rule, ...] = (Target(), Budget())
+DEFAULT_RULES: tuple[StoppingRule, ...] = (Target(), Budget())
 
 #: What improves the result of a run at its end.
 Polish = Callable[[Result, Evaluator, Optimizer], Result]
@@ -52,7 +52,7 @@ class Run:
         Proposes points, and learns from their values.
     evaluator : Evaluator
         Turns points into values.
-    rules : sequence of Rule
+    rules : sequence of StoppingRule
         When the run ends. The first rule that applies says why.
     observers : sequence of Observer
         Observers of the run.
@@ -80,7 +80,7 @@ class Run:
         self,
         optimizer: Optimizer,
         evaluator: Evaluator,
-        rules: Sequence[Rule] = DEFAULT_RULES,
+        rules: Sequence[StoppingRule] = DEFAULT_RULES,
         observers: Sequence[Observer] = (),
     ) -> None:
         self.optimizer, self.evaluator = optimizer, evaluator

@@ -24,8 +24,8 @@ INTERRUPTED = Ending(Status.INTERRUPTED, "interrupted; this is the best so far")
 HELD = Ending(Status.SUCCESS, "converged: every coordinate is held by its bounds")
 
 
-class Rule(ABC):
-    """Says when and why a run ends."""
+class StoppingRule(ABC):
+    """Base class of stopping rules, which decide when and why a run ends."""
 
     #: Whether the rule is asked before the first batch as well as after each.
     at_start: ClassVar[bool] = False
@@ -35,7 +35,7 @@ class Rule(ABC):
         """Return why the run ends, None if it goes on."""
 
 
-class Target(Rule):
+class Target(StoppingRule):
     """End the run once its target is reached."""
 
     at_start = True
@@ -47,7 +47,7 @@ class Target(Rule):
         return Ending.of_target(optimizer.target)
 
 
-class Budget(Rule):
+class Budget(StoppingRule):
     """End the run once its budget is spent.
 
     Parameters
@@ -70,7 +70,7 @@ class Budget(Rule):
         return Ending.of_budget(optimizer.budget, default=self._default)
 
 
-class Done(Rule):
+class Done(StoppingRule):
     """End the run of an optimizer that says for itself that it is done."""
 
     at_start = True
@@ -83,7 +83,7 @@ class Done(Rule):
         return Ending.of_failures(optimizer.evaluations) if failed else Ending.converged()
 
 
-class AllFailed(Rule):
+class AllFailed(StoppingRule):
     """End the run once this many evaluations have all failed.
 
     Parameters
@@ -102,7 +102,7 @@ class AllFailed(Rule):
         return Ending.of_failures(optimizer.evaluations)
 
 
-class Converged(Rule):
+class Converged(StoppingRule):
     """End the run once the optimizer has converged."""
 
     def __call__(self, optimizer: Optimizer) -> Ending | None:
@@ -112,7 +112,7 @@ class Converged(Rule):
         return Ending.converged()
 
 
-class Iterations(Rule):
+class Iterations(StoppingRule):
     """End the run after a number of iterations.
 
     Parameters
@@ -132,7 +132,7 @@ class Iterations(Rule):
         return Ending(Status.ITERATIONS, message)
 
 
-class Time(Rule):
+class Time(StoppingRule):
     """End the run after a number of seconds, counted from when the rule was made.
 
     Parameters
@@ -151,7 +151,7 @@ class Time(Rule):
         return Ending(Status.TIME, f"the time limit of {self._seconds:g} s is reached")
 
 
-class Callback(Rule):
+class Callback(StoppingRule):
     """End the run when the user's callback asks for it.
 
     Parameters

@@ -166,17 +166,17 @@ class Selector:
 
     @property
     def probabilities(self) -> FloatArray:
-        """The chance of each operator, summing to 1."""
+        """Probabilities of the operators; their sum is 1."""
         return self._probabilities.copy()
 
     @property
     def qualities(self) -> FloatArray:
-        """The estimated value of each operator, summing to 1."""
+        """Estimated qualities of the operators; their sum is 1."""
         return self._qualities.copy()
 
     @property
     def rewards(self) -> FloatArray:
-        """The last generation's reward of each operator (after scaling, if the method scales)."""
+        """Rewards of the operators in the last generation, scaled if the method scales them."""
         return self._rewards.copy()
 
     def select(self, n: int = 1) -> IntArray:
@@ -362,7 +362,7 @@ class Selector:
                 raise InvalidFile("the number of operators does not fit the state")
             selector = cls(
                 method, content["n_operators"], budget=content["budget"],
-                seed=statefile.generator(content["generator"]),
+                seed=statefile.new_generator(content["generator"]),
             )  # fmt: skip
             selector.restore(state)
         return selector

@@ -18,7 +18,7 @@ from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.optimizers.catalogue import configuration, methods
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de.operators import Operator, paper_pool
-from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, Rule, SuccessHistory
+from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, RateRule, SuccessHistory
 from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Linear, Stagnation
 from uaos.optimizers.de.strategies import STRATEGIES
 from uaos.optimizers.portfolio import Member, PortfolioSettings, continuing, leader_method
@@ -130,7 +130,7 @@ class Design:
         }
         if _POOL in values:
             changes[_POOL] = pools()[str(values[_POOL])]
-        memories: dict[str, Rule] = {}
+        memories: dict[str, RateRule] = {}
         for role in ("F", "CR"):
             if f"{role}_rule" in values:
                 changes[role] = _rule(role, values, memories)
@@ -518,7 +518,7 @@ def _wide(fixed_by_pool: Sequence[str], *, free_pool: bool) -> list[Variable]:
     return added
 
 
-def _rule(role: str, values: Values, memories: dict[str, Rule]) -> Rule | float:
+def _rule(role: str, values: Values, memories: dict[str, RateRule]) -> RateRule | float:
     kind = values[f"{role}_rule"]
     if kind == "constant":
         return float(values[role])

@@ -60,7 +60,7 @@ class Setup(TypedDict):
     rules: dict[str, object]
 
 
-class Winner(TypedDict, total=False):
+class TuningOutcome(TypedDict, total=False):
     """Result of a tuning as plain data; empty until it is finished."""
 
     used: int
@@ -82,7 +82,7 @@ class Tuning(NamedTuple):
     versions: dict[str, str]
     seconds: float
     finished: str | None
-    data: Winner
+    data: TuningOutcome
 
 
 class Candidate(NamedTuple):

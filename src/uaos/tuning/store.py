@@ -33,7 +33,7 @@ from uaos.tuning.records import (
     Setup,
     Step,
     Tuning,
-    Winner,
+    TuningOutcome,
 )
 
 R = TypeVar("R", bound=Record)
@@ -165,7 +165,7 @@ class TuningStore(Store):
                 self._update_tuning(tuning, seconds=seconds)
         self._unwritten.clear()
 
-    def finish(self, tuning: int, data: Winner) -> None:
+    def finish(self, tuning: int, data: TuningOutcome) -> None:
         """Record that a tuning is finished, and its result."""
         with self._transaction():
             self._update_tuning(tuning, finished=_now(), data=_text(data))
@@ -239,7 +239,7 @@ def _tuning(
 ) -> Tuning:  # fmt: skip
     return Tuning(
         number, key, cast(Setup, as_mapping(setup)), started, as_mapping(packages), seconds,
-        finished, cast(Winner, as_mapping(data or "{}")),
+        finished, cast(TuningOutcome, as_mapping(data or "{}")),
     )  # fmt: skip
 
 

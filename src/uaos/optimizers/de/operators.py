@@ -13,7 +13,7 @@ import numpy as np
 from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidParameter, NameClash
 from uaos.optimizers.base import MissingOperator
-from uaos.optimizers.de.rules import Rule, as_rule, rule_from_data, rule_to_data
+from uaos.optimizers.de.rules import RateRule, as_rule, rule_from_data, rule_to_data
 from uaos.optimizers.de.strategies import POOLS, strategy
 from uaos.params import known_only
 
@@ -47,8 +47,8 @@ class Operator:
     """
 
     strategy: str
-    F: float | Rule | None = None
-    CR: float | Rule | None = None
+    F: float | RateRule | None = None
+    CR: float | RateRule | None = None
     name: str | None = None
 
     def __post_init__(self) -> None:
@@ -66,7 +66,7 @@ class Operator:
     @property
     def label(self) -> str:
         """Name, or the strategy with its own F and CR."""
-        if isinstance(self.F, Rule) and self.F is self.CR:
+        if isinstance(self.F, RateRule) and self.F is self.CR:
             own = [str(self.F)]
         else:
             own = [f"{role}={v}" for role, v in (("F", self.F), ("CR", self.CR)) if v is not None]
@@ -123,8 +123,8 @@ def paper_pool() -> tuple[Operator, ...]:
 def product(
     strategies: Iterable[str],
     *,
-    F: Sequence[float | Rule | None] = (None,),
-    CR: Sequence[float | Rule | None] = (None,),
+    F: Sequence[float | RateRule | None] = (None,),
+    CR: Sequence[float | RateRule | None] = (None,),
 ) -> tuple[Operator, ...]:
     """Return an operator for every combination of strategies, F and CR.
 
@@ -203,7 +203,7 @@ def unique_names(pool: Sequence[PoolMember]) -> tuple[str, ...]:
 
 
 def member_from_data(
-    data: object, shared: dict[str, Rule], custom: Mapping[str, CustomOperator]
+    data: object, shared: dict[str, RateRule], custom: Mapping[str, CustomOperator]
 ) -> PoolMember:
     """Return an operator from plain data: the name of a strategy, or a mapping.
 

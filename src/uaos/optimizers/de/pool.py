@@ -5,7 +5,7 @@ import numpy as np
 from uaos.arrays import FloatArray, IntArray
 from uaos.optimizers.de import layout as at
 from uaos.optimizers.de.operators import CustomOperator, Operator
-from uaos.optimizers.de.rules import AdaptiveRule, Rule
+from uaos.optimizers.de.rules import AdaptiveRule, RateRule
 from uaos.optimizers.de.settings import DifferentialEvolutionSettings
 from uaos.optimizers.de.strategies import ROLES, strategy
 from uaos.statefile import SavedState, State
@@ -53,7 +53,7 @@ class Pool:
 
     def _enter(self, k: int, column: int, rule: object) -> None:
         """Write a rule's kind and numbers to the table, from `column` on."""
-        assert isinstance(rule, Rule)  # `members` of the settings has no open F or CR
+        assert isinstance(rule, RateRule)  # `members` of the settings has no open F or CR
         if isinstance(rule, AdaptiveRule):
             if not any(other is rule for other in self.rules):
                 self.rules.append(rule)

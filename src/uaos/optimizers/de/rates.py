@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from uaos.arrays import FloatArray, IntArray
+from uaos.arrays import BoolArray, FloatArray, IntArray
 from uaos.jit import njit
 from uaos.optimizers.de import layout as at
 from uaos.optimizers.de.rules import AdaptiveRule
@@ -229,6 +229,30 @@ def improves(value: float, fitness: float) -> bool:
 
 
 @njit
+def rate_sums(
+    row: int,
+    column: int,
+    table: FloatArray,
+    operators: IntArray,
+    better: BoolArray,
+    weights: FloatArray,
+    rates: FloatArray,
+) -> tuple[float, float, float]:
+    """Return Σw, Σwr and Σwr² over the rates r of a memory, a row, that improved.
+
+    `column` is that of F_KIND or CR_KIND in the table of operators.
+    """
+    total = first = second = 0.0
+    for i in range(len(rates)):
+        op, w = operators[i], weights[i]
+        if better[i] and table[op, column] == at.ADAPTIVE and table[op, column + 1] == row:
+            total += w
+            first += w * rates[i]
+            second += w * rates[i] * rates[i]
+    return total, first, second
+
+
+@njit
 def learn_rates(
     means: FloatArray,
     lengths: IntArray,
@@ -245,23 +269,15 @@ def learn_rates(
 
     The mean of F is ΣwF²/ΣwF, that of CR is ΣwCR/Σw or ΣwCR²/ΣwCR, with w = f - u or 1.
     """
-    weights = np.empty(len(values))
+    weights, ones = np.empty(len(values)), np.ones(len(values))
     improvement_weights(fitness, values, weights)
+    better = np.empty(len(values), np.bool_)
+    for i in range(len(values)):
+        better[i] = improves(values[i], fitness[i])
     for row in range(len(lengths)):
-        weighted = numbers[row, at.WEIGHTED] > 0.0
-        F_1 = F_2 = CR_1 = CR_2 = F_w = CR_w = 0.0
-        for i in range(len(values)):
-            if not improves(values[i], fitness[i]):
-                continue
-            op, w = operators[i], weights[i] if weighted else 1.0
-            if table[op, at.F_KIND] == at.ADAPTIVE and table[op, at.F_A] == row:
-                F_w += w
-                F_1 += w * F[i]
-                F_2 += w * F[i] * F[i]
-            if table[op, at.CR_KIND] == at.ADAPTIVE and table[op, at.CR_A] == row:
-                CR_w += w
-                CR_1 += w * CR[i]
-                CR_2 += w * CR[i] * CR[i]
+        w = weights if numbers[row, at.WEIGHTED] > 0.0 else ones
+        F_w, F_1, F_2 = rate_sums(row, at.F_KIND, table, operators, better, w, F)
+        CR_w, CR_1, CR_2 = rate_sums(row, at.CR_KIND, table, operators, better, w, CR)
         if not (F_w > 0.0 or CR_w > 0.0):
             continue
         k, c = turns[row], numbers[row, at.RATE]

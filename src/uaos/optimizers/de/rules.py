@@ -16,8 +16,8 @@ from uaos.params import check_fields, choice, integer, known_only, real
 
 
 @dataclass(frozen=True)
-class Rule:
-    """Base class of rules: a name, a kind in the kernels, and the settings it can serve."""
+class RateRule:
+    """Base class of rules for F and CR: a name, a kind in the kernels, the settings it serves."""
 
     rule: ClassVar[str]
     kind: ClassVar[int]
@@ -41,7 +41,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Constant(Rule):
+class Constant(RateRule):
     """The same value for every offspring.
 
     Examples
@@ -61,7 +61,7 @@ class Constant(Rule):
 
 
 @dataclass(frozen=True)
-class Uniform(Rule):
+class Uniform(RateRule):
     """Drawn for each offspring, uniformly from [a, b].
 
     Raises
@@ -92,7 +92,7 @@ class Uniform(Rule):
 
 
 @dataclass(frozen=True)
-class Cauchy(Rule):
+class Cauchy(RateRule):
     """F drawn for each offspring from a Cauchy distribution, redrawn while <= 0, cut at 1.
 
     Examples
@@ -111,7 +111,7 @@ class Cauchy(Rule):
 
 
 @dataclass(frozen=True)
-class Normal(Rule):
+class Normal(RateRule):
     """Drawn for each offspring from a normal distribution, cut to [0, 1].
 
     Examples
@@ -148,7 +148,7 @@ class Adaptation(NamedTuple):
 
 
 @dataclass(frozen=True)
-class AdaptiveRule(Rule):
+class AdaptiveRule(RateRule):
     """Base class of rules that learn locations of F and CR from offspring that improved."""
 
     kind: ClassVar[int] = layout.ADAPTIVE
@@ -242,12 +242,12 @@ class SuccessHistory(AdaptiveRule):
 
 
 #: The rules by their names in files.
-RULES: dict[str, type[Rule]] = {
+RULES: dict[str, type[RateRule]] = {
     rule.rule: rule for rule in (Constant, Uniform, Cauchy, Normal, Jade, SuccessHistory)
 }
 
 
-def as_rule(value: object, role: str, owner: str) -> Rule:
+def as_rule(value: object, role: str, owner: str) -> RateRule:
     """Return `value`, a number or a rule, as a rule that can serve as `role` ("F" or "CR")."""
     most = 2 if role == "F" else 1
     numbers = "a number in (0, 2]" if role == "F" else "a number in [0, 1]"
@@ -256,7 +256,7 @@ def as_rule(value: object, role: str, owner: str) -> Rule:
         message = f"{role} of {owner} is {value!r}; expected {expected}"
         return InvalidParameter(message, name=role, value=value, owner=owner)
 
-    if not isinstance(value, Rule):
+    if not isinstance(value, RateRule):
         try:
             value = Constant(value)  # type: ignore[arg-type]
         except InvalidParameter:
@@ -272,7 +272,7 @@ def as_rule(value: object, role: str, owner: str) -> Rule:
     return value
 
 
-def share_labels(rules: Iterable[Rule]) -> dict[int, str]:
+def share_labels(rules: Iterable[RateRule]) -> dict[int, str]:
     """Return a label for each adaptive rule object that is named more than once, by its `id`."""
     seen: set[int] = set()
     labels: dict[int, str] = {}
@@ -283,7 +283,7 @@ def share_labels(rules: Iterable[Rule]) -> dict[int, str]:
     return labels
 
 
-def rule_to_data(rule: Rule, labels: Mapping[int, str]) -> float | dict[str, Any]:
+def rule_to_data(rule: RateRule, labels: Mapping[int, str]) -> float | dict[str, Any]:
     """Return a rule as plain data: a constant as its number, a shared one with its label."""
     if isinstance(rule, Constant):
         return rule.value
@@ -293,7 +293,7 @@ def rule_to_data(rule: Rule, labels: Mapping[int, str]) -> float | dict[str, Any
     return data
 
 
-def rule_from_data(data: object, shared: dict[str, Rule]) -> object:
+def rule_from_data(data: object, shared: dict[str, RateRule]) -> object:
     """Return the rule that :func:`rule_to_data` described; `shared` collects the labeled ones."""
     if not isinstance(data, Mapping):
         return data

@@ -23,7 +23,7 @@ from uaos.optimizers.de.operators import (
     unique_names,
 )
 from uaos.optimizers.de.rules import (
-    Rule,
+    RateRule,
     as_rule,
     rule_from_data,
     rule_to_data,
@@ -237,10 +237,10 @@ class DifferentialEvolutionSettings(OptimizerSettings):
     aliases: ClassVar[Mapping[str, str]] = MappingProxyType({"popsize": "NP", "operators": "pool"})
 
     pool: tuple[PoolMember | str, ...] | str | None = None
-    F: float | Rule = real(
+    F: float | RateRule = real(
         0.1, 2, default=0.5, allowed=(0, 2), symbol="F", doc="scale of differences"
     )
-    CR: float | Rule = real(
+    CR: float | RateRule = real(
         0.1, 1, default=0.9, allowed=(0, 1), symbol="CR", doc="crossover probability"
     )
     NP: int | str | None = integer(
@@ -350,7 +350,7 @@ class DifferentialEvolutionSettings(OptimizerSettings):
         """Return the settings as plain data that TOML can hold, without the default pool."""
         pool = () if self.pool is None else self.operators
         named = [r for m in pool if isinstance(m, Operator) for r in (m.F, m.CR)]
-        labels = share_labels(r for r in (self.F, self.CR, *named) if isinstance(r, Rule))
+        labels = share_labels(r for r in (self.F, self.CR, *named) if isinstance(r, RateRule))
         data: dict[str, Any] = {
             STORED_NAMES.get(f.name, f.name): getattr(self, f.name) for f in fields(self)
         }
@@ -377,14 +377,14 @@ class DifferentialEvolutionSettings(OptimizerSettings):
         names = {stored: name for name, stored in STORED_NAMES.items()}
         values = {names.get(name, name): value for name, value in data.items()}
         known_only(values, {f.name: f for f in fields(cls)}, cls.title)
-        shared: dict[str, Rule] = {}
+        shared: dict[str, RateRule] = {}
         for role in ("F", "CR"):
             if role in values:
                 values[role] = rule_from_data(values[role], shared)
         pool = values.get("pool", "paper")
         if isinstance(pool, list | tuple):
-            known = {**custom_operators(), **(custom or {})}
-            operators = {name: o for name, o in known.items() if isinstance(o, CustomOperator)}
+            available = {**custom_operators(), **(custom or {})}
+            operators = {name: o for name, o in available.items() if isinstance(o, CustomOperator)}
             values["pool"] = tuple(member_from_data(m, shared, operators) for m in pool)
         elif pool != "paper":
             raise InvalidParameter(
@@ -418,7 +418,7 @@ class DifferentialEvolutionSettings(OptimizerSettings):
         """Return the settings that differ from their defaults, in one line, without the pool."""
         usual, first = type(self)().to_dict(), self.members[0]
         rule = first.F if isinstance(first, Operator) else None
-        parts = [f"F and CR {rule}"] if isinstance(rule, Rule) and rule.adaptive else []
+        parts = [f"F and CR {rule}"] if isinstance(rule, RateRule) and rule.adaptive else []
         for key, value in self.to_dict().items():
             if key != "pool" and value != usual.get(key):
                 parts.append(f"{key} {value['rule'] if isinstance(value, dict) else value}")

@@ -225,12 +225,12 @@ def cross_where_taken(
     """Write offspring by binomial crossover; where it takes no coordinate, a random one."""
     n, D = offspring.shape
     for i in range(n):
-        taken = 0
+        crossed = 0
         for j in range(D):
             takes = uniforms[i, at.CROSS + j] < CR[i]
             offspring[i, j] = mutants[i, j] if takes else parents[i, j]
-            taken += int(takes)
-        if taken == 0:
+            crossed += int(takes)
+        if crossed == 0:
             j_rand = int(uniforms[i, at.J_RAND] * D)
             offspring[i, j_rand] = mutants[i, j_rand]
 

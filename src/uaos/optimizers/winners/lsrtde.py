@@ -76,10 +76,10 @@ def share_taken(CR: FloatArray, uniforms: FloatArray, D: int) -> None:
     """Replace CR by the share of coordinates that binomial crossover takes from the mutant."""
     for m in range(len(CR)):
         j_rand = int(uniforms[m, at.J_RAND] * D)
-        taken = int(not uniforms[m, at.CROSS + j_rand] < CR[m])
+        crossed = int(not uniforms[m, at.CROSS + j_rand] < CR[m])
         for j in range(D):
-            taken += int(uniforms[m, at.CROSS + j] < CR[m])
-        CR[m] = taken / D
+            crossed += int(uniforms[m, at.CROSS + j] < CR[m])
+        CR[m] = crossed / D
 
 
 @njit

@@ -54,12 +54,12 @@ def cross_exponentially(
     """
     n, D = offspring.shape
     for i in range(n):
-        start, taken = int(uniforms[i, at.J_RAND] * D), 1
-        while taken < D and uniforms[i, at.CROSS + taken] < CR[i]:
-            taken += 1
+        start, crossed = int(uniforms[i, at.J_RAND] * D), 1
+        while crossed < D and uniforms[i, at.CROSS + crossed] < CR[i]:
+            crossed += 1
         for j in range(D):
             offspring[i, j] = parents[i, j]
-        for k in range(start, start + taken):
+        for k in range(start, start + crossed):
             offspring[i, k % D] = mutants[i, k % D]
 
 

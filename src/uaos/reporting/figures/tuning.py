@@ -46,14 +46,14 @@ def frequency_data(
     """Return the values drawn for each race; of `parameters`, or of those that the winner has."""
     from uaos.tuning.summaries import frequencies
 
-    found = frequencies(*source)
+    drawn = frequencies(*source)
     for name in parameters or ():
-        if name not in found:
-            raise UnknownName("parameter", name, found, hint="(of those that were tuned)")
-    chosen = [found[name] for name in dict.fromkeys(parameters or found)]
-    if parameters is None and any(one.winner is not None for one in chosen):
-        chosen = [one for one in chosen if one.winner is not None]
-    if not any(one.values for one in chosen):
+        if name not in drawn:
+            raise UnknownName("parameter", name, drawn, hint="(of those that were tuned)")
+    chosen = [drawn[name] for name in dict.fromkeys(parameters or drawn)]
+    if parameters is None and any(d.winner is not None for d in chosen):
+        chosen = [d for d in chosen if d.winner is not None]
+    if not any(d.values for d in chosen):
         raise Missing("the tuning has drawn no candidate with a free parameter yet")
     return in_order(chosen)
 
@@ -105,8 +105,10 @@ def draw_frequencies(parameters: "tuple[Drawn, ...]", style: Style) -> Drawing:
 
 def _legend(figure: Drawing, width: float) -> str:
     parts = "bars: share of the candidates drawn;", "points: values;", "bold, dashed: the winner's"
-    one = " ".join(parts)
-    return one if text_width(figure, [one], TICK) <= width else f"{parts[0]}\n{parts[1]} {parts[2]}"
+    line = " ".join(parts)
+    return (
+        line if text_width(figure, [line], TICK) <= width else f"{parts[0]}\n{parts[1]} {parts[2]}"
+    )
 
 
 def in_order(chosen: "Iterable[Drawn]") -> "tuple[Drawn, ...]":
@@ -279,10 +281,10 @@ def importance_data(source: "TuningSource", most: int = 20) -> "tuple[Importance
     """Return the share of the ranks' variance that each parameter explains, largest first."""
     from uaos.tuning.summaries import importance
 
-    found = importance(*source)[:most]
-    if not found:
+    shares = importance(*source)[:most]
+    if not shares:
         raise Missing("the importance of parameters is not known: it takes more candidates")
-    return tuple(found)
+    return tuple(shares)
 
 
 def draw_importance(parameters: "tuple[Importance, ...]", style: Style) -> Drawing:
