@@ -33,7 +33,7 @@ class Memory(ABC):
 
     @abstractmethod
     def observations(self) -> Numbers:
-        """Count the successes (or applications) of each operator that the reward looks at."""
+        """Return the number of successes (or applications) that the reward uses, per operator."""
 
     @abstractmethod
     def arrays(self) -> dict[str, Numbers]:

@@ -263,7 +263,7 @@ class DifferentialEvolution(Optimizer):
         return self.population.NP
 
     def _make_offspring(self, operators: IntArray) -> FloatArray:
-        """Make one offspring of each parent; operator i is applied to parent i."""
+        """Make offspring i from parent i by `operators[i]`."""
         self.offspring.draw(operators, self.rng)
         self._draw_rates()
         partners = self._choose_partners()

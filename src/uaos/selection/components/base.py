@@ -135,7 +135,7 @@ def register_component(component: C) -> C:
     if component.family == "reward" and not getattr(component, "memory", ""):
         raise InvalidComponent(
             f"{title}: a reward derives from uaos.GenerationReward, uaos.SuccessReward or "
-            "uaos.WindowReward, which says what it looks at"
+            "uaos.WindowReward, which say what they read"
         )
     family = _members[component.family]
     present = family.get(component.name)

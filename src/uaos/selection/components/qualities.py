@@ -28,7 +28,7 @@ class Evidence(NamedTuple):
     probabilities: FloatArray
     """`p`: the current probabilities."""
     observations: FloatArray | IntArray
-    """`N`: the number of entries of the memory that the reward looked at."""
+    """`N`: the number of entries of the memory that the reward used."""
 
 
 class Quality(Component):
@@ -101,7 +101,7 @@ class WeightedSum(Quality):
 class UpperConfidenceBound(Quality):
     """The reward plus a bonus for rarely observed operators.
 
-    N counts what the reward looked at: window entries, the last fix_appl successes, or the
+    N counts what the reward used: window entries, the last fix_appl successes, or the
     successes (fitness_rate_rank: applications) of the last max_gen generations; 0 counts as 1.
 
     Equation

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def generations_parameter(default: int = 10) -> int:
     """Declare `max_gen`."""
     max_gen: int = integer(
-        1, 50, default=default, allowed=(1, 10_000), doc="number of generations looked at"
+        1, 50, default=default, allowed=(1, 10_000), doc="number of past generations used"
     )
     return max_gen
 
@@ -66,7 +66,7 @@ class Reward(Component):
     family: ClassVar[str] = "reward"
     #: Which memory the reward reads: "generations", "successes", "window", "bests" or "tally".
     memory: ClassVar[str] = ""
-    #: The parameter that says how much of its memory the reward looks at.
+    #: The name of the parameter that sets the size of the memory.
     extent: ClassVar[str] = ""
     #: Whether N of the upper confidence bound counts failed applications too.
     counts_failures: ClassVar[bool] = False
