@@ -75,7 +75,7 @@ def compare(
     archive
         Algorithms of COCO's archive to compare with.
     seed
-        Of the simulated restarts.
+        The seed of the simulated restarts.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def compare(
     Raises
     ------
     Missing
-        If there are no finished runs, or none that the paper has.
+        If there are no finished runs, or none on problems of the paper.
 
     Examples
     --------

@@ -65,34 +65,34 @@ def verdict(section: Section) -> Verdict:
         )
     # Uniform choice in some pool: the methods with the recipe of uniform.
     recipe = configurations.get(UNIFORM, {}).get("method", "unknown")
-    by_chance = [m for m in methods
-                 if m == UNIFORM or configurations.get(m, {}).get("method") == recipe]  # fmt: skip
-    adaptive = [m for m in methods if m not in by_chance and is_adaptive(configurations.get(m))]
+    uniform = [m for m in methods
+               if m == UNIFORM or configurations.get(m, {}).get("method") == recipe]  # fmt: skip
+    adaptive = [m for m in methods if m not in uniform and is_adaptive(configurations.get(m))]
     if not adaptive:
         return Verdict("Does adapting pay? Unknown: no method here adapts.")
     if not section.scores.problems:
         return Verdict("Does adapting pay? Unknown: the methods have no problem in common.")
-    baseline = {m: _baseline(m, by_chance, configurations) for m in adaptive}
+    baseline = {m: _baseline(m, uniform, configurations) for m in adaptive}
     tests = tuple(
         (section.pairs.pair(m, baseline[m]), section.function_pairs.pair(m, baseline[m]))
         for m in adaptive
     )
     better = [over.first for over, _ in tests if over.better == over.first]
     worse = [over.first for over, _ in tests if over.better == over.second]
-    level = [m for m in adaptive if m not in better and m not in worse]
+    undecided = [m for m in adaptive if m not in better and m not in worse]
     notes = []
-    lost = [o.first for o, f in tests if o.better is not None and f.better != o.better]
-    if lost and tests[0][1].problems >= MIN_PROBLEMS:
+    unconfirmed = [o.first for o, f in tests if o.better is not None and f.better != o.better]
+    if unconfirmed and tests[0][1].problems >= MIN_PROBLEMS:
         notes.append(
             "Instances of a function are similar: if each function counts once, there is "
-            f"{_same_as_uniform(lost)}."
+            f"{_same_as_uniform(unconfirmed)}."
         )
     if other := [m for m in adaptive if not _same_optimizer(m, baseline[m], configurations)]:
         notes.append(
             f"{join_names(other)} {'differs' if len(other) == 1 else 'differ'} from {UNIFORM} in "
             "more than the choice of operators (optimizer, pool, F, CR, population size …)."
         )
-    return Verdict(_answer(better, worse, level), tests, " ".join(notes))
+    return Verdict(_answer(better, worse, undecided), tests, " ".join(notes))
 
 
 def headline(section: Section) -> str:
@@ -165,13 +165,13 @@ def pair_outcome(pair: Pair) -> str:
     return {pair.first: "better", pair.second: "worse", None: SAME}[pair.better]
 
 
-def _baseline(method: str, by_chance: Sequence[str], configurations: _Configurations) -> str:
-    same = [m for m in by_chance if _same_optimizer(method, m, configurations)]
+def _baseline(method: str, uniform: Sequence[str], configurations: _Configurations) -> str:
+    same = [m for m in uniform if _same_optimizer(method, m, configurations)]
     return same[0] if same and UNIFORM not in same else UNIFORM
 
 
-def _answer(better: list[str], worse: list[str], level: list[str]) -> str:
-    total = len(better) + len(worse) + len(level)
+def _answer(better: list[str], worse: list[str], undecided: list[str]) -> str:
+    total = len(better) + len(worse) + len(undecided)
     answer = "Yes" if len(better) == total else "For some" if better else "No"
     if not better and not worse:
         answer = "Not shown"
@@ -180,8 +180,8 @@ def _answer(better: list[str], worse: list[str], level: list[str]) -> str:
         if names:
             parts.append(f"{join_names(names)} {'is' if len(names) == 1 else 'are'} {what} "
                          "uniform choice")  # fmt: skip
-    if level:
-        parts.append(_same_as_uniform(level))
+    if undecided:
+        parts.append(_same_as_uniform(undecided))
     return f"Does adapting pay? {answer}: {'; '.join(parts)} (α = {ALPHA:g})."
 
 

@@ -364,17 +364,17 @@ def on_each_problem(
     Problems with too few runs for a significant difference are not counted.
     """
     by_sizes: dict[tuple[int, int], list[ProblemKey]] = {}
-    for problem, ours in first.items():
-        sizes = len(ours), len(second.get(problem, ()))
+    for problem, scores in first.items():
+        sizes = len(scores), len(second.get(problem, ()))
         if 2 / comb(sum(sizes), sizes[0]) < ALPHA:
             by_sizes.setdefault(sizes, []).append(problem)
     tests = [
         rank_sum_test([first[p] for p in problems], [second[p] for p in problems])
         for problems in by_sizes.values()
     ]
-    p, lean = np.concatenate([np.empty((2, 0)), *map(np.array, tests)], axis=1)
+    p, direction = np.concatenate([np.empty((2, 0)), *map(np.array, tests)], axis=1)
     significant = holm(p) < ALPHA
-    better, worse = int((significant & (lean < 0)).sum()), int((significant & (lean > 0)).sum())
+    better, worse = (int((significant & side).sum()) for side in (direction < 0, direction > 0))
     return better, len(p) - better - worse, worse
 
 

@@ -25,7 +25,7 @@ from uaos.errors import InvalidParameter, Missing
 from uaos.problems import Reference, reference, titles
 from uaos.text import count, ranges
 
-#: Up to so many problems, each is looked at on its own.
+#: Up to this many problems, each is analyzed on its own.
 _FEW_PROBLEMS = 50
 
 

@@ -116,7 +116,7 @@ class LocalPool:
         return slot.current
 
     def losses(self, future: "Future[R]", error: BaseException) -> int:
-        """Return 1 for a worker that died at work."""
+        """Return 1 if the worker died while it ran the unit."""
         if not isinstance(error, BrokenExecutor):
             return 0
         slot = next((slot for slot in self._slots if slot.current is future), None)

@@ -510,21 +510,21 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
-        """Write everything within, or nothing."""
-        run = self._connection.execute
+        """Write everything inside the block, or nothing."""
+        execute = self._connection.execute
         try:
-            run("BEGIN IMMEDIATE")
+            execute("BEGIN IMMEDIATE")
             try:
                 yield
             except BaseException:
                 self._ids.clear()  # numbers that were not written
-                run("ROLLBACK")
+                execute("ROLLBACK")
                 raise
-            run("COMMIT")
+            execute("COMMIT")
         except sqlite3.OperationalError as error:
             raise UaosError(f"{self.path}: cannot be written ({error})") from error
         except sqlite3.DatabaseError as error:
-            # Its subclasses are mistakes of ours; itself is for a file that is not in order.
+            # Subclasses are programming errors; the class itself means a damaged file.
             if type(error) is sqlite3.DatabaseError:
                 raise damaged(self.path, error) from error
             raise

@@ -199,7 +199,7 @@ def whole_columns(
     names = (*_layout()[1][table], "checksum")
     while rows := cursor.fetchmany(size):
         columns_read = list(zip(*rows, strict=True))
-        # Mostly all rows have the same types: then these are looked at column by column.
+        # Usually all rows have the same types: then check them column by column.
         kinds = [set(map(type, column)) for column in columns_read[:-1]]
         if all(len(kind) == 1 for kind in kinds):
             checksums = [*map(_checksum(tuple(kind.pop() for kind in kinds)), rows)]

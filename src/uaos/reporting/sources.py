@@ -33,7 +33,7 @@ RUN_FORM = "method:function:instance, such as mix:8:3, or method:problem, separa
 
 @dataclass(frozen=True)
 class Experiment:
-    """The store of a benchmark, and what the results do not hold of it."""
+    """The store of a benchmark, with data that `Results` does not hold."""
 
     store: Store
 
@@ -44,7 +44,7 @@ class Experiment:
 
     @cached_property
     def tallies(self) -> dict[str, Tally]:
-        """Return how far each method is."""
+        """Return the numbers of finished and failed runs of each method."""
         return self.store.tallies()
 
     @cached_property
@@ -280,8 +280,8 @@ def courses_of(experiments: Sequence[Experiment], method: str, wanted: RunFilter
             described += f", {key} {value}"
     courses = [c for row in rows if (c := row.experiment.course(row.row)) is not None]
     if not courses:
-        none = f"none of the {described} kept its history" if rows else f"there are no {described}"
-        raise Missing(none)
+        kept_none = f"none of the {described} kept its history"
+        raise Missing(kept_none if rows else f"there are no {described}")
     return courses
 
 

@@ -41,7 +41,7 @@ class IraceMissing(UaosError):
     def __init__(self, what: str) -> None:
         super().__init__(
             f"{what}. To install irace: apt-get install r-cran-irace (Debian, Ubuntu), or "
-            'install.packages("irace") in R. The built-in racer needs neither'
+            'install.packages("irace") in R. The built-in racer needs neither R nor irace'
         )
 
 

@@ -99,7 +99,7 @@ class Dialect:
         return _aligned([list(self.names.values()), *map(self.row, initial)])
 
     def rounding(self) -> dict[str, int]:
-        """Return the digits of real numbers that irace would give more digits, by name in R."""
+        """Return the digits of real numbers that have fewer than irace's, by their names in R."""
         return {
             self.names[v.name]: v.domain.digits
             for v in self.space

@@ -51,9 +51,9 @@ def narrow(
     Raises
     ------
     InvalidFile
-        If the limits in the file are not of this space.
+        If the limits in the file do not fit this space.
     UaosError
-        If no configuration that is left can run.
+        If none of the remaining configurations can run.
 
     Examples
     --------

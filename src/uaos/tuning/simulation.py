@@ -114,7 +114,7 @@ class _Replay:
             limit = min(here + most, ahead - 1)
             if not self.restarts:
                 limit = min(limit, self._first_restart)
-            # An integer, as for a float NumPy would convert all of the ends.
+            # An integer: for a float, NumPy would first convert all `ends`.
             last = max(last, int(np.searchsorted(ends, np.int64(limit), side="right")))
         self.starts.append((here, at))
         self.evaluations, self._batch = int(ends[last - 1]), last

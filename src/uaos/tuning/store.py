@@ -140,17 +140,17 @@ class TuningStore(Store):
     def begin(self, setup: Setup) -> int:
         """Begin or resume the tuning with this setup, and return its number.
 
-        A resumed tuning keeps its runs. Its record is written anew, as the same setup gives the
-        same races.
+        A resumed tuning keeps its runs. Its record is rewritten, because the same setup leads to
+        the same races.
         """
-        text, run = _canonical(setup), self._connection.execute
+        text = _canonical(setup)
         with self._transaction():
             earlier = self.tuning(setup)
             number = earlier.id if earlier else 1 + max((t.id for t in self.tunings()), default=0)
             for table, _ in _TABLES.values():
-                run(f"DELETE FROM {table} WHERE tuning = ?", (number,))
-            begun = (earlier.started, earlier.seconds) if earlier else (_now(), 0.0)
-            row = number, _hash(text), text, begun[0], _text(versions()), begun[1], None, None
+                self._connection.execute(f"DELETE FROM {table} WHERE tuning = ?", (number,))
+            started, seconds = (earlier.started, earlier.seconds) if earlier else (_now(), 0.0)
+            row = number, _hash(text), text, started, _text(versions()), seconds, None, None
             insert(self._connection, "tunings", [row], "INSERT OR REPLACE")
         return number
 

@@ -252,15 +252,15 @@ def draw_survival(races: "tuple[Survival, ...]", style: Style) -> Drawing:
 
 
 def _spaced(figure: Drawing, axes: Axes, at: Sequence[float], names: Sequence[str]) -> list[str]:
-    """Return the names at these places, without those too close to the one before."""
+    """Return the names, with "" for those that would overlap the previous name."""
     inch = axes.get_window_extent().width / figure.dpi / np.ptp(axes.get_xlim())
-    kept, end = [], -np.inf
+    labels, end = [], -np.inf
     for x, name in zip(at, names, strict=True):
         half = text_width(figure, [name], TICK) / 2
         fits = x * inch - half >= end + _BETWEEN
         end = x * inch + half if fits else end
-        kept.append(name if fits else "")
-    return kept
+        labels.append(name if fits else "")
+    return labels
 
 
 def survival_interactive(races: "tuple[Survival, ...]") -> list[dict[str, object]]:

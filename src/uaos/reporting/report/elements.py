@@ -46,7 +46,7 @@ def plot_place(
     before: object = "",
     **data: str | int,
 ) -> Markup:
-    """Return a place that the script draws into, with the image that stands there without it."""
+    """Return an element for the script to draw into, with an image for pages without scripts."""
     attributes = {f"data_{key}": value for key, value in data.items()}
     live = tag("div", class_="live", data_plot=kind, **attributes)
     still = tag("div", static, class_="static") if static else ""
