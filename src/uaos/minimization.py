@@ -347,7 +347,7 @@ def _as_numpy_seed(seed: Seed, rng: Seed) -> int | np.random.Generator | None:
     """Return the seed as optimizers take it."""
     if seed is not None and rng is not None:
         raise InvalidParameter(
-            "rng and seed are the same argument; pass one of them", name="rng", value=rng
+            "rng and seed are the same argument; pass only one of them", name="rng", value=rng
         )
     seed = rng if seed is None else seed
     if isinstance(seed, np.random.RandomState):

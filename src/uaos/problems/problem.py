@@ -273,7 +273,7 @@ class Suite(Sequence[Problem]):
     Raises
     ------
     InvalidParameter
-        If there is no problem, or something else among them.
+        If there are no problems, or one of them is not a Problem.
     NameClash
         If two problems have the same name.
 
@@ -295,8 +295,8 @@ class Suite(Sequence[Problem]):
         for problem in problems:
             if not isinstance(problem, Problem):
                 raise InvalidParameter(
-                    f"the suite {name} has {problem!r} among its problems; expected objects of "
-                    "uaos.Problem",
+                    f"the suite {name} has {problem!r} among its problems; expected "
+                    "uaos.Problem objects",
                     name="problems", value=problem, owner=name,
                 )  # fmt: skip
             if problem.name in by_name:

@@ -153,7 +153,7 @@ class _Chunked(Caller):
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
-        self._seconds = math.inf  # that a point took in the last batch
+        self._seconds = math.inf  # per point, in the last batch
 
     def __call__(self, points: FloatArray) -> list[object]:
         """Return a list of what the function returns at each point."""
@@ -164,12 +164,12 @@ class _Chunked(Caller):
 
     @abstractmethod
     def _gather(self, points: FloatArray, parts: Sequence[range]) -> dict[int, object]:
-        """Return what the function returns for each row, chunk by chunk."""
+        """Evaluate the chunks; return the values of the function by row."""
 
     def _parts(self, n: int) -> list[range]:
-        """Return the rows of each chunk: as many as a worker did in a moment of the last batch."""
-        quick = math.ceil(n / (_CHUNKS * self._workers))
-        size = max(1, min(quick, int(_CHUNK_SECONDS / max(self._seconds, 1e-9))))
+        """Return the rows of each chunk; a slow function gets small chunks."""
+        largest = math.ceil(n / (_CHUNKS * self._workers))
+        size = max(1, min(largest, int(_CHUNK_SECONDS / max(self._seconds, 1e-9))))
         return [range(start, min(start + size, n)) for start in range(0, n, size)]
 
 

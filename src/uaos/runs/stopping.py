@@ -166,7 +166,7 @@ class Callback(StoppingRule):
     Raises
     ------
     InvalidParameter
-        If it is no function, or takes other arguments.
+        If it is not callable, or takes other arguments.
     """
 
     def __init__(self, callback: Callable[..., object], space: FreeSpace) -> None:

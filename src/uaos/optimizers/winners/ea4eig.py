@@ -205,7 +205,7 @@ def redraw_outside(
 
 
 def eigenvectors(points: FloatArray) -> FloatArray | None:
-    """Return the axes of points as rows; None if numbers are too large."""
+    """Return the principal axes of points as rows; None if the covariance overflows."""
     with np.errstate(over="ignore", invalid="ignore"):
         centered = points - points.mean(axis=0)
         matrix = centered.T @ centered / (len(points) - 1)

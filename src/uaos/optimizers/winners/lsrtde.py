@@ -57,12 +57,13 @@ def choose_elites(
     """Write the partners of x_i + F (x_elite - x_i + x_rank - x_stored).
 
     x_elite is one of the first `leaders` of the elites, which start at row `elites`, x_stored
-    another of all `elite_count`; x_rank is a parent by its rank, from a uniform number of `ranks`.
+    another of all `elite_count`; x_rank is a parent, drawn by its rank with the uniform number
+    `ranks[m]`, the better ones more often.
     """
     NP = len(order)
-    of_ranks = math.expm1(-PRESSURE)
+    range_of_ranks = math.expm1(-PRESSURE)
     for m in range(len(parents)):
-        k = min(int(-math.log1p(ranks[m] * of_ranks) * (NP / PRESSURE)), NP - 1)
+        k = min(int(-math.log1p(ranks[m] * range_of_ranks) * (NP / PRESSURE)), NP - 1)
         elite = int(uniforms[m, at.PBEST] * min(leaders, elite_count))
         stored = int(uniforms[m, at.ARCHIVE] * (elite_count - 1))
         partners[m, at.BASE] = partners[m, at.MINUS_1] = parents[m]
