@@ -395,7 +395,7 @@ def _only_point(evaluator: Evaluator) -> Result:
 
 @dataclass(frozen=True)
 class _Limits:
-    """What ends a run; None for no limit."""
+    """Limits that end a run; None for no limit."""
 
     budget: int | None
     target: float | None
@@ -471,7 +471,7 @@ class _Search:
 
     def build(self, x0: ArrayLike | None) -> Optimizer:
         """Return the optimizer, starting from the points x0."""
-        # A setting asks for differential evolution, which is then fitted to the budget.
+        # Settings without a method select differential evolution, fitted to the budget.
         fitted = self.method is None and bool(self.settings)
         default = RECOMMENDED if fitted else PORTFOLIO
         configuration = as_configuration(default if self.method is None else self.method)
@@ -501,7 +501,7 @@ class _Search:
         first = self.build(starts[:1])
         if first.starts_together and len(starts) <= (first.capacity or len(starts)):
             return self.build(starts), None  # its first population
-        # Check them.
+        # Raise an error if they are invalid.
         start_points(starts, first.low, first.high, str(self.settings.get("boundary")))
         return first, space.rounded(starts[: first.budget])
 
