@@ -79,7 +79,7 @@ class _Choice:
 
 
 @dataclass(frozen=True)
-class _Look:
+class _Appearance:
     """Appearance."""
 
     width: Annotated[str | None, typer.Option(
@@ -97,7 +97,7 @@ class _Look:
 @grouped
 def plot_command(
     choice: _Choice,
-    look: _Look,
+    appearance: _Appearance,
     name: Annotated[str | None, typer.Argument(
         metavar="FIGURE", help="Draw this figure.")] = None,
     stores: Annotated[list[Path] | None, typer.Argument(
@@ -128,7 +128,9 @@ def plot_command(
     if output is None:
         raise Missing("Missing option -o FILE, a .png, .svg or .pdf file")
     check_output(output, inputs=paths, suffixes=PICTURES, overwrite=overwrite)
-    style = Style(look.width, look.font, tuple(split_names(choice.order or "")))
+    style = Style(
+        appearance.width, appearance.font, tuple(split_names(choice.order or ""))
+    )
     with ExitStack() as opened:
         source = _source(kind, opened, paths, choice)
         drawing = kind.draw(kind.data(source, **choice.arguments()), style)

@@ -55,7 +55,7 @@ def merge_stores(out: str | os.PathLike[str], sources: Sequence[str | os.PathLik
                     different = differences(merged.identity(), store.identity()) if first else []
                     if different:
                         raise MergeConflict(
-                            f"{store.path} is not of the experiment of {first}: "
+                            f"{store.path} and {first} belong to different experiments: "
                             f"{'; '.join(different)}"
                         )
                     _copy(merged, store)

@@ -117,7 +117,7 @@ class Member:
         return cls(value)
 
     def handles(self, needed: Sequence[str]) -> bool:
-        """Return whether the optimizer can handle "constraints" or "integrality"."""
+        """Return whether the optimizer handles all that is needed: "constraints", "integrality"."""
         return set(needed) <= set(optimizer_class(self.configuration.optimizer).handles)
 
     def text(self) -> str:
