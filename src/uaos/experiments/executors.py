@@ -329,7 +329,7 @@ class DaskPool:
     def losses(self, future: "Future[R]", error: BaseException) -> int:
         """Return 3 for a task that Dask gave up, 1 for a task that it canceled."""
         if isinstance(error, self._killed_worker):
-            return 3  # by default, Dask runs a task again until three workers have died
+            return 3  # by default, Dask repeats a task three times before it gives up
         return int(isinstance(error, CancelledError))
 
     def repair(self) -> None:
