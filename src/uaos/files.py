@@ -66,7 +66,7 @@ def read_text(path: Path, kind: str) -> str:
         raise InvalidFile(f"{path}: not a text file (UTF-8), where {kind} is expected") from None
 
 
-def toml_text(data: Mapping[str, Any]) -> str:
+def toml_text(data: Mapping[str, object]) -> str:
     """Return plain values, lists and mappings as TOML; strings and numbers are written as JSON."""
     lines = [f"{k} = {_toml_value(v)}" for k, v in data.items() if not isinstance(v, Mapping)]
     for name, table in data.items():
@@ -76,7 +76,7 @@ def toml_text(data: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_toml(data: Mapping[str, Any], path: str | os.PathLike[str] | None) -> str:
+def write_toml(data: Mapping[str, object], path: str | os.PathLike[str] | None) -> str:
     """Return data as TOML, and write it to `path` unless that is None."""
     text = toml_text(data)
     if path is not None:
@@ -85,7 +85,7 @@ def write_toml(data: Mapping[str, Any], path: str | os.PathLike[str] | None) -> 
     return text
 
 
-def _toml_value(value: Any) -> str:
+def _toml_value(value: object) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{k} = {_toml_value(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list | tuple):

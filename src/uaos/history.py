@@ -1,12 +1,13 @@
 """The course of a run, iteration by iteration, in bounded memory."""
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from uaos.arrays import FloatArray
+from uaos.arrays import FloatArray, IntArray
 from uaos.text import count
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class History:
         self.columns = tuple(columns)
         self.max_rows = max_rows
         # Recorded, but not in the columns yet: numbers, counts and probabilities.
-        self._pending: list[tuple[Any, Any, Any]] = []
+        self._pending: list[tuple[tuple[float, ...], IntArray | None, FloatArray | None]] = []
         self._rows = 0
         self._stride = 1  # iterations per row
         self._filled = 0  # iterations in the row being filled
@@ -122,8 +123,8 @@ class History:
         evaluations: int,
         best: float,
         iteration: int,
-        counts: Any = None,
-        probabilities: Any = None,
+        counts: ArrayLike | None = None,
+        probabilities: ArrayLike | None = None,
         **columns: float,
     ) -> None:
         """Add an iteration, with a value for each further column.
@@ -137,12 +138,17 @@ class History:
                     f"recorded were {', '.join(columns) or 'none'}"
                 )
             columns = {name: columns[name] for name in self.columns}
+        numbers = (best, evaluations, iteration, *columns.values())
         if self.operators:  # copies, as the caller may change them
-            counts, probabilities = np.array(counts, np.int64), np.array(probabilities, float)
-        self.append((best, evaluations, iteration, *columns.values()), counts, probabilities)
+            self.append(numbers, np.array(counts, np.int64), np.array(probabilities, np.float64))
+        else:
+            self.append(numbers)
 
     def append(
-        self, numbers: tuple[float, ...], counts: Any = None, probabilities: Any = None
+        self,
+        numbers: tuple[float, ...],
+        counts: IntArray | None = None,
+        probabilities: FloatArray | None = None,
     ) -> None:
         """Add an iteration without checks: best, evaluations, iteration, then further columns.
 
@@ -238,7 +244,9 @@ class History:
             return columns
         return pandas.DataFrame(columns)
 
-    def plot(self, path: Any = None, *, f_opt: float | None = None) -> "Figure":
+    def plot(
+        self, path: str | os.PathLike[str] | None = None, *, f_opt: float | None = None
+    ) -> "Figure":
         """Draw the run: use of the operators, if there are any, best fitness, further columns.
 
         Parameters

@@ -17,9 +17,12 @@ from uaos.extras import require
 from uaos.optimizers.base import Optimizer, optimizer_class
 from uaos.optimizers.catalogue import RECOMMENDED, ConfigurationLike, as_configuration
 from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.de.operators import PoolMember
 from uaos.optimizers.de.optimizer import DEFAULT_BUDGET
+from uaos.optimizers.de.rules import RateRule
+from uaos.optimizers.de.settings import Linear, Stagnation
 from uaos.problems.problem import ANONYMOUS, Problem
-from uaos.problems.space import start_points
+from uaos.problems.space import BoundsLike, start_points
 from uaos.result import Ending, Result
 from uaos.runs.callers import Workers
 from uaos.runs.compiled import WithArguments
@@ -57,17 +60,17 @@ class EvolutionOptions(TypedDict, total=False):
     """Settings of :class:`uaos.DifferentialEvolution`; None is the method's own."""
 
     popsize: int | str | None
-    F: Any
-    CR: Any
+    F: float | RateRule | None
+    CR: float | RateRule | None
     top_NP: float | str | None
     boundary: str | None
-    operators: Sequence[Any] | str | None
+    operators: Sequence[PoolMember | str] | str | None
     center: bool | None
     best_rule: str | None
     archive: str | None
     archive_size: float | None
-    schedule: Any
-    restart: Any
+    schedule: Linear | Mapping[str, object] | str | None
+    restart: Stagnation | Mapping[str, object] | str | None
 
 
 class RunOptions(EvolutionOptions, total=False):
@@ -81,19 +84,19 @@ class RunOptions(EvolutionOptions, total=False):
     maxiter: int | None
     maxfun: int | None
     max_time: float | None
-    callback: Callable[..., Any] | None
+    callback: Callable[..., object] | None
     disp: bool
-    polish: bool | Callable[..., Any]
+    polish: bool | Callable[..., object]
     history: bool
 
 
 class ProblemOptions(TypedDict, total=False):
     """Parts of the problem beside the function and its bounds."""
 
-    args: Sequence[Any]
+    args: Sequence[object]
     vectorized: bool
-    constraints: Any
-    integrality: Any
+    constraints: object
+    integrality: ArrayLike | None
 
 
 class Options(ProblemOptions, RunOptions, total=False):
@@ -101,7 +104,7 @@ class Options(ProblemOptions, RunOptions, total=False):
 
 
 # The defaults of options; None for all others.
-_DEFAULTS: dict[str, Any] = {
+_DEFAULTS: dict[str, object] = {
     "args": (), "vectorized": False, "workers": 1, "disp": False, "polish": False,
     "history": True, "on_error": "raise",
 }  # fmt: skip
@@ -170,8 +173,8 @@ def _advice(name: str, names: Mapping[str, object]) -> str:
 
 @_with_options
 def minimize(
-    fun: Callable[..., Any],
-    bounds: Any,
+    fun: Callable[..., object],
+    bounds: BoundsLike,
     *,
     method: ConfigurationLike | None = None,
     budget: int | None = None,
@@ -337,7 +340,7 @@ def minimize_problem(
         return Run(optimizer, evaluator, rules, observers).complete(polish, starts, search.build)
 
 
-def _evolution_settings(values: Mapping[str, Any]) -> dict[str, Any]:
+def _evolution_settings(values: Mapping[str, object]) -> dict[str, Any]:
     """Return the settings of differential evolution among the options."""
     names = EvolutionOptions.__annotations__
     return {name: values[name] for name in names if values.get(name) is not None}
@@ -365,7 +368,7 @@ def _as_generator(state: np.random.RandomState) -> np.random.Generator:
         return np.random.default_rng(state.randint(0, 2**32, size=8, dtype=np.uint32))
 
 
-def _polishing(polish: bool | Callable[..., Any]) -> Polish | None:
+def _polishing(polish: bool | Callable[..., object]) -> Polish | None:
     """Return what polishes the result, None for nothing."""
     if not (callable(polish) or isinstance(polish, bool)):
         raise InvalidParameter(
@@ -406,7 +409,7 @@ class _Limits:
 
     @classmethod
     def checked(
-        cls, budget: int | None, target: float | None, values: Mapping[str, Any]
+        cls, budget: int | None, target: float | None, values: Mapping[str, object]
     ) -> "_Limits":
         """Return the limits among the arguments; `maxfun` is another name of the budget."""
         budgets = (evaluation_count(budget), evaluation_count(values.get("maxfun"), "maxfun"))
@@ -434,7 +437,7 @@ class _Limits:
         """Return the budget, by default a multiple of the dimension."""
         return self.budget or DEFAULT_BUDGET * max(1, problem.space.dimension)
 
-    def rules(self, problem: Problem, callback: Callable[..., Any] | None) -> list[StoppingRule]:
+    def rules(self, problem: Problem, callback: Callable[..., object] | None) -> list[StoppingRule]:
         """Return the stopping rules; the first that applies ends the run."""
         rules: list[StoppingRule] = []
         if self.budget is None:
@@ -506,7 +509,7 @@ class _Search:
         return first, space.rounded(starts[: first.budget])
 
 
-def _check_settings(settings: Mapping[str, Any], configuration: Configuration) -> None:
+def _check_settings(settings: Mapping[str, object], configuration: Configuration) -> None:
     """Refuse settings that the optimizer does not have."""
     accepted = optimizer_class(configuration.optimizer).settings_class.keywords()
     for name, value in settings.items():
@@ -518,7 +521,7 @@ def _check_settings(settings: Mapping[str, Any], configuration: Configuration) -
             )
 
 
-def _several(x0: Any) -> FloatArray | None:
+def _several(x0: object) -> FloatArray | None:
     """Return the points to start from, if there are several; the optimizer checks others."""
     try:
         points = real_numbers(x0)

@@ -1,6 +1,7 @@
 """The state of a run while it goes on, and its result."""
 
 import html
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from enum import IntEnum
@@ -185,7 +186,9 @@ class Result(Mapping[str, Any]):
     def __len__(self) -> int:
         return sum(1 for _ in self)  # list(self) would ask for the length again
 
-    def plot(self, path: Any = None, *, f_opt: float | None = None) -> "Figure":
+    def plot(
+        self, path: str | os.PathLike[str] | None = None, *, f_opt: float | None = None
+    ) -> "Figure":
         """Draw the course of the run, see :meth:`History.plot`."""
         if self.history is None:
             raise Missing("the run has no history to plot; run it with history=True")

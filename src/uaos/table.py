@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from uaos.files import check_output, whole_file
 from uaos.markup import Markup, escaped, joined, tag
@@ -71,6 +71,10 @@ class Row:
     filters: Mapping[str, object] = field(default_factory=dict)
 
 
+#: A column of records: its kind, the key of a value and perhaps its format, or what makes a cell.
+Column = tuple[str, str] | tuple[str, str, Callable[..., str]] | tuple[str, Callable[..., Cell]]
+
+
 @dataclass(frozen=True)
 class Table:
     """A table.
@@ -132,7 +136,7 @@ class Table:
         cls,
         name: str,
         title: str,
-        columns: Mapping[str, tuple[Any, ...]],
+        columns: Mapping[str, Column],
         records: Iterable[Mapping[str, object]],
         note: str = "",
     ) -> "Table":
@@ -322,12 +326,14 @@ def _row(row: Sequence[object] | Row) -> Row:
 
 
 def _shown(
-    record: Mapping[str, object], kind: str, of: Any, form: Callable[..., str] = str
+    record: Mapping[str, object],
+    kind: str,
+    content: str | Callable[..., Cell],
+    form: Callable[..., str] = str,
 ) -> Cell:
-    if callable(of):
-        cell: Cell = of(record)
-        return cell
-    value: Any = record[of]
+    if callable(content):
+        return content(record)
+    value = cast(float | str, record[content])
     return Cell(form(value), None if kind in (TEXT, BLOCK) else value)
 
 

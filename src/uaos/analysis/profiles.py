@@ -3,12 +3,12 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uaos.analysis.results import Runs
+from uaos.arrays import FloatArray, IntArray
 from uaos.experiments.recorder import ECDF_TARGETS
 
 #: Samples drawn at least, rounded up to a multiple of the number of runs, as cocopp does.
@@ -175,7 +175,7 @@ def of_times(times: NDArray[np.float64], dimension: int) -> Ecdf:
     return _curve(reached / dimension, np.ones(len(reached)), len(times))
 
 
-def _curve(times: NDArray[np.float64], weights: NDArray[Any], total: int) -> Ecdf:
+def _curve(times: NDArray[np.float64], weights: FloatArray | IntArray, total: int) -> Ecdf:
     values, where = np.unique(times, return_inverse=True)
     steps = np.bincount(where, weights, minlength=len(values))
     return Ecdf(values, np.cumsum(steps) / total)

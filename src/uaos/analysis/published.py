@@ -16,7 +16,7 @@ from uaos.analysis.sectioning import Section, sections
 from uaos.analysis.tables import coco_number, target_name
 from uaos.errors import Missing, UnknownName
 from uaos.problems import Published, reference, suite
-from uaos.table import BLOCK, METHOD, NUMBER, TEXT, Cell, Row, Table
+from uaos.table import BLOCK, METHOD, NUMBER, TEXT, Cell, Column, Row, Table
 from uaos.text import number
 
 #: Where the paper's runs were made.
@@ -162,7 +162,7 @@ def paper_summary(comparisons: Sequence[PaperComparison]) -> Table:
          "budget": c.budget}
         for c in comparisons
     ]  # fmt: skip
-    columns = {
+    columns: dict[str, Column] = {
         "method": (METHOD, "method"), "published as": (TEXT, "published_as"),
         "solved": (NUMBER, lambda r: Cell(f"{r['solved']}/{r['runs']}", r["solved"])),
         "published": (NUMBER, lambda r: Cell(f"{r['published_solved']}/{r['published_runs']}",

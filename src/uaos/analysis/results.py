@@ -140,7 +140,7 @@ class Results:
 
     runs: Mapping[Key, Runs]
     failed: Mapping[str, int] = field(default_factory=dict)
-    configurations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    configurations: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     suite: str = "bbob"
     relative: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -262,9 +262,9 @@ class Results:
         return arranged(table, traces, configurations, stores[0].suite)
 
 
-def _configurations(stores: Sequence[Store]) -> dict[str, Mapping[str, Any]]:
+def _configurations(stores: Sequence[Store]) -> dict[str, Mapping[str, object]]:
     """Return the configuration of each method; refuse stores that contradict each other."""
-    configurations: dict[str, Mapping[str, Any]] = {}
+    configurations: dict[str, Mapping[str, object]] = {}
     suite = stores[0].suite
     for store in stores:
         if store.suite != suite:
@@ -319,7 +319,7 @@ def _positions(
 def arranged(
     table: RunTable,
     traces: Traces,
-    configurations: Mapping[str, Mapping[str, Any]],
+    configurations: Mapping[str, Mapping[str, object]],
     suite: str,
 ) -> Results:
     """Arrange runs by method, function and dimension.

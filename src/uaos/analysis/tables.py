@@ -11,7 +11,7 @@ from uaos.analysis.profiles import RESTART_HORIZON
 from uaos.analysis.scoring import ALPHA, Pair, better_than_all, better_than_reference
 from uaos.analysis.sectioning import Section, relative_note
 from uaos.experiments.recorder import FINAL
-from uaos.table import BLOCK, METHOD, NUMBER, TEXT, Cell, Row, Table
+from uaos.table import BLOCK, METHOD, NUMBER, TEXT, Cell, Column, Row, Table
 from uaos.text import count, natural_key, number, p_value, ranges
 
 # The problems on which the runs of the first of two methods are better, not different, and worse.
@@ -190,7 +190,7 @@ def value_table(section: Section) -> Table:
         is_least = several and r["median"] == least[r["problem"]]
         return Cell(f"{r['median']:.6g}", r["median"], bold=is_least)
 
-    columns = {
+    columns: dict[str, Column] = {
         "problem": (BLOCK, "problem"), "method": (METHOD, "method"),
         "best": (NUMBER, "best", "{:.6g}".format), "median": (NUMBER, median),
         "worst": (NUMBER, "worst", "{:.6g}".format), "mean": (NUMBER, "mean", "{:.6g}".format),
@@ -274,7 +274,7 @@ def pair_table(section: Section) -> Table:
          "better": p.better or "", **_on_problems(section, p)}
         for p in section.pairs
     ]  # fmt: skip
-    columns = {
+    columns: dict[str, Column] = {
         "first": (METHOD, "first"), "second": (METHOD, "second"),
         "win/tie/loss": (NUMBER, lambda r: Cell(f"{r['wins']}/{r['ties']}/{r['losses']}",
                                                 r["wins"])),
@@ -323,8 +323,10 @@ def rank_table(section: Section) -> Table:
             f"Friedman’s test: χ² = {ranking.statistic:.1f}, p = {p_value(ranking.p)} over "
             f"{count(ranking.problems, 'problem')}. {note}"
         )
-    columns = {"method": (METHOD, "method"), "mean rank": (NUMBER, "mean_rank", number),
-               "against the best": (TEXT, "against_best")}  # fmt: skip
+    columns: dict[str, Column] = {
+        "method": (METHOD, "method"), "mean rank": (NUMBER, "mean_rank", number),
+        "against the best": (TEXT, "against_best"),
+    }  # fmt: skip
     return Table.from_records("ranks", f"Mean ranks, {section.title}", columns, records, note)
 
 
@@ -339,7 +341,7 @@ def against_table(
         for over, coarse in tests
     ]  # fmt: skip
     problems = tests[0][0].problems if tests else 0
-    columns = {
+    columns: dict[str, Column] = {
         "method": (METHOD, "method"), "against": (METHOD, "against"), "outcome": (TEXT, "outcome"),
         "problems won": (NUMBER, "wins", lambda wins: f"{wins}/{problems}"),
         "effort": (NUMBER, lambda r: Cell(f"{10 ** r['difference']:.2g}", 10 ** r["difference"])),

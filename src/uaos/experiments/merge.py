@@ -74,7 +74,7 @@ def _copy(merged: Store, store: Store) -> None:
         insert(into, "suite", suite, "INSERT OR IGNORE")
         for command in store.commands:
             merged.add_command(command)
-        numbers: dict[str, dict[Any, int]] = {}
+        numbers: dict[str, dict[int, int]] = {}
         for table in ("methods", "problems"):
             columns = "name, configuration" if table == "methods" else _PROBLEM
             rows = store._rows(f"SELECT id, {columns} FROM {table} ORDER BY id")
@@ -88,7 +88,7 @@ def _copy(merged: Store, store: Store) -> None:
 
 
 def _copy_runs(
-    merged: Store, store: Store, numbers: dict[str, dict[Any, int]], sessions: int
+    merged: Store, store: Store, numbers: dict[str, dict[int, int]], sessions: int
 ) -> None:
     for *values, session, trace, course in store._rows(
         f"SELECT {_RUN}, session, traces.data, courses.data FROM runs JOIN traces ON "

@@ -78,7 +78,7 @@ class Stopped(UaosError):
         The progress of the work.
     """
 
-    def __init__(self, finished: str, path: object, progress: Any = None) -> None:
+    def __init__(self, finished: str, path: object, progress: object = None) -> None:
         self.progress = progress
         super().__init__(f"stopped: {finished} are in {path}; the same command continues")
 
@@ -344,7 +344,7 @@ class Store:
         rows = map(ProblemRecord._make, self._rows(f"{query} ORDER BY id"))
         return [p._replace(optimum=float("nan")) if p.optimum is None else p for p in rows]
 
-    def configurations(self) -> dict[str, dict[str, Any]]:
+    def configurations(self) -> dict[str, dict[str, object]]:
         """Return the full configuration of each method."""
         query = "SELECT name, configuration FROM methods ORDER BY id"
         return dict(self._rows(query, make=lambda name, text: (name, as_mapping(text))))
@@ -530,7 +530,7 @@ class Store:
             raise
 
     def _rows(
-        self, query: str, values: tuple[Any, ...] = (), make: Callable[..., Any] | None = None
+        self, query: str, values: tuple[object, ...] = (), make: Callable[..., Any] | None = None
     ) -> list[Any]:
         """Return the rows of a query, each converted by `make`."""
         with reading(self.path):
@@ -654,7 +654,7 @@ class Store:
              self._session), pack_trace(outcome.trace), packed,
         )  # fmt: skip
 
-    def _put_row(self, row: tuple[Any, ...], trace: bytes, course: bytes | None) -> None:
+    def _put_row(self, row: tuple[object, ...], trace: bytes, course: bytes | None) -> None:
         """Write a run as a row of its table, without its number."""
         run = self._connection.execute
         number = run(

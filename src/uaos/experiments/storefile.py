@@ -358,7 +358,7 @@ def reading(path: Path) -> Iterator[None]:
         raise damaged(path, error) from error
 
 
-def as_mapping(text: str) -> dict[str, Any]:
+def as_mapping(text: str) -> dict[str, object]:
     """Return a mapping that a store keeps as JSON."""
     mapping = json.loads(text)
     if not isinstance(mapping, dict):

@@ -106,7 +106,7 @@ class Finished(NamedTuple):
     course: bytes | None
 
 
-def derived_seed(experiment: int, *identity: Any) -> int:
+def derived_seed(experiment: int, *identity: object) -> int:
     """Return a unit's seed: a hash of the experiment's seed and the unit's identity only."""
     text = "\x1f".join(map(str, (experiment, *identity)))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1

@@ -11,7 +11,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -717,7 +717,7 @@ def _numbers(values: ArrayLike) -> FloatArray:
         ) from error
 
 
-def copied(value: Any) -> Any:
+def copied(value: object) -> object:
     """Return a copy of numbers, strings, arrays, and lists and dicts of these."""
     if isinstance(value, np.ndarray):
         return value.copy()

@@ -76,7 +76,7 @@ class Configuration:
     reference: str
     note: str
     kind: str
-    tuning: Mapping[str, Any] = field(compare=False)
+    tuning: Mapping[str, object] = field(compare=False)
     optimizer: str
 
     def __init__(
@@ -87,7 +87,7 @@ class Configuration:
         reference: str = "",
         note: str = "",
         kind: str = "custom",
-        tuning: Mapping[str, Any] = MappingProxyType({}),
+        tuning: Mapping[str, object] = MappingProxyType({}),
         optimizer: str = DEFAULT_OPTIMIZER,
     ) -> None:
         if not (isinstance(name, str) and name.strip() and name.isprintable()):
@@ -113,7 +113,7 @@ class Configuration:
 
     # A worker process that receives a configuration of a custom optimizer needs its class, too.
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "optimizer_class": optimizer_classes().get(self.optimizer)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

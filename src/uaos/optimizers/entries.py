@@ -26,7 +26,7 @@ _DRAW, _GREEDY = "proportional", "greedy"
 # The configurations of the framework's paper, tuned there for nine operators on BBOB in 20-D: name,
 # reward, quality, selection, the tuned hyper-parameters, then F, CR, NP, top_NP. A share of the
 # operators such as 0.36/K is the printed p_min, 0.04, for nine, and serves any other number.
-_TunedRow = tuple[str, str, str, str, dict[str, Any], float, float, int, float]
+_TunedRow = tuple[str, str, str, str, dict[str, float | str], float, float, int, float]
 _TUNED: tuple[_TunedRow, ...] = (
     # The paper prints its discount γ = 0.54 in the row of the bandit's C.
     ("U-AOS-FW", "immediate_success", "bellman", _DRAW,

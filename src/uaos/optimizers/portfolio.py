@@ -126,9 +126,9 @@ class Member:
         parts = [strategy or name for name, strategy, _, _ in settings.operator_texts()]
         return f"{self.name}: {', '.join([*parts, settings.summary()])}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the member as plain data."""
-        data: dict[str, Any] = {"configuration": self.configuration.to_dict()}
+        data: dict[str, object] = {"configuration": self.configuration.to_dict()}
         if self.once:
             data["once"] = True
         if np.isfinite(self.cap):
@@ -551,7 +551,7 @@ class PortfolioSettings(OptimizerSettings):
         """Number of members that continue; 1 if no members are given."""
         return len(continuing(self.chosen)) if self.members is not None else 1
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the settings that differ from their defaults, as plain data."""
         data = super().to_dict()
         if self.members is not None:

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from uaos.errors import InvalidParameter
 from uaos.params import check_fields, known_only
@@ -72,7 +72,7 @@ class OptimizerSettings:
         """
         fields = {field.name: field for field in dataclasses.fields(self)}
         known_only(changes, {**fields, **self.aliases}, self.title)
-        values: dict[str, Any] = {
+        values: dict[str, object] = {
             self.aliases.get(name, name): value
             for name, value in changes.items()
             if value is not None
@@ -86,7 +86,7 @@ class OptimizerSettings:
 
     # Plain data
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the settings that differ from their defaults, as plain data that TOML can hold."""
         return {
             field.name: getattr(self, field.name)
@@ -95,7 +95,9 @@ class OptimizerSettings:
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], custom: Mapping[str, object] | None = None) -> Self:
+    def from_dict(
+        cls, data: Mapping[str, object], custom: Mapping[str, object] | None = None
+    ) -> Self:
         """Return the settings that :meth:`to_dict` described.
 
         Parameters

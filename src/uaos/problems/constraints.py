@@ -1,9 +1,9 @@
 """Constraints as SciPy has them, recognized by their attributes: SciPy itself is not needed."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from uaos.arrays import FloatArray
 from uaos.errors import InvalidFeedback, InvalidParameter
@@ -23,7 +23,7 @@ _EXPECTED = (
 )
 
 
-def as_constraints(constraints: Any) -> list["Constraint"]:
+def as_constraints(constraints: object) -> list["Constraint"]:
     """Return the constraints as a list; there may be none, one or several."""
     if constraints is None:
         return []
@@ -50,12 +50,12 @@ class Constraint:
 
     size: int | None = None
 
-    def __init__(self, specification: Any) -> None:
-        self._args: tuple[Any, ...] = ()
-        self._fun: Any = None
+    def __init__(self, specification: object) -> None:
+        self._args: tuple[object, ...] = ()
+        self._fun: Callable[..., ArrayLike] | None = None
         self._matrix: FloatArray | None = None
-        lb: Any = 0.0
-        ub: Any = np.inf
+        lb: ArrayLike = 0.0
+        ub: ArrayLike = np.inf
         if isinstance(specification, Mapping):
             kind, self._fun = specification.get("type"), specification.get("fun")
             if kind not in ("eq", "ineq") or not callable(self._fun):
@@ -111,8 +111,9 @@ class Constraint:
             )
         return values
 
-    def _at(self, x: FloatArray, *n: int) -> Any:
+    def _at(self, x: FloatArray, *n: int) -> ArrayLike:
         """Call `fun` at a point, or at n points; return NaN if it raises and that is tolerated."""
+        assert self._fun is not None
         try:
             return self._fun(x, *self._args)
         except Exception:
@@ -156,7 +157,7 @@ class Constraints:
     of a batch at once; with `tolerate` an exception is an infinite violation.
     """
 
-    def __init__(self, constraints: Any, *, vectorized: bool, tolerate: bool = False) -> None:
+    def __init__(self, constraints: object, *, vectorized: bool, tolerate: bool = False) -> None:
         self.each = as_constraints(constraints)
         self._vectorized, self._tolerate = vectorized, tolerate
         self._scale: FloatArray | None = None

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePath
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Self, SupportsIndex, overload
+from typing import TYPE_CHECKING, Self, SupportsIndex, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from uaos.checks import as_float, real_numbers, true_or_false
 from uaos.errors import InvalidFeedback, InvalidParameter, NameClash, UnknownName
 from uaos.loading import module_source, source_hash
 from uaos.problems.constraints import as_constraints
-from uaos.problems.space import FreeSpace
+from uaos.problems.space import BoundsLike, FreeSpace
 
 if TYPE_CHECKING:
     from uaos.problems.references import Reference
@@ -85,24 +85,24 @@ class Problem:
     space: FreeSpace
     optimum: float | None
     vectorized: bool
-    constraints: Any
-    fun: Callable[[Any], Any]
+    constraints: object
+    fun: Callable[..., object]
     instance: int | None = None
     held_out: bool = False
     _module: str | None = None  # that of the suite file, if the problem came from one
 
     def __init__(
         self,
-        fun: Callable[[Any], Any],
-        bounds: ArrayLike,
+        fun: Callable[..., object],
+        bounds: BoundsLike,
         *,
         name: str | None = None,
         optimum: float | None = None,
         function: str | None = None,
         group: str | None = None,
         vectorized: bool = False,
-        constraints: Any = None,
-        integrality: Any = None,
+        constraints: object = None,
+        integrality: ArrayLike | None = None,
     ) -> None:
         if not callable(fun):
             raise InvalidParameter(
@@ -175,7 +175,7 @@ class Problem:
         return len(self.low)
 
     @property
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """Identity from which the seeds of runs are derived."""
         return (self.name,)
 
@@ -201,7 +201,7 @@ class Problem:
         returned = fun(copies) if self.vectorized else [fun(x) for x in copies]
         return self.values(returned, len(points), strict=True)
 
-    def values(self, returned: Any, n: int, *, strict: bool) -> FloatArray:
+    def values(self, returned: object, n: int, *, strict: bool) -> FloatArray:
         """Return what the function returned for n points as n numbers.
 
         Parameters
@@ -238,7 +238,7 @@ class Problem:
             )
         raise InvalidFeedback(f"{expected}; it returned shape {array.shape[1:]}")
 
-    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[object, ...]:
         # Functions of a suite file cannot be pickled; a worker that has loaded it has them, too.
         if self._module is not None:
             return _from_module, (self._module, self.name)
@@ -415,11 +415,11 @@ def _from_module(module: str, name: str) -> Problem:
     return suite_in(sys.modules[module])[name]
 
 
-def integer_in(name: str, value: Any, low: int, high: int, owner: str = "") -> int:
+def integer_in(name: str, value: object, low: int, high: int, owner: str = "") -> int:
     """Return the value as an integer, if it is one between `low` and `high`."""
     number = as_float(value)
     if low <= number <= high and number.is_integer():
-        return int(value)
+        return int(cast(float, value))  # exact, where a float would not be
     parameter = f"{name} of {owner}" if owner else name
     raise InvalidParameter(
         f"{parameter} is {value!r}; expected an integer from {low} to {high}",

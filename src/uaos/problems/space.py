@@ -4,16 +4,33 @@ A coordinate whose bounds are equal is held there: a run searches the others alo
 """
 
 from collections.abc import Iterator, ValuesView
-from typing import Any
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from uaos.arrays import BoolArray, FloatArray
 from uaos.checks import real_numbers
 from uaos.errors import InvalidParameter
 
 
-def box(bounds: Any, *, held: bool = False) -> tuple[FloatArray, FloatArray]:
+class Bounds(Protocol):
+    """Lower and upper bounds as attributes, such as those of scipy.optimize.Bounds."""
+
+    @property
+    def lb(self) -> ArrayLike:
+        """Lower bounds."""
+
+    @property
+    def ub(self) -> ArrayLike:
+        """Upper bounds."""
+
+
+#: Bounds of a box: pairs (low, high), or an object with `lb` and `ub`.
+BoundsLike = ArrayLike | Bounds
+
+
+def box(bounds: object, *, held: bool = False) -> tuple[FloatArray, FloatArray]:
     """Return lower and upper bounds from pairs, an array (D, 2), or an object with `lb` and `ub`.
 
     `held` allows low = high.
@@ -57,7 +74,7 @@ def box(bounds: Any, *, held: bool = False) -> tuple[FloatArray, FloatArray]:
     return pairs[:, 0].copy(), pairs[:, 1].copy()
 
 
-def integer_coordinates(integrality: Any, dimension: int) -> BoolArray:
+def integer_coordinates(integrality: ArrayLike, dimension: int) -> BoolArray:
     """Return which coordinates are integers; one value stands for all of them."""
     try:
         chosen = np.broadcast_to(np.asarray(integrality), (dimension,))
@@ -84,7 +101,7 @@ def integer_box(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArr
     return least, most
 
 
-def start_points(x0: Any, low: FloatArray, high: FloatArray, boundary: str) -> FloatArray | None:
+def start_points(x0: object, low: FloatArray, high: FloatArray, boundary: str) -> FloatArray | None:
     """Return the points that a run is to start with, (m, D), inside the box if it is enforced."""
     if x0 is None:
         return None
@@ -129,7 +146,7 @@ class FreeSpace:
         Which free coordinates are integers.
     """
 
-    def __init__(self, bounds: Any, integrality: Any = None) -> None:
+    def __init__(self, bounds: BoundsLike, integrality: ArrayLike | None = None) -> None:
         self.low, self.high = box(bounds, held=True)
         self.integrality: BoolArray | None = None
         if integrality is not None:
@@ -154,7 +171,7 @@ class FreeSpace:
         full[..., self.free] = x
         return full
 
-    def reduced(self, x0: Any) -> Any:
+    def reduced(self, x0: ArrayLike | None) -> ArrayLike | None:
         """Return starting points without the held coordinates."""
         if x0 is None or self.dimension == len(self.low):
             return x0

@@ -21,10 +21,10 @@ class WithArguments:
         These arguments.
     """
 
-    def __init__(self, function: Callable[..., float], args: tuple[object, ...]) -> None:
+    def __init__(self, function: Callable[..., object], args: tuple[object, ...]) -> None:
         self.function, self.args = function, args
 
-    def __call__(self, x: FloatArray) -> float:
+    def __call__(self, x: FloatArray) -> object:
         """Return the function's value."""
         return self.function(x, *self.args)
 
@@ -56,7 +56,9 @@ class CompiledObjective:
         return values
 
 
-def over_batch(fun: Callable[..., float], dimension: int, threads: int) -> CompiledObjective | None:
+def over_batch(
+    fun: Callable[..., object], dimension: int, threads: int
+) -> CompiledObjective | None:
     """Return the objective for batches, None if it is not compiled or numba cannot call it so."""
     fun, args = (fun.function, fun.args) if isinstance(fun, WithArguments) else (fun, ())
     if "numba" not in sys.modules:  # then it has compiled nothing, and its import takes long

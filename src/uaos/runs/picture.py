@@ -1,5 +1,6 @@
 """The picture of a run: which operators were used, and how good the best point became."""
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ HATCHES = ("", "////", "....", "xxxx", "----")
 _COLUMNS = 100
 
 
-def draw(history: "History", path: Any, f_opt: float | None) -> "Figure":
+def draw(history: "History", path: str | os.PathLike[str] | None, f_opt: float | None) -> "Figure":
     """Draw shares of operators, if there are any, above the best fitness and further columns."""
     # Generations are of equal size, or nearly; the batches of other optimizers need not be.
     along = "generation" if "population" in history.columns else "evaluations"

@@ -238,8 +238,9 @@ def _tuning(
     finished: str | None, data: str | None,
 ) -> Tuning:  # fmt: skip
     return Tuning(
-        number, key, cast(Setup, as_mapping(setup)), started, as_mapping(packages), seconds,
-        finished, cast(TuningOutcome, as_mapping(data or "{}")),
+        number, key, cast(Setup, as_mapping(setup)), started,
+        cast(dict[str, str], as_mapping(packages)), seconds, finished,
+        cast(TuningOutcome, as_mapping(data or "{}")),
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from uaos.errors import UnknownName
 from uaos.params import Value
 from uaos.selection.components import FAMILIES
 from uaos.statistics import rank_rows
-from uaos.table import NUMBER, TEXT, Table
+from uaos.table import NUMBER, TEXT, Column, Table
 from uaos.tuning.race import shared_costs
 from uaos.tuning.records import Tuning, VariableData
 from uaos.tuning.store import TuningStore
@@ -89,7 +89,7 @@ def survivors_table(store: TuningStore, tuning: int) -> Table:
         words = candidate_words({name: own[name] for name in free if name in own})
         cells = {name: own.get(name, "") for name in names}
         records.append({**elite._asdict(), "configuration": words, **cells})
-    columns: dict[str, tuple[object, ...]] = {
+    columns: dict[str, Column] = {
         "rank": (NUMBER, "rank"), "runs": (NUMBER, "instances"),
         "rank sum": (NUMBER, "rank_sum", "{:g}".format),
         "mean cost": (NUMBER, "mean_cost", "{:.3g}".format),

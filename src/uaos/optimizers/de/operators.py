@@ -72,9 +72,9 @@ class Operator:
             own = [f"{role}={v}" for role, v in (("F", self.F), ("CR", self.CR)) if v is not None]
         return self.name or " ".join([self.strategy, *own])
 
-    def to_dict(self, labels: Mapping[int, str]) -> dict[str, Any]:
+    def to_dict(self, labels: Mapping[int, str]) -> dict[str, object]:
         """Return the operator as plain data; `labels` names the rules that it shares."""
-        data: dict[str, Any] = {"strategy": self.strategy}
+        data: dict[str, object] = {"strategy": self.strategy}
         for role in ("F", "CR"):
             rule = getattr(self, role)
             if rule is not None:

@@ -8,7 +8,7 @@ draws the two from the same pair. As plain data, a rule that is named more than 
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from uaos.errors import InvalidParameter, UnknownName
 from uaos.optimizers.de import layout
@@ -32,7 +32,7 @@ class RateRule:
         """Parameters of a rule that does not adapt, for the kernels: at most two."""
         return tuple(float(getattr(self, f.name)) for f in fields(self))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the rule as plain data."""
         return {"rule": self.rule} | {f.name: getattr(self, f.name) for f in fields(self)}
 
@@ -223,7 +223,7 @@ class SuccessHistory(AdaptiveRule):
             fixed=self.last or None, CR_scale=self.CR_scale,
         )  # fmt: skip
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the rule as plain data: H, and what differs from SHADE."""
         usual = SuccessHistory()
         return {"rule": self.rule, "H": self.H} | {
@@ -283,7 +283,7 @@ def share_labels(rules: Iterable[RateRule]) -> dict[int, str]:
     return labels
 
 
-def rule_to_data(rule: RateRule, labels: Mapping[int, str]) -> float | dict[str, Any]:
+def rule_to_data(rule: RateRule, labels: Mapping[int, str]) -> float | dict[str, object]:
     """Return a rule as plain data: a constant as its number, a shared one with its label."""
     if isinstance(rule, Constant):
         return rule.value

@@ -346,7 +346,7 @@ class DifferentialEvolutionSettings(OptimizerSettings):
 
     # Plain data
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the settings as plain data that TOML can hold, without the default pool."""
         pool = () if self.pool is None else self.operators
         named = [r for m in pool if isinstance(m, Operator) for r in (m.F, m.CR)]
@@ -369,13 +369,15 @@ class DifferentialEvolutionSettings(OptimizerSettings):
         return data
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], custom: Mapping[str, object] | None = None) -> Self:
+    def from_dict(
+        cls, data: Mapping[str, object], custom: Mapping[str, object] | None = None
+    ) -> Self:
         """Return the settings that :meth:`to_dict` described; the rest takes its default.
 
         `custom` gives custom operators of the pool, by name, that are not registered.
         """
         names = {stored: name for name, stored in STORED_NAMES.items()}
-        values = {names.get(name, name): value for name, value in data.items()}
+        values: dict[str, Any] = {names.get(name, name): value for name, value in data.items()}
         known_only(values, {f.name: f for f in fields(cls)}, cls.title)
         shared: dict[str, RateRule] = {}
         for role in ("F", "CR"):
@@ -442,7 +444,7 @@ class DifferentialEvolutionSettings(OptimizerSettings):
     def __hash__(self) -> int:
         return hash(repr(self._key()))
 
-    def _key(self) -> tuple[dict[str, Any], tuple[int, ...]]:
+    def _key(self) -> tuple[dict[str, object], tuple[int, ...]]:
         custom = tuple(id(m) for m in self.operators if not isinstance(m, Operator))
         return self.to_dict(), custom
 

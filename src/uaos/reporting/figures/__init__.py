@@ -155,7 +155,7 @@ def _own() -> dict[str, Figure]:
     }
 
 
-def draw(name: str, source: Any, *, style: Style = DEFAULT, **options: Any) -> Drawing:
+def draw(name: str, source: object, *, style: Style = DEFAULT, **options: object) -> Drawing:
     """Draw a figure.
 
     Parameters

@@ -10,7 +10,7 @@ from uaos.reporting.figures import figure
 from uaos.reporting.report.elements import Colors, image, plot_place, shown
 from uaos.reporting.sources import Course
 from uaos.reporting.style import DEFAULT
-from uaos.table import METHOD, NUMBER, TEXT, Table
+from uaos.table import METHOD, NUMBER, TEXT, Column, Table
 from uaos.text import count
 
 # Runs that are printed, and those that have buttons: of one method, of all.
@@ -78,7 +78,7 @@ def use_table(courses: Sequence[Course]) -> Table:
             "change": float(np.mean([c.change for c in of_method])), "runs": len(of_method),
         })  # fmt: skip
     records.sort(key=lambda record: -record["change"])
-    columns = {
+    columns: dict[str, Column] = {
         "method": (METHOD, "method"), "most used operator": (TEXT, "most_used"),
         "its share": (NUMBER, "share", "{:.0%}".format), "operators": (NUMBER, "operators"),
         "from uniform use": (NUMBER, "from_uniform", "{:.3f}".format),

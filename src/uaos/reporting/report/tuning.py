@@ -15,7 +15,7 @@ from uaos.reporting.report.methods import method_recipe
 from uaos.reporting.sources import TuningEntry
 from uaos.reporting.style import DEFAULT
 from uaos.selection.components import FAMILIES
-from uaos.table import NUMBER, TEXT, Cell, Table
+from uaos.table import NUMBER, TEXT, Cell, Column, Table
 from uaos.text import count, duration
 from uaos.tuning.summaries import Drawn, frequencies, importance, survivors_table
 
@@ -83,7 +83,7 @@ class TuningView:
 
     def _importance(self) -> Table:
         top = max(parameter.share for parameter in self.importance) or 1.0
-        columns = {
+        columns: dict[str, Column] = {
             "parameter": (TEXT, "name"),
             "share": (NUMBER, lambda r: Cell(f"{r['share']:.0%}", r["share"],
                                              share=r["share"] / top)),
