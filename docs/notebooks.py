@@ -84,6 +84,12 @@ class _Shell(InteractiveShell):
     def enable_gui(self, gui: str | None = None) -> None:
         """Accept `%matplotlib inline`, which needs no event loop."""
 
+    def system(self, cmd: str) -> None:
+        """Execute a `!command`; raise an error if it fails."""
+        super().system(cmd)
+        if status := self.user_ns["_exit_code"]:
+            raise RuntimeError(f"the command ended with exit status {status}: {cmd}")
+
 
 def execute(path: Path, target: Path) -> None:
     """Execute a notebook and write its cells, with their outputs, to a file.

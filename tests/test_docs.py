@@ -173,6 +173,22 @@ def texts(drawing: str) -> list[str]:
     )
 
 
+def test_a_notebook_fails_if_one_of_its_commands_fails(tmp_path: Path) -> None:
+    """The site is not built from a notebook whose command ended with an error."""
+    pytest.importorskip("IPython", reason="IPython is not installed: the extra uaos[docs]")
+    notebook, pages = tmp_path / "broken.ipynb", tmp_path / "pages.json"
+    source = ["!exit 3\n", "!echo afterwards"]
+    notebook.write_text(json.dumps({"cells": [{"cell_type": "code", "source": source}]}))
+    call = "import sys, pathlib, notebooks; notebooks.execute(*map(pathlib.Path, sys.argv[1:]))"
+    run = subprocess.run(
+        [sys.executable, "-c", call, str(notebook), str(pages)],
+        cwd=ROOT / "docs", capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode
+    assert "exit status 3: exit 3" in run.stderr
+    assert not pages.exists()
+
+
 def test_the_drawn_loop_says_how_many_components_there_are() -> None:
     written = texts("loop.svg")
     for family in FAMILIES:
