@@ -7,14 +7,14 @@ import sys
 
 import pytest
 
-from uaos.optimizers.winners import recipes
+from uaos.optimizers.winners import recipes_by_name
 
 SCRIPT = """
 import json, sys
 import numba, numpy as np
 from uaos import jit
 from uaos.minimization import minimize
-from uaos.optimizers.winners import recipes
+from uaos.optimizers.winners import recipes_by_name
 
 jit.PATIENCE = 0.0  # compiled at once
 
@@ -27,7 +27,7 @@ def bits(array):
     return [float(v).hex() for v in np.ravel(array)]
 
 report = {"interpreted": bool(numba.config.DISABLE_JIT)}
-for method in ("mix", "U-AOS-FW", "SHADE", *recipes()):
+for method in ("mix", "U-AOS-FW", "SHADE", *recipes_by_name()):
     steps = []
     portfolio = method == "MOS"
     state = ("x", "fun") if portfolio else ("population", "fitness", "archive", "probabilities")
@@ -76,7 +76,7 @@ def test_one_run_is_compiled_and_the_other_is_not(reports):
     assert [report["interpreted"] for report in reports] == [False, True]
 
 
-@pytest.mark.parametrize("method", ["mix", "U-AOS-FW", "SHADE", *recipes()])
+@pytest.mark.parametrize("method", ["mix", "U-AOS-FW", "SHADE", *recipes_by_name()])
 def test_the_run_is_the_same_to_the_last_bit(reports, method):
     """Result, history, and the state after every generation."""
     compiled, interpreted = (report[method] for report in reports)

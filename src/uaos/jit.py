@@ -63,52 +63,52 @@ def njit(function: Kernel) -> Kernel:
 
     The attribute `dispatcher` of the kernel is a function that returns its numba dispatcher.
     """
-    # Overflow, 0/0 and the like are masked where they matter, and compiled code does not warn.
-    interpreted: Kernel = np.errstate(all="ignore")(function)
-    clock = _Clock()
-    call: Any = None
-
-    @cache
-    def dispatcher() -> Any:
-        return _dispatcher(function)
-
-    def start(*args: Any) -> Any:
-        """Interpret the first calls, then decide once how to make the others."""
-        nonlocal call
-        if _interpreted_seconds < min(WARM_UP, PATIENCE) and not _is_large(args):
-            return clock.measure(interpreted, args)
-        if _numba().config.DISABLE_JIT:
-            call = interpreted
-        elif not (hasattr(dispatcher(), "enable_caching") and hasattr(dispatcher(), "stats")):
-            call = _dispatcher(function, cache=True)
-        else:
-            call = interpret_or_compile
-            if _is_cached(dispatcher()):
-                clock.add(math.inf)
-        return call(*args)
-
-    def interpret_or_compile(*args: Any) -> Any:
-        """Interpret calls until compiling pays off, then compile."""
-        nonlocal call
-        if clock.is_patient(args):
-            return clock.measure(interpreted, args)
-        _compile(dispatcher(), args)
-        call = dispatcher()
-        return call(*args)
-
-    call = start
+    caller = _Caller(function)
 
     @wraps(function)
     def kernel(*args: Any) -> Any:
-        nonlocal call
         try:
-            return call(*args)
+            return caller.call(*args)
         except _CACHE_ERRORS:  # raised before the kernel has run: do without a cache
-            call = _dispatcher(function)
-            return call(*args)
+            caller.call = _dispatcher(function)
+            return caller.call(*args)
 
-    kernel.dispatcher = dispatcher  # type: ignore[attr-defined]
+    kernel.dispatcher = caller.dispatcher  # type: ignore[attr-defined]
     return kernel  # type: ignore[return-value]
+
+
+class _Caller:
+    """Call a kernel by `call`, which is replaced as the kernel goes from one stage to the next."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        # Overflow, 0/0 and the like are masked where they matter, and compiled code does not warn.
+        self._interpreted: Callable[..., Any] = np.errstate(all="ignore")(function)
+        self._clock = _Clock()
+        self.dispatcher = cache(lambda: _dispatcher(function))
+        self.call: Callable[..., Any] = self._start
+
+    def _start(self, *args: object) -> Any:
+        """Interpret the first calls, then decide once how to make the others."""
+        if _interpreted_seconds < min(WARM_UP, PATIENCE) and not _is_large(args):
+            return self._clock.measure(self._interpreted, args)
+        if _numba().config.DISABLE_JIT:
+            self.call = self._interpreted
+        elif not all(hasattr(self.dispatcher(), name) for name in ("enable_caching", "stats")):
+            self.call = _dispatcher(self._function, cache=True)
+        else:
+            self.call = self._interpret_or_compile
+            if _is_cached(self.dispatcher()):
+                self._clock.add(math.inf)
+        return self.call(*args)
+
+    def _interpret_or_compile(self, *args: object) -> Any:
+        """Interpret calls until compiling pays off, then compile."""
+        if self._clock.is_patient(args):
+            return self._clock.measure(self._interpreted, args)
+        _compile(self.dispatcher(), args)
+        self.call = self.dispatcher()
+        return self.call(*args)
 
 
 def _dispatcher(function: Callable[..., Any], *, cache: bool = False) -> Any:
@@ -136,7 +136,7 @@ class _Clock:
     def __init__(self) -> None:
         self._run, self._this_run, self._all_runs = _runs, 0.0, 0.0
 
-    def is_patient(self, args: tuple[Any, ...]) -> bool:
+    def is_patient(self, args: tuple[object, ...]) -> bool:
         """Return whether to interpret the kernel once more, with these arguments."""
         if self._run != _runs:
             self._run, self._this_run = _runs, 0.0
@@ -144,7 +144,7 @@ class _Clock:
             return False
         return not _is_large(args)
 
-    def measure(self, interpreted: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    def measure(self, interpreted: Callable[..., Any], args: tuple[object, ...]) -> Any:
         """Call the interpreted kernel, and add the time that it takes."""
         global _interpreted_seconds
         begin = thread_time()
@@ -160,7 +160,7 @@ class _Clock:
         self._all_runs += seconds
 
 
-def _is_large(args: tuple[Any, ...]) -> bool:
+def _is_large(args: tuple[object, ...]) -> bool:
     return sum(value.size for value in args if isinstance(value, np.ndarray)) > LARGE
 
 
@@ -180,7 +180,7 @@ def _is_cached(dispatcher: Any) -> bool:
 _seconds = 0.0  # spent on compiling so far
 
 
-def _compile(dispatcher: Any, args: tuple[Any, ...]) -> None:
+def _compile(dispatcher: Any, args: tuple[object, ...]) -> None:
     """Load the code for arguments of these types from the cache, or compile and cache it."""
     global _seconds
     start = monotonic()

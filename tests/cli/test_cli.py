@@ -34,6 +34,14 @@ def test_a_recipe_shows_equations_and_values() -> None:
         assert part in shown
 
 
+@pytest.mark.parametrize(
+    ("method", "optimizer"),
+    [("jSO", "jSO"), ("SaDE", "differential evolution"), ("CMA-ES", "CMA-ES")],
+)
+def test_a_recipe_names_the_optimizer_of_its_settings(method: str, optimizer: str) -> None:
+    assert f"\nsettings of {optimizer}\n" in run("methods", method).stdout
+
+
 def test_a_single_operator_has_a_recipe_too() -> None:
     shown = run("methods", "L-SHADE").stdout
     assert "nothing to select" in shown

@@ -12,6 +12,11 @@ from uaos.experiments.plan import parse_budget
 from uaos.problems import suite
 
 
+def test_a_seed_beyond_the_integers_of_a_float_is_exact() -> None:
+    plan = Plan.of(["mix"], suite(functions="3", instances="2"), uniform=False, seed=2**62 + 1)
+    assert plan.seed == 2**62 + 1
+
+
 def test_a_unit_has_the_same_seed_in_every_plan_that_has_it() -> None:
     small = Plan.of(["mix"], suite(functions="3", instances="2"), uniform=False)
     large = Plan.of(["JADE", "mix"], suite(functions="1-5", instances="1-4"), repetitions=2)
