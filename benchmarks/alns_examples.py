@@ -13,8 +13,7 @@ from alns import ALNS
 from alns.accept import HillClimbing, RecordToRecordTravel, SimulatedAnnealing
 from alns.select import AlphaUCB, RandomSelect, RouletteWheel
 from alns.stop import MaxIterations
-
-from uaos.jit import njit
+from numba import njit
 
 Rng = np.random.Generator
 
