@@ -148,6 +148,19 @@ def test_every_one_of_several_starting_points_is_checked(method):
         minimize(bowl, BOX, x0=[[0, 0], [0, 0]], method=method, budget=50)
 
 
+def test_a_problem_stands_for_its_function_bounds_and_constraints():
+    limit = {"type": "ineq", "fun": lambda x: 0.5 - x[0]}
+    problem = uaos.Problem(bowl, BOX, constraints=limit)
+    one = minimize(problem, budget=100, seed=1)
+    other = minimize(bowl, BOX, constraints=limit, budget=100, seed=1)
+    assert (one.fun, one.x.tolist()) == (other.fun, other.x.tolist())
+    for name, value in (("constraints", limit), ("args", (1,))):
+        with raises(InvalidParameter, name=name):
+            minimize(problem, **{name: value})
+    with raises(InvalidParameter, name="bounds"):
+        minimize(bowl)
+
+
 def test_starting_points_are_ordered_by_feasibility_and_rounded():
     seen = []
 

@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, ParamSpec, TypedDict, Unpack, cast, get_type_hints
+from typing import Any, ParamSpec, TypedDict, Unpack, get_type_hints
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from uaos.arrays import FloatArray
 from uaos.checks import evaluation_count, real_number, real_numbers, true_or_false
 from uaos.errors import InvalidParameter
 from uaos.extras import require
+from uaos.optimizers import feasibility
 from uaos.optimizers.base import Optimizer, optimizer_class
 from uaos.optimizers.catalogue import RECOMMENDED, ConfigurationLike, as_configuration
 from uaos.optimizers.configuration import Configuration
@@ -26,12 +27,13 @@ from uaos.problems.space import BoundsLike, start_points
 from uaos.result import Ending, Result
 from uaos.runs.callers import Workers
 from uaos.runs.compiled import WithArguments
-from uaos.runs.evaluator import Evaluator
+from uaos.runs.evaluator import EvaluationInterrupted, Evaluator
 from uaos.runs.polish import polished, polished_by
 from uaos.runs.progress import ProgressLine
 from uaos.runs.run import Polish, Run, described, problem_arguments
 from uaos.runs.stopping import (
     HELD,
+    INTERRUPTED,
     AllFailed,
     Budget,
     Callback,
@@ -173,8 +175,8 @@ def _advice(name: str, names: Mapping[str, object]) -> str:
 
 @_with_options
 def minimize(
-    fun: Callable[..., object],
-    bounds: BoundsLike,
+    fun: Callable[..., object] | Problem,
+    bounds: BoundsLike | None = None,
     *,
     method: ConfigurationLike | None = None,
     budget: int | None = None,
@@ -187,11 +189,12 @@ def minimize(
 
     Parameters
     ----------
-    fun : callable
+    fun : callable or Problem
         ``fun(x, *args) -> float`` of a point, an array of length D; with `vectorized` of many
         points, (n, D), returning n values. NaN and infinite values are failed evaluations. A
         function that numba has compiled is called in a compiled loop over the batch; `workers` are
-        threads then.
+        threads then. A :class:`uaos.Problem` without `bounds` stands for its function, bounds and
+        constraints.
     bounds : sequence of pairs, array of shape (D, 2), or scipy.optimize.Bounds
         The box. A coordinate with low = high is held there.
     method : str, path, Method or Configuration, optional
@@ -283,43 +286,7 @@ def minimize(
     >>> result.success, bool(result.fun < 1e-12)
     (True, True)
     """
-    args = options.pop("args", ())
-    if not isinstance(args, tuple | list):
-        raise InvalidParameter(
-            f"args is {args!r}; expected a tuple of further arguments of fun",
-            name="args",
-            value=args,
-        )
-    problem = Problem(
-        WithArguments(fun, tuple(args)) if args and callable(fun) else fun,
-        bounds,
-        name=ANONYMOUS,
-        vectorized=options.pop("vectorized", False),
-        constraints=options.pop("constraints", None),
-        integrality=options.pop("integrality", None),
-    )
-    return minimize_problem(
-        problem,
-        method=method,
-        budget=budget,
-        seed=seed,
-        x0=x0,
-        target=target,
-        **cast(RunOptions, options),
-    )
-
-
-def minimize_problem(
-    problem: Problem,
-    *,
-    method: ConfigurationLike | None = None,
-    budget: int | None = None,
-    seed: Seed = None,
-    x0: ArrayLike | None = None,
-    target: float | None = None,
-    **options: Unpack[RunOptions],
-) -> Result:
-    """Minimize a problem; the arguments are those of :func:`uaos.minimize`."""
+    problem = _as_problem(fun, bounds, options)
     values: dict[str, Any] = {**_DEFAULTS, **options}
     limits = _Limits.checked(budget, target, values)
     search = _Search(
@@ -336,8 +303,44 @@ def minimize_problem(
     with Evaluator(problem, workers=values["workers"], on_error=values["on_error"]) as evaluator:
         if problem.space.dimension == 0:
             return _only_point(evaluator)
-        optimizer, starts = search.begin(x0)
-        return Run(optimizer, evaluator, rules, observers).complete(polish, starts, search.build)
+        optimizer, ending = search.start(x0, evaluator)
+        return Run(optimizer, evaluator, rules, observers, ending).complete(polish)
+
+
+def _as_problem(
+    fun: Callable[..., object] | Problem, bounds: BoundsLike | None, options: Options
+) -> Problem:
+    """Return the problem that the arguments of `minimize` describe."""
+    if isinstance(fun, Problem) and bounds is None:
+        for name in ProblemOptions.__annotations__:
+            if name in options:
+                raise InvalidParameter(
+                    f"{name} belongs to the problem; give it to uaos.Problem",
+                    name=name,
+                    value=dict(options)[name],
+                )
+        return fun
+    if bounds is None:
+        raise InvalidParameter(
+            "bounds is missing; expected a pair (low, high) for each coordinate",
+            name="bounds",
+            value=None,
+        )
+    args = options.get("args", ())
+    if not isinstance(args, tuple | list):
+        raise InvalidParameter(
+            f"args is {args!r}; expected a tuple of further arguments of fun",
+            name="args",
+            value=args,
+        )
+    return Problem(
+        WithArguments(fun, tuple(args)) if args and callable(fun) else fun,
+        bounds,
+        name=ANONYMOUS,
+        vectorized=options.get("vectorized", False),
+        constraints=options.get("constraints"),
+        integrality=options.get("integrality"),
+    )
 
 
 def _evolution_settings(values: Mapping[str, object]) -> dict[str, Any]:
@@ -494,19 +497,36 @@ class _Search:
         self.limits.set_tolerances(optimizer)
         return optimizer
 
-    def begin(self, x0: ArrayLike | None) -> tuple[Optimizer, FloatArray | None]:
-        """Return an optimizer and the points to evaluate first, if it cannot take them itself."""
-        space = self.problem.space
-        points = space.reduced(x0)
+    def start(self, x0: ArrayLike | None, evaluator: Evaluator) -> tuple[Optimizer, Ending | None]:
+        """Return the optimizer, and how the run ended if Ctrl-C came before its first batch.
+
+        Several points x0 are the first population if they fit into one. Otherwise they are
+        evaluated here, and the search starts from the best.
+        """
+        points = self.problem.space.reduced(x0)
         starts = _several(points)
         if starts is None:
             return self.build(points), None
         first = self.build(starts[:1])
         if first.starts_together and len(starts) <= (first.capacity or len(starts)):
-            return self.build(starts), None  # its first population
+            return self.build(starts), None
         # Raise an error if they are invalid.
         start_points(starts, first.low, first.high, str(self.settings.get("boundary")))
-        return first, space.rounded(starts[: first.budget])
+        starts = self.problem.space.rounded(starts[: first.budget])
+        try:
+            values, violations = evaluator(starts, first.epsilon)
+        except EvaluationInterrupted as interrupt:
+            for row, value in interrupt.ready:
+                first.count_earlier(
+                    starts[[row]], [value], [0.0] if evaluator.constrained else None
+                )
+            return first, INTERRUPTED
+        order = feasibility.order(
+            values, np.zeros(len(values)) if violations is None else violations
+        )
+        optimizer = self.build(starts[order][: first.capacity])
+        optimizer.count_earlier(starts, values, violations)
+        return optimizer, None
 
 
 def _check_settings(settings: Mapping[str, object], configuration: Configuration) -> None:

@@ -20,7 +20,7 @@ from uaos.errors import Missing
 from uaos.experiments import FINAL
 from uaos.experiments.plan import parse_budget
 from uaos.files import check_output
-from uaos.minimization import PORTFOLIO, minimize_problem
+from uaos.minimization import PORTFOLIO, minimize
 from uaos.optimizers.catalogue import RECOMMENDED
 from uaos.pictures import PICTURES
 from uaos.problems import BBOB, Problem
@@ -116,7 +116,7 @@ def _run(problem: Problem, optimizer: _Optimizer, panel: "_Panel") -> Result:
             if console.is_terminal and panel.is_due():
                 live.update(panel.drawn(state), refresh=True)
 
-        return minimize_problem(
+        return minimize(
             problem, method=optimizer.method, budget=panel.budget, seed=optimizer.seed,
             popsize=optimizer.popsize, callback=show,
             target=None if problem.optimum is None else problem.optimum + FINAL,

@@ -9,7 +9,6 @@ import numpy as np
 from uaos import jit
 from uaos.arrays import FloatArray
 from uaos.errors import InvalidParameter
-from uaos.optimizers import feasibility
 from uaos.optimizers.base import Optimizer, optimizer_class
 from uaos.optimizers.configuration import Configuration
 from uaos.problems.problem import Problem
@@ -56,6 +55,8 @@ class Run:
         When the run ends. The first rule that applies says why.
     observers : sequence of Observer
         Observers of the run.
+    ending : Ending, optional
+        Why the run ended before its first batch, if it did.
 
     Attributes
     ----------
@@ -82,10 +83,11 @@ class Run:
         evaluator: Evaluator,
         rules: Sequence[StoppingRule] = DEFAULT_RULES,
         observers: Sequence[Observer] = (),
+        ending: Ending | None = None,
     ) -> None:
         self.optimizer, self.evaluator = optimizer, evaluator
         self.rules, self.observers = rules, observers
-        self.ending: Ending | None = None
+        self.ending = ending
         self._batches = 0
         jit.begin_run()
         self._pending: FloatArray | None = None  # points that are being evaluated
@@ -102,6 +104,8 @@ class Run:
 
     def _stops(self) -> bool:
         """Ask the rules whether the run ends here."""
+        if self.ending is not None:
+            return True
         rules = self.rules if self._batches else [rule for rule in self.rules if rule.at_start]
         endings = (rule(self.optimizer) for rule in rules)
         self.ending = next((ending for ending in endings if ending is not None), None)
@@ -115,35 +119,12 @@ class Run:
             observer.evaluated(self.optimizer, values, violations)
         return values, violations
 
-    def _start(self, points: FloatArray, build: Callable[[FloatArray], Optimizer]) -> None:
-        """Evaluate several starting points, and let the search start from the best."""
-        values, violations = self._evaluate(points)
-        order = feasibility.order(
-            values, np.zeros(len(points)) if violations is None else violations
-        )
-        self.optimizer = build(points[order][: self.optimizer.capacity])
-        self.optimizer.count_earlier(points, values, violations)
+    def complete(self, polish: Polish | None = None) -> Result:
+        """Run to the end, polish the result if asked to, and return it.
 
-    def complete(
-        self,
-        polish: Polish | None = None,
-        starts: FloatArray | None = None,
-        build: Callable[[FloatArray], Optimizer] | None = None,
-    ) -> Result:
-        """Run to the end and return the result; Ctrl-C returns the best so far.
-
-        Parameters
-        ----------
-        polish : callable, optional
-            Improves the result.
-        starts : ndarray, shape (m, d), optional
-            Points to evaluate before the search, which starts from the best of them.
-        build : callable, optional
-            Makes the optimizer that starts from them; needed with `starts`.
+        Ctrl-C returns the best so far.
         """
         try:
-            if starts is not None and build is not None:
-                self._start(starts, build)
             self.advance()
             result = self.optimizer.result
             if polish is not None and result.x is not None:
