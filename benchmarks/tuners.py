@@ -19,14 +19,15 @@ from time import perf_counter
 import numpy as np
 
 from uaos.errors import UaosError
-from uaos.params import Choice, Integer, Real, Value
+from uaos.params import Categorical, Integer, Real, Value
+from uaos.problems.variables import Condition, Space, Variable
 from uaos.statistics import rank_sum_test
 from uaos.tuning.irace import irace_version, run_irace
 from uaos.tuning.race import Task
 from uaos.tuning.racer import iterated_racing
 from uaos.tuning.records import Candidate, Event
+from uaos.tuning.sampling import uniform_candidates
 from uaos.tuning.search import Search, Tuner
-from uaos.tuning.space import Condition, Space, Variable, uniform_candidates
 
 NOISE = 0.3
 INSTANCES = tuple(range(20))
@@ -42,8 +43,8 @@ def _integer(low: int, high: int, log: bool = False) -> Integer:
     return Integer(default=low, low=low, high=high, hard_low=low, hard_high=high, log=log)
 
 
-def _choice(*values: Value) -> Choice:
-    return Choice(default=values[0], choices=values)
+def _choice(*values: Value) -> Categorical:
+    return Categorical(default=values[0], choices=values)
 
 
 SPACE = Space((

@@ -19,7 +19,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import uaos
-from uaos.params import Choice, Integer, Parameter, Real, parameters, per_operator
+from uaos.params import Categorical, Integer, Parameter, Real, parameters, per_operator
 from uaos.selection.components import Component
 
 #: Reproducible, and patient with a shared machine.
@@ -53,7 +53,7 @@ def registered(family: str) -> list[str]:
 
 def values(parameter: Parameter, n_operators: int) -> st.SearchStrategy[Any]:
     """Valid values of a parameter: two decimals, or a size small enough to be overrun."""
-    if isinstance(parameter, Choice):
+    if isinstance(parameter, Categorical):
         return st.sampled_from(parameter.choices)
     if isinstance(parameter, Integer):
         return st.integers(parameter.hard_low, 6)

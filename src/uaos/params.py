@@ -15,10 +15,11 @@ import dataclasses
 import math
 import numbers
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -29,15 +30,30 @@ if TYPE_CHECKING:
 
 Value = float | int | str
 
+#: Values of other variables with which a variable exists: all of a mapping, any of several.
+When = Mapping[str, object] | Sequence[Mapping[str, object]] | None
+
+
+class Coordinate(NamedTuple):
+    """Interval of the real line that stands for a parameter, and what its numbers mean.
+
+    An integer coordinate is rounded; a category is an integer without an order.
+    """
+
+    low: float
+    high: float
+    kind: Literal["real", "integer", "category"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
     """Base class of parameters: default, symbol in equations, description."""
 
-    default: Value | None
+    default: Value | None = None
     symbol: str = ""
     doc: str = ""
     tuned: bool = True
+    when: When = field(default=None, hash=False)
 
     @property
     def range(self) -> str:
@@ -60,29 +76,62 @@ class Parameter:
         return InvalidParameter(message, name=name, value=value, owner=owner)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Real(Parameter):
-    """A real number in [low, high]."""
+    """A real number in [low, high].
 
-    default: float
+    Parameters
+    ----------
+    low, high : float
+        The range that is searched.
+    log : bool
+        Whether it is searched on a logarithmic scale; `low` is above 0 then.
+    step : float, optional
+        Only low, low + step, low + 2 step, … up to high are searched.
+    default : float, optional
+        The value to start from.
+    when : mapping, optional
+        Names of other variables and the value, or several values, with which this one exists. A
+        list of mappings: it exists where one of them holds.
+    hard_low, hard_high, open_low, open_high, digits, bound, symbol, doc, tuned
+        What the declaration of a setting adds, see :func:`real`.
+
+    Raises
+    ------
+    InvalidParameter
+        If the range is empty, or the scale, the step or the default do not fit it.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> uaos.Real(1e-5, 1e-1, log=True).range
+    '1e-05 to 0.1, log scale'
+    """
+
     low: float
     high: float
-    hard_low: float
-    hard_high: float
+    log: bool = False
+    step: float | None = None
+    _: KW_ONLY
+    default: float | None = None
+    hard_low: float = math.nan
+    hard_high: float = math.nan
     open_low: bool = False
     open_high: bool = False
-    log: bool = False
     digits: int = 2
     bound: str = ""
 
+    def __post_init__(self) -> None:
+        _check_range(self, numbers.Real, "finite numbers")
+        _check_default(self)
+
     @property
     def range(self) -> str:  # noqa: D102 (see Parameter)
-        scale = ", log scale" if self.log else ""
-        return f"{self.low:g} to {self.bound or format(self.high, 'g')}{scale}"
+        return f"{self.low:g} to {self.bound or format(self.high, 'g')}{_scale(self)}"
 
     @property
     def allowed(self) -> str:  # noqa: D102
-        interval = f"from {self.hard_low:g} to {self.hard_high:g}"
+        interval = f"from {self.hard_low:g} to {self.hard_high:g}{_steps(self)}"
         if self.open_low or self.open_high:
             signs = ">" if self.open_low else ">=", "<" if self.open_high else "<="
             interval = f"{signs[0]} {self.hard_low:g} and {signs[1]} {self.hard_high:g}"
@@ -101,38 +150,116 @@ class Real(Parameter):
                 number = math.inf
             over = number >= self.hard_high if self.open_high else number > self.hard_high
             under = number <= self.hard_low if self.open_low else number < self.hard_low
-            if math.isfinite(number) and not under and not over:
+            if math.isfinite(number) and not under and not over and _on_grid(self, number):
                 return number
         raise self.refusal(value, name, owner)
 
+    @property
+    def coordinate(self) -> Coordinate:
+        """Return the interval that an optimizer searches; with steps it counts them."""
+        if self.step is not None:
+            return Coordinate(0.0, float(_step_count(self)), "integer")
+        if self.log:
+            return Coordinate(math.log(self.low), math.log(self.high), "real")
+        return Coordinate(float(self.low), float(self.high), "real")
 
-@dataclass(frozen=True, kw_only=True)
+    def encode(self, value: float) -> float:
+        """Return the number in the interval that stands for a value."""
+        if self.step is not None:
+            return float(round((value - self.low) / self.step))
+        return math.log(value) if self.log else float(value)
+
+    def decode(self, number: float) -> float:
+        """Return the value that a number in the interval stands for."""
+        if self.step is not None:
+            decimals = max(decimals_of(self.low), decimals_of(self.step))
+            number = round(self.low + round(number) * self.step, decimals)
+        elif self.log:
+            number = math.exp(number)
+        return float(min(max(number, self.low), self.high))
+
+
+@dataclass(frozen=True)
 class Integer(Parameter):
-    """An integer in [low, high]."""
+    """An integer in [low, high].
 
-    default: int
+    Parameters
+    ----------
+    low, high : int
+        The range that is searched.
+    log, step, default, when
+        As for :class:`Real`.
+    hard_low, hard_high, symbol, doc, tuned
+        What the declaration of a setting adds, see :func:`integer`.
+
+    Raises
+    ------
+    InvalidParameter
+        If the range is empty, or the scale, the step or the default do not fit it.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> uaos.Integer(16, 512, step=16).range
+    '16 to 512, in steps of 16'
+    """
+
     low: int
     high: int
-    hard_low: int
-    hard_high: int
     log: bool = False
+    step: int | None = None
+    _: KW_ONLY
+    default: int | None = None
+    hard_low: int = None  # type: ignore[assignment] # that of the range
+    hard_high: int = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        _check_range(self, numbers.Integral, "integers")
+        _check_default(self)
 
     @property
     def range(self) -> str:  # noqa: D102
-        return f"{self.low} to {self.high}" + (", log scale" if self.log else "")
+        return f"{self.low} to {self.high}{_scale(self)}"
 
     @property
     def allowed(self) -> str:  # noqa: D102
-        return f"an integer from {self.hard_low} to {self.hard_high}"
+        return f"an integer from {self.hard_low} to {self.hard_high}{_steps(self)}"
 
     def check(self, value: object, name: str, owner: str = "") -> int:  # noqa: D102
         if (
             isinstance(value, numbers.Integral)
             and not isinstance(value, bool)
             and self.hard_low <= int(value) <= self.hard_high
+            and _on_grid(self, int(value))
         ):
             return int(value)
         raise self.refusal(value, name, owner)
+
+    @property
+    def coordinate(self) -> Coordinate:
+        """Return the interval that an optimizer searches; with steps it counts them.
+
+        On a log scale it is a real interval, of which every integer has the part that rounds to it.
+        """
+        if self.step is not None:
+            return Coordinate(0.0, float(_step_count(self)), "integer")
+        if self.log:
+            return Coordinate(math.log(self.low - 0.5), math.log(self.high + 0.5), "real")
+        return Coordinate(float(self.low), float(self.high), "integer")
+
+    def encode(self, value: int) -> float:
+        """Return the number in the interval that stands for a value."""
+        if self.step is not None:
+            return float((value - self.low) // self.step)
+        return math.log(value) if self.log else float(value)
+
+    def decode(self, number: float) -> int:
+        """Return the value that a number in the interval stands for."""
+        if self.step is not None:
+            value = self.low + round(number) * self.step
+        else:
+            value = round(math.exp(number) if self.log else number)
+        return min(max(value, self.low), self.high)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,23 +286,158 @@ class OptionalInteger(Parameter):
             raise self.refusal(value, name, owner) from None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Choice(Parameter):
-    """One of a few values."""
+@dataclass(frozen=True)
+class Categorical(Parameter):
+    """One of a few values.
 
-    choices: tuple[Value, ...]
+    Parameters
+    ----------
+    choices : sequence
+        The values; any objects, such as strings, numbers, booleans, tuples or None.
+    ordered : bool
+        Whether neighbors in the sequence are similar, as those of small, medium, large.
+    default, when
+        As for :class:`Real`.
+    symbol, doc, tuned
+        What the declaration of a setting adds, see :func:`choice`.
+
+    Raises
+    ------
+    InvalidParameter
+        If there are no choices or equal ones, or the default is none of them.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> uaos.Categorical(["rbf", "poly"]).range
+    'one of rbf, poly'
+    """
+
+    choices: tuple[Any, ...]  # of any type
+    ordered: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.choices, str | Mapping) or not isinstance(self.choices, Iterable):
+            raise InvalidParameter(
+                f"choices is {self.choices!r}; expected a sequence of values",
+                name="choices", value=self.choices,
+            )  # fmt: skip
+        object.__setattr__(self, "choices", tuple(self.choices))
+        if not self.choices:
+            raise InvalidParameter(
+                "choices is empty; expected at least one value", name="choices", value=()
+            )
+        for k, choice in enumerate(self.choices):
+            if any(_same(choice, other) for other in self.choices[:k]):
+                raise InvalidParameter(
+                    f"choices has {choice!r} twice; expected different values",
+                    name="choices", value=choice,
+                )  # fmt: skip
+        _check_default(self)
 
     @property
     def range(self) -> str:  # noqa: D102
         return "one of " + ", ".join(str(c) for c in self.choices)
 
-    def check(self, value: object, name: str, owner: str = "") -> Value:  # noqa: D102
-        for choice in self.choices:
-            # True equals 1, but only a choice between True and False accepts it.
-            same_kind = isinstance(value, bool | np.bool_) == isinstance(choice, bool)
-            if isinstance(value, str | numbers.Real | np.bool_) and same_kind and value == choice:
-                return choice
+    def check(self, value: object, name: str, owner: str = "") -> Any:  # noqa: D102
+        return self.choices[self.index(value, name, owner)]
+
+    def index(self, value: object, name: str, owner: str = "") -> int:
+        """Return the position of a choice, or raise :class:`InvalidParameter`."""
+        for k, choice in enumerate(self.choices):
+            if _same(value, choice):
+                return k
         raise self.refusal(value, name, owner)
+
+    @property
+    def coordinate(self) -> Coordinate:
+        """Return the interval that an optimizer searches: the positions of the choices."""
+        unordered = not self.ordered and len(self.choices) > 2
+        return Coordinate(0.0, len(self.choices) - 1.0, "category" if unordered else "integer")
+
+    def encode(self, value: object) -> float:
+        """Return the number in the interval that stands for a value."""
+        return float(self.index(value, "value"))
+
+    def decode(self, number: float) -> Any:
+        """Return the value that a number in the interval stands for."""
+        return self.choices[min(max(round(number), 0), len(self.choices) - 1)]
+
+
+def _same(value: object, choice: object) -> bool:
+    """Return whether a value is a choice: True is not 1, and 1.0 is."""
+    if value is choice:
+        return True
+    booleans = isinstance(value, bool | np.bool_), isinstance(choice, bool | np.bool_)
+    try:
+        return booleans[0] == booleans[1] and bool(value == choice)
+    except (TypeError, ValueError):  # arrays, for example
+        return False
+
+
+def _check_range(parameter: Real | Integer, kind: type, expected: str) -> None:
+    """Check the ends of a range, its scale and its step; set the ends that are accepted."""
+    title = type(parameter).__name__
+    low, high, step = parameter.low, parameter.high, parameter.step
+    ends = f"{title}({low!r}, {high!r})"
+    for name, value in (("low", low), ("high", high), *([("step", step)] if step else [])):
+        if not isinstance(value, kind) or isinstance(value, bool) or not math.isfinite(value):
+            raise InvalidParameter(
+                f"{name} of {ends} is {value!r}; expected {expected}", name=name, value=value
+            )
+    if not low < high:
+        raise InvalidParameter(
+            f"the range of {ends} is empty; expected low < high, or for a single value that value "
+            "itself",
+            name="high", value=high,
+        )  # fmt: skip
+    if parameter.log and not low > 0:
+        raise InvalidParameter(
+            f"{ends} has a log scale, but begins at {low:g}; expected low > 0",
+            name="low", value=low,
+        )  # fmt: skip
+    if step is not None and (parameter.log or not 0 < step <= high - low):
+        problem = "has a log scale, too; expected one of them" if parameter.log else (
+            f"does not fit; expected more than 0 and at most {high - low:g}"
+        )  # fmt: skip
+        raise InvalidParameter(f"step {step!r} of {ends} {problem}", name="step", value=step)
+    for name, end in (("hard_low", low), ("hard_high", high)):
+        given = getattr(parameter, name)
+        if given is None or math.isnan(given):
+            object.__setattr__(parameter, name, end)
+
+
+def _check_default(parameter: Real | Integer | Categorical) -> None:
+    """Check that the default is accepted."""
+    if parameter.default is not None:
+        parameter.check(parameter.default, "default", type(parameter).__name__)
+
+
+def _step_count(parameter: Real | Integer) -> int:
+    """Return the number of steps from low to high."""
+    assert parameter.step is not None
+    return math.floor((parameter.high - parameter.low) / parameter.step + 1e-9)
+
+
+def _on_grid(parameter: Real | Integer, value: float) -> bool:
+    """Return whether a value is a number of steps from low; always without a step."""
+    if parameter.step is None:
+        return True
+    steps = (value - parameter.low) / parameter.step
+    return abs(steps - round(steps)) < 1e-6 and round(steps) <= _step_count(parameter)
+
+
+def _steps(parameter: Real | Integer) -> str:
+    return "" if parameter.step is None else f", in steps of {parameter.step:g}"
+
+
+def _scale(parameter: Real | Integer) -> str:
+    return _steps(parameter) + (", log scale" if parameter.log else "")
+
+
+def decimals_of(number: float) -> int:
+    """Return the number of decimals of a finite number as it is printed."""
+    return max(0, -int(Decimal(repr(float(number))).normalize().as_tuple().exponent))
 
 
 def per_operator(text: str) -> Fraction | None:
@@ -321,7 +583,7 @@ def choice(
     >>> Settings().mean
     'arithmetic'
     """
-    return _field(Choice(choices=choices, default=default, tuned=tuned, symbol=symbol, doc=doc))
+    return _field(Categorical(choices, default=default, tuned=tuned, symbol=symbol, doc=doc))
 
 
 def _field(parameter: Parameter) -> Any:

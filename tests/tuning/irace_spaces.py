@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from uaos.params import Choice, Integer, Real, Value
+from uaos.params import Categorical, Integer, Real, Value
+from uaos.problems.variables import Clause, Condition, Forbidden, Space, Variable
 from uaos.tuning.irace import IraceMissing, irace_version
-from uaos.tuning.space import Clause, Condition, Forbidden, Space, Variable
 
 
 def real(low: float, high: float, *, log: bool = False, digits: int = 2) -> Real:
@@ -19,8 +19,8 @@ def integer(low: int, high: int, *, log: bool = False) -> Integer:
     return Integer(default=low, low=low, high=high, hard_low=low, hard_high=high, log=log)
 
 
-def choice(*choices: Value) -> Choice:
-    return Choice(default=choices[0], choices=choices)
+def choice(*choices: Value) -> Categorical:
+    return Categorical(default=choices[0], choices=choices)
 
 
 def variable(name: str, domain: Any, **when: tuple[Value, ...]) -> Variable:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from uaos.problems.variables import Values
 from uaos.tuning.records import Candidate, Elite, Event, Iteration, Step
-from uaos.tuning.space import Values
 
 
 @dataclass

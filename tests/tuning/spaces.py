@@ -1,7 +1,7 @@
 """Small search spaces for the tests of tuning."""
 
-from uaos.params import Choice, Integer, Real, Value
-from uaos.tuning.space import Clause, Condition, Forbidden, Space, Variable
+from uaos.params import Categorical, Integer, Real, Value
+from uaos.problems.variables import Clause, Condition, Forbidden, Space, Variable
 
 
 def real(name: str, low: float, high: float, *when: Condition, log: bool = False) -> Variable:
@@ -17,7 +17,7 @@ def whole(name: str, low: int, high: int, *when: Condition, log: bool = False) -
 def choice(name: str, *choices: Value | Condition) -> Variable:
     when = tuple(c for c in choices if isinstance(c, Condition))
     values = tuple(c for c in choices if not isinstance(c, Condition))
-    return Variable(name, Choice(default=values[0], choices=values), when)
+    return Variable(name, Categorical(default=values[0], choices=values), when)
 
 
 def when(name: str, *values: Value) -> Condition:

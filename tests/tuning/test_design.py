@@ -16,7 +16,8 @@ from uaos.errors import InvalidParameter, UnknownName
 from uaos.optimizers.catalogue import configuration, methods
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de.rules import Jade, SuccessHistory
-from uaos.params import Choice, Integer, Real, parameters
+from uaos.params import Categorical, Integer, Real, parameters
+from uaos.problems.variables import ForbiddenCandidate, Space
 from uaos.selection.components import FAMILIES, base, components
 from uaos.selection.method import Method
 from uaos.tuning.design_space import (
@@ -29,7 +30,6 @@ from uaos.tuning.design_space import (
     pools,
 )
 from uaos.tuning.limits import narrow
-from uaos.tuning.space import ForbiddenCandidate, Space
 
 STEADY = settings(deadline=None, derandomize=True, max_examples=60)
 DESIGNS = {preset: design(preset) for preset in PRESETS}
@@ -82,7 +82,7 @@ def test_every_tuned_parameter_is_a_variable_that_exists_with_its_component(
     declared = parameters(components(family)[component])[name]
     domain = variable.domain
     assert type(domain) is type(declared)
-    if isinstance(declared, Choice):
+    if isinstance(declared, Categorical):
         assert domain.choices == declared.choices
         return
     assert isinstance(declared, Real | Integer)
@@ -130,7 +130,7 @@ def test_paper_and_extended_have_33_variables_with_their_ranges(
     found: dict[str, Any] = {}
     for variable in DESIGNS[preset].space:
         domain = variable.domain
-        if isinstance(domain, Choice):
+        if isinstance(domain, Categorical):
             count = len(domain.choices)
             found[variable.name] = count if variable.name in FAMILIES else list(domain.choices)
         else:

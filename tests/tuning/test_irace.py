@@ -17,6 +17,7 @@ from raising import raises
 
 from uaos.errors import InvalidParameter
 from uaos.params import Value
+from uaos.problems.variables import Space
 from uaos.tuning import irace
 from uaos.tuning.design_space import PRESETS, design
 from uaos.tuning.irace import IraceFailed, IraceMissing, IraceSession, irace_version, run_irace
@@ -25,7 +26,6 @@ from uaos.tuning.plan import initial_candidates
 from uaos.tuning.race import Task
 from uaos.tuning.records import Candidate, Elite, Event, Iteration, IterationStarted, Step
 from uaos.tuning.search import Search
-from uaos.tuning.space import Space
 
 INSTANCES = ("a", "b", "c")
 TINY_SEARCH = Search(TINY, INSTANCES, 96)

@@ -12,12 +12,13 @@ from irace_spaces import SMALL, choice, integer, needs_irace, real, variable
 from raising import raises
 
 from uaos.errors import InvalidParameter
-from uaos.params import Choice, Value
+from uaos.params import Categorical, Value
+from uaos.problems.variables import Clause, Condition, Forbidden, Space, Variable
 from uaos.tuning.design_space import PRESETS, design
 from uaos.tuning.irace_files import Dialect, write_files
 from uaos.tuning.race import Rules
+from uaos.tuning.sampling import uniform_candidates
 from uaos.tuning.search import Search
-from uaos.tuning.space import Clause, Condition, Forbidden, Space, Variable, uniform_candidates
 
 LINE = re.compile(r'^(\S+) +"--\1=" +(c|[ir](?:,log)?) +\(([^|]*)\)(?: \| (.*))?$')
 
@@ -50,7 +51,7 @@ def shape(space: Space) -> list[tuple[object, ...]]:
         (
             v.name,
             tuple(map(str, v.domain.choices))
-            if isinstance(v.domain, Choice)
+            if isinstance(v.domain, Categorical)
             else (type(v.domain), v.domain.low, v.domain.high, v.domain.log),
             tuple((c.name, tuple(map(str, c.values))) for c in v.when),
         )
@@ -91,12 +92,6 @@ def test_a_narrowed_space_reads_back_as_it_is() -> None:
 def test_a_variable_may_exist_for_several_reasons() -> None:
     line = next(p for p in Dialect(design("wide").space).parameters() if p.startswith("H "))
     assert line.endswith('| F_rule %in% c("success_history") | CR_rule %in% c("success_history")')
-
-
-def test_a_range_that_is_a_point_is_a_fixed_value() -> None:
-    dialect = Dialect(Space((variable("x", real(0.5, 0.5)), variable("y", integer(1, 2)))))
-    assert dialect.parameters()[0] == 'x "--x=" c ("0.5")'
-    assert dialect.values(["0.5", "2"]) == {"x": 0.5, "y": 2}
 
 
 def test_names_that_r_does_not_accept_are_changed() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from raising import raises
 
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
-from uaos.params import Choice, Integer, Real
+from uaos.params import Categorical, Integer, Real
 from uaos.tuning.design_space import design, design_for
 from uaos.tuning.limits import narrow
 
@@ -41,7 +41,7 @@ def test_a_number_is_narrowed() -> None:
 def test_a_choice_is_narrowed_to_some_of_its_values() -> None:
     made = narrow(PAPER, ranges=["reward=success_sum | success_rate"]).space
     domain = made["reward"].domain
-    assert isinstance(domain, Choice)
+    assert isinstance(domain, Categorical)
     assert domain.choices == ("success_sum", "success_rate")
     assert not made["max_gen"].when  # both have it
 
@@ -154,7 +154,7 @@ def test_a_file_that_is_not_there_is_named() -> None:
 def test_any_value_of_the_space_can_be_typed(name: str, data: st.DataObject) -> None:
     domain = PAPER.space[name].domain
     value = data.draw(
-        st.sampled_from(domain.choices) if isinstance(domain, Choice)
+        st.sampled_from(domain.choices) if isinstance(domain, Categorical)
         else st.integers(domain.low, domain.high) if isinstance(domain, Integer)
         else st.floats(domain.low, domain.high)
     )  # fmt: skip

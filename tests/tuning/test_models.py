@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from spaces import choice, cooking, flat, real, when, whole
 
+from uaos.problems.variables import Clause, Forbidden, Space
 from uaos.tuning.racer import Sampler, children, nearly_equal
-from uaos.tuning.space import Clause, Forbidden, Space, uniform_candidates
+from uaos.tuning.sampling import uniform_candidates
 
 STEADY = settings(deadline=None, derandomize=True)
 

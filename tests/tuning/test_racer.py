@@ -16,11 +16,11 @@ from raising import raises
 from spaces import choice, flat, real, when, whole
 
 from uaos.errors import InvalidParameter
+from uaos.problems.variables import Clause, Forbidden, ForbiddenCandidate, Space, Values
 from uaos.tuning.race import AllCandidatesFailed, Rules, Stream, Task
 from uaos.tuning.racer import Sampler, _State, iterated_racing
 from uaos.tuning.records import Candidate, Elite, Event, Iteration, IterationStarted, Step
 from uaos.tuning.search import Search, least_budget, races_planned
-from uaos.tuning.space import Clause, Forbidden, ForbiddenCandidate, Space, Values
 
 STEADY = settings(deadline=None, derandomize=True, max_examples=12)
 

@@ -11,8 +11,8 @@ from raising import raises
 from spaces import choice, cooking, flat, real, when, whole
 
 from uaos.errors import InvalidParameter, UnknownName
-from uaos.params import Choice, Integer, Real
-from uaos.tuning.space import (
+from uaos.params import Categorical, Integer, Real
+from uaos.problems.variables import (
     Clause,
     Condition,
     Forbidden,
@@ -21,8 +21,8 @@ from uaos.tuning.space import (
     Variable,
     is_active,
     rounded,
-    searched,
 )
+from uaos.tuning.sampling import searched, space_data
 
 STEADY = settings(deadline=None, derandomize=True)
 
@@ -131,7 +131,7 @@ def test_a_choice_that_forbids_much_is_drawn_as_often_as_the_others() -> None:
 
 
 def test_a_log_scale_begins_above_0() -> None:
-    with raises(InvalidParameter, name="x"):
+    with raises(InvalidParameter, name="low"):
         real("x", 0, 1, log=True)
 
 
@@ -305,7 +305,7 @@ def test_an_end_that_is_refused_is_moved_inside() -> None:
     assert searched(gamma).high == 0.99
     inside = Real(default=0.5, low=0, high=0.8, hard_low=0, hard_high=1, open_high=True)
     assert searched(inside) is inside
-    assert searched(Choice(default=1, choices=(1, 2))).choices == (1, 2)
+    assert searched(Categorical(default=1, choices=(1, 2))).choices == (1, 2)
 
 
 def test_a_space_counts_what_is_free() -> None:
@@ -316,12 +316,12 @@ def test_a_space_counts_what_is_free() -> None:
 
 def test_two_searches_differ_as_plain_data() -> None:
     texts = [
-        str(space.to_dict())
+        str(space_data(space))
         for space in (cooking(), cooking().fix("way", "pot"), cooking().limit("pepper", 0, 0.5),
                       cooking().limit("pepper", 0, 0.5000001), cooking().only("mode", ["hot"]))
     ]  # fmt: skip
     assert len(set(texts)) == 5
-    assert cooking().to_dict()[4] == {
+    assert space_data(cooking())[4] == {
         "name": "salt", "low": 0.01, "high": 100, "log": True, "whole": False,
         "when": "way is pot or mode is mild",
     }  # fmt: skip

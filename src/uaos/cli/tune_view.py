@@ -12,10 +12,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table as Grid
 from rich.text import Text
 
+from uaos.problems.variables import Values
 from uaos.tuning.costs import RunCost
 from uaos.tuning.plan import TuningPlan
 from uaos.tuning.records import Candidate, Event, Iteration, IterationStarted, Step
-from uaos.tuning.space import Values
 from uaos.tuning.store import TuningStore
 from uaos.tuning.summaries import candidate_words
 

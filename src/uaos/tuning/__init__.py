@@ -12,12 +12,12 @@ The plan decides what is found: neither the workers nor interruptions do. `uaos 
 from a terminal.
 """
 
+from uaos.problems.variables import Space
 from uaos.tuning.design_space import Design, design, design_for, portfolio_design
 from uaos.tuning.limits import narrow
 from uaos.tuning.plan import HeldOutProblems, TuningPlan, check_training, initial_candidates
 from uaos.tuning.race import Rules
 from uaos.tuning.simulation import RecordedRun, Recordings, simulate
-from uaos.tuning.space import Space
 from uaos.tuning.store import TuningStore
 from uaos.tuning.tuner import TuningResult, tune
 

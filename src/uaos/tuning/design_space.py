@@ -23,21 +23,13 @@ from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Linear, S
 from uaos.optimizers.de.strategies import STRATEGIES
 from uaos.optimizers.portfolio import Member, PortfolioSettings, continuing, leader_method
 from uaos.optimizers.settings import OptimizerSettings
-from uaos.params import Choice, Integer, Real, Value, parameters
+from uaos.params import Categorical, Integer, Real, Value, parameters
+from uaos.problems.variables import Clause, Condition, Forbidden, Space, Values, Variable
 from uaos.selection.components import FAMILIES, components
 from uaos.selection.components.base import Component
 from uaos.selection.method import SCOPES, Method
 from uaos.tuning.records import DesignOptions
-from uaos.tuning.space import (
-    Clause,
-    Condition,
-    Forbidden,
-    Space,
-    Values,
-    Variable,
-    plain,
-    searched,
-)
+from uaos.tuning.sampling import plain, searched
 
 PRESETS = ("paper", "extended", "wide")
 DEFAULT_PRESET = "extended"
@@ -390,7 +382,7 @@ def _build(
         members = tuple(
             n for n, cls in _components(family, preset).items() if cls.searched or n == used
         )
-        chosen.append(Variable(family, Choice(default=members[0], choices=members)))
+        chosen.append(Variable(family, Categorical(default=members[0], choices=members)))
         choices[family] = members
     slots, hyper = _hyper_parameters(preset, choices)
     sizes = {"": base.settings.alternatives}
@@ -430,13 +422,13 @@ def _hyper_parameters(
     preset: str, choices: Mapping[str, Sequence[str]]
 ) -> tuple[dict[tuple[str, str, str], str], list[Variable]]:
     """Return a variable for each tuned parameter; equal declarations share one."""
-    declared: dict[tuple[str, str], dict[str, tuple[Real | Integer | Choice, list[str]]]] = {}
+    declared: dict[tuple[str, str], dict[str, tuple[Real | Integer | Categorical, list[str]]]] = {}
     for family in FAMILIES:
         for component, cls in _components(family, preset).items():
             for name, parameter in parameters(cls).items():
                 if parameter.tuned:
                     domain = searched(parameter)
-                    if preset == "paper" and not isinstance(domain, Choice):
+                    if preset == "paper" and not isinstance(domain, Categorical):
                         domain = dataclasses.replace(domain, **_PRINTED.get((family, name), {}))
                     alike = declared.setdefault((family, name), {})
                     alike.setdefault(str(plain(domain)), (domain, []))[1].append(component)
@@ -494,7 +486,7 @@ def _wide(fixed_by_pool: Sequence[str], *, free_pool: bool) -> list[Variable]:
     """Return what the wide preset adds; F and CR exist where neither pool nor rule sets them."""
 
     def choose(name: str, values: Sequence[Value], *when: Condition) -> Variable:
-        return Variable(name, Choice(default=values[0], choices=tuple(values)), when)
+        return Variable(name, Categorical(default=values[0], choices=tuple(values)), when)
 
     added = [choose(_POOL, tuple(pools()))] if free_pool else []
     learned: list[Condition] = []

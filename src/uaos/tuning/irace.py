@@ -14,12 +14,12 @@ from typing import IO
 import numpy as np
 
 from uaos.errors import InvalidParameter, UaosError
+from uaos.problems.variables import Values
 from uaos.statistics import rank_rows
 from uaos.tuning.irace_files import LOG, RUNNER, Dialect, write_files
 from uaos.tuning.race import Evaluate, Results, Standings, Task, shared_costs
 from uaos.tuning.records import NAN, Candidate, Elite, Event, Iteration, IterationStarted, Step
 from uaos.tuning.search import Search
-from uaos.tuning.space import Values
 
 #: The file with irace's output, errors included, in the folder of a run.
 OUTPUT = "irace.log"

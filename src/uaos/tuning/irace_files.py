@@ -17,9 +17,9 @@ from urllib.parse import quote
 
 from uaos.errors import InvalidParameter
 from uaos.files import check_folder, whole_file
-from uaos.params import Choice, Integer, Real, Value
+from uaos.params import Categorical, Integer, Real, Value, decimals_of
+from uaos.problems.variables import Clause, Space, Values, Variable
 from uaos.tuning.search import Search
-from uaos.tuning.space import Clause, Space, Values, Variable, decimals
 
 PARAMETERS, FORBIDDEN, CONFIGURATIONS = "parameters.txt", "forbidden.txt", "configurations.txt"
 INSTANCES, SCENARIO, RUNNER = "instances.txt", "scenario.txt", "runner.R"
@@ -259,10 +259,10 @@ def _name(name: str) -> str:
 
 
 def _levels(variable: Variable) -> dict[str, Value]:
-    """Return the strings that stand for the values of a choice, or of a range of one value."""
+    """Return the strings that stand for the values of a choice."""
     domain = variable.domain
-    if not isinstance(domain, Choice):
-        return {str(domain.low): domain.low} if domain.low == domain.high else {}
+    if not isinstance(domain, Categorical):
+        return {}
     # Percent-encoded, as blanks, quotes, "#" and "|" have a meaning in irace's files.
     texts = {quote(str(value), safe="+/:*="): value for value in domain.choices}
     return {f"%{text}" if text in ("", "NA") else text: value for text, value in texts.items()}
@@ -271,7 +271,7 @@ def _levels(variable: Variable) -> dict[str, Value]:
 def _digits(variable: Variable) -> int:
     """Return the decimals that a real number and the ends of its range need."""
     domain = variable.domain
-    if not isinstance(domain, Real) or domain.low == domain.high:
+    if not isinstance(domain, Real):
         return 0
     if domain.log and domain.low < 10.0**-_MOST_DIGITS:
         raise InvalidParameter(
@@ -279,5 +279,5 @@ def _digits(variable: Variable) -> int:
             f"not {domain.range}",
             name=variable.name, value=domain.range,
         )  # fmt: skip
-    needed = max(domain.digits, decimals(float(domain.low)), decimals(float(domain.high)))
+    needed = max(domain.digits, decimals_of(float(domain.low)), decimals_of(float(domain.high)))
     return min(needed, _MOST_DIGITS)

@@ -14,10 +14,11 @@ import numpy as np
 
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
 from uaos.files import read_toml
-from uaos.params import Choice, Integer, Real, Value, known_only
+from uaos.params import Categorical, Integer, Real, Value, known_only
+from uaos.problems.variables import Space, Variable
 from uaos.tuning.design_space import Design
 from uaos.tuning.design_space import design as preset_design
-from uaos.tuning.space import Space, Variable, uniform_candidates
+from uaos.tuning.sampling import uniform_candidates
 
 # Candidates drawn, with a hundred attempts each, to see whether any can run.
 _ATTEMPTS = 3
@@ -149,7 +150,7 @@ def _limited(space: Space, limits: Mapping[str, Limit]) -> Space:
             space = space.fix(name, _value(name, domain, text))
             continue
         low, interval, high = text.partition("..")
-        if isinstance(domain, Choice):
+        if isinstance(domain, Categorical):
             if interval:
                 raise InvalidParameter(
                     f"{name} is a choice and cannot be limited to {text}; name some of "
@@ -168,16 +169,17 @@ def _limited(space: Space, limits: Mapping[str, Limit]) -> Space:
     return space
 
 
-def _value(name: str, domain: Real | Integer | Choice, text: str) -> Value:
+def _value(name: str, domain: Real | Integer | Categorical, text: str) -> Value:
     """Parse a value of the parameter."""
     text = text.strip()
-    if isinstance(domain, Choice):
+    if isinstance(domain, Categorical):
         choices = {str(choice): choice for choice in domain.choices}
         if text not in choices and text in ("True", "False"):  # in a file, for a switch 0 or 1
             text = str(int(text == "True"))
         if text not in choices:
             raise UnknownName(f"value of {name}", text, choices)
-        return choices[text]
+        chosen: Value = choices[text]
+        return chosen
     try:
         number = float(text)
     except ValueError:

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.experiments.plan import parse_budget
 from uaos.optimizers.catalogue import configuration as catalogue_entry
-from uaos.params import Choice, Value
+from uaos.params import Categorical, Value
 from uaos.problems import Problem, Suite
 from uaos.text import count
 from uaos.tuning.costs import objective_called
 from uaos.tuning.design_space import INITIAL, Design
 from uaos.tuning.race import Rules
 from uaos.tuning.records import Setup
+from uaos.tuning.sampling import space_data
 from uaos.tuning.search import Search, races_planned
 
 TUNERS = ("racer", "irace")
@@ -172,7 +173,9 @@ class TuningPlan:
         """Return warnings about the plan."""
         space, rules = self.design.space, self.rules
         NP = space["NP"].domain if "NP" in space.names else None
-        largest = max(map(int, NP.choices)) if isinstance(NP, Choice) else getattr(NP, "high", 0)
+        largest = (
+            max(map(int, NP.choices)) if isinstance(NP, Categorical) else getattr(NP, "high", 0)
+        )
         evaluations = min(self.evaluations(p) for p in self.suite)
         sentences = []
         if largest > evaluations:
@@ -203,7 +206,7 @@ class TuningPlan:
             "tuner": self.tuner, "runs": self.runs, "budget": self.budget,
             "objective": self.objective, "seed": self.seed, "training_set": self.training_set,
             "suite": self.suite.name, "suite_hash": self.suite.hash,
-            "problems": list(self.suite.names), "space": self.design.space.to_dict(),
+            "problems": list(self.suite.names), "space": space_data(self.design.space),
             "forbidden": [str(f) for f in self.design.space.forbidden],
             "base": {part: base[part] for part in ("method", "de", "optimizer") if part in base},
             "constants": dict(self.design.constants), "options": self.design.options.copy(),

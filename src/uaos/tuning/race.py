@@ -16,9 +16,9 @@ from uaos.arrays import BoolArray, FloatArray
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.params import check_fields, integer
 from uaos.problems import Problem
+from uaos.problems.variables import Values
 from uaos.statistics import friedman_test, paired_t_test, rank_rows, sign_test, wilcoxon_test
 from uaos.tuning.records import NAN, Elite, Step
-from uaos.tuning.space import Values
 
 #: Costs of candidates (columns) on instances that all of them have been run on (rows).
 Costs = FloatArray

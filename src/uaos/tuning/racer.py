@@ -15,21 +15,20 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from uaos.arrays import BoolArray, FloatArray
-from uaos.params import Choice, Integer, Real, Value
-from uaos.tuning.race import Evaluate, Race, Results, Stream
-from uaos.tuning.records import Candidate, Elite, Event, Iteration, IterationStarted
-from uaos.tuning.search import Search, races_planned
-from uaos.tuning.space import (
+from uaos.params import Categorical, Integer, Real, Value
+from uaos.problems.variables import (
     REDRAWS,
     ForbiddenCandidate,
     Space,
     Values,
     Variable,
     bounds,
-    draw_distinct,
     rounded,
-    uniform_candidates,
 )
+from uaos.tuning.race import Evaluate, Race, Results, Stream
+from uaos.tuning.records import Candidate, Elite, Event, Iteration, IterationStarted
+from uaos.tuning.sampling import draw_distinct, uniform_candidates
+from uaos.tuning.search import Search, races_planned
 
 # New candidates are drawn from models. Every survivor has its own model: a spread for each number,
 # which shrinks from race to race, and a distribution for each choice, which moves toward the
@@ -46,7 +45,7 @@ class Sampler:
     @classmethod
     def first(cls, space: Space) -> "Sampler":
         """Return the model before the first race: half of each range, and equal chances."""
-        sizes = {v.name: len(v.domain.choices) for v in space if isinstance(v.domain, Choice)}
+        sizes = {v.name: len(v.domain.choices) for v in space if isinstance(v.domain, Categorical)}
         return cls(
             {v.name: v.width / 2 for v in space if v.name not in sizes},
             {name: np.full(size, 1 / size) for name, size in sizes.items()},
@@ -89,8 +88,9 @@ class Sampler:
     def draw(self, variable: Variable, parent: Values, rng: np.random.Generator) -> Value:
         """Draw a value near the parent's, or uniformly if the parent has none."""
         domain = variable.domain
-        if isinstance(domain, Choice):
-            return domain.choices[_pick(np.cumsum(self.chances[variable.name]), rng)]
+        if isinstance(domain, Categorical):
+            chosen: Value = domain.choices[_pick(np.cumsum(self.chances[variable.name]), rng)]
+            return chosen
         if variable.name not in parent:
             return variable.uniform(rng)
         return _near(domain, float(parent[variable.name]), self.spreads[variable.name], rng)
@@ -118,7 +118,7 @@ def _pick(cumulative: FloatArray, rng: np.random.Generator) -> int:
 
 
 def _index(variable: Variable, value: Value) -> int:
-    assert isinstance(variable.domain, Choice)
+    assert isinstance(variable.domain, Categorical)
     return variable.domain.choices.index(value)
 
 
@@ -153,7 +153,7 @@ def nearly_equal(space: Space, candidates: Sequence[Values]) -> BoolArray:
         column = np.array([_coordinate(variable, c.get(variable.name)) for c in candidates])
         apart = np.abs(column[:, None] - column[None, :])
         near = 10.0 ** -getattr(variable.domain, "digits", 2) + 1e-9  # not decided by rounding
-        alike &= apart <= (0.5 if isinstance(variable.domain, Choice) else near)
+        alike &= apart <= (0.5 if isinstance(variable.domain, Categorical) else near)
     return np.asarray(alike.any(axis=1))
 
 
@@ -161,7 +161,7 @@ def _coordinate(variable: Variable, value: Value | None) -> float:
     """Map a value to a scale on which choices are 1 apart, ranges 1 wide, and absence is far."""
     if value is None:
         return -1e9
-    if isinstance(variable.domain, Choice):
+    if isinstance(variable.domain, Categorical):
         return float(_index(variable, value))
     number = math.log(float(value)) if variable.domain.log else float(value)
     return (number - bounds(variable.domain)[0]) / (variable.width or 1.0)

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from uaos.errors import InvalidParameter
 from uaos.problems import Problem
+from uaos.problems.variables import Space, Values
 from uaos.text import count
 from uaos.tuning.race import Evaluate, Rules
 from uaos.tuning.records import Event, Iteration
-from uaos.tuning.space import Space, Values
 
 
 @dataclass(frozen=True)
