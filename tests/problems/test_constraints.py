@@ -13,6 +13,7 @@ from uaos import minimize
 from uaos.errors import InvalidFeedback, InvalidParameter
 from uaos.optimizers import feasibility
 from uaos.problems.constraints import Constraint, Constraints
+from uaos.runs.evaluator import Evaluator
 
 BOX = [(-5.0, 5.0)] * 2
 INF, NAN = math.inf, math.nan
@@ -332,14 +333,65 @@ def test_violations_are_added_in_units_of_the_first_batch():
     both = Constraints([{"type": "ineq", "fun": lambda x: -x[0]}, at_least(0, lambda x: -x[1])],
                        vectorized=False)  # fmt: skip
     X = np.array([[10.0, 0.1], [5.0, 0.2]])
-    assert both.violations(both.beyond(X)).tolist() == [1.5, 1.5]  # 10/10 + 0.1/0.2, 5/10 + 0.2/0.2
-    assert both.violations(both.beyond(2 * X)).tolist() == [3.0, 3.0]
+    assert both.violations(both.values(X)).tolist() == [1.5, 1.5]  # 10/10 + 0.1/0.2, 5/10 + 0.2/0.2
+    assert both.violations(both.values(2 * X)).tolist() == [3.0, 3.0]
 
 
 def test_an_equality_may_be_off_by_a_millionth():
     one = Constraints({"type": "eq", "fun": lambda x: x[0] - 1}, vectorized=False)
-    found = one.violations(one.beyond(np.array([[3.0], [1 + 9e-7], [1.0]])))
+    found = one.violations(one.values(np.array([[3.0], [1 + 9e-7], [1.0]])))
     assert found.tolist() == [1.0, 0.0, 0.0]
+
+
+def test_constraints_become_inequalities_and_equalities():
+    """0 <= x <= 2 gives -x <= 0 and x - 2 <= 0; y = 1 gives y - 1 = 0; x + y <= 3 the last."""
+    both = Constraints(
+        [SimpleNamespace(lb=[0, 1], ub=[2, 1]), SimpleNamespace(A=[[1, 1]], lb=-INF, ub=3)],
+        vectorized=False,
+    )
+    inequalities, equalities = both.parts(both.values(np.array([[0.5, 4.0]])))
+    assert inequalities.tolist() == [[-0.5, -1.5, 1.5]]
+    assert equalities.tolist() == [[3.0]]
+
+
+class Everywhere(uaos.Optimizer):
+    """Asks for three points once, and needs the values of all."""
+
+    name = "everywhere"
+    handles = ("constraints",)
+    epsilon = INF
+
+    def _propose(self):
+        return np.array([[-1.0, 0.0], [2.0, 0.0], [3.0, 0.0]])
+
+    def _learn(self, points, values):
+        self.told = values, self.violations, self.details
+
+
+def told_everywhere(fun, constraints):
+    run = Everywhere(BOX)
+    with Evaluator(uaos.Problem(fun, BOX, name="fun", constraints=constraints)) as evaluator:
+        run.tell(*evaluator(run.ask(), run.epsilon))
+    return run.told
+
+
+def test_an_optimizer_may_need_values_and_constraints_everywhere():
+    values, violations, details = told_everywhere(bowl, at_least(1.0, lambda x: x[0]))
+    assert values.tolist() == [1.0, 4.0, 9.0]
+    assert violations.tolist() == [1.0, 0.0, 0.0]
+    assert details.inequalities.tolist() == [[2.0], [-1.0], [-2.0]]
+    assert details.equalities.shape == (3, 0)
+
+
+def test_exceptions_of_fun_count_as_failures_only_where_it_was_called_outside():
+    def fun(x):
+        return math.sqrt(x[0])
+
+    values, _, _ = told_everywhere(fun, at_least(0.0, lambda x: x[0]))
+    assert np.isnan(values[0])
+    assert values[1] == math.sqrt(2)
+    with pytest.raises(ValueError, match="math domain"):
+        told_everywhere(fun, at_least(-4.0, lambda x: x[0]))
 
 
 @pytest.mark.parametrize(

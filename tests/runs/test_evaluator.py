@@ -181,7 +181,7 @@ def test_a_worker_that_dies_costs_its_evaluation(threads):
     with evaluator(2, dies_at_large_values) as evaluate:
         evaluate._objective._seconds = 1e-5  # several points to a chunk
         with pytest.warns(RuntimeWarning, match=r"a worker process died \(exit code 7\)"):
-            values, _ = evaluate(X)
+            values, *_ = evaluate(X)
         assert values == pytest.approx([1.0, np.nan, 4.0, 9.0, np.nan, 0.0], nan_ok=True)
         assert evaluate(X[:1])[0].tolist() == [1.0]
     stop.set()

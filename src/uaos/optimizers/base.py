@@ -31,6 +31,7 @@ from uaos.errors import (
 from uaos.history import History
 from uaos.jit import njit
 from uaos.optimizers import feasibility
+from uaos.optimizers.details import Details
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.problems.space import box, integer_box, integer_coordinates, start_points
 from uaos.result import Ending, Result, RunView
@@ -177,6 +178,8 @@ class Optimizer(ABC):
         self._single_told: BoolArray | None = None
         #: Of the batch that `_learn` hears of: 0 where a point is feasible, inf where it failed.
         self.violations: FloatArray | None = None
+        #: Of the same batch: constraints and gradients, as far as they are known.
+        self.details: Details | None = None
         self._start()
 
     settings: OptimizerSettings
@@ -253,7 +256,10 @@ class Optimizer(ABC):
 
     @property
     def epsilon(self) -> float:
-        """Violation up to which points count as feasible at present."""
+        """Violation up to which points count as feasible at present.
+
+        Infinity means that the value of the function is needed at every point.
+        """
         return 0.0
 
     @property
@@ -315,7 +321,12 @@ class Optimizer(ABC):
                 "bounds, for example np.clip(points, self.low, self.high)"
             )
 
-    def tell(self, values: ArrayLike, violations: ArrayLike | None = None) -> None:
+    def tell(
+        self,
+        values: ArrayLike,
+        violations: ArrayLike | None = None,
+        details: Details | None = None,
+    ) -> None:
         """Take in one value for each point of :meth:`ask`; NaN and infinities are failures.
 
         Parameters
@@ -325,6 +336,8 @@ class Optimizer(ABC):
         violations : array_like of float, optional
             Under constraints, by how much each point violates them, 0 if it is feasible. The value
             of an infeasible point may be NaN. A run gets them with every batch or with none.
+        details : Details, optional
+            The values of each constraint and the gradients, for optimizers that can use them.
 
         Raises
         ------
@@ -337,6 +350,7 @@ class Optimizer(ABC):
         fitness, self.violations = self._check_and_count(points, values, violations)
         self._asked = self._single_values = self._single_told = None
         self.iterations += 1
+        self.details = details
         self._learn(points, fitness)
         # A subclass with a history of its own records that itself.
         if self.history is not None and self.history is self._plain_history:

@@ -725,7 +725,7 @@ class Portfolio(Optimizer):
         before = self._turns.best(k)
         # Only the last batch of a run is cut to the budget; its member is not told.
         if self.evaluations != self.budget or len(points) == len(optimizer.ask()):
-            optimizer.tell(values, violations)
+            optimizer.tell(values, violations, self.details)
         if violations is not None:
             if self.best_violation == 0 and not self._turns.feasible:
                 self._turns.compare_values()
@@ -781,7 +781,7 @@ class Portfolio(Optimizer):
 
     def _relaxed(self) -> list[int]:
         """Return the members that still count slightly infeasible points as feasible."""
-        return [k for k, member in enumerate(self.optimizers) if member.epsilon > 0]
+        return [k for k, member in enumerate(self.optimizers) if 0 < member.epsilon < np.inf]
 
     # Exact resume
 

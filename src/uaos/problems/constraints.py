@@ -87,7 +87,8 @@ class Constraint:
                 name="(lb, ub) of constraints", value=(lb, ub),
             )  # fmt: skip
 
-    def _values(self, X: FloatArray, vectorized: bool) -> FloatArray:
+    def values(self, X: FloatArray, vectorized: bool) -> FloatArray:
+        """Return the value of each function at each point, (n, M) for points (n, D)."""
         if self._matrix is not None:
             if self._matrix.shape[1] != X.shape[1]:
                 raise InvalidFeedback(
@@ -121,15 +122,26 @@ class Constraint:
                 raise
             return np.full((*n, self.size), np.nan)
 
-    def __call__(self, X: FloatArray, vectorized: bool) -> FloatArray:
-        """Return by how much each point violates each function, (n, M) for points (n, D)."""
-        values = self._values(X, vectorized)
+    def excess(self, values: FloatArray) -> FloatArray:
+        """Return by how much values (n, M) are outside lb and ub; inf for NaN."""
         excess = np.maximum(self._low - values, 0.0) + np.maximum(values - self._high, 0.0)
         return np.where(np.isnan(values), np.inf, excess)
 
+    def __call__(self, X: FloatArray, vectorized: bool) -> FloatArray:
+        """Return by how much each point violates each function, (n, M) for points (n, D)."""
+        return self.excess(self.values(X, vectorized))
+
+    def parts(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return values (n, M) as inequalities, feasible where <= 0, and as equalities = 0."""
+        low, high = (np.broadcast_to(wall, values.shape[1:]) for wall in (self._low, self._high))
+        equal = low == high
+        above, below = np.isfinite(low) & ~equal, np.isfinite(high) & ~equal
+        inequalities = np.hstack([(low - values)[:, above], (values - high)[:, below]])
+        return inequalities, (values - low)[:, equal]
+
     def margins(self, x: FloatArray, vectorized: bool) -> FloatArray:
         """Return how far inside its finite bounds each function is; negative if outside."""
-        values = self._values(x[None], vectorized)[0]
+        values = self.values(x[None], vectorized)[0]
         M = len(values)
         allowed = self.tolerance(M)
         inside = np.concatenate([values - self._low + allowed, self._high + allowed - values])
@@ -162,6 +174,7 @@ class Constraints:
         self._vectorized, self._tolerate = vectorized, tolerate
         self._scale: FloatArray | None = None
         self._widths: FloatArray | None = None
+        self._sizes: list[int] = []
 
     @property
     def narrow(self) -> bool:
@@ -180,14 +193,14 @@ class Constraints:
         """
         for x in X if self._widths is None else ():
             try:
-                sizes = [len(excess[0]) for excess in self.components(x[None])]
+                self.values(x[None])
             except Exception as error:
                 if not self._tolerate or isinstance(error, InvalidFeedback):
                     raise
                 continue
-            for constraint, M in zip(self.each, sizes, strict=True):
+            for constraint, M in zip(self.each, self._sizes, strict=True):
                 constraint.size = M if self._tolerate else None
-            widths = [c.widths(M) for c, M in zip(self.each, sizes, strict=True)]
+            widths = [c.widths(M) for c, M in zip(self.each, self._sizes, strict=True)]
             self._widths = np.concatenate(widths)
             break
         return self._widths is not None
@@ -200,15 +213,34 @@ class Constraints:
         """Return how far inside the constraints a point is; negative where it is outside."""
         return np.concatenate([c.margins(x, self._vectorized) for c in self.each])
 
-    def beyond(self, X: FloatArray) -> FloatArray:
-        """Return by how much points exceed the tolerance of each function, of all constraints."""
-        return np.column_stack([
-            np.maximum(excess - constraint.tolerance(excess.shape[1]), 0.0)
-            for constraint, excess in zip(self.each, self.components(X), strict=True)
+    def values(self, X: FloatArray) -> FloatArray:
+        """Return the values of all functions at points (n, D), side by side."""
+        parts = [constraint.values(X, self._vectorized) for constraint in self.each]
+        self._sizes = [part.shape[1] for part in parts]
+        return np.hstack(parts)
+
+    def _by_constraint(self, values: FloatArray) -> list[FloatArray]:
+        """Split what :meth:`values` returned."""
+        return np.split(values, np.cumsum(self._sizes)[:-1], axis=1)
+
+    def parts(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return values as inequalities, (n, M) and feasible where <= 0, and equalities, (n, E)."""
+        pairs = [
+            constraint.parts(part)
+            for constraint, part in zip(self.each, self._by_constraint(values), strict=True)
+        ]
+        return np.hstack([pair[0] for pair in pairs]), np.hstack([pair[1] for pair in pairs])
+
+    def beyond(self, values: FloatArray) -> FloatArray:
+        """Return by how much values exceed the tolerance of each function."""
+        return np.hstack([
+            np.maximum(constraint.excess(part) - constraint.tolerance(part.shape[1]), 0.0)
+            for constraint, part in zip(self.each, self._by_constraint(values), strict=True)
         ])  # fmt: skip
 
-    def violations(self, beyond: FloatArray) -> FloatArray:
+    def violations(self, values: FloatArray) -> FloatArray:
         """Sum up :meth:`beyond`, scaled, to one number per point; 0 if it is feasible."""
+        beyond = self.beyond(values)
         if self._scale is None:
             largest = np.max(beyond, axis=0, where=np.isfinite(beyond), initial=0.0)
             self._scale = np.where(largest > 0, largest, 1.0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from uaos.arrays import FloatArray
 from uaos.errors import InvalidFeedback, InvalidParameter
+from uaos.optimizers.details import Details
 from uaos.problems.constraints import Constraints
 from uaos.problems.problem import Problem
 from uaos.runs.callers import AllAtOnce, Caller, CallsInterrupted, Workers, caller, worker_count
@@ -54,7 +55,7 @@ class Evaluator:
     >>> from uaos.problems import sphere
     >>> from uaos.runs.evaluator import Evaluator
     >>> with Evaluator(uaos.Problem(sphere, [(-5, 5), (1, 1)])) as evaluator:
-    ...     values, violations = evaluator(np.array([[2.0], [3.0]]))
+    ...     values, violations, _ = evaluator(np.array([[2.0], [3.0]]))
     >>> values.tolist(), violations
     ([5.0, 10.0], None)
     """
@@ -83,7 +84,7 @@ class Evaluator:
         self.constrained = bool(self._constraints.each)
         self._constraint_workers: Caller | None = None
         if self.constrained and worker_count(workers) != 1:
-            at_point = partial(_at_point, self._constraints.beyond)
+            at_point = partial(_at_point, self._constraints.values)
             self._constraint_workers = caller(at_point, workers)
 
     def __enter__(self) -> Self:
@@ -96,8 +97,8 @@ class Evaluator:
 
     def __call__(
         self, points: FloatArray, epsilon: float = 0.0
-    ) -> tuple[FloatArray, FloatArray | None]:
-        """Return the values of points and, under constraints, their violations.
+    ) -> tuple[FloatArray, FloatArray | None, Details | None]:
+        """Return the values of points and, under constraints, their violations and details.
 
         Parameters
         ----------
@@ -105,7 +106,8 @@ class Evaluator:
             The free coordinates.
         epsilon : float
             How large a violation may be for the optimizer to need the value; the values of other
-            points are NaN.
+            points are NaN. With inf, the function is called wherever the constraints are defined;
+            where they are violated, its exceptions count as failed evaluations.
 
         Raises
         ------
@@ -114,12 +116,23 @@ class Evaluator:
         """
         full = self.space.full(points)
         if not self.constrained:
-            return self._values(full), None
-        violations = self._violations(full)
+            return self._values(full), None, None
+        constraints = self._constraint_values(full)
+        if constraints is None:
+            return np.full(len(full), np.nan), np.full(len(full), np.inf), None
+        violations = self._constraints.violations(constraints)
+        inequalities, equalities = self._constraints.parts(constraints)
+        values = self._values_where_needed(full, violations, epsilon)
+        return values, violations, Details(inequalities, equalities)
+
+    def _values_where_needed(
+        self, full: FloatArray, violations: FloatArray, epsilon: float
+    ) -> FloatArray:
+        """Return the values of points that violate constraints by at most `epsilon`, else NaN."""
         # Equality constraints are rarely met exactly: evaluate points that almost meet them.
-        tolerance = epsilon if self._constraints.narrow else 0.0
+        tolerance = epsilon if self._constraints.narrow and epsilon < np.inf else 0.0
         rows = np.flatnonzero(violations <= tolerance)
-        values = np.full(len(points), np.nan)
+        values = np.full(len(full), np.nan)
         if len(rows):
             try:
                 values[rows] = self._values(full[rows])
@@ -128,7 +141,23 @@ class Evaluator:
                 raise EvaluationInterrupted(
                     [(row, value) for row, value in ready if violations[row] == 0]
                 ) from None
-        return values, violations
+        outside = np.flatnonzero((violations > tolerance) & (violations < np.inf))
+        if epsilon == np.inf and len(outside):
+            ready = [(int(row), float(values[row])) for row in rows]
+            try:
+                values[outside] = self._values_outside(full[outside])
+            except EvaluationInterrupted:
+                raise EvaluationInterrupted(ready) from None
+        return values
+
+    def _values_outside(self, full: FloatArray) -> FloatArray:
+        """Return the values of infeasible points, NaN where the function raises an exception."""
+        try:
+            return self._values(full)
+        except Exception:
+            if len(full) == 1:
+                return np.array([np.nan])
+            return np.concatenate([self._values_outside(x[None]) for x in full])
 
     def objective(self, x: FloatArray) -> float:
         """Return the value of one point."""
@@ -136,7 +165,12 @@ class Evaluator:
 
     def violation(self, x: FloatArray) -> float:
         """Return by how much one point violates the constraints, as one number."""
-        return float(self._violations(self.space.full(x[None]))[0]) if self.constrained else 0.0
+        if not self.constrained:
+            return 0.0
+        constraints = self._constraint_values(self.space.full(x[None]))
+        return (
+            np.inf if constraints is None else float(self._constraints.violations(constraints)[0])
+        )
 
     def violations_by_constraint(self, x: FloatArray) -> list[FloatArray]:
         """Return by how much one point violates each function of each constraint."""
@@ -175,18 +209,19 @@ class Evaluator:
         except InvalidFeedback:
             return math.nan
 
-    def _violations(self, full: FloatArray) -> FloatArray:
-        """Return the violations of points with all coordinates."""
+    def _constraint_values(self, full: FloatArray) -> FloatArray | None:
+        """Return the values of all constraints at points with all coordinates; None if all failed.
+
+        None is returned only until the functions have succeeded once.
+        """
         if not self._constraints.measure(full):
-            return np.full(len(full), np.inf)
+            return None
         try:
             if self._constraint_workers is None:
-                beyond = self._constraints.beyond(full)
-            else:
-                beyond = np.array(self._constraint_workers(full), dtype=float)
+                return self._constraints.values(full)
+            return np.array(self._constraint_workers(full), dtype=float)
         except CallsInterrupted:
             raise EvaluationInterrupted([]) from None  # no values of the objective yet
-        return self._constraints.violations(beyond)
 
 
 def _objective_caller(problem: Problem, workers: Workers, tolerate: bool) -> Caller:

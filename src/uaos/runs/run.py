@@ -11,6 +11,7 @@ from uaos.arrays import FloatArray
 from uaos.errors import InvalidParameter
 from uaos.optimizers.base import Optimizer, optimizer_class
 from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.details import Details
 from uaos.problems.problem import Problem
 from uaos.result import Ending, Result
 from uaos.runs.evaluator import EvaluationInterrupted, Evaluator
@@ -96,8 +97,7 @@ class Run:
         """Ask, evaluate and tell until a rule ends the run."""
         while not self._stops():
             points = self.optimizer.ask()
-            values, violations = self._evaluate(points)
-            self.optimizer.tell(values, violations)
+            self.optimizer.tell(*self._evaluate(points))
             self._batches += 1
             for observer in self.observers:
                 observer.told(self.optimizer)
@@ -111,13 +111,13 @@ class Run:
         self.ending = next((ending for ending in endings if ending is not None), None)
         return self.ending is not None
 
-    def _evaluate(self, points: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+    def _evaluate(self, points: FloatArray) -> tuple[FloatArray, FloatArray | None, Details | None]:
         self._pending = points
-        values, violations = self.evaluator(points, self.optimizer.epsilon)
+        values, violations, details = self.evaluator(points, self.optimizer.epsilon)
         self._pending = None
         for observer in self.observers:
             observer.evaluated(self.optimizer, values, violations)
-        return values, violations
+        return values, violations, details
 
     def complete(self, polish: Polish | None = None) -> Result:
         """Run to the end, polish the result if asked to, and return it.
