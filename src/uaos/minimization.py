@@ -514,7 +514,7 @@ class _Search:
         start_points(starts, first.low, first.high, str(self.settings.get("boundary")))
         starts = self.problem.space.rounded(starts[: first.budget])
         try:
-            values, violations = evaluator(starts, first.epsilon)
+            values, violations, _ = evaluator(starts, first.epsilon)
         except EvaluationInterrupted as interrupt:
             for row, value in interrupt.ready:
                 first.count_earlier(
