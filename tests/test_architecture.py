@@ -111,3 +111,13 @@ def test_the_map_of_contributing_is_complete() -> None:
         str(p.relative_to(SOURCE).with_suffix("")) for p in MODULES if not p.stem.startswith("__")
     }
     assert modules - named == set()
+
+
+def test_no_package_hides_a_module_behind_another_name_of_its_own() -> None:
+    for path in SOURCE.rglob("__init__.py"):
+        modules = {p.stem for p in path.parent.iterdir() if p.suffix == ".py" or p.is_dir()}
+        package = ".".join(["uaos", *path.parent.relative_to(SOURCE).parts])
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module != package:
+                names = {alias.asname or alias.name for alias in node.names}
+                assert not names & modules, f"{path}: {names & modules}"

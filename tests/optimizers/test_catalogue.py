@@ -10,6 +10,7 @@ from raising import raises
 import uaos
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
 from uaos.experiments import Plan
+from uaos.optimizers import catalogue
 from uaos.optimizers.catalogue import expanded
 from uaos.optimizers.de.settings import DifferentialEvolutionSettings
 from uaos.optimizers.de.strategies import STRATEGIES, Strategy
@@ -176,6 +177,15 @@ def test_the_catalogue_says_where_hyper_parameters_come_from() -> None:
     assert "Left open, so defaults of this package: max_gen = 10, p_min = 0.05" in notes["Ex-PM"]
     assert "leaves 1 % of the probability to adapt" in notes["RecPM"]
     assert notes["MMRDE"] == "Left open, so defaults of this package: p_min = 0.05."
+
+
+def test_a_group_makes_what_it_declares_and_only_when_needed() -> None:
+    for group in set(catalogue._groups.values()):
+        declared = [name for name, other in catalogue._groups.items() if other is group]
+        assert [entry.name for entry in group()] == declared
+    catalogue._entries.cache_clear()
+    uaos.configuration("mix")
+    assert catalogue._entries.cache_info().currsize == 1
 
 
 def test_the_catalogue_names_the_baselines() -> None:

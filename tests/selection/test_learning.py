@@ -29,8 +29,8 @@ def _learn_component_by_component(selector):
         *(part.compute for part in parts), selector._memory,
         counts_observations=False, reuses_rewards=False,
     )  # fmt: skip
-    table, count, _, *others = selector._learner_inputs
-    selector._learner_inputs = (table, count, ((), (), ()), *others)
+    state, _, *flags = selector._learner_inputs
+    selector._learner_inputs = (state, ((), (), ()), *flags)
 
 
 def _methods():

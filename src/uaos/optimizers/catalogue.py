@@ -25,14 +25,18 @@ ConfigurationLike = str | os.PathLike[str] | Method | Configuration
 
 Group = Callable[[], list[Configuration]]
 
-# In the order of the catalogue; the entries of each are created when they are first needed.
-_groups: list[Group] = []
+# The group of each name, in the order of the catalogue.
+_groups: dict[str, Group] = {}
 
 
-def add_group(group: Group) -> Group:
-    """Add the configurations that a function returns to the catalogue; usable as a decorator."""
-    _groups.append(group)
-    return group
+def add_group(*names: str) -> Callable[[Group], Group]:
+    """Add configurations of these names, which the decorated function makes when one is needed."""
+
+    def add(group: Group) -> Group:
+        _groups.update(dict.fromkeys(names, group))
+        return group
+
+    return add
 
 
 @cache
@@ -67,7 +71,7 @@ def methods() -> Mapping[str, Configuration]:
     >>> uaos.methods()["JADE"].kind
     'baseline'
     """
-    entries = {name: entry for group in _groups for name, entry in _entries(group).items()}
+    entries = {name: _entries(group)[name] for name, group in _groups.items()}
     return MappingProxyType({**entries, **_optimizers()})
 
 
@@ -122,9 +126,8 @@ def configuration(name: str | os.PathLike[str] | Configuration) -> Configuration
         registered = optimizer_classes().get(name)
         if registered is not None and registered.listed:
             return _default(registered)
-        for group in _groups:
-            if name in _entries(group):
-                return _entries(group)[name]
+        if name in _groups:
+            return _entries(_groups[name])[name]
     if isinstance(name, os.PathLike) or (isinstance(name, str) and name.endswith(".toml")):
         return Configuration.from_toml(name)
     hint = (

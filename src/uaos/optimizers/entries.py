@@ -16,7 +16,7 @@ from uaos.optimizers.de.rules import Cauchy, Jade, Normal, RateRule, SuccessHist
 from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Linear, Stagnation
 from uaos.optimizers.de.strategies import POOLS
 from uaos.selection import bibliography as bib
-from uaos.selection.catalogue import literature
+from uaos.selection.catalogue import LITERATURE, literature
 from uaos.selection.method import Method
 
 _PM, _UCB, _WS = "probability_matching", "upper_confidence_bound", "weighted_sum"
@@ -59,7 +59,7 @@ _TUNED_NOTES = {
 }
 
 
-@add_group
+@add_group(*LITERATURE)
 def _literature() -> list[Configuration]:
     plain = DifferentialEvolutionSettings(NP=None)
     return [
@@ -67,7 +67,7 @@ def _literature() -> list[Configuration]:
     ]
 
 
-@add_group
+@add_group(*(row[0] for row in _TUNED))
 def _tuned() -> list[Configuration]:
     entries = []
     for name, reward, quality, selection, fixed, F, CR, NP, top in _TUNED:
@@ -98,7 +98,7 @@ def _shade(H: int, **settings: Any) -> DifferentialEvolutionSettings:
     return _single("curr-to-pbest/1 (archived)", SuccessHistory(H), **settings)
 
 
-@add_group
+@add_group("uniform", "JADE", "SHADE", "R-SHADE", "L-SHADE", *POOLS["paper"])
 def _baselines() -> list[Configuration]:
     jade = Jade()
     drawn = "U(2/NP,0.2)"
@@ -119,11 +119,11 @@ def _baselines() -> list[Configuration]:
     return [
         uniform,
         *(Configuration(name, None, s, by, note, "baseline") for name, s, by, note in single),
-        *_mix(),
     ]
 
 
-def _mix() -> tuple[Configuration, Configuration]:
+@add_group(RECOMMENDED, f"{RECOMMENDED}-uniform")
+def _mix() -> list[Configuration]:
     """Return seven operators under the recommended selector, and under uniform choice."""
     memory, pbest = SuccessHistory(6), "curr-to-pbest/1 (archived)"
     usual, wide = Cauchy(0.5, 0.1), Cauchy(0.7, 0.1)
@@ -151,7 +151,7 @@ def _mix() -> tuple[Configuration, Configuration]:
         f"{RECOMMENDED}-uniform", _uniform(), settings, "",
         "Uniform choice from the pool of mix: what adapting adds to that pool.", "baseline",
     )  # fmt: skip
-    return recommended, chance
+    return [recommended, chance]
 
 
 def _sade() -> DifferentialEvolutionSettings:
@@ -166,7 +166,7 @@ def _sade() -> DifferentialEvolutionSettings:
     return DifferentialEvolutionSettings(pool=pool, NP=50, boundary="resample")
 
 
-@add_group
+@add_group("SaDE-DE", "PM-AdapSS-DE", "F-AUC-MAB-DE", "RecPM-DE", "DE-uniform")
 def _originals() -> list[Configuration]:
     """Return algorithms of the literature with their own pool, F and CR.
 

@@ -84,6 +84,9 @@ _ROWS: tuple[_Row, ...] = (
      {"rho": 1, "alpha": 0, "error": 0.0, "p_min": 0.0}, {"C": 0.5}, bib.FIALHO_2008),
 )  # fmt: skip
 
+#: The names of the methods.
+LITERATURE = tuple(row[0] for row in _ROWS)
+
 # The code that the authors of SaDE gave away has a learning period of 50 generations and ε = 0.01.
 _SOURCES = {"SaDE": bib.QIN_2009}
 

@@ -28,25 +28,27 @@ from uaos.selection.normalization import (
 
 Step = Callable[..., Any]
 
+#: Arrays that learning updates in place: the table of a :class:`GenerationMemory` and its number of
+#: generations; the rewards, qualities and probabilities of the operators. (A plain tuple: a
+#: named one makes each call of the kernel a third slower.)
+LearningState = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
+
 
 def compose(metric: Step, record: Step, reward: Step, quality: Step, probability: Step) -> Step:
     """Return a function that learns from one generation, step by step."""
 
     def learn(
-        table: FloatArray,  # the memory
-        count: FloatArray,  # its generations
+        state: LearningState,
         values: tuple[tuple[float, ...], ...],  # parameters of reward, quality and probability
-        flags: tuple[bool, bool],
-        previous: FloatArray,  # rewards of the last generation
-        q: FloatArray,  # qualities
-        p: FloatArray,  # probabilities
+        by_reference: bool,
+        scale: bool,
         best_so_far: float,
         operators: IntArray,
         parents: FloatArray,
         offspring: FloatArray,
     ) -> float:
-        """Update the memory, rewards, qualities and probabilities; return the best fitness."""
-        by_reference, scale = flags
+        """Update the state from one generation; return the best fitness so far."""
+        table, count, previous, q, p = state
         best_parent, best_offspring, all_finite = fitness_summary(parents, offspring)
         if not all_finite:
             parents, offspring = repair_fitness(parents, offspring)

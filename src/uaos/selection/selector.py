@@ -15,7 +15,7 @@ from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidComponent, InvalidFeedback, InvalidFile, InvalidParameter
 from uaos.selection.components import Component, Draws, Selection
 from uaos.selection.components.selections import Proportional, draw_proportionally
-from uaos.selection.learning import compiled_learner, interpreted_learner
+from uaos.selection.learning import LearningState, compiled_learner, interpreted_learner
 from uaos.selection.memory import BestMemory, GenerationMemory, memory_for
 from uaos.selection.method import Method
 from uaos.selection.normalization import count_applications, first_outside
@@ -159,10 +159,10 @@ class Selector:
                 counts_observations=method.quality.counts_observations,
                 reuses_rewards=_is_builtin(method.reward),
             )  # fmt: skip
-        flags = (method.metric.by_reference, method.scale_rewards)
-        # The arrays are updated in place by each call of `_learn`.
         estimates = (self._rewards, self._qualities, self._probabilities)
-        self._learner_inputs = (table, count, values, flags, *estimates)
+        state: LearningState = (table, count, *estimates)
+        flags = (method.metric.by_reference, method.scale_rewards)
+        self._learner_inputs = (state, values, *flags)
 
     @property
     def probabilities(self) -> FloatArray:

@@ -159,6 +159,6 @@ def recipes_by_name() -> Mapping[str, Recipe]:
     return MappingProxyType({recipe.configuration.name: recipe for recipe in by_year})
 
 
-@add_group
+@add_group("MOS", JSO.name, EA4eig.name, LSRTDE.name)
 def _configurations() -> list[Configuration]:
     return [recipe.configuration for recipe in recipes_by_name().values()]
