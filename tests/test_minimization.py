@@ -565,7 +565,7 @@ def test_a_polishing_function_is_called_as_in_scipy():
 def test_progress_is_printed_where_it_is_wanted(capsys):
     minimize(bowl, BOX, method="mix", seed=1, budget=500, disp=True)
     lines = capsys.readouterr().out.splitlines()
-    assert re.match(r"\d+ evaluations, best [\d.e-]+, curr-to", lines[0])
+    assert re.match(r"\d+ evaluations \(\d+% of the budget\), best [\d.e-]+, curr-to", lines[0])
     assert lines[-1].endswith("the budget of 500 evaluations is spent")
     minimize(bowl, BOX, seed=1, budget=500)
     assert capsys.readouterr().out == ""
@@ -581,7 +581,9 @@ def test_progress_into_a_file_comes_ever_more_seldom(capsys, monkeypatch):
         return bowl(x)
 
     minimize(fun, BOX, seed=1, budget=8_000, disp=True)
-    assert 15 <= len(capsys.readouterr().out.splitlines()) <= 20
+    lines = capsys.readouterr().out.splitlines()
+    assert 15 <= len(lines) <= 20
+    assert re.search(r"at most \d\d s left$", lines[-4])
 
 
 def test_a_result_fits_a_screen_and_a_notebook():

@@ -164,6 +164,26 @@ def test_a_script_needs_no_guard_and_may_use_a_lambda(tmp_path):
     assert (done.stdout, done.stderr) == ("ended 200\n", "")
 
 
+_SESSION = """
+    import threading
+    import uaos
+    threading.Thread(target=threading.Event().wait, daemon=True).start()  # as in a notebook
+    def fun(x): return float(x @ x)
+
+    result = uaos.minimize(fun, [(-5.0, 5.0)] * 3, workers=2, seed=1, budget=200)
+    print("ended", result.nfev, flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
+def test_a_function_of_an_interactive_session_is_evaluated_by_workers():
+    done = subprocess.run(
+        [sys.executable, "-"], input=textwrap.dedent(_SESSION), capture_output=True, text=True,
+        timeout=600, check=False,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == ("ended 200\n", "")
+
+
 def dies_at_large_values(x):
     if x[0] > 4.0:
         os._exit(7)

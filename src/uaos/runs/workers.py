@@ -2,11 +2,13 @@
 
 Where the operating system can fork, and no thread runs that a fork would break, workers are forked:
 they start at once, a script needs no guard, and the objective may be a lambda. Elsewhere
-they are spawned, and the objective must be importable. The death of a worker costs the evaluation
-that killed it, not the run.
+they are spawned, and the objective must be importable. An objective that is defined in a notebook
+or an interactive session can only be forked. The death of a worker costs the evaluation that killed
+it, not the run.
 """
 
 import multiprocessing
+import os
 import pickle
 import signal
 import sys
@@ -145,16 +147,24 @@ def _start_method(fun: Callable[[FloatArray], object]) -> str:
     if can_fork and threading.active_count() == 1:
         return "fork"
     try:
-        pickle.dumps(fun)
+        pickled = pickle.dumps(fun)
+        if not (_interactive() and b"__main__" in pickled):
+            return "spawn"
+        reason = "it is defined interactively"
     except Exception as error:
-        if can_fork:
-            return "fork"  # the only way to hand it over
-        raise InvalidParameter(
-            f"{fun!r} cannot be sent to worker processes ({error}); define it at the top of a "
-            "module, not as a lambda or a local function, or use workers=1",
-            name="fun", value=fun,
-        ) from None  # fmt: skip
-    return "spawn"
+        reason = str(error)
+    if can_fork:
+        return "fork"  # the only way to hand it over
+    raise InvalidParameter(
+        f"{fun!r} cannot be sent to worker processes ({reason}); define it at the top of a "
+        "module, not in a notebook, as a lambda or as a local function, or use workers=1",
+        name="fun", value=fun,
+    )  # fmt: skip
+
+
+def _interactive() -> bool:
+    """Return whether the main module has no file that a spawned process could import."""
+    return not os.path.isfile(getattr(sys.modules["__main__"], "__file__", ""))
 
 
 def _serve(connection: Connection, inherited: list[Connection], fun: Callable[[Any], Any]) -> None:
