@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from uaos.errors import UaosError
 from uaos.history import History
+from uaos.maximization import maximize
 from uaos.minimization import minimize
 from uaos.optimizers.base import Optimizer, register
 from uaos.optimizers.catalogue import configuration, method, methods
@@ -54,8 +55,8 @@ __all__ = [
     "Evidence", "GenerationReward", "History", "LocalSearch", "Member", "Method", "Metric",
     "Operator", "Optimizer", "OptimizerSettings", "Portfolio", "Probability", "Problem",
     "PyCMA", "Quality", "Result", "Selection", "Selector", "Study", "SuccessReward", "Suite",
-    "UaosError", "WindowReward", "choice", "components", "configuration", "integer", "method",
-    "methods", "minimize", "product", "real", "register", "suite",
+    "UaosError", "WindowReward", "choice", "components", "configuration", "integer", "maximize",
+    "method", "methods", "minimize", "product", "real", "register", "suite",
 ]  # fmt: skip
 
 

@@ -32,6 +32,28 @@ def evaluation_count(value: object, name: str = "budget", unit: str = "evaluatio
     )  # fmt: skip
 
 
+def parse_budget(budget: float | str, dimension: int) -> int:
+    """Return the evaluations of a budget: 20000, "2e6", or 500 times the dimension, "500D".
+
+    Examples
+    --------
+    >>> parse_budget("500D", 3)
+    1500
+    """
+    text = str(budget).strip()
+    relative = text[-1:] in ("D", "d")
+    try:
+        number = float(text[:-1] if relative else text)
+    except ValueError:
+        number = 0.0
+    if not (1 <= number <= 1e12 and number == int(number)):
+        raise InvalidParameter(
+            f"budget is {budget!r}; expected a number of evaluations from 1 to 1e12, or a multiple "
+            'of the dimension such as "10000D"', name="budget", value=budget,
+        )  # fmt: skip
+    return int(number) * (dimension if relative else 1)
+
+
 def real_number(value: object, name: str, low: float) -> float:
     """Return a value as a finite number of at least `low`."""
     number = as_float(value)

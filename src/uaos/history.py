@@ -230,6 +230,12 @@ class History:
                 coarse._data[name] = column[last]
         return coarse
 
+    def negated(self) -> "History":
+        """Return a copy whose best values have the opposite sign."""
+        state = self.state()
+        state["data"]["best"] = -state["data"]["best"]
+        return History.from_state(state)
+
     def to_frame(self) -> Any:
         """Return a pandas DataFrame; without pandas, a dict of NumPy columns."""
         names = ("iteration", "evaluations", "best", *self.columns)

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uaos.arrays import FloatArray
-from uaos.checks import evaluation_count, real_number, real_numbers, true_or_false
+from uaos.checks import evaluation_count, parse_budget, real_number, real_numbers, true_or_false
 from uaos.errors import InvalidParameter
 from uaos.extras import require
 from uaos.optimizers import feasibility
@@ -26,6 +27,7 @@ from uaos.problems.problem import ANONYMOUS, Problem
 from uaos.problems.space import BoundsLike, start_points
 from uaos.result import Ending, Result
 from uaos.runs.callers import Workers
+from uaos.runs.checkpoint import Checkpoint, identity
 from uaos.runs.compiled import WithArguments
 from uaos.runs.evaluator import EvaluationInterrupted, Evaluator
 from uaos.runs.polish import polished, polished_by
@@ -44,6 +46,7 @@ from uaos.runs.stopping import (
     Target,
     Time,
 )
+from uaos.statefile import SavedState
 
 #: Seeds: what NumPy's generators are made from, as in SciPy.
 Seed = (
@@ -90,6 +93,7 @@ class RunOptions(EvolutionOptions, total=False):
     disp: bool
     polish: bool | Callable[..., object]
     history: bool
+    checkpoint: str | os.PathLike[str] | None
 
 
 class ProblemOptions(TypedDict, total=False):
@@ -124,7 +128,9 @@ _INSTEAD = {
     "sigma0": 'pass method=uaos.Configuration("mine", optimizer="CMA-ES", '
     'settings={"sigma0": 0.3}), in units of the width of the bounds',
     **dict.fromkeys(("jac", "hess", "hessp"), "omit it: only values of fun are used"),
-    **dict.fromkeys(("maxfev", "maxfevals", "max_nfev", "max_evals", "n_calls"), "use budget"),
+    **dict.fromkeys(
+        ("maxfev", "maxfevals", "max_nfev", "max_evals", "n_calls", "n_trials"), "use budget"
+    ),
     **dict.fromkeys(("timeout", "time_limit"), "use max_time, in seconds"),
     **dict.fromkeys(("ftol", "fatol", "xtol", "xatol", "tolfun"), "use tol and atol, of values"),
     **dict.fromkeys(("random_state", "random_seed"), "use seed"),
@@ -179,7 +185,7 @@ def minimize(
     bounds: BoundsLike | None = None,
     *,
     method: ConfigurationLike | None = None,
-    budget: int | None = None,
+    budget: int | str | None = None,
     seed: Seed = None,
     x0: ArrayLike | None = None,
     target: float | None = None,
@@ -202,8 +208,9 @@ def minimize(
         default: a portfolio of local search, CMA-ES and differential evolution that suits the
         dimension and the budget (:class:`uaos.Portfolio`), or, where a setting is given that only
         differential evolution has, ``"mix"``.
-    budget : int, optional
-        The largest number of evaluations, kept exactly; default 10 000·D.
+    budget : int or str, optional
+        The largest number of evaluations, kept exactly, or a multiple of the dimension such as
+        "500D"; default 10 000·D.
     seed : int, numpy.random.Generator, RandomState, SeedSequence or BitGenerator, optional
         Makes the run repeatable.
     x0 : array_like, optional
@@ -254,6 +261,10 @@ def minimize(
         stay what they are. Its evaluations come on top of the budget, as in SciPy.
     history : bool
         Whether the result has a history.
+    checkpoint : path, optional
+        A file to save the run to, every two seconds and at the end. If it exists, the run that it
+        holds is continued: the same call resumes after a crash, Ctrl-C or `max_time`, and gives
+        the same result as a run without interruption. A checkpoint of another problem is refused.
     rng
         Another name of `seed`.
     popsize : int or str, optional
@@ -288,6 +299,8 @@ def minimize(
     """
     problem = _as_problem(fun, bounds, options)
     values: dict[str, Any] = {**_DEFAULTS, **options}
+    if isinstance(budget, str):
+        budget = parse_budget(budget, problem.dimension)
     limits = _Limits.checked(budget, target, values)
     search = _Search(
         problem,
@@ -300,11 +313,16 @@ def minimize(
     rules = limits.rules(problem, values.get("callback"))
     polish = _polishing(values["polish"])
     observers = [ProgressLine()] if true_or_false(values["disp"], "disp") else []
-    with Evaluator(problem, workers=values["workers"], on_error=values["on_error"]) as evaluator:
+    checkpoint = Checkpoint(values.get("checkpoint"))
+    evaluator = Evaluator(problem, workers=values["workers"], on_error=values["on_error"])
+    with evaluator, checkpoint:
         if problem.space.dimension == 0:
             return _only_point(evaluator)
-        optimizer, ending = search.start(x0, evaluator)
-        return Run(optimizer, evaluator, rules, observers, ending).complete(polish)
+        saved = checkpoint.saved()
+        optimizer, ending = search.start(x0, evaluator, saved)
+        run = Run(optimizer, evaluator, rules, [*observers, checkpoint], ending)
+        checkpoint.attach(run, identity(problem, optimizer, search.seed), saved)
+        return run.complete(polish)
 
 
 def _as_problem(
@@ -497,12 +515,17 @@ class _Search:
         self.limits.set_tolerances(optimizer)
         return optimizer
 
-    def start(self, x0: ArrayLike | None, evaluator: Evaluator) -> tuple[Optimizer, Ending | None]:
+    def start(
+        self, x0: ArrayLike | None, evaluator: Evaluator, saved: SavedState | None
+    ) -> tuple[Optimizer, Ending | None]:
         """Return the optimizer, and how the run ended if Ctrl-C came before its first batch.
 
         Several points x0 are the first population if they fit into one. Otherwise they are
-        evaluated here, and the search starts from the best.
+        evaluated here, and the search starts from the best; in a run that was saved, they have been
+        evaluated already.
         """
+        if saved is not None:
+            return self.build(saved["run"]["x0"]), None
         points = self.problem.space.reduced(x0)
         starts = _several(points)
         if starts is None:

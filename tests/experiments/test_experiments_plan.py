@@ -6,9 +6,10 @@ import pytest
 from raising import raises
 
 import uaos
+from uaos.checks import parse_budget
 from uaos.errors import InvalidParameter, NameClash, UaosError
 from uaos.experiments import Plan
-from uaos.experiments.plan import parse_budget
+from uaos.experiments.plan import DEFAULT_BUDGET
 from uaos.problems import suite
 
 
@@ -49,7 +50,13 @@ def test_two_methods_of_one_name_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("budget", "meant"),
-    [(None, 2_000_000), ("10000D", 200_000), (5000, 5000), ("2e6", 2_000_000), ("1e5d", 2_000_000)],
+    [
+        (DEFAULT_BUDGET, 2_000_000),
+        ("10000D", 200_000),
+        (5000, 5000),
+        ("2e6", 2_000_000),
+        ("1e5d", 2_000_000),
+    ],
 )
 def test_a_budget_is_a_number_or_a_multiple_of_the_dimension(budget: object, meant: int) -> None:
     assert parse_budget(budget, 20) == meant

@@ -14,11 +14,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from uaos.checks import parse_budget
 from uaos.cli.app import INTERRUPTED, app, console
 from uaos.cli.options import Overwrite, SuiteName, grouped
 from uaos.errors import Missing
 from uaos.experiments import FINAL
-from uaos.experiments.plan import parse_budget
 from uaos.files import check_output
 from uaos.minimization import PORTFOLIO, minimize
 from uaos.optimizers.catalogue import RECOMMENDED

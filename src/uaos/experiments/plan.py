@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from uaos.checks import parse_budget
 from uaos.errors import InvalidParameter, NameClash, UaosError
 from uaos.experiments.unit import Unit, derived_seed
 from uaos.loading import file_hash
@@ -173,22 +174,6 @@ def _competitors(methods: Sequence[str | os.PathLike[str] | Configuration], unif
     if uniform and UNIFORM not in competitors:
         competitors[UNIFORM] = configuration(UNIFORM)
     return competitors
-
-
-def parse_budget(budget: int | float | str | None, dimension: int) -> int:
-    """Return the evaluations of a budget: 20000, "2e6", or 10000 times the dimension, "10000D"."""
-    text = str(DEFAULT_BUDGET if budget is None else budget).strip()
-    relative = text[-1:] in ("D", "d")
-    try:
-        number = float(text[:-1] if relative else text)
-    except ValueError:
-        number = 0.0
-    if not (1 <= number <= 1e12 and number == int(number)):
-        raise InvalidParameter(
-            f"budget is {budget!r}; expected a number of evaluations from 1 to 1e12, or a multiple "
-            'of the dimension such as "10000D"', name="budget", value=budget,
-        )  # fmt: skip
-    return int(number) * (dimension if relative else 1)
 
 
 # Whether two experiments are the same

@@ -172,7 +172,7 @@ class Constraints:
     def __init__(self, constraints: object, *, vectorized: bool, tolerate: bool = False) -> None:
         self.each = as_constraints(constraints)
         self._vectorized, self._tolerate = vectorized, tolerate
-        self._scale: FloatArray | None = None
+        self.scale: FloatArray | None = None
         self._widths: FloatArray | None = None
         self._sizes: list[int] = []
 
@@ -182,9 +182,9 @@ class Constraints:
 
         A search among feasible points alone hardly finds any then.
         """
-        if self._widths is None or self._scale is None:
+        if self._widths is None or self.scale is None:
             return False
-        return bool((self._widths < NARROW * self._scale).any())
+        return bool((self._widths < NARROW * self.scale).any())
 
     def measure(self, X: FloatArray) -> bool:
         """Learn the number of functions from the first point at which they succeed.
@@ -241,8 +241,8 @@ class Constraints:
     def violations(self, values: FloatArray) -> FloatArray:
         """Sum up :meth:`beyond`, scaled, to one number per point; 0 if it is feasible."""
         beyond = self.beyond(values)
-        if self._scale is None:
+        if self.scale is None:
             largest = np.max(beyond, axis=0, where=np.isfinite(beyond), initial=0.0)
-            self._scale = np.where(largest > 0, largest, 1.0)
-        total: FloatArray = (beyond / self._scale).sum(axis=1)
+            self.scale = np.where(largest > 0, largest, 1.0)
+        total: FloatArray = (beyond / self.scale).sum(axis=1)
         return total

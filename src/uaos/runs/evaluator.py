@@ -15,6 +15,7 @@ from uaos.problems.constraints import Constraints
 from uaos.problems.problem import Problem
 from uaos.runs.callers import AllAtOnce, Caller, CallsInterrupted, Workers, caller, worker_count
 from uaos.runs.compiled import over_batch
+from uaos.statefile import SavedState, State
 
 
 class EvaluationInterrupted(KeyboardInterrupt):
@@ -158,6 +159,14 @@ class Evaluator:
             if len(full) == 1:
                 return np.array([np.nan])
             return np.concatenate([self._values_outside(x[None]) for x in full])
+
+    def state(self) -> State:
+        """Return what the evaluator has learned from the first batch."""
+        return {"scale": self._constraints.scale}
+
+    def restore(self, state: SavedState) -> None:
+        """Continue from what :meth:`state` returned."""
+        self._constraints.scale = state["scale"]
 
     def objective(self, x: FloatArray) -> float:
         """Return the value of one point."""

@@ -16,6 +16,7 @@ from uaos.problems.problem import Problem
 from uaos.result import Ending, Result
 from uaos.runs.evaluator import EvaluationInterrupted, Evaluator
 from uaos.runs.stopping import INTERRUPTED, Budget, StoppingRule, Target
+from uaos.statefile import SavedState, State
 from uaos.text import count
 
 #: The rules that every optimizer knows.
@@ -40,6 +41,14 @@ class Observer:
 
     def ended(self, result: Result) -> None:
         """Receive the result."""
+        return
+
+    def state(self) -> State:
+        """Return what a resumed run needs to know again."""
+        return {}
+
+    def restore(self, state: SavedState) -> None:
+        """Continue from what :meth:`state` returned."""
         return
 
 
@@ -118,6 +127,27 @@ class Run:
         for observer in self.observers:
             observer.evaluated(self.optimizer, values, violations)
         return values, violations, details
+
+    # Exact resume
+
+    def state(self) -> State:
+        """Return everything that changes during the run."""
+        return {
+            "batches": self._batches,
+            "x0": self.optimizer.x0,
+            "seed": self.optimizer.seed,
+            "optimizer": self.optimizer.state(),
+            "evaluator": self.evaluator.state(),
+            "observers": [observer.state() for observer in self.observers],
+        }
+
+    def restore(self, state: SavedState) -> None:
+        """Continue from what :meth:`state` of a run of the same problem returned."""
+        self._batches, self.optimizer.seed = state["batches"], state["seed"]
+        self.optimizer.restore(state["optimizer"])
+        self.evaluator.restore(state["evaluator"])
+        for observer, saved in zip(self.observers, state["observers"], strict=True):
+            observer.restore(saved)
 
     def complete(self, polish: Polish | None = None) -> Result:
         """Run to the end, polish the result if asked to, and return it.

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from uaos.checks import parse_budget
 from uaos.errors import InvalidParameter, UaosError, UnknownName
-from uaos.experiments.plan import parse_budget
 from uaos.optimizers.catalogue import configuration as catalogue_entry
 from uaos.params import Categorical, Value
 from uaos.problems import Problem, Suite

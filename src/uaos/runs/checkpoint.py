@@ -1,0 +1,197 @@
+"""Checkpoints: a run saved to a file while it goes on, from which the same call continues it."""
+
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Mapping
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from types import CodeType
+from typing import Self
+
+import numpy as np
+
+from uaos import statefile
+from uaos.errors import InvalidParameter, UaosError
+from uaos.optimizers.base import Optimizer
+from uaos.problems.problem import Problem
+from uaos.runs.compiled import WithArguments
+from uaos.runs.run import Observer, Run
+from uaos.statefile import State
+
+#: Version of the file.
+FORMAT = 1
+#: Seconds between two saves.
+INTERVAL = 2.0
+# Saving takes at most this share of the time.
+_LARGEST_SHARE = 0.05
+
+#: What a run is of, as strings that can be compared and shown.
+Identity = dict[str, str]
+
+
+class CheckpointConflict(UaosError, ValueError):
+    """Error: a checkpoint holds another run."""
+
+
+class Checkpoint(Observer):
+    """Saves a run every few seconds and when it ends, however it ends.
+
+    A context manager: leaving it saves the run, also after an exception.
+
+    Parameters
+    ----------
+    path : path or None
+        The file. It is replaced only by a complete one. None saves nothing.
+
+    Examples
+    --------
+    >>> import tempfile, uaos
+    >>> from pathlib import Path
+    >>> from uaos.problems import rosenbrock
+    >>> path = Path(tempfile.mkdtemp()) / "run.state"
+    >>> def search(**limits):
+    ...     return uaos.minimize(rosenbrock, [(-5, 5)] * 4, seed=1, budget=500, **limits)
+    >>> search(checkpoint=path, maxiter=3).nfev < 500
+    True
+    >>> search(checkpoint=path).fun == search().fun
+    True
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+        self.path = None if path is None else _as_path(path)
+        self._run: Run | None = None
+        self._identity: Identity = {}
+        self._next = math.inf  # when to save again
+
+    def saved(self) -> State | None:
+        """Return what the file holds; None if there is no file yet."""
+        if self.path is None or not self.path.exists():
+            return None
+        return statefile.read(self.path, "checkpoint", FORMAT)
+
+    def attach(self, run: Run, identity: Identity, saved: State | None) -> None:
+        """Save this run from now on; continue it from what was saved, if anything was.
+
+        Raises
+        ------
+        CheckpointConflict
+            If the file holds another run.
+        """
+        if self.path is None:
+            return
+        if saved is not None:
+            with statefile.rebuilding(self.path, except_for=(CheckpointConflict,)):
+                self._compare(saved["identity"], identity)
+                run.restore(saved["run"])
+        self._run, self._identity = run, identity
+        self._save()  # a path that cannot be written to is noticed now
+
+    def told(self, optimizer: Optimizer) -> None:
+        """Save the run, if it is time to."""
+        if time.monotonic() >= self._next:
+            self._save()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._run is not None:
+            self._save()
+
+    def _save(self) -> None:
+        assert self._run is not None
+        assert self.path is not None
+        started = time.monotonic()
+        content = {"identity": self._identity, "run": self._run.state()}
+        statefile.write(self.path, "checkpoint", FORMAT, content)
+        ended = time.monotonic()
+        self._next = ended + max(INTERVAL, (ended - started) / _LARGEST_SHARE)
+
+    def _compare(self, there: Mapping[str, str], here: Identity) -> None:
+        """Raise an error if the saved run is another one."""
+        different = [name for name in here if there.get(name, here[name]) != here[name]]
+        if not different:
+            return
+        if "budget" in different and "method" in different:
+            different.remove("method")  # whose settings follow the budget
+        reasons = "; ".join(_reason(name, there[name], here[name]) for name in different[:3])
+        raise CheckpointConflict(
+            f"{self.path} holds another run: {reasons}. Continue it with the call that began it, "
+            "or delete the file to start anew"
+        )
+
+
+def _reason(name: str, there: str, here: str) -> str:
+    """Return how a property of the saved run differs from that of the call."""
+    if name.startswith("fun"):
+        return "the code of fun has changed"
+    if name == "method":
+        return "the method or its settings have changed"
+    return f"{name} is {there:.60} there and {here:.60} here"
+
+
+def _as_path(path: object) -> Path:
+    """Return a path whose folder exists."""
+    if not isinstance(path, str | os.PathLike):
+        raise InvalidParameter(
+            f"checkpoint is {path!r}; expected a path such as 'run.state', or None",
+            name="checkpoint", value=path,
+        )  # fmt: skip
+    if not Path(path).absolute().parent.is_dir():
+        raise InvalidParameter(
+            f"checkpoint is {os.fspath(path)!r}, but there is no folder {Path(path).parent}; "
+            "create it first",
+            name="checkpoint", value=path,
+        )  # fmt: skip
+    return Path(path)
+
+
+def identity(problem: Problem, optimizer: Optimizer, seed: object) -> Identity:
+    """Return the properties that a saved run and the call that continues it must share.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is minimized.
+    optimizer : Optimizer
+        The optimizer of the call.
+    seed : object
+        The seed of the call; only an integer is compared.
+    """
+    method = None if optimizer.method is None else optimizer.method.to_dict()
+    parts: dict[str, object] = {
+        "bounds": problem.bounds.tolist(),
+        "integrality": None if optimizer.integers is None else optimizer.integers.tolist(),
+        "constraints": problem.constrained,
+        "method": [optimizer.name, optimizer.settings.to_dict(), method],
+        "budget": optimizer.budget,
+        "target": optimizer.target,
+        f"fun (Python {sys.version_info.major}.{sys.version_info.minor})": _code(problem.fun),
+    }
+    if isinstance(seed, int | np.integer):
+        parts["seed"] = int(seed)
+    return {name: json.dumps(part, default=str) for name, part in parts.items()}
+
+
+def _code(function: object) -> str:
+    """Return a hash of a function's code; the data that it refers to are not part of it."""
+    if isinstance(function, WithArguments):
+        function = function.function
+    if isinstance(function, partial):
+        function = function.func
+    code = getattr(getattr(function, "py_func", function), "__code__", None)  # numba's py_func
+    if isinstance(code, CodeType):
+        return sha256(_content(code)).hexdigest()
+    return f"{type(function).__module__}.{type(function).__qualname__}"
+
+
+def _content(code: CodeType) -> bytes:
+    """Return instructions, names and constants of code, those of functions inside it as well."""
+    constants = [
+        _content(c) if isinstance(c, CodeType) else repr(c).encode() for c in code.co_consts
+    ]
+    return b"\0".join([code.co_code, repr(code.co_names).encode(), *constants])

@@ -1,0 +1,151 @@
+"""A run that is saved and continued is the run without interruption."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import uaos
+from uaos.errors import InvalidFile, InvalidParameter
+from uaos.problems import rastrigin
+from uaos.runs.checkpoint import CheckpointConflict
+
+BOX = [(-5.0, 5.0)] * 3
+
+
+def shifted(x):
+    return rastrigin(x - 1.234)
+
+
+def in_pieces(path, fun=shifted, box=BOX, step=23, **arguments):
+    """Run until a limit of iterations, resume with a larger one, and so on; return the result."""
+    for limit in range(1, 2000, step):
+        result = uaos.minimize(fun, box, checkpoint=path, maxiter=limit, **arguments)
+        if result.status != 2:
+            return result
+    raise AssertionError("the run did not end")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"budget": 1200},
+        {"budget": 900, "method": "mix", "workers": 2},
+        {"budget": 600, "x0": [[1.0] * 3, [2.0] * 3, [-1.0] * 3]},
+        {"budget": 900, "constraints": SimpleNamespace(fun=lambda x: x.sum(), lb=1.0, ub=2.0)},
+        {},
+    ],
+    ids=["portfolio", "workers", "starts", "constraints", "until converged"],
+)
+def test_a_run_in_pieces_is_the_whole_run(tmp_path, arguments):
+    whole = uaos.minimize(shifted, BOX, seed=3, **arguments)
+    pieces = in_pieces(tmp_path / "run.state", seed=3, **arguments)
+    assert (pieces.x.tolist(), pieces.fun) == (whole.x.tolist(), whole.fun)
+    assert (pieces.nfev, pieces.nit, pieces.message) == (whole.nfev, whole.nit, whole.message)
+    assert pieces.history.best.tolist() == whole.history.best.tolist()
+
+
+def test_a_finished_run_is_returned_without_an_evaluation(tmp_path):
+    calls = []
+
+    def counted(x):
+        calls.append(x)
+        return shifted(x)
+
+    first, again = (
+        uaos.minimize(counted, BOX, budget=200, checkpoint=tmp_path / "run.state") for _ in range(2)
+    )
+    assert len(calls) == 200
+    assert (again.fun, again.seed, again.message) == (first.fun, first.seed, first.message)
+
+
+def test_an_exception_and_ctrl_c_lose_nothing(tmp_path):
+    path, calls = tmp_path / "run.state", []
+
+    def fails(x):
+        calls.append(x)
+        if len(calls) in (100, 200):
+            raise KeyboardInterrupt if len(calls) == 200 else ArithmeticError
+        return shifted(x)
+
+    with pytest.raises(ArithmeticError):
+        uaos.minimize(fails, BOX, seed=1, budget=400, checkpoint=path)
+    assert uaos.minimize(fails, BOX, seed=1, budget=400, checkpoint=path).status == 6
+    resumed = uaos.minimize(fails, BOX, seed=1, budget=400, checkpoint=path)
+    assert resumed.x.tolist() == uaos.minimize(shifted, BOX, seed=1, budget=400).x.tolist()
+
+
+PROGRAM = """
+    import sys, time
+    import uaos
+    from uaos.problems import rastrigin
+
+    def slow(x):
+        time.sleep(0.001)
+        return rastrigin(x - 1.234)
+
+    uaos.runs.checkpoint.INTERVAL = 0.05
+    print("begins", flush=True)
+    result = uaos.minimize(slow, [(-5.0, 5.0)] * 3, seed=5, budget=1500, checkpoint=sys.argv[1])
+    print(result.nfev, repr(result.fun), flush=True)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
+def test_a_killed_run_continues_as_if_nothing_had_happened(tmp_path):
+    program, path = tmp_path / "program.py", tmp_path / "run.state"
+    program.write_text(textwrap.dedent(PROGRAM))
+    command = [sys.executable, program, path]
+    moments = np.random.default_rng(1).uniform(0.1, 0.6, 3)
+    for moment in moments:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        process.stdout.readline()
+        time.sleep(moment)
+        process.kill()
+        process.communicate()
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    whole = uaos.minimize(shifted, BOX, seed=5, budget=1500)
+    assert ended.stdout.splitlines()[-1] == f"1500 {whole.fun!r}"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"bounds": [(-5.0, 6.0)] * 3}, "bounds is"),
+        ({"budget": 201}, "budget is 200 there and 201 here"),
+        ({"seed": 2}, "seed is 1 there and 2 here"),
+        ({"method": "mix"}, "the method or its settings"),
+        ({"fun": lambda x: 0.0}, "the code of fun"),
+        ({"target": 1.0}, "target is null there and 1.0 here"),
+    ],
+)
+def test_a_checkpoint_of_another_run_is_refused(tmp_path, change, reason):
+    path = tmp_path / "run.state"
+    arguments = {"fun": shifted, "bounds": BOX, "budget": 200, "seed": 1, "checkpoint": path}
+    uaos.minimize(**arguments)
+    content = path.read_bytes()
+    with pytest.raises(CheckpointConflict) as raised:
+        uaos.minimize(**arguments | change)
+    assert reason in str(raised.value)
+    assert path.read_bytes() == content
+
+
+def test_a_damaged_checkpoint_is_refused_and_stays(tmp_path):
+    path = tmp_path / "run.state"
+    path.write_bytes(b"uaos saved state 1\nnonsense")
+    with pytest.raises(InvalidFile):
+        uaos.minimize(shifted, BOX, budget=100, checkpoint=path)
+    assert path.read_bytes().endswith(b"nonsense")
+
+
+@pytest.mark.parametrize("path", [7, os.path.join("no", "such", "folder", "run.state")])
+def test_a_path_that_cannot_be_written_is_noticed_before_the_run(path):
+    with pytest.raises(InvalidParameter) as raised:
+        uaos.minimize(lambda x: pytest.fail("evaluated"), BOX, checkpoint=path)
+    assert raised.value.name == "checkpoint"

@@ -1,0 +1,46 @@
+"""Maximizing is minimizing the negative, with the values of the function shown."""
+
+import numpy as np
+import pytest
+from raising import raises
+
+import uaos
+from uaos.errors import InvalidParameter
+
+BOX = [(-5.0, 5.0)] * 2
+
+
+def hill(x):
+    return 3.0 - float((x - 1) @ (x - 1))
+
+
+def test_the_result_has_the_values_of_the_function():
+    result = uaos.maximize(hill, BOX, seed=1, budget=300)
+    negative = uaos.minimize(lambda x: -hill(x), BOX, seed=1, budget=300)
+    assert result.x.tolist() == negative.x.tolist()
+    assert result.fun == hill(result.x) == -negative.fun
+    assert result.history.best.tolist() == (-negative.history.best).tolist()
+
+
+def test_target_and_callback_are_in_values_of_the_function():
+    seen = []
+    result = uaos.maximize(
+        hill, BOX, seed=1, target=2.9, callback=lambda state: seen.append(state.fun)
+    )
+    assert result.success
+    assert result.fun >= 2.9
+    assert result.message == "the target 2.9 was reached"
+    assert seen
+    assert seen == sorted(seen)
+
+
+def test_a_vectorized_function_and_a_missing_value():
+    result = uaos.maximize(lambda X: -(X**2).sum(axis=1), BOX, vectorized=True, seed=1, budget=100)
+    assert result.fun == pytest.approx(0)
+    with pytest.warns(RuntimeWarning, match="returned None"):
+        assert np.isnan(uaos.maximize(lambda x: None, BOX, budget=20).fun)
+
+
+def test_a_problem_is_not_maximized():
+    with raises(InvalidParameter, name="fun"):
+        uaos.maximize(uaos.Problem(hill, BOX))
