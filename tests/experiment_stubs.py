@@ -2,7 +2,9 @@
 
 import os
 import subprocess
+import sys
 import time
+from importlib import import_module
 from pathlib import Path
 
 from uaos.experiments import Outcome, Plan, Store, run_unit
@@ -80,6 +82,22 @@ def raises_on_f3(unit, problem, competitor):
     if problem.function == "f3":
         raise ZeroDivisionError("on purpose")
     return run_unit(unit, problem, competitor)
+
+
+def exits_on_f3(unit, problem, competitor):
+    if problem.function == "f3":
+        sys.exit("on purpose")
+    return run_unit(unit, problem, competitor)
+
+
+class Unloadable:
+    """Work of a module that the workers do not have."""
+
+    def __call__(self, unit, problem, competitor):
+        return run_unit(unit, problem, competitor)
+
+    def __reduce__(self):
+        return import_module, ("a_module_of_the_coordinator",)
 
 
 def slowly(unit, problem, competitor):

@@ -105,3 +105,9 @@ class InvalidFeedback(UaosError, ValueError):
 
 class InvalidFile(UaosError, ValueError):
     """A file is corrupt, has another format, or was written by a newer version."""
+
+
+def in_one_line(error: BaseException) -> str:
+    """Return the type of an exception and the first line of its message."""
+    lines = str(error).splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

@@ -1,12 +1,13 @@
 """Whatever happens to workers and coordinator, the store ends up the same."""
 
+import math
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -150,6 +151,62 @@ def test_an_executor_that_cannot_be_made_again_ends_the_run_with_advice(
     with ThreadPoolExecutor(1) as executor:
         run(small_plan(), tmp_path / "a.db", executor)
     assert content(tmp_path / "a.db") == expected
+
+
+class Flaky(ThreadPoolExecutor):
+    """Loses units as a lost connection does: without a result, and without a dead worker."""
+
+    def __init__(self, losses: float) -> None:
+        super().__init__(1)
+        self.losses = losses
+
+    def submit(self, work, /, *arguments, **named):
+        self.losses -= 1
+        if self.losses < 0:
+            return super().submit(work, *arguments, **named)
+        lost: Future = Future()
+        lost.set_exception(ConnectionResetError("reset\nby peer"))
+        return lost
+
+
+def test_what_a_pool_loses_is_run_again_and_no_failure(expected: dict, tmp_path: Path) -> None:
+    with Flaky(3) as executor:
+        run(small_plan(), tmp_path / "a.db", executor)
+    assert content(tmp_path / "a.db") == expected
+
+
+def test_a_pool_that_loses_everything_ends_the_run_and_fails_no_unit(
+    expected: dict, tmp_path: Path
+) -> None:
+    with ThreadPoolExecutor(1) as executor:
+        run(small_plan("mix"), tmp_path / "a.db", executor)
+    before = content(tmp_path / "a.db")
+    with (
+        Flaky(math.inf) as executor,
+        pytest.raises(WorkersLost, match=r"\(ConnectionResetError: reset\)\. What was finished"),
+    ):
+        run(small_plan(), tmp_path / "a.db", executor)
+    assert content(tmp_path / "a.db") == before
+    gone = ThreadPoolExecutor(1)
+    gone.shutdown()
+    with pytest.raises(WorkersLost, match="after shutdown"):
+        run(small_plan(), tmp_path / "a.db", gone)
+    assert content(tmp_path / "a.db") == before
+
+
+def test_a_unit_that_asks_python_to_exit_is_a_failed_unit(expected: dict, tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as executor:
+        run(small_plan("mix"), tmp_path / "a.db", executor, work=stubs.exits_on_f3)
+    found = content(tmp_path / "a.db")
+    bad = {key: value for key, value in found.items() if value != expected[key]}
+    assert {key[1].split()[0] for key in bad} == {"f3"}
+    assert {value[0][-1] for value in bad.values()} == {"SystemExit: on purpose"}
+
+
+def test_a_worker_that_cannot_load_what_it_is_sent_fails_no_unit(tmp_path: Path) -> None:
+    with pytest.raises(WorkersLost, match="a worker cannot load .*ModuleNotFoundError"):
+        run(small_plan("mix"), tmp_path / "a.db", jobs=1, work=stubs.Unloadable())
+    assert not (tmp_path / "a.db").exists()
 
 
 def test_a_script_without_a_main_guard_gets_advice_instead_of_failed_units(tmp_path: Path) -> None:

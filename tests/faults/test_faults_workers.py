@@ -1,10 +1,7 @@
-"""Workers that die or stand still, and a scheduler that dies."""
+"""Workers that die or stand still."""
 
-import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -51,46 +48,3 @@ def test_workers_that_die_or_stand_still_change_nothing(
         _, err = process.communicate(timeout=600)
         assert process.returncode == 0, err
         assert runs(folder / "a.db") == good
-
-
-def test_a_scheduler_that_dies_ends_the_command_with_one_line(tmp_path: Path, count) -> None:
-    pytest.importorskip("distributed", reason="the extra uaos[cluster] is not installed")
-    quiet = {"cwd": tmp_path, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    common = ["--no-dashboard", "--scheduler-file", "scheduler.json"]
-    scheduler, worker = (
-        subprocess.Popen([sys.executable, "-m", f"distributed.cli.{name}", *common, *more], **quiet)
-        for name, more in (
-            ("dask_scheduler", ("--host", "127.0.0.1", "--port", "0")),
-            ("dask_worker", ("--nthreads", "1")),
-        )
-    )
-    try:
-        wait_until(lambda: address_in(tmp_path / "scheduler.json") is not None)
-        address = address_in(tmp_path / "scheduler.json")
-        command = ["bench", "a.db", "--methods", "JADE", "--dim", "5", "--instances", "41-60",
-                   "--budget", "10000D", "--dask", address]  # fmt: skip
-        process = start(command, tmp_path)
-        wait_until(lambda: process.poll() is not None or finished(tmp_path / "a.db") > 1)
-        scheduler.kill()
-        _, err = process.communicate(timeout=600)
-    finally:
-        for one in (worker, scheduler):
-            one.kill()
-            one.wait()
-    assert process.returncode == 2, err
-    assert err.startswith("error: the connection to the Dask cluster is lost. What was finished")
-    assert err.count("\n") == 1, err
-    assert finished(tmp_path / "a.db") > 1
-    count("Dask schedulers killed")
-
-
-def address_in(file: Path) -> str | None:
-    """The address that a scheduler wrote to a file; None as long as it is not written."""
-    try:
-        return json.loads(file.read_text())["address"]
-    except (FileNotFoundError, ValueError):
-        return None
-
-
-def finished(path: Path) -> int:
-    return len(runs(path)) if path.exists() else 0

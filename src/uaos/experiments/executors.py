@@ -6,13 +6,13 @@ import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import active_children, connection, get_context, parent_process
 from typing import Any, Generic, Protocol, TypeVar
 
-from uaos.errors import InvalidParameter, UaosError
+from uaos.errors import InvalidParameter, UaosError, in_one_line
 from uaos.experiments.provenance import versions
 from uaos.extras import optional
 from uaos.loading import load_source, loaded_files
@@ -39,8 +39,8 @@ class WorkerPool(Protocol):
     def submit(self, work: Callable[..., R], *arguments: object) -> "Future[R]":
         """Run `work` on a worker."""
 
-    def losses(self, future: "Future[R]", error: BaseException) -> int:
-        """Return how many runs of a unit were lost with their workers; 0 if the unit itself failed.
+    def deaths(self, future: "Future[R]", error: BaseException) -> int:
+        """Return how often a worker died running a unit; 0 if the pool lost the unit otherwise.
 
         :data:`NEVER_BEGUN` if the worker died before it could begin.
         """
@@ -48,11 +48,14 @@ class WorkerPool(Protocol):
     def repair(self) -> None:
         """Replace broken workers; raise :class:`WorkersLost` if that is impossible."""
 
+    def check(self) -> None:
+        """Raise :class:`WorkersLost` if running units will never end; called now and then."""
+
     def close(self, *, finished: bool) -> None:
         """Shut the pool down, abandoning units that are still running."""
 
 
-#: Returned by :meth:`WorkerPool.losses` for a unit whose worker died while it was starting.
+#: Returned by :meth:`WorkerPool.deaths` for a unit whose worker died while it was starting.
 NEVER_BEGUN = -1
 
 # Consecutive failed starts allowed per worker.
@@ -77,9 +80,20 @@ class RemoteCall(Generic[R]):
 
 
 def _unpacked(files: tuple[tuple[str, str], ...], call: bytes) -> RemoteCall[object]:
-    for file, source in files:
-        load_source(file, source)
-    return RemoteCall(*pickle.loads(call))
+    """Return the call that was sent; one that raises :class:`WorkersLost` if it cannot be read."""
+    try:
+        for file, source in files:
+            load_source(file, source)
+        return RemoteCall(*pickle.loads(call))
+    except Exception as error:  # whatever a user's file or class raises
+        return RemoteCall(_refuse, (in_one_line(error),))
+
+
+def _refuse(why: str) -> None:
+    raise WorkersLost(
+        f"a worker cannot load the problem or the method that it is sent ({why}). Make what they "
+        "import available to the workers, then run the same command again"
+    )
 
 
 class LocalPool:
@@ -115,7 +129,7 @@ class LocalPool:
             slot.current = slot.executor.submit(task)
         return slot.current
 
-    def losses(self, future: "Future[R]", error: BaseException) -> int:
+    def deaths(self, future: "Future[R]", error: BaseException) -> int:
         """Return 1 if the worker died while it ran the unit."""
         if not isinstance(error, BrokenExecutor):
             return 0
@@ -137,6 +151,9 @@ class LocalPool:
                 "so under `if __name__ == '__main__':`; a machine may have too little memory for "
                 f"{count(self.window, 'process', 'processes')} (--jobs)"
             )
+
+    def check(self) -> None:
+        """Do nothing: a process that dies ends its future."""
 
     def close(self, *, finished: bool) -> None:
         """End the processes, at once if units are still running."""
@@ -224,9 +241,9 @@ class SharedPool:
             self.repair()
             return self._executor.submit(task)
 
-    def losses(self, future: "Future[R]", error: BaseException) -> int:
-        """Return 1 for an executor that broke or dropped the unit."""
-        return int(isinstance(error, BrokenExecutor | CancelledError))
+    def deaths(self, future: "Future[R]", error: BaseException) -> int:
+        """Return 1 for an executor that broke."""
+        return int(isinstance(error, BrokenExecutor))
 
     def repair(self) -> None:
         """Make a new executor if this one is broken and there is a function for it."""
@@ -242,6 +259,9 @@ class SharedPool:
             )
         self._executor.shutdown(wait=False, cancel_futures=True)
         self._executor = self._make()
+
+    def check(self) -> None:
+        """Do nothing: executors end their futures themselves."""
 
     def close(self, *, finished: bool) -> None:
         """End the executor, unless it is the user's."""
@@ -280,15 +300,24 @@ class DaskPool:
                 f"no Dask scheduler answers at {address} ({error}); start one, or correct the "
                 "address", name="dask", value=address,
             ) from None  # fmt: skip
-        self._check_versions(address)
-        # Two for each: a worker need not wait for the coordinator.
-        self.window = 2 * max(1, sum(self._client.nthreads().values()))
         self._remote: dict[Future[Any], Any] = {}
+        try:
+            self._check_versions(address)
+            # Two for each: a worker need not wait for the coordinator.
+            self.window = 2 * max(1, sum(self._client.nthreads().values()))
+        except OSError as error:
+            self._leave(5)
+            raise _scheduler_lost() from error
+        except UaosError:
+            self._leave(5)
+            raise
 
     def _check_versions(self, address: str) -> None:
         """Refuse workers with other versions, which might give other results."""
         try:
             installed = self._client.run(versions)
+        except OSError:  # the connection, not a worker
+            raise
         except Exception as error:
             wrong = f"uaos is not installed on the cluster at {address} ({error!r})"
         else:
@@ -305,14 +334,17 @@ class DaskPool:
                 f"the workers at {address} have other versions, and would give other results: "
                 f"{', '.join(other[:4])}"
             )
-        self._leave(5)
         raise InvalidParameter(wrong, name="dask", value=address)
 
     def submit(self, work: Callable[..., R], *arguments: object) -> "Future[R]":
         """Run `work` somewhere in the cluster."""
         local: Future[R] = Future()
         local.set_running_or_notify_cancel()
-        remote = self._client.submit(RemoteCall(work, arguments), pure=False)
+        try:
+            remote = self._client.submit(RemoteCall(work, arguments), pure=False)
+        except Exception:
+            self.repair()
+            raise
         self._remote[local] = remote
         remote.add_done_callback(lambda _: self._fetch(local))
         return local
@@ -323,39 +355,46 @@ class DaskPool:
             return
         try:
             local.set_result(remote.result())
-        except (Exception, CancelledError) as error:
+        except Exception as error:
             local.set_exception(error)
 
-    def losses(self, future: "Future[R]", error: BaseException) -> int:
-        """Return 3 for a task that Dask gave up, 1 for a task that it canceled."""
-        if isinstance(error, self._killed_worker):
-            return 3  # by default, Dask repeats a task three times before it gives up
-        return int(isinstance(error, CancelledError))
+    def deaths(self, future: "Future[R]", error: BaseException) -> int:
+        """Return 3 for a task that Dask gave up: by default it repeats a task three times."""
+        return 3 if isinstance(error, self._killed_worker) else 0
 
     def repair(self) -> None:
         """Check that the scheduler is there; Dask replaces its workers itself."""
         if self._client.status != "running":
-            raise WorkersLost(
-                "the connection to the Dask cluster is lost. What was finished is in the store; "
-                "start the scheduler and its workers, then the same command again"
-            )
+            raise _scheduler_lost()
+
+    def check(self) -> None:
+        """Check that the scheduler is there."""
+        self.repair()
 
     def close(self, *, finished: bool) -> None:
         """Take back what was submitted, and leave the cluster."""
         left = list(self._remote.values())
         self._remote.clear()
         if left and self._client.status == "running":
-            self._client.cancel(left, force=True)
+            with suppress(OSError):  # the scheduler died just now
+                self._client.cancel(left, force=True)
         self._leave(5)
 
     def _leave(self, timeout: float) -> None:
         try:
-            # All results have arrived: nothing is lost if closing times out.
-            with suppress(TimeoutError):
+            # All results have arrived: nothing is lost if closing fails or times out.
+            with suppress(OSError):
                 self._client.close(timeout=timeout)
         finally:
             for name, level in self._levels.items():
                 logging.getLogger(name).setLevel(level)
+
+
+def _scheduler_lost() -> WorkersLost:
+    return WorkersLost(
+        "the connection to the Dask cluster is lost. What was finished is in the store; start the "
+        "scheduler and its workers, then the same command again"
+    )
 
 
 def check_pool(executor: object, jobs: int | None) -> None:

@@ -2,16 +2,18 @@
 
 import signal
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager
 from os import PathLike
 from typing import Generic, NamedTuple, TypeVar
 
+from uaos.errors import UaosError, in_one_line
 from uaos.experiments.executors import (
     NEVER_BEGUN,
     WorkerPool,
+    WorkersLost,
     check_picklable,
     check_pool,
     pool_for,
@@ -155,11 +157,30 @@ def _run(
         raise Stopped(f"{progress.over} of {progress.total} runs", store.path, progress)
 
 
+class _Raised(NamedTuple):
+    """Result of a unit whose work raised an exception."""
+
+    reason: str
+
+
+def _attempt(work: Callable[..., R], *arguments: object) -> R | _Raised:
+    """Return what the work returns, or what it raises.
+
+    Only this is the unit's own error. Whatever else a future raises comes from the pool, and the
+    unit is run again.
+    """
+    try:
+        return work(*arguments)
+    except (Exception, SystemExit) as error:
+        return _Raised(f"{type(error).__name__}: {error}")
+
+
 class Coordinator(Generic[U, R]):
     """Runs units on a pool.
 
     A unit is run by `work(*arguments(unit))`. `on_results` receives the results that arrive
-    together; for a unit without a result, that of `failed(unit, reason)`.
+    together; for a unit without a result, that of `failed(unit, reason)`. A unit has none if its
+    work raises an exception or kills its worker every time it is run; any other loss is the pool's.
     """
 
     def __init__(
@@ -176,8 +197,9 @@ class Coordinator(Generic[U, R]):
         self._arguments, self._failed, self._on_results = arguments, failed, on_results
         self._waiting = deque(units)
         self._suspects: deque[U] = deque()  # units whose worker died
-        self._lost: dict[U, int] = {}  # how often it did
-        self._running: dict[Future[R], U] = {}
+        self._deaths: Counter[U] = Counter()  # how often it did
+        self._dropped: Counter[U] = Counter()  # how often the pool lost a unit otherwise
+        self._running: dict[Future[R | _Raised], U] = {}
         self._alone = False  # whether a suspect runs with no other unit beside it
 
     def run(self, stopping: threading.Event) -> bool:
@@ -188,14 +210,17 @@ class Coordinator(Generic[U, R]):
                 return False
             done, _ = wait(self._running, timeout=_POLL, return_when=FIRST_COMPLETED)
             if not done:
+                self._pool.check()
                 continue
-            ordered = [future for future in self._running if future in done]
-            units = [(self._running.pop(future), future) for future in ordered]
-            results = [self._result(unit, future) for unit, future in units]
-            if not stopping.is_set():
-                self._fill()  # before the results are written, so that no worker waits for that
-            if ended := [result for result in results if result is not None]:
-                self._on_results(ended)
+            ended: list[tuple[U, R]] = []
+            try:
+                for future in [future for future in self._running if future in done]:
+                    ended += self._results(self._running.pop(future), future)
+                if not stopping.is_set():
+                    self._fill()  # before the results are written, so that no worker waits
+            finally:
+                if ended:
+                    self._on_results(ended)
         # A stop request may arrive just as the last running units end.
         return not (self._waiting or self._suspects)
 
@@ -217,30 +242,58 @@ class Coordinator(Generic[U, R]):
                 unit, self._alone = self._waiting.popleft(), False
             else:
                 return
-            future = self._pool.submit(self._work, *self._arguments(unit))
-            self._running[future] = unit
+            self._running[self._submit(unit)] = unit
 
-    def _result(self, unit: U, future: "Future[R]") -> tuple[U, R] | None:
-        """Return the result of a unit; None if the unit will be run again."""
+    def _submit(self, unit: U) -> "Future[R | _Raised]":
         try:
-            return unit, future.result()
-        except (Exception, CancelledError) as error:
-            losses = self._pool.losses(future, error)
-            if not losses:
-                return unit, self._failed(unit, f"{type(error).__name__}: {error}")
-            if losses == NEVER_BEGUN:
-                self._pool.repair()
-                self._waiting.appendleft(unit)
-                return None
-            by_itself = self._pool.isolating or self._alone
-            # Otherwise another unit may have killed the worker: count one loss.
-            self._lost[unit] = self._lost.get(unit, 0) + (losses if by_itself else 1)
-            self._pool.repair()
-            if by_itself and self._lost[unit] > RERUNS:
-                reason = f"its worker died every time it was run ({error})"
-                return unit, self._failed(unit, reason)
-            self._suspects.append(unit)
-            return None
+            return self._pool.submit(_attempt, self._work, *self._arguments(unit))
+        except UaosError:
+            raise
+        except Exception as error:  # an executor that was shut down, or cannot send the unit
+            raise _gave_up(unit, error) from error
+
+    def _results(self, unit: U, future: "Future[R | _Raised]") -> list[tuple[U, R]]:
+        """Return the unit with its result; nothing if the unit will be run again."""
+        try:
+            result = future.result()
+        except WorkersLost:
+            raise
+        except Exception as error:
+            return self._after_loss(unit, future, error)
+        if isinstance(result, _Raised):
+            result = self._failed(unit, result.reason)
+        return [(unit, result)]
+
+    def _after_loss(
+        self, unit: U, future: "Future[R | _Raised]", error: Exception
+    ) -> list[tuple[U, R]]:
+        """Queue a unit again that the pool lost; return it as failed if it kills its workers."""
+        deaths = self._pool.deaths(future, error)
+        self._pool.repair()
+        if deaths == NEVER_BEGUN:
+            self._waiting.appendleft(unit)
+            return []
+        if not deaths:
+            self._dropped[unit] += 1
+            if self._dropped[unit] > RERUNS:
+                raise _gave_up(unit, error) from error
+            self._waiting.appendleft(unit)
+            return []
+        by_itself = self._pool.isolating or self._alone
+        # Otherwise another unit may have killed the worker: count one death.
+        self._deaths[unit] += deaths if by_itself else 1
+        if by_itself and self._deaths[unit] > RERUNS:
+            reason = f"its worker died every time it was run ({error})"
+            return [(unit, self._failed(unit, reason))]
+        self._suspects.append(unit)
+        return []
+
+
+def _gave_up(unit: object, error: Exception) -> WorkersLost:
+    return WorkersLost(
+        f"the workers cannot run {unit} ({in_one_line(error)}). What was finished is in "
+        "the store; mend or replace the workers, then run the same command again"
+    )
 
 
 @contextmanager
