@@ -26,8 +26,9 @@ from uaos.optimizers.local import LocalSearch
 from uaos.optimizers.portfolio import Member, Portfolio
 from uaos.optimizers.pycma import PyCMA
 from uaos.optimizers.settings import OptimizerSettings
-from uaos.params import choice, integer, real
+from uaos.params import Categorical, Integer, Real, choice, integer, real
 from uaos.problems import Problem, Suite, suite
+from uaos.problems.variables import Space
 from uaos.result import Result
 from uaos.selection.components import (
     Component,
@@ -51,12 +52,13 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
-    "CMAES", "Component", "Configuration", "CoordinateSearch", "DifferentialEvolution", "Draws",
-    "Evidence", "GenerationReward", "History", "LocalSearch", "Member", "Method", "Metric",
-    "Operator", "Optimizer", "OptimizerSettings", "Portfolio", "Probability", "Problem",
-    "PyCMA", "Quality", "Result", "Selection", "Selector", "Study", "SuccessReward", "Suite",
-    "UaosError", "WindowReward", "choice", "components", "configuration", "integer", "maximize",
-    "method", "methods", "minimize", "product", "real", "register", "suite",
+    "CMAES", "Categorical", "Component", "Configuration", "CoordinateSearch",
+    "DifferentialEvolution", "Draws", "Evidence", "GenerationReward", "History", "Integer",
+    "LocalSearch", "Member", "Method", "Metric", "Operator", "Optimizer", "OptimizerSettings",
+    "Portfolio", "Probability", "Problem", "PyCMA", "Quality", "Real", "Result", "Selection",
+    "Selector", "Space", "Study", "SuccessReward", "Suite", "UaosError", "WindowReward",
+    "choice", "components", "configuration", "integer", "maximize", "method", "methods",
+    "minimize", "product", "real", "register", "suite",
 ]  # fmt: skip
 
 

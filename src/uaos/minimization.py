@@ -24,7 +24,7 @@ from uaos.optimizers.de.optimizer import DEFAULT_BUDGET
 from uaos.optimizers.de.rules import RateRule
 from uaos.optimizers.de.settings import Linear, Stagnation
 from uaos.problems.problem import ANONYMOUS, Problem
-from uaos.problems.space import BoundsLike, start_points
+from uaos.problems.space import BoundsLike, StartLike, start_points
 from uaos.result import Ending, Result
 from uaos.runs.callers import Workers
 from uaos.runs.checkpoint import Checkpoint, identity
@@ -187,7 +187,7 @@ def minimize(
     method: ConfigurationLike | None = None,
     budget: int | str | None = None,
     seed: Seed = None,
-    x0: ArrayLike | None = None,
+    x0: StartLike | None = None,
     target: float | None = None,
     **options: Unpack[Options],
 ) -> Result:
@@ -199,10 +199,13 @@ def minimize(
         ``fun(x, *args) -> float`` of a point, an array of length D; with `vectorized` of many
         points, (n, D), returning n values. NaN and infinite values are failed evaluations. A
         function that numba has compiled is called in a compiled loop over the batch; `workers` are
-        threads then. A :class:`uaos.Problem` without `bounds` stands for its function, bounds and
-        constraints.
-    bounds : sequence of pairs, array of shape (D, 2), or scipy.optimize.Bounds
-        The box. A coordinate with low = high is held there.
+        threads then. With named variables `fun` gets a dict of those that are active, in their own
+        types, and with `vectorized` a list of dicts. A :class:`uaos.Problem` without `bounds`
+        stands for its function, bounds and constraints.
+    bounds : sequence of pairs, array of shape (D, 2), scipy.optimize.Bounds, or mapping
+        The box. A coordinate with low = high is held there. A mapping of names to
+        :class:`uaos.Real`, :class:`uaos.Integer`, :class:`uaos.Categorical` or fixed values, or a
+        :class:`uaos.Space`, has named variables.
     method : str, path, Method or Configuration, optional
         A name that `uaos methods` lists, a TOML file, a method or a configuration. None is the
         default: a portfolio of local search, CMA-ES and differential evolution that suits the
@@ -216,7 +219,8 @@ def minimize(
     x0 : array_like, optional
         A point to start from, or several, (m, D): differential evolution has them in its first
         population, if it is large enough; otherwise, and with other methods, all are evaluated and
-        the search starts from the best.
+        the search starts from the best. With named variables a mapping or a list of mappings; by
+        default the defaults of the variables, if each has one.
     target : float, optional
         The run ends once a value at or below it has been found.
 
@@ -516,7 +520,7 @@ class _Search:
         return optimizer
 
     def start(
-        self, x0: ArrayLike | None, evaluator: Evaluator, saved: SavedState | None
+        self, x0: StartLike | None, evaluator: Evaluator, saved: SavedState | None
     ) -> tuple[Optimizer, Ending | None]:
         """Return the optimizer, and how the run ended if Ctrl-C came before its first batch.
 

@@ -115,8 +115,9 @@ class Result(Mapping[str, Any]):
 
     Attributes
     ----------
-    x : ndarray or None
-        The best point, None if no evaluation succeeded.
+    x : ndarray, dict or None
+        The best point, with named variables a dict of those that are active; None if no evaluation
+        succeeded.
     fun : float
         Its value.
     nfev, nit : int
@@ -152,7 +153,7 @@ class Result(Mapping[str, Any]):
     (200, False, 'the budget of 200 evaluations is spent')
     """
 
-    x: FloatArray | None
+    x: Any  # an array, a dict, or None
     fun: float
     nfev: int
     nit: int
@@ -201,7 +202,9 @@ class Result(Mapping[str, Any]):
             # To within a row of the history, which in a long run is several iterations.
             first = int(np.argmax(self.history.best == self.fun))
             shown["nfev"] += f" (best found after {self.history.evaluations[first]})"
-        if self.x is not None:
+        if isinstance(self.x, dict):
+            shown["x"] = "\n".join(f"{name} = {value!r}" for name, value in self.x.items())
+        elif self.x is not None:
             with np.printoptions(threshold=12, edgeitems=4, linewidth=88):
                 shown["x"] = str(self.x)
         return shown

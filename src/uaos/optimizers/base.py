@@ -33,7 +33,14 @@ from uaos.jit import njit
 from uaos.optimizers import feasibility
 from uaos.optimizers.details import Details
 from uaos.optimizers.settings import OptimizerSettings
-from uaos.problems.space import box, integer_box, integer_coordinates, start_points
+from uaos.problems.space import (
+    CATEGORY,
+    box,
+    integer_box,
+    integer_coordinates,
+    start_points,
+)
+from uaos.problems.variables import Space
 from uaos.result import Ending, Result, RunView
 from uaos.selection.components import register_component
 from uaos.selection.method import Method
@@ -41,7 +48,7 @@ from uaos.statefile import SavedState, State
 from uaos.text import count
 
 #: Version of the file that :meth:`Optimizer.save` writes.
-FORMAT = 4
+FORMAT = 5
 
 
 class RunFinished(UaosError):
@@ -53,8 +60,9 @@ class Optimizer(ABC):
 
     Parameters
     ----------
-    bounds : array_like, shape (D, 2)
-        The box to search, as pairs (low, high).
+    bounds : array_like, shape (D, 2), or :class:`uaos.Space`
+        The box to search, as pairs (low, high), or named variables: `ask` returns an array all the
+        same, and :meth:`uaos.Space.decode` makes dicts of it.
     settings : OptimizerSettings or mapping, optional
         The settings of the optimizer, an instance of its `settings_class`.
     seed : int or numpy.random.Generator, optional
@@ -68,8 +76,9 @@ class Optimizer(ABC):
     history : bool
         Whether to record the course of the run.
     integrality : array_like of bool, optional
-        Which coordinates are integers. `ask` returns rounded points; the optimizer itself works
-        with the unrounded ones.
+        Which coordinates are integers; 2 marks those without an order, the numbers of categories.
+        `ask` returns rounded points; the optimizer itself works with the unrounded ones. To an
+        optimizer that does not handle "categories" these are integers.
     **changes
         Settings by name, which replace those of `settings`; and `method`, a :class:`uaos.Method`,
         in an optimizer that selects among operators or members.
@@ -114,8 +123,8 @@ class Optimizer(ABC):
     #: The attributes that change during a run, beside those of this class. Values are numbers,
     #: strings, None, arrays, or lists and dicts of these.
     state_names: ClassVar[tuple[str, ...]] = ()
-    #: Features beside bounds that it supports: "constraints" (`violations` in `_learn`) and
-    #: "integrality".
+    #: Features beside bounds that it supports: "constraints" (`violations` in `_learn`),
+    #: "integrality", and "categories" (integers without an order).
     handles: ClassVar[tuple[str, ...]] = ()
     #: The class of its settings.
     settings_class: ClassVar[type[OptimizerSettings]] = OptimizerSettings
@@ -141,7 +150,7 @@ class Optimizer(ABC):
 
     def __init__(
         self,
-        bounds: ArrayLike,
+        bounds: ArrayLike | Space,
         settings: OptimizerSettings | Mapping[str, object] | None = None,
         *,
         seed: int | np.random.Generator | None = None,
@@ -152,9 +161,13 @@ class Optimizer(ABC):
         integrality: ArrayLike | None = None,
         **changes: object,
     ) -> None:
+        if isinstance(bounds, Space):
+            space, bounds = bounds, bounds.bounds
+            integrality, x0 = space.integrality, space.starts(x0)
         self.low, self.high = box(bounds)
         self.dimension = len(self.low)
         self.integers: IntArray | None = None  # the indices of integer coordinates, if any
+        self.categories: IntArray | None = None  # the indices of those without an order, if any
         if integrality is not None:
             self._make_integer(integrality)
         self.seed, self.rng = seeded_generator(seed)
@@ -201,7 +214,8 @@ class Optimizer(ABC):
 
     def _make_integer(self, integrality: ArrayLike) -> None:
         """Widen the box of integer coordinates by half a unit, so that rounding is uniform."""
-        chosen = integer_coordinates(integrality, self.dimension)
+        kinds = integer_coordinates(integrality, self.dimension, CATEGORY)
+        chosen = kinds > 0
         if not chosen.any():
             return
         if "integrality" not in self.handles:
@@ -213,6 +227,19 @@ class Optimizer(ABC):
         self.low[chosen] = np.nextafter(low - 0.5, np.inf)
         self.high[chosen] = np.nextafter(high + 0.5, -np.inf)
         self.integers = np.flatnonzero(chosen)
+        if (kinds == CATEGORY).any():
+            self.categories = np.flatnonzero(kinds == CATEGORY)
+
+    @property
+    def integrality(self) -> IntArray | None:
+        """Kinds of the coordinates, as given: 0 real, 1 integer, 2 category; None if all real."""
+        if self.integers is None:
+            return None
+        kinds = np.zeros(self.dimension, np.int64)
+        kinds[self.integers] = 1
+        if self.categories is not None:
+            kinds[self.categories] = CATEGORY
+        return kinds
 
     def _rounded(self, points: FloatArray) -> FloatArray:
         """Return a copy of points with integer coordinates rounded."""
@@ -560,7 +587,7 @@ class Optimizer(ABC):
             "budget": self.budget,
             "target": self.target,
             "x0": self.x0,
-            "integers": self.integers,
+            "integrality": self.integrality,
             "seed": self.seed,
             "generator": type(self.rng.bit_generator).__name__,
             "state": self.state(),
@@ -583,16 +610,14 @@ class Optimizer(ABC):
             kind = cls if getattr(cls, "name", None) == name else optimizer_class(name)
             if not issubclass(kind, cls):
                 raise InvalidFile(f"holds a run of {name}, where {cls.name} is expected")
-            integrality = None
-            if content["integers"] is not None:
-                integrality = np.isin(np.arange(len(content["bounds"])), content["integers"])
             method = content["method"]
             loaded = kind(
                 content["bounds"], kind.settings_class.from_dict(content["settings"], custom),
                 method=None if method is None else Method.from_dict(method),
                 budget=content["budget"], target=content["target"], x0=content["x0"],
                 seed=statefile.new_generator(content["generator"]),
-                history=content["state"]["history"] is not None, integrality=integrality,
+                history=content["state"]["history"] is not None,
+                integrality=content["integrality"],
             )  # fmt: skip
             loaded.seed = None if content["seed"] is None else seeded_generator(content["seed"])[0]
             loaded.restore(content["state"])

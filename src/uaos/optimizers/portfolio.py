@@ -637,13 +637,11 @@ class Portfolio(Optimizer):
     def _start(self) -> None:
         self.members = self.settings.chosen
         self.constrained = self.settings.constrained
-        bounds, integrality = np.column_stack([self.low, self.high]), None
-        if self.integers is not None:
-            integrality = np.isin(np.arange(self.dimension), self.integers)
+        bounds = np.column_stack([self.low, self.high])
         self.optimizers = [
             member.configuration.build(
                 bounds, seed=int(self.rng.integers(2**62)), budget=self.budget, x0=self.x0,
-                history=False, integrality=integrality,
+                history=False, integrality=self.integrality,
             )
             for member in self.members
         ]  # fmt: skip

@@ -1,7 +1,7 @@
 """Problems and suites: what optimizers are compared on."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from types import ModuleType
 from typing import TYPE_CHECKING, Self, SupportsIndex, cast, overload
@@ -14,6 +14,7 @@ from uaos.checks import as_float, real_numbers, true_or_false
 from uaos.errors import InvalidFeedback, InvalidParameter, NameClash, UnknownName
 from uaos.loading import module_source, source_hash
 from uaos.problems.constraints import as_constraints
+from uaos.problems.named import ByName, constraints_by_name
 from uaos.problems.space import BoundsLike, FreeSpace
 
 if TYPE_CHECKING:
@@ -30,9 +31,10 @@ class Problem:
     ----------
     fun : callable
         The function. It gets one point, an array of length D, and returns a number; with
-        `vectorized` it gets several, an array (n, D), and returns n numbers.
-    bounds : array_like, shape (D, 2)
-        The box to search, as pairs (low, high).
+        `vectorized` it gets several, an array (n, D), and returns n numbers. With named variables
+        it gets a dict instead of an array, or a list of dicts.
+    bounds : array_like, shape (D, 2), :class:`uaos.Space`, or a mapping of names to variables
+        The box to search, as pairs (low, high), or named variables.
     name : str, optional
         Unique within a suite; the name of `fun` unless given.
     optimum : float, optional
@@ -47,7 +49,8 @@ class Problem:
     vectorized : bool
         Whether `fun` and the functions of constraints evaluate several points at once.
     constraints : NonlinearConstraint, LinearConstraint, Bounds, dict, or a sequence of these
-        As in scipy.optimize. Values of infeasible points do not count.
+        As in scipy.optimize. Values of infeasible points do not count. With named variables each is
+        a function of a dict.
     integrality : array_like of bool, optional
         Which coordinates are integers; one value stands for all.
 
@@ -118,12 +121,16 @@ class Problem:
                     value=None,
                 )
         as_constraints(constraints)  # which checks them
+        space = FreeSpace(bounds, integrality)
+        if space.names is not None:
+            fun = ByName(fun, space.names, bool(vectorized))
+            constraints = constraints_by_name(constraints, space.names, bool(vectorized))
         label = _label("name", name)
         self._set(
             name=label,
             function=label if function is None else _label("function", function),
             group=None if group is None else _label("group", group),
-            space=FreeSpace(bounds, integrality),
+            space=space,
             optimum=_optimum(optimum),
             vectorized=true_or_false(vectorized, "vectorized"),
             constraints=constraints,
@@ -184,8 +191,10 @@ class Problem:
         """Description of the problem."""
         return f"{self.name}, {self.dimension}-D"
 
-    def __call__(self, x: ArrayLike) -> float:
+    def __call__(self, x: ArrayLike | Mapping[str, object]) -> float:
         """Return the value at one point."""
+        if isinstance(x, Mapping) and self.space.names is not None:
+            x = self.space.names.encode(x, "x")
         point = np.asarray(x, float)
         if point.shape != (self.dimension,):
             raise InvalidParameter(

@@ -3,15 +3,17 @@
 A coordinate whose bounds are equal is held there: a run searches the others alone.
 """
 
-from collections.abc import Iterator, ValuesView
-from typing import Protocol
+from collections.abc import Iterator, Mapping, Sequence, ValuesView
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uaos.arrays import BoolArray, FloatArray
+from uaos.arrays import FloatArray, IntArray
 from uaos.checks import real_numbers
 from uaos.errors import InvalidParameter
+from uaos.params import Value
+from uaos.problems.variables import Space
 
 
 class Bounds(Protocol):
@@ -26,8 +28,14 @@ class Bounds(Protocol):
         """Upper bounds."""
 
 
-#: Bounds of a box: pairs (low, high), or an object with `lb` and `ub`.
-BoundsLike = ArrayLike | Bounds
+#: Bounds of a box: pairs (low, high), an object with `lb` and `ub`, or named variables.
+BoundsLike = ArrayLike | Bounds | Space | Mapping[str, object]
+
+#: Points to start from: arrays, or with names mappings.
+StartLike = ArrayLike | Mapping[str, object] | Sequence[Mapping[str, object]]
+
+#: What a user's function gets: an array, or with names a dict of the active variables.
+Point = FloatArray | dict[str, Value]
 
 
 def box(bounds: object, *, held: bool = False) -> tuple[FloatArray, FloatArray]:
@@ -74,11 +82,15 @@ def box(bounds: object, *, held: bool = False) -> tuple[FloatArray, FloatArray]:
     return pairs[:, 0].copy(), pairs[:, 1].copy()
 
 
-def integer_coordinates(integrality: ArrayLike, dimension: int) -> BoolArray:
-    """Return which coordinates are integers; one value stands for all of them."""
+#: The kind of a coordinate that is an integer without an order, where 1 is an integer.
+CATEGORY = 2
+
+
+def integer_coordinates(integrality: ArrayLike, dimension: int, most: int = 1) -> IntArray:
+    """Return the kind of each coordinate, at most `most`; one value stands for all of them."""
     try:
         chosen = np.broadcast_to(np.asarray(integrality), (dimension,))
-        if chosen.dtype.kind not in "biuf" or not np.isin(chosen, (0, 1)).all():
+        if chosen.dtype.kind not in "biuf" or not np.isin(chosen, range(most + 1)).all():
             raise ValueError
     except ValueError:
         raise InvalidParameter(
@@ -86,7 +98,7 @@ def integer_coordinates(integrality: ArrayLike, dimension: int) -> BoolArray:
             "coordinates",
             name="integrality", value=integrality,
         ) from None  # fmt: skip
-    return chosen.astype(bool)
+    return chosen.astype(np.int64)
 
 
 def integer_box(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -124,13 +136,23 @@ def start_points(x0: object, low: FloatArray, high: FloatArray, boundary: str) -
     return points
 
 
+def _named_integrality(space: Space, integrality: ArrayLike | None) -> IntArray | None:
+    """Return which coordinates of named variables are integers; it is not to be given, too."""
+    if integrality is not None:
+        raise InvalidParameter(
+            "integrality is for bounds without names; declare the variable as uaos.Integer",
+            name="integrality", value=integrality,
+        )  # fmt: skip
+    return space.integrality if space.integrality.any() else None
+
+
 class FreeSpace:
     """The box without the coordinates that are held at low = high.
 
     Parameters
     ----------
-    bounds : array_like, shape (D, 2), or an object with `lb` and `ub`
-        The box.
+    bounds : array_like, shape (D, 2), an object with `lb` and `ub`, or named variables
+        The box, or a :class:`uaos.Space` or a mapping that it is made from.
     integrality : array_like of bool, optional
         Which coordinates are integers; a single value applies to all.
 
@@ -142,21 +164,39 @@ class FreeSpace:
         Which coordinates are searched.
     dimension : int
         The number of free coordinates.
-    integrality : ndarray of bool, shape (dimension,), or None
-        Which free coordinates are integers.
+    integrality : ndarray of int, shape (dimension,), or None
+        Which free coordinates are integers, 2 for those without an order.
+    names : Space or None
+        The named variables whose coordinates these are.
     """
 
     def __init__(self, bounds: BoundsLike, integrality: ArrayLike | None = None) -> None:
-        self.low, self.high = box(bounds, held=True)
-        self.integrality: BoolArray | None = None
+        self.names: Space | None = None
+        all_fixed = False
+        self.integrality: IntArray | None = None
+        if isinstance(bounds, Mapping | Space):
+            self.names = bounds if isinstance(bounds, Space) else Space(bounds)
+            integrality = _named_integrality(self.names, integrality)
+            bounds = self.names.bounds
+            all_fixed = not len(bounds)
+        self.low, self.high = np.empty((2, 0)) if all_fixed else box(bounds, held=True)
         if integrality is not None:
-            chosen = integer_coordinates(integrality, len(self.low))
+            most = 1 if self.names is None else CATEGORY
+            kinds = integer_coordinates(integrality, len(self.low), most)
+            chosen = kinds > 0
             self.low[chosen], self.high[chosen] = integer_box(self.low[chosen], self.high[chosen])
-            self.integrality = chosen[self.low < self.high]
+            self.integrality = kinds[self.low < self.high]
         self.free = self.low < self.high
         self.dimension = int(self.free.sum())
         for array in (self.low, self.high, self.free):
             array.flags.writeable = False
+
+    def point(self, x: FloatArray) -> Point:
+        """Return a point with all coordinates, or several, as a user's function gets it."""
+        if self.names is None:
+            return x
+        named: dict[str, Value] = self.names.decode(x)
+        return named
 
     @property
     def bounds(self) -> FloatArray:
@@ -171,14 +211,16 @@ class FreeSpace:
         full[..., self.free] = x
         return full
 
-    def reduced(self, x0: ArrayLike | None) -> ArrayLike | None:
-        """Return starting points without the held coordinates."""
+    def reduced(self, x0: StartLike | None) -> ArrayLike | None:
+        """Return starting points without the held coordinates, and without names."""
+        if self.names is not None:
+            return self.names.starts(x0)
         if x0 is None or self.dimension == len(self.low):
-            return x0
+            return cast(ArrayLike, x0)
         try:
             points = np.atleast_2d(np.array(x0, dtype=float))
         except (TypeError, ValueError):
-            return x0  # the optimizer says what is wrong
+            return cast(ArrayLike, x0)  # the optimizer says what is wrong
         D = len(self.low)
         if points.shape[-1] != D:
             raise InvalidParameter(
@@ -192,5 +234,6 @@ class FreeSpace:
         """Return a copy of points of the free coordinates with integers rounded."""
         points = points.copy()
         if self.integrality is not None:
-            points[:, self.integrality] = np.rint(points[:, self.integrality])
+            chosen = self.integrality > 0
+            points[:, chosen] = np.rint(points[:, chosen])
         return points

@@ -5,10 +5,11 @@ does not hold is absent. To an optimizer a space is a box of real numbers, one c
 variable that is not fixed; `encode` and `decode` lead from a candidate to a point and back.
 """
 
+import contextlib
 import dataclasses
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uaos.arrays import BoolArray, FloatArray
+from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.params import Categorical, Integer, Real, Value, decimals_of
 
@@ -177,8 +178,8 @@ class Space:
         The variables, with conditions.
     bounds : ndarray, shape (d, 2)
         The box that an optimizer searches, one coordinate for each variable that is not fixed.
-    integrality, categories : ndarray of bool, shape (d,)
-        Which coordinates are integers, and which of these have no order.
+    integrality : ndarray of int, shape (d,)
+        Which coordinates are integers, 2 for those without an order.
 
     Raises
     ------
@@ -223,14 +224,10 @@ class Space:
         return np.array(ends, float).reshape(-1, 2)
 
     @cached_property
-    def integrality(self) -> BoolArray:
-        """Which coordinates are integers; categories are."""
-        return np.array([v.domain.coordinate.kind != "real" for v in self.searched], bool)
-
-    @cached_property
-    def categories(self) -> BoolArray:
-        """Which coordinates are integers without an order."""
-        return np.array([v.domain.coordinate.kind == "category" for v in self.searched], bool)
+    def integrality(self) -> IntArray:
+        """Which coordinates are integers, 2 for those without an order."""
+        kinds = ("real", "integer", "category")
+        return np.array([kinds.index(v.domain.coordinate.kind) for v in self.searched], np.int64)
 
     def decode(self, points: ArrayLike) -> Any:
         """Return the candidate of a point, (d,), or a list with those of several, (n, d)."""
@@ -285,6 +282,19 @@ class Space:
             else:
                 point.append(middle if kind == "real" else float(math.floor(middle)))
         return np.array(point, float)
+
+    def starts(self, x0: object) -> FloatArray | None:
+        """Return the points of candidates to start from: one mapping, several, or the defaults."""
+        if x0 is None:
+            return self.start
+        if isinstance(x0, Mapping):
+            return self.encode(x0, "x0")
+        if isinstance(x0, Sequence) and len(x0) and all(isinstance(v, Mapping) for v in x0):
+            return np.array([self.encode(v, f"x0[{k}]") for k, v in enumerate(x0)])
+        raise InvalidParameter(
+            f"x0 is {x0!r}; expected a mapping of names to values, or a list of them",
+            name="x0", value=x0,
+        )  # fmt: skip
 
     @cached_property
     def start(self) -> FloatArray | None:
@@ -441,15 +451,12 @@ def _checked(variable: Variable, values: Values, owner: str) -> Value:
         raise InvalidParameter(
             f"{whose} is missing; expected {domain.range}", name=name, value=None, owner=owner
         )
-    try:
+    with contextlib.suppress(InvalidParameter):
         value = domain.check(values[name], name)
-    except InvalidParameter:
-        value = None
-    if value is not None and (
-        isinstance(domain, Categorical)
-        or (not isinstance(value, str) and domain.low <= value <= domain.high)
-    ):
-        return value
+        if isinstance(domain, Categorical) or (
+            not isinstance(value, str) and domain.low <= value <= domain.high
+        ):
+            return value
     raise InvalidParameter(
         f"{whose} is {values[name]!r}; this search space has {domain.range}",
         name=name, value=values[name], owner=owner,

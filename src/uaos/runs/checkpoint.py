@@ -17,6 +17,7 @@ import numpy as np
 from uaos import statefile
 from uaos.errors import InvalidParameter, UaosError
 from uaos.optimizers.base import Optimizer
+from uaos.problems.named import ByName
 from uaos.problems.problem import Problem
 from uaos.runs.compiled import WithArguments
 from uaos.runs.run import Observer, Run
@@ -179,6 +180,8 @@ def identity(problem: Problem, optimizer: Optimizer, seed: object) -> Identity:
 
 def _code(function: object) -> str:
     """Return a hash of a function's code; the data that it refers to are not part of it."""
+    if isinstance(function, ByName):
+        function = function.fun
     if isinstance(function, WithArguments):
         function = function.function
     if isinstance(function, partial):

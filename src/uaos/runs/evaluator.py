@@ -200,7 +200,8 @@ class Evaluator:
             raise RuntimeError("fun raised StopIteration, which is for iterators") from error
         except Exception as error:
             if self._objective.failed_row is not None:
-                point = np.array2string(full[self._objective.failed_row], threshold=20)
+                x = self.space.point(full[self._objective.failed_row])
+                point = x if isinstance(x, dict) else np.array2string(x, threshold=20)
                 error.add_note(
                     f'raised by fun at x = {point}; on_error="fail" would count it as a failed '
                     "evaluation"

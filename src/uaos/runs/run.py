@@ -194,7 +194,9 @@ class Run:
         optimizer = self.optimizer
         if optimizer.best_x is not None:
             after = count(optimizer.evaluations, "evaluation")
-            x = self.evaluator.space.full(optimizer.best_x).tolist()
+            space = self.evaluator.space
+            x = space.point(space.full(optimizer.best_x))
+            x = x if isinstance(x, dict) else x.tolist()
             error.add_note(f"best so far, after {after}: fun = {optimizer.best_fitness!r}, x = {x}")
 
     def _described(self, result: Result) -> Result:
@@ -249,7 +251,7 @@ def described(result: Result, ending: Ending, evaluator: Evaluator, *, feasible:
             constr = evaluator.violations_by_constraint(x)
             maxcv = float(max(excess.max(initial=0.0) for excess in constr))
             result = dataclasses.replace(result, constr=constr, constr_violation=maxcv)
-        result = dataclasses.replace(result, x=evaluator.space.full(x))
+        result = dataclasses.replace(result, x=evaluator.space.point(evaluator.space.full(x)))
         ending = ending if feasible else ending.at_infeasible_point(maxcv)
     return dataclasses.replace(
         result, success=ending.success, status=int(ending.status), message=ending.message

@@ -13,7 +13,7 @@ import numpy as np
 
 from uaos.errors import InvalidParameter
 from uaos.optimizers.base import Optimizer
-from uaos.problems.space import FreeSpace
+from uaos.problems.space import FreeSpace, Point
 from uaos.result import Ending, RunView, Status
 from uaos.text import count
 
@@ -183,7 +183,7 @@ class Callback(StoppingRule):
         if optimizer.best_x is None:
             return None
         view: Any = optimizer.view
-        if self._space.dimension < len(self._space.low):
+        if self._space.names is not None or self._space.dimension < len(self._space.low):
             view = _FullView(view, self._space)
         try:
             stops = bool(self._call(view))
@@ -211,16 +211,21 @@ def _function_of_view(callback: Callable[..., object]) -> Callable[[RunView], ob
     if "intermediate_result" in names:
         return lambda view: callback(intermediate_result=view)
     if "convergence" in names:
-        return lambda view: callback(np.array(view.x), convergence=view.convergence)
+        return lambda view: callback(_copied(view.x), convergence=view.convergence)
     if required == 2:
-        return lambda view: callback(np.array(view.x), view.convergence)
+        return lambda view: callback(_copied(view.x), view.convergence)
     if names == ["xk"]:
-        return lambda view: callback(np.array(view.x))
+        return lambda view: callback(_copied(view.x))
     return callback
 
 
+def _copied(x: Point | None) -> Point:
+    """Return a copy of a point that the callback may change."""
+    return dict(x) if isinstance(x, dict) else np.array(x)
+
+
 class _FullView:
-    """The view of a run over the free coordinates, with the held ones filled in."""
+    """The view of a run over the free coordinates, with the held ones or the names filled in."""
 
     def __init__(self, view: RunView, space: FreeSpace) -> None:
         self._view, self._space = view, space
@@ -228,5 +233,5 @@ class _FullView:
     def __getattr__(self, name: str) -> object:
         value = getattr(self._view, name)
         if name in ("x", "best", "population", "archive"):
-            return None if value is None else self._space.full(value)
+            return None if value is None else self._space.point(self._space.full(value))
         return getattr(self._space, name) if name in ("low", "high") else value

@@ -1,0 +1,272 @@
+"""Named variables: what functions get, what a run returns, and what is refused."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from raising import raises
+
+import uaos
+from uaos import Categorical, Integer, Real, Space
+from uaos.errors import InvalidParameter, UnknownName
+
+
+def svm() -> dict[str, object]:
+    """The space of the documentation, and one variable of each further kind."""
+    return {
+        "lr": Real(1e-5, 1e-1, log=True),
+        "degree": Integer(2, 5, when={"kernel": "poly"}),  # before what it depends on
+        "depth": Integer(1, 12),
+        "kernel": Categorical(["rbf", "poly", "linear"]),
+        "shrink": Categorical([True, False]),
+        "size": Categorical(["S", "M", "L"], ordered=True),
+        "width": Integer(1, 1000, log=True),
+        "batch": Integer(16, 100, step=16),
+        "drop": Real(0.1, 0.65, step=0.1),
+        "folds": 3,
+    }
+
+
+def loss(p: dict) -> float:
+    """0 at lr = 1e-3, depth = 7, kernel poly of degree 3."""
+    miss = abs(p["degree"] - 3) if p["kernel"] == "poly" else 2
+    return (math.log10(p["lr"]) + 3) ** 2 + abs(p["depth"] - 7) + miss
+
+
+# What a function gets
+
+
+def test_values_have_the_types_that_were_declared() -> None:
+    p = Space(svm()).decode(Space(svm()).bounds[:, 1])
+    types = {name: type(value) for name, value in p.items()}
+    assert types == {
+        "lr": float, "depth": int, "kernel": str, "shrink": bool, "size": str, "width": int,
+        "batch": int, "drop": float, "folds": int,
+    }  # fmt: skip
+    assert p["lr"] == 0.1  # exp(log(0.1)) may be above
+    assert (p["batch"], p["drop"]) == (
+        96,
+        0.6,
+    )  # 16 + 5 · 16, 0.1 + 5 · 0.1
+
+
+def test_an_inactive_variable_is_absent() -> None:
+    space = Space(svm())
+    assert space.names.index("degree") > space.names.index("kernel")
+    point = space.encode({"lr": 0.01, "depth": 3, "kernel": "rbf", "shrink": True, "size": "S",
+                          "width": 10, "batch": 32, "drop": 0.2})  # fmt: skip
+    assert "degree" not in space.decode(point)
+    point[[v.name for v in space.searched].index("kernel")] = 1
+    assert space.decode(point)["degree"] == 3  # the middle of its range, rounded down
+
+
+def test_a_point_and_its_values_lead_to_each_other() -> None:
+    space = Space(svm())
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        low, high = space.bounds.T
+        values = space.decode(low + (high - low) * rng.random(len(low)))
+        again = space.decode(space.encode(values))
+        assert math.isclose(again.pop("lr"), values.pop("lr"))
+        assert again == values
+
+
+def test_coordinates_say_what_they_are() -> None:
+    space = Space(svm())
+    kinds = dict(zip([v.name for v in space.searched], space.integrality.tolist(), strict=True))
+    assert kinds == {
+        "lr": 0, "depth": 1, "kernel": 2, "shrink": 1, "size": 1, "width": 0, "batch": 1, "drop": 1,
+        "degree": 1,
+    }  # fmt: skip
+
+
+def test_every_integer_of_a_log_scale_is_reached_from_its_part_of_the_interval() -> None:
+    low, high, _ = Integer(1, 4, log=True).coordinate
+    assert math.isclose(low, math.log(0.5))
+    assert math.isclose(high, math.log(4.5))
+    decoded = [Integer(1, 4, log=True).decode(u) for u in np.linspace(low, high, 1000)]
+    assert sorted(set(decoded)) == [1, 2, 3, 4]
+
+
+def test_all_conditions_of_a_mapping_hold_or_those_of_one_of_several() -> None:
+    kind = Categorical(["a", "b", "c"])
+    both = Integer(0, 9, when={"x": "a", "y": ["a", "b"]})
+    either = Integer(0, 9, when=[{"x": "a"}, {"y": "a"}])
+    space = Space({"x": kind, "y": kind, "both": both, "either": either})
+
+    def active(x: int, y: int) -> set[str]:
+        return set(space.decode([x, y, 0, 0])) - {"x", "y"}
+
+    assert active(0, 1) == {"both", "either"}
+    assert active(0, 2) == {"either"}
+    assert active(1, 0) == {"either"}
+    assert active(1, 1) == set()
+
+
+def test_a_condition_may_name_an_integer_and_depend_on_a_condition() -> None:
+    space = Space({
+        "layers": Integer(1, 3),
+        "units 2": Integer(1, 9, when={"layers": range(2, 4)}),
+        "skip": Categorical([True, False], when={"units 2": [8, 9]}),
+    })  # fmt: skip
+    assert space.decode([1, 9, 0]) == {"layers": 1}
+    assert space.decode([2, 5, 0]) == {"layers": 2, "units 2": 5}
+    assert space.decode([3, 9, 0]) == {"layers": 3, "units 2": 9, "skip": True}
+
+
+def test_choices_may_be_any_objects() -> None:
+    space = Space({"layers": Categorical([(50,), (50, 50), None]), "f": Categorical([math.sin])})
+    assert space.decode([1]) == {"layers": (50, 50), "f": math.sin}
+    assert space.encode({"layers": None, "f": math.sin}).tolist() == [2]
+
+
+# Runs
+
+
+def test_minimize_speaks_in_names() -> None:
+    seen: list[object] = []
+    result = uaos.minimize(
+        loss, svm(), budget=300, seed=1,
+        x0={"lr": 1e-2, "depth": 3, "kernel": "rbf", "shrink": True, "size": "S", "width": 10,
+            "batch": 32, "drop": 0.2},
+        callback=lambda x, convergence: seen.append(x),
+    )  # fmt: skip
+    assert result.fun < 0.01
+    assert {name: result.x[name] for name in ("kernel", "degree", "depth", "folds")} == {
+        "kernel": "poly", "degree": 3, "depth": 7, "folds": 3,
+    }  # fmt: skip
+    assert loss(result.x) == result.fun
+    assert all(isinstance(x, dict) for x in seen)
+    assert "kernel = 'poly'" in repr(result)
+
+
+def test_constraints_get_names_too() -> None:
+    constraint = {"type": "ineq", "fun": lambda p: p["depth"] - 9 + p.get("degree", 0) * 0}
+    result = uaos.minimize(loss, svm(), budget=300, seed=1, constraints=constraint)
+    assert result.x["depth"] == 9
+    assert result.maxcv == 0
+
+
+def test_a_vectorized_function_gets_a_list_of_dicts() -> None:
+    result = uaos.minimize(
+        lambda batch: [loss(p) for p in batch], svm(), budget=60, seed=1, vectorized=True
+    )
+    assert result.fun == uaos.minimize(loss, svm(), budget=60, seed=1).fun
+
+
+def test_workers_get_names_and_give_the_same_run() -> None:
+    alone = uaos.minimize(loss, svm(), budget=60, seed=1)
+    assert uaos.minimize(loss, svm(), budget=60, seed=1, workers=2).x == alone.x
+
+
+def test_an_exception_names_the_values() -> None:
+    def fails(p: dict) -> float:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        uaos.minimize(fails, {"a": Real(0, 1), "b": 3}, seed=1)
+    assert "'b': 3" in caught.value.__notes__[0]
+
+
+def test_a_run_starts_from_the_defaults_if_each_active_variable_has_one() -> None:
+    space = {
+        "a": Real(0, 1, default=0.25),
+        "b": Categorical(["x", "y"], default="x"),
+        "c": Integer(1, 9, when={"b": "y"}),
+    }
+    points: list[dict] = []
+    uaos.minimize(lambda p: points.append(p) or 1.0, space, budget=5, seed=1)
+    assert points[0] == {"a": 0.25, "b": "x"}
+
+
+def test_several_starting_points_are_a_list_of_dicts() -> None:
+    points: list[dict] = []
+    starts = [{"a": 0.5}, {"a": 0.25}]
+    uaos.minimize(
+        lambda p: points.append(p) or p["a"], {"a": Real(0, 1)}, x0=starts, budget=4, seed=1
+    )
+    assert points[:2] == starts
+
+
+def test_a_space_of_fixed_values_is_a_single_point() -> None:
+    result = uaos.minimize(lambda p: p["a"] ** 2, {"a": 3, "b": None})
+    assert (result.x, result.fun, result.nfev) == ({"a": 3, "b": None}, 9, 1)
+
+
+def test_ask_and_tell_take_a_space_and_return_points(tmp_path) -> None:
+    space = Space(svm())
+    run = uaos.Portfolio(space, budget=60, seed=1)
+    run.tell([loss(p) for p in space.decode(run.ask())])
+    run.save(tmp_path / "run")
+    loaded = uaos.Portfolio.load(tmp_path / "run")
+    assert loaded.integrality.tolist() == space.integrality.tolist()
+    np.testing.assert_array_equal(run.ask(), loaded.ask())
+
+
+def test_a_problem_has_names_and_can_be_sent_to_workers() -> None:
+    problem = pickle.loads(pickle.dumps(uaos.Problem(loss, svm(), name="svm", optimum=0)))
+    best = {"lr": 1e-3, "depth": 7, "kernel": "poly", "degree": 3, "shrink": True, "size": "S",
+            "width": 10, "batch": 32, "drop": 0.2}  # fmt: skip
+    assert math.isclose(problem(best), 0, abs_tol=1e-12)
+    assert uaos.Suite("mine", [problem])[0].dimension == 9
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("declare", "name"),
+    [
+        (lambda: Real(0, 1, default=3), "default"),
+        (lambda: Integer(1, 5, default=9), "default"),
+        (lambda: Integer(1, 9, step=2, default=4), "default"),
+        (lambda: Categorical(["a", "b"], default="c"), "default"),
+        (lambda: Categorical(["a", "b", "a"]), "choices"),
+        (lambda: Categorical([1, 1.0]), "choices"),
+        (lambda: Categorical("abc"), "choices"),
+        (lambda: Categorical([]), "choices"),
+        (lambda: Real(1, 1), "high"),
+        (lambda: Real(0, math.inf), "high"),
+        (lambda: Integer(5, 1), "high"),
+        (lambda: Integer(1.5, 3), "low"),
+        (lambda: Real(0, 1, log=True), "low"),
+        (lambda: Integer(0, 9, log=True), "low"),
+        (lambda: Real(0, 1, step=2), "step"),
+        (lambda: Real(1, 2, step=0.1, log=True), "step"),
+        (lambda: Space({}), "space"),
+        (lambda: Space({3: Real(0, 1)}), "space"),
+        (lambda: Space({"a": (0, 1)}), "a"),
+        (lambda: Space({"a": Real(0, 1, when={"a": 1})}), "when"),
+        (lambda: Space({"a": Real(0, 1, when="b"), "b": 1}), "when"),
+        (lambda: Space({"a": Real(0, 1, when={"b": 0.5}), "b": Real(0, 1)}), "when"),
+        (lambda: Space({"a": Real(0, 1, when={"b": 7}), "b": Integer(0, 3)}), "when"),
+        (lambda: Space({"a": Real(0, 1, when={"b": []}), "b": Integer(0, 3)}), "when"),
+        (lambda: uaos.minimize(loss, svm(), integrality=True), "integrality"),
+        (lambda: uaos.minimize(loss, {"a": Real(0, 1)}, x0=[0.5]), "x0"),
+        (lambda: uaos.minimize(loss, {"a": Real(0, 1)}, x0={}), "a"),
+        (lambda: uaos.minimize(loss, {"a": Real(0, 1)}, x0={"a": 2.0}), "a"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_one_sentence(declare, name: str) -> None:
+    with raises(InvalidParameter, name=name) as caught:
+        declare()
+    message = str(caught.value)
+    assert "\n" not in message
+    assert ". " not in message
+
+
+def test_a_condition_on_an_unknown_name_is_refused_with_the_names_there_are() -> None:
+    with raises(UnknownName, name="kernle", near="kernel"):
+        Space({"kernel": Categorical(["a", "b"]), "n": Integer(0, 3, when={"kernle": "a"})})
+
+
+def test_a_cycle_of_conditions_is_refused() -> None:
+    with raises(InvalidParameter, name="when", value=("a", "b")) as caught:
+        Space({"a": Integer(0, 1, when={"b": 1}), "b": Integer(0, 1, when={"a": 1}), "c": 1})
+    assert "form a cycle" in str(caught.value)
+
+
+def test_constraints_without_names_are_refused() -> None:
+    with raises(InvalidParameter, name="constraints"):
+        uaos.minimize(loss, svm(), constraints=type("Linear", (), {"A": [[1]], "lb": 0, "ub": 1})())
