@@ -139,6 +139,7 @@ class Memory:
     recent: for each operator the metrics of its last fix_appl successes, oldest first.
     window_entries: at most window successes (operator, metric), oldest first.
     bests: the best finite fitness of each operator's offspring, inf before the first.
+    records: per operator and generation, the best metric of its successes so far, -inf if none.
     successes: since the last generation that began with a share of counts below `least`, where an
     operator's count is `start` and its successes.
     """
@@ -162,6 +163,7 @@ class Memory:
         self.recent: list[list[float]] = [[] for _ in range(n_operators)]
         self.window_entries: list[tuple[int, float]] = []
         self.bests = [math.inf] * n_operators
+        self.records: list[list[float]] = [[] for _ in range(n_operators)]
 
     def record(
         self,
@@ -179,6 +181,11 @@ class Memory:
             if math.isfinite(u):
                 self.bests[op] = min(self.bests[op], u)
         self.generations.insert(0, summary(self.n_operators, operators, metrics, successes))
+        for op, record in enumerate(self.records):
+            gains = [
+                m for o, m, s in zip(operators, metrics, successes, strict=True) if o == op and s
+            ]
+            record.append(max([-math.inf, *record[-1:], *gains]))
         if len(self.generations) > self.max_gen:
             self.generations.pop()
         for op, metric, success in zip(operators, metrics, successes, strict=True):
@@ -375,16 +382,25 @@ def generation_success_sum(params: Params, memory: Memory, n_operators: int) -> 
 
 
 def best_2_generations(params: Params, memory: Memory, n_operators: int) -> list[float]:
-    """Section 3, best_2_generations: C (B[0] - B[1]) / (B[1]^alpha abs(n[0] - n[1])^beta)."""
+    """Section 3, best_2_generations: C (B[0] - B[1]) / (B[1]^alpha abs(n[0] - n[1])^beta).
+
+    With `elitist` (second audit, Hybrid), B is the best so far, and the first success gives 0.
+    """
     zero = [0] * n_operators
     empty: Generation = {"s": zero, "n": zero, "S": [0.0] * n_operators, "B": [0.0] * n_operators}
     now, before = [*memory.generations, empty, empty][:2]
     rewards = []
     for op in range(n_operators):
-        factor_b = power(before["B"][op], params["alpha"])
+        best, best_before = now["B"][op], before["B"][op]
+        if params["elitist"]:
+            best_before, best = [-math.inf, *memory.records[op]][-2:]
+            if best_before == -math.inf:
+                rewards.append(0.0)
+                continue
+        factor_b = power(best_before, params["alpha"])
         factor_n = power(abs(now["n"][op] - before["n"][op]), params["beta"])
         divisor = (factor_b if factor_b != 0 else 1) * (factor_n if factor_n != 0 else 1)
-        rewards.append(quotient(params["C"] * (now["B"][op] - before["B"][op]), divisor))
+        rewards.append(quotient(params["C"] * (best - best_before), divisor))
     return rewards
 
 

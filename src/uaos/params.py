@@ -120,6 +120,7 @@ class Real(Parameter):
     open_high: bool = False
     digits: int = 2
     bound: str = ""
+    shared: bool = False
 
     def __post_init__(self) -> None:
         _check_range(self, numbers.Real, "finite numbers")
@@ -135,11 +136,12 @@ class Real(Parameter):
         if self.open_low or self.open_high:
             signs = ">" if self.open_low else ">=", "<" if self.open_high else "<="
             interval = f"{signs[0]} {self.hard_low:g} and {signs[1]} {self.hard_high:g}"
-        extra = f' (and below {self.bound}), or a share such as "0.2/K"' if self.bound else ""
-        return f"a real number {interval}{extra}"
+        below = f" (and below {self.bound})" if self.bound else ""
+        share = ', or a share such as "0.2/K"' if self.shared else ""
+        return f"a real number {interval}{below}{share}"
 
     def check(self, value: object, name: str, owner: str = "") -> float | str:  # noqa: D102
-        if self.bound and isinstance(value, str):
+        if self.shared and isinstance(value, str):
             share = per_operator(value)
             if share is not None and self.hard_low <= share < self.hard_high:
                 return f"{float(share)!r}/K"
@@ -459,6 +461,7 @@ def real(
     open_high: bool = False,
     log: bool = False,
     bound: str = "",
+    shared: bool = False,
     tuned: bool = True,
     symbol: str = "",
     doc: str = "",
@@ -478,8 +481,10 @@ def real(
     log : bool
         Whether a tuner searches on a logarithmic scale.
     bound : str
-        Names an upper limit set by the number of operators K; the parameter may then be given as a
-        share of it, as the string "0.2/K".
+        Names an upper limit set by the number of operators K; implies `shared`.
+    shared : bool
+        Whether the parameter may be given as a share of the number of operators K, as the string
+        "0.2/K".
     tuned : bool
         Whether a tuner searches it.
     symbol, doc : str
@@ -503,8 +508,8 @@ def real(
     return _field(
         Real(
             default=default, low=low, high=high, hard_low=hard_low, hard_high=hard_high,
-            open_low=open_low, open_high=open_high, log=log, bound=bound, tuned=tuned,
-            symbol=symbol, doc=doc,
+            open_low=open_low, open_high=open_high, log=log, bound=bound,
+            shared=shared or bool(bound), tuned=tuned, symbol=symbol, doc=doc,
         )
     )  # fmt: skip
 

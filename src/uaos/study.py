@@ -17,12 +17,12 @@ from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
 from uaos.experiments import Progress
 from uaos.experiments import run as run_plan
 from uaos.experiments.executors import check_pool
-from uaos.experiments.plan import UNIFORM, Plan
+from uaos.experiments.plan import Plan
 from uaos.experiments.store import Store, Tally
 from uaos.experiments.unit import Unit, run_unit
 from uaos.files import check_folder, read_toml, write_toml
 from uaos.optimizers.catalogue import RECOMMENDED, configuration, methods
-from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.configuration import UNIFORM, Configuration
 from uaos.problems import Suite
 from uaos.problems import suite as suite_called
 from uaos.tuning.design_space import DEFAULT_PRESET, Design, design
@@ -46,7 +46,7 @@ WINNER = "tuned"
 #: uniform choice.
 RIVALS = (
     *(name for name, c in methods().items() if c.kind == "tuned" and "inferred" not in name),
-    "JADE", "R-SHADE", "CMA-ES", "portfolio", RECOMMENDED, UNIFORM,
+    "JADE", "SHADE-restart", "CMA-ES", "portfolio", RECOMMENDED, UNIFORM,
 )  # fmt: skip
 
 # Overhead in seconds, measured on a machine with two processors: of each stage, for example until
@@ -176,6 +176,8 @@ class Study:
     rivals : iterable of str
         The methods that the winner is compared with: names of the catalogue, or configuration
         files.
+    control : {"uniform"}, optional
+        Adds to the winner and to each rival that selects the same algorithm with uniform choice.
 
     Attributes
     ----------
@@ -217,10 +219,11 @@ class Study:
         split_seed: int = 1,
         space: str | Design = DEFAULT_PRESET,
         rivals: Iterable[str] = RIVALS,
+        control: str | None = None,
     ) -> None:
         size = preset if isinstance(preset, Preset) else find_preset(preset)
         self.size, self.preset = size, size.name
-        self.seed, self.rivals = seed, tuple(rivals)
+        self.seed, self.rivals, self.control = seed, tuple(rivals), control
         self.folder = check_folder(folder)
         self.card, self.report = self.folder / "study.toml", self.folder / "report.html"
         self.tuning_store, self.test_store = self.folder / "tuning.db", self.folder / "test.db"
@@ -245,7 +248,7 @@ class Study:
             "repetitions": self.repetitions, "space": dict(self.design.options),
             "training": list(self.training.names), "test": list(self.test.names),
             "rivals": list(self.rivals),
-        }  # fmt: skip
+        } | ({} if self.control is None else {"control": self.control})  # fmt: skip
 
     def _check_card(self) -> None:
         """Raise an error if the folder holds a study with other settings."""
@@ -380,7 +383,7 @@ class Study:
         tested = dataclasses.replace(winner or configuration(self.winner), name=WINNER)
         return Plan.of(
             [tested, *self.rivals], self.test, budget=self.test_budget, seed=self.seed,
-            repetitions=self.repetitions,
+            repetitions=self.repetitions, control=self.control,
         )  # fmt: skip
 
     def check(self, chosen: Sequence[str] = STAGES) -> None:

@@ -26,7 +26,7 @@ def test_the_published_table_has_seven_algorithms() -> None:
     }
     assert solved == {
         "U-AOS-FW": 185, "RecPM-tuned": 183, "PM-AdapSS-tuned": 176, "F-AUC-MAB-tuned": 85,
-        "Compass-tuned": 178, "JADE": 174, "R-SHADE": 152,
+        "Compass-tuned": 178, "JADE": 174, "SHADE-restart": 152,
     }  # fmt: skip
 
 

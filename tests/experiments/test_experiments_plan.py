@@ -7,7 +7,7 @@ from raising import raises
 
 import uaos
 from uaos.checks import parse_budget
-from uaos.errors import InvalidParameter, NameClash, UaosError
+from uaos.errors import InvalidParameter, NameClash, UaosError, UnknownName
 from uaos.experiments import Plan
 from uaos.experiments.plan import DEFAULT_BUDGET
 from uaos.problems import suite
@@ -31,6 +31,14 @@ def test_uniform_choice_is_part_of_every_comparison() -> None:
     assert list(Plan.of(["mix"]).competitors) == ["mix", "uniform"]
     assert list(Plan.of(["uniform", "mix"]).competitors) == ["uniform", "mix"]
     assert list(Plan.of(["mix"], uniform=False).competitors) == ["mix"]
+
+
+def test_a_control_is_added_to_each_method_that_adapts_its_choice() -> None:
+    plan = Plan.of(["mix", "JADE", "uniform", "portfolio"], control="uniform")
+    added = ["mix (uniform)", "portfolio (uniform)"]
+    assert list(plan.competitors) == ["mix", "JADE", "uniform", "portfolio", *added]
+    with pytest.raises(UnknownName, match="control"):
+        Plan.of(["mix"], control="random")
 
 
 def test_a_configuration_file_competes_under_its_name(tmp_path: Path) -> None:

@@ -94,12 +94,13 @@ COLUMNS = {
 #: What the framework's paper leaves open and a method's own paper gives.
 OWN_VALUES = {
     "SaDE": {"max_gen": 50, "noise": 0.01},
-    "Op-adapt": {"max_gen": 10, "delta": 0.5},
+    "Op-adapt": {"max_gen": 10, "delta": 0.5, "q_min": 0.1},
     "ADOPP-ext": {"frac": 0.01},
     "Adapt-NN": {"max_gen": 4, "delta": 0.3, "p_min": "0.1/K"},
-    "Dyn-GEPv1": {"c2": 0.9},
-    "Dyn-GEPv2": {"c2": 0.9},
-    "Compass": {"fix_appl": 100, "theta": 45},
+    "Dyn-GEPv1": {"c2": 0.9, "error": 0.001},
+    "Dyn-GEPv2": {"c2": 0.9, "error": 0.001},
+    "Compass": {"fix_appl": 100, "theta": 45, "error": "0.5/K"},
+    "Hybrid": {"elitist": True},
     "Ex-PM": {"delta": 0.1},
     "Ex-AP": {"delta": 0.1, "mu": 0.1},
     "Ex-MAB": {"C": 0.5},
@@ -191,7 +192,7 @@ def test_a_group_makes_what_it_declares_and_only_when_needed() -> None:
 def test_the_catalogue_names_the_baselines() -> None:
     baselines = {n: c for n, c in uaos.methods().items() if c.kind == "baseline"}
     singles = [n for n, c in baselines.items() if c.method is None]
-    assert singles[:4] == ["JADE", "SHADE", "R-SHADE", "L-SHADE"]
+    assert singles[:4] == ["JADE", "SHADE", "SHADE-restart", "L-SHADE"]
     assert len(singles[4:]) == 9
     assert list(baselines)[-2:] == ["mix", "mix-uniform"]
 
@@ -371,3 +372,53 @@ def test_the_file_of_a_bare_method_is_a_configuration_too(tmp_path: Path) -> Non
 def test_a_configuration_file_that_does_not_fit_is_refused(text: str) -> None:
     with pytest.raises(InvalidFile):
         uaos.Configuration.from_toml(text)
+
+
+# Controls
+
+
+def test_a_control_differs_from_its_original_in_the_choice_alone() -> None:
+    entry = uaos.configuration("U-AOS-FW-inferred")
+    control = entry.with_uniform_choice()
+    assert control.name == "U-AOS-FW-inferred (uniform)"
+    assert control.settings == entry.settings
+    selector = control.method.selector(9, seed=1)
+    selector.update([0, 1, 2], [9, 9, 9], [1, 9, 9])
+    assert selector.probabilities == pytest.approx([1 / 9] * 9)
+    assert uaos.Configuration.from_toml(control.to_toml()).method == control.method
+
+
+@pytest.mark.parametrize(("name", "scope"), [("EA4eig", "generation"), ("MOS", "step")])
+def test_a_control_chooses_for_as_many_offspring_as_its_original(name: str, scope: str) -> None:
+    control = uaos.configuration(name).with_uniform_choice()
+    assert control.method.scope == scope
+    result = uaos.minimize(
+        lambda x: float(x @ x), [(-5, 5)] * 2, method=control, budget=600, seed=1
+    )
+    assert result.nfev == 600
+
+
+def test_a_portfolio_has_a_control_and_a_single_strategy_has_none() -> None:
+    assert uaos.configuration("portfolio").with_uniform_choice().method is not None
+    with pytest.raises(uaos.errors.InvalidParameter, match="does not select"):
+        uaos.configuration("JADE").with_uniform_choice()
+
+
+def test_hybrid_never_ranks_failure_above_success() -> None:
+    """Positive fitness, so that the metric -u is negative: operator 1 fails, the others succeed."""
+    selector = uaos.method("Hybrid").selector(3, seed=1)
+    selector.update([0, 1, 2], [9, 9, 9], [8, 8, 8])
+    assert selector.rewards == pytest.approx([0, 0, 0])  # nothing to compare with
+    selector.update([0, 1, 2], [8, 8, 9], [5, 9, 8.5])
+    # operator 0 improves its best from 8 to 5; 8.5 improves a parent, but not the best of 2
+    assert selector.rewards == pytest.approx([3, 0, 0])
+    assert selector.probabilities == pytest.approx([1, 0, 0])
+
+
+@pytest.mark.parametrize("name", ["Dyn-GEPv1", "Dyn-GEPv2", "Compass"])
+def test_an_operator_without_success_stays_alive(name: str) -> None:
+    """error is d0: 0.001 / (1 + 0.003) of Dyn-GEP, and 1/(3 K) = 1/9 of Compass."""
+    selector = uaos.method(name).selector(3, seed=1)
+    selector.update([0, 1, 2], [9, 9, 9], [1, 9, 9])
+    least = 1 / 9 if name == "Compass" else 0.001 / 1.003
+    assert selector.probabilities[1:] == pytest.approx([least, least])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from uaos.analysis.scoring import ALPHA, MIN_PROBLEMS, Pair
 from uaos.analysis.sectioning import Section
-from uaos.experiments.plan import UNIFORM
+from uaos.optimizers.configuration import UNIFORM
 from uaos.text import count, join_names
 
 _Configurations = Mapping[str, Mapping[str, object]]
@@ -38,8 +38,9 @@ def verdict(section: Section) -> Verdict:
     A method counts as adaptive if its configuration selects operators or optimizers (or is not
     known) and is not uniform choice itself; a single strategy or another library's algorithm does
     not. It is compared with uniform choice in the same optimizer if the results have one (`mix`
-    with `mix-uniform`), otherwise with `uniform`. "Better" means significantly so: Wilcoxon's test
-    over the problems, corrected after Holm for all pairs of the comparison.
+    with `mix-uniform`, or what `uaos bench --control uniform` adds), otherwise with `uniform`.
+    "Better" means significantly so: Wilcoxon's test over the problems, corrected after Holm for all
+    pairs of the comparison.
 
     Parameters
     ----------
@@ -58,21 +59,21 @@ def verdict(section: Section) -> Verdict:
     'Does adapting pay? ...'
     """
     methods, configurations = section.methods, section.results.configurations
-    if UNIFORM not in methods:
+    uniform = [m for m in methods if m == UNIFORM or _is_uniform(configurations.get(m))]
+    if not uniform:
         return Verdict(
             "Does adapting pay? Unknown: there are no runs of uniform choice to compare with. Run "
             f"it on the same problems: uaos bench --methods {UNIFORM} …"
         )
-    # Uniform choice in some pool: the methods with the recipe of uniform.
-    recipe = configurations.get(UNIFORM, {}).get("method", "unknown")
-    uniform = [m for m in methods
-               if m == UNIFORM or configurations.get(m, {}).get("method") == recipe]  # fmt: skip
     adaptive = [m for m in methods if m not in uniform and is_adaptive(configurations.get(m))]
     if not adaptive:
         return Verdict("Does adapting pay? Unknown: no method here adapts.")
     if not section.scores.problems:
         return Verdict("Does adapting pay? Unknown: the methods have no problem in common.")
     baseline = {m: _baseline(m, uniform, configurations) for m in adaptive}
+    adaptive = [m for m in adaptive if baseline[m] in methods]
+    if not adaptive:
+        return Verdict("Does adapting pay? Unknown: no method here has uniform choice beside it.")
     tests = tuple(
         (section.pairs.pair(m, baseline[m]), section.function_pairs.pair(m, baseline[m]))
         for m in adaptive
@@ -158,6 +159,15 @@ def is_adaptive(configuration: Mapping[str, object] | None) -> bool:
         return True
     optimizer = configuration.get("optimizer")
     return isinstance(optimizer, Mapping) and optimizer.get("name") == "portfolio"
+
+
+def _is_uniform(configuration: Mapping[str, object] | None) -> bool:
+    """Return whether a configuration chooses uniformly: its qualities never change."""
+    method = (configuration or {}).get("method")
+    if not isinstance(method, Mapping):
+        return False
+    quality, probability = method.get("quality"), method.get("probability")
+    return quality == {"name": "weighted_sum", "delta": 0.0} and probability == {"name": "identity"}
 
 
 def pair_outcome(pair: Pair) -> str:

@@ -31,11 +31,13 @@ PAPER = {
     "F-AUC-MAB-tuned": ("F-AUC-MAB", 2_000_000),
     "Compass-tuned": ("Compass", 2_000_000),
     "JADE": ("JaDE", 1_000_000),
-    "R-SHADE": ("R-SHADE", 2_000_000),
+    "SHADE-restart": ("R-SHADE", 2_000_000),
 }
 _NOTES = {
     "U-AOS-FW": "The printed configuration of U-AOS-FW does not reproduce its published table on "
-    "the ill-conditioned functions f10 to f14; the authors' own program does not solve f10 either."
+    "the ill-conditioned functions f10 to f14; the authors' own program does not solve f10 either.",
+    "SHADE-restart": "SHADE-restart is not the published R-SHADE, a SHADE that was tuned for its "
+    "budget (Tanabe and Fukunaga, 2015).",
 }
 # Budgets of the archive's profile, in evaluations / D.
 _BUDGETS = (10, 100, 1000, 10_000, 100_000, 1_000_000)

@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidParameter, UnknownName
-from uaos.experiments.plan import UNIFORM, differing
+from uaos.experiments.plan import differing
 from uaos.experiments.recorder import FINAL, TARGETS, Trace
 from uaos.experiments.store import ProblemRecord, RunTable, Store
+from uaos.optimizers.configuration import UNIFORM
 from uaos.text import natural_key
 
 #: Method, function and dimension of runs that are pooled.

@@ -27,11 +27,11 @@ from uaos.cli.app import INTERRUPTED, app, console
 from uaos.errors import InvalidParameter, Missing
 from uaos.experiments import Plan, Stopped, Store, run
 from uaos.experiments import Progress as Counts
-from uaos.experiments.plan import UNIFORM
 from uaos.experiments.store import ProblemRecord, Tally
 from uaos.experiments.unit import Outcome
 from uaos.files import check_output
 from uaos.optimizers.catalogue import expanded
+from uaos.optimizers.configuration import UNIFORM
 from uaos.problems import Problem
 from uaos.problems import suite as suite_called
 from uaos.text import count, join_names, ranges
@@ -72,6 +72,7 @@ class _Runs:
     seed: options.Seed = 1
     without_uniform: Annotated[bool, typer.Option(
         "--without-uniform", help="Omit the baseline, uniform choice of operators.")] = False
+    control: options.Control = None
     retry_failed: options.RetryFailed = False
 
 
@@ -162,7 +163,7 @@ def _plan(grid: _Grid, runs: _Runs) -> Plan:
         chosen = chosen.select(options.split_names(grid.problems))
     plan = Plan.of(
         names, chosen, budget=runs.budget, repetitions=runs.repetitions, seed=runs.seed,
-        uniform=not runs.without_uniform,
+        uniform=not runs.without_uniform, control=runs.control,
     )  # fmt: skip
     if UNIFORM in plan.competitors and UNIFORM not in expanded(names):
         console.print(

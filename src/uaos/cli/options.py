@@ -21,6 +21,10 @@ BbobDimension = Annotated[int | None, typer.Option(
 Overwrite = Annotated[bool, typer.Option(
     "--overwrite", help="Replace output files even if uaos did not write them.")]
 Seed = Annotated[int, typer.Option(help="Set the seed, so that the result can be reproduced.")]
+Control = Annotated[str | None, typer.Option(
+    metavar="uniform",
+    help="Add to each method that selects its control: the same algorithm and settings with "
+    "uniform choice, called NAME (uniform).")]
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Repeat failed runs.")]
 Jobs = Annotated[int | None, typer.Option(
     help="Use this many processes (default: one per processor).")]

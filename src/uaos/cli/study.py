@@ -42,6 +42,7 @@ class _Size:
         help="Limit the evaluations of a test run, such as 1000D.")] = None
     repetitions: Annotated[int | None, typer.Option(
         min=1, help="Repeat each method on each test problem this many times.")] = None
+    control: options.Control = None
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def study_command(
     )  # fmt: skip
     study = Study(
         problems.suite, folder, preset=preset, seed=seed, train=options.parse_train(problems.train),
-        split_seed=problems.split_seed, space=problems.space,
+        split_seed=problems.split_seed, space=problems.space, control=size.control,
     )  # fmt: skip
     study.check(chosen)
     _run(study, chosen, workers)

@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from uaos.checks import parse_budget
-from uaos.errors import InvalidParameter, NameClash, UaosError
+from uaos.errors import InvalidParameter, NameClash, UaosError, UnknownName
 from uaos.experiments.unit import Unit, derived_seed
 from uaos.loading import file_hash
 from uaos.optimizers.base import optimizer_classes
 from uaos.optimizers.catalogue import configuration, expanded
-from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.configuration import UNIFORM, Configuration
 from uaos.problems import Problem, Suite
 from uaos.problems import suite as suite_called
 from uaos.problems.problem import integer_in
 from uaos.selection.components import FAMILIES
 
-#: The baseline of every comparison: operators chosen uniformly.
-UNIFORM = "uniform"
+#: Kinds of controls: "uniform" for the same algorithm with uniform choice.
+CONTROLS = (UNIFORM,)
 
 #: Default budget: 2 000 000 evaluations in 20-D.
 DEFAULT_BUDGET = "100000D"
@@ -80,6 +80,7 @@ class Plan:
         budget: int | str | None = None,
         seed: int = 1,
         uniform: bool = True,
+        control: str | None = None,
     ) -> "Plan":
         """Make a plan from names.
 
@@ -98,6 +99,9 @@ class Plan:
         seed : int
         uniform : bool
             Whether to add uniform choice, which shows whether adapting pays.
+        control : {"uniform"}, optional
+            Adds to each method that selects its control, the same algorithm with uniform choice
+            (:meth:`uaos.Configuration.with_uniform_choice`).
         """
         repetitions = integer_in("repetitions", repetitions, 1, 1_000_000)
         seed = integer_in("seed", seed, 0, 2**63 - 1)
@@ -105,7 +109,8 @@ class Plan:
         problems = suite if isinstance(suite, Suite) else suite_called(suite)
         limit = DEFAULT_BUDGET if budget is None else budget
         parse_budget(limit, 1)
-        return cls(_competitors(names, uniform), problems, repetitions, limit, seed)
+        competitors = _competitors(names, uniform, control)
+        return cls(competitors, problems, repetitions, limit, seed)
 
     def units(self) -> Iterator[Unit]:
         """Yield every run of the plan."""
@@ -161,19 +166,33 @@ def competitor(name: str | os.PathLike[str] | Configuration) -> Configuration:
     return replace(chosen, name=Path(name).stem) if chosen.name == "unnamed" else chosen
 
 
-def _competitors(methods: Sequence[str | os.PathLike[str] | Configuration], uniform: bool
-                 ) -> dict[str, Configuration]:  # fmt: skip
+def _competitors(
+    methods: Sequence[str | os.PathLike[str] | Configuration], uniform: bool, control: str | None
+) -> dict[str, Configuration]:
     competitors: dict[str, Configuration] = {}
     if not methods:
         raise InvalidParameter("no method to run; name at least one", name="methods", value=[])
-    for name in expanded(methods):
-        entry = competitor(name)
+    if control is not None and control not in CONTROLS:
+        raise UnknownName("control", control, CONTROLS)
+    entries = [competitor(name) for name in expanded(methods)]
+    if control is not None:
+        entries += _controls(entries)
+    for entry in entries:
         before = competitors.setdefault(entry.name, entry)
         if before.to_dict() != entry.to_dict():
             raise NameClash(f"two different methods are called {entry.name!r}; rename one of them")
     if uniform and UNIFORM not in competitors:
         competitors[UNIFORM] = configuration(UNIFORM)
     return competitors
+
+
+def _controls(entries: Iterable[Configuration]) -> list[Configuration]:
+    """Return the controls of those configurations that adapt their choice."""
+    return [
+        control
+        for entry in entries
+        if entry.selects and (control := entry.with_uniform_choice()).method != entry.method
+    ]
 
 
 # Whether two experiments are the same

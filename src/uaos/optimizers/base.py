@@ -132,6 +132,8 @@ class Optimizer(ABC):
     listed: ClassVar[bool] = True
     #: Whether it takes a method, which selects among its operators or members.
     selects: ClassVar[bool] = False
+    #: Whether it selects without being given a method, too.
+    always_selects: ClassVar[bool] = False
     #: The section of a configuration file with its settings; "optimizer" has the name, too.
     section: ClassVar[str] = "optimizer"
     #: Whether the points of `x0` are one batch, the first.

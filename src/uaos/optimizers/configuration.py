@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 #: The optimizer of a configuration that names none.
 DEFAULT_OPTIMIZER = "DE"
+
+#: Name of uniform choice, and of the control that has it in place of a configuration's method.
+UNIFORM = "uniform"
+
+#: Selections that hand out shares instead of drawing; a control keeps them.
+_BY_SHARE = ("largest_deficit", "shares")
 
 #: The settings that a bare method runs with: the population size is chosen for each run.
 FOR_ANY_RUN = {"NP": None}
@@ -149,6 +155,44 @@ class Configuration:
             x0=x0, history=history, integrality=integrality, **changes,
         )  # fmt: skip
 
+    def with_uniform_choice(self) -> "Configuration":
+        """Return the control: the same optimizer and settings, every alternative with equal chance.
+
+        What the configuration achieves beyond its control is due to adapting, the rest to its
+        operators and settings.
+
+        Returns
+        -------
+        Configuration
+            Its name is that of this one with " (uniform)" added.
+
+        Raises
+        ------
+        InvalidParameter
+            If the configuration has nothing to select.
+
+        Examples
+        --------
+        >>> import uaos
+        >>> uaos.configuration("U-AOS-FW-inferred").with_uniform_choice().name
+        'U-AOS-FW-inferred (uniform)'
+        """
+        if not self.selects:
+            raise InvalidParameter(
+                f"{self.name} does not select among operators, so it has no control with uniform "
+                "choice; expected a configuration that selects",
+                name="configuration", value=self.name,
+            )  # fmt: skip
+        return replace(
+            self, name=f"{self.name} ({UNIFORM})", method=uniform_method(self.method),
+            note=f"{self.name} with uniform choice: what adapting has to beat.", kind="baseline",
+        )  # fmt: skip
+
+    @property
+    def selects(self) -> bool:
+        """Whether a run selects among operators or members."""
+        return self.method is not None or optimizer_class(self.optimizer).always_selects
+
     def check(self, dimension: int, budget: int) -> None:
         """Raise if the configuration cannot run in this dimension with this budget."""
         self.build([(-1.0, 1.0)] * dimension, seed=0, budget=budget, history=False)
@@ -227,6 +271,20 @@ class Configuration:
         if self.method is not None:
             parts.append(self.method)
         return Group(*parts)
+
+
+def uniform_method(like: Method | None = None) -> Method:
+    """Return uniform choice: with δ = 0 the qualities stay at 1/K.
+
+    It chooses for as many offspring at a time as the method `like`, and keeps a selection that
+    hands out shares.
+    """
+    by_share = like is not None and like.selection.name in _BY_SHARE
+    return Method(
+        "parent_improvement", "immediate_success", {"name": "weighted_sum", "delta": 0.0},
+        "identity", like.selection.name if like is not None and by_share else "proportional",
+        scope="offspring" if like is None else like.scope,
+    )  # fmt: skip
 
 
 def _check_types(values: Mapping[str, object]) -> None:

@@ -2,15 +2,16 @@
 
 Four groups, in the order of :func:`uaos.methods`: the 27 methods that the framework's paper found
 in the literature (`method`), the five configurations tuned there and one inferred from its results
-(`tuned`), the configurations to compare with (`baseline`: uniform choice, JADE, SHADE, R-SHADE,
-L-SHADE, each strategy alone, and `mix`, the recommended differential evolution, also with uniform
-choice from its pool), and algorithms of the literature with their own pool, F and CR (`original`).
+(`tuned`), the configurations to compare with (`baseline`: uniform choice, JADE, SHADE, also with
+restarts, L-SHADE, each strategy alone, and `mix`, the recommended differential evolution, also with
+uniform choice from its pool), and algorithms of the literature with their own pool, F and CR
+(`original`).
 """
 
 from typing import Any
 
 from uaos.optimizers.catalogue import RECOMMENDED, add_group
-from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.configuration import UNIFORM, Configuration, uniform_method
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.rules import Cauchy, Jade, Normal, RateRule, SuccessHistory
 from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Linear, Stagnation
@@ -22,6 +23,7 @@ from uaos.selection.method import Method
 _PM, _UCB, _WS = "probability_matching", "upper_confidence_bound", "weighted_sum"
 _BETTER, _SR, _AUC = "parent_improvement", "success_rate", "area_under_curve"
 _DRAW, _GREEDY = "proportional", "greedy"
+_OVERLAP = "x_arch may be x_r1, which its paper excludes."
 
 # The configurations of the framework's paper, tuned there for nine operators on BBOB in 20-D: name,
 # reward, quality, selection, the tuned hyper-parameters, then F, CR, NP, top_NP. A share of the
@@ -82,11 +84,6 @@ def _tuned() -> list[Configuration]:
     return entries
 
 
-def _uniform() -> Method:
-    """Return uniform choice: with δ = 0 the qualities stay at 1/K."""
-    return Method(_BETTER, "immediate_success", {"name": _WS, "delta": 0.0}, "identity", _DRAW)
-
-
 def _single(
     strategy: str, memory: RateRule | None = None, **settings: Any
 ) -> DifferentialEvolutionSettings:
@@ -94,8 +91,9 @@ def _single(
     return DifferentialEvolutionSettings(pool=(Operator(strategy, memory, memory),), **settings)
 
 
-def _shade(H: int, **settings: Any) -> DifferentialEvolutionSettings:
-    return _single("curr-to-pbest/1 (archived)", SuccessHistory(H), **settings)
+def _shade(H: int, CR_mean: str = "arithmetic", **settings: Any) -> DifferentialEvolutionSettings:
+    memory = SuccessHistory(H, CR_mean=CR_mean)
+    return _single("curr-to-pbest/1 (archived)", memory, **settings)
 
 
 @add_group("uniform", "JADE", "SHADE", "R-SHADE", "L-SHADE", *POOLS["paper"])
@@ -103,17 +101,22 @@ def _baselines() -> list[Configuration]:
     jade = Jade()
     drawn = "U(2/NP,0.2)"
     single = (
-        ("JADE", _single("curr-to-pbest/1 (archived)", jade, NP=100), bib.ZHANG_2009, ""),
-        ("SHADE", _shade(100, NP=100, top_NP=drawn), bib.TANABE_2013, ""),
-        ("R-SHADE", _shade(100, NP=100, top_NP=drawn, restart=Stagnation()), bib.TANABE_2015,
-         "SHADE that starts afresh when it stagnates."),
-        ("L-SHADE", _shade(6, NP="18D", top_NP=0.11, archive_size=2.6, schedule=Linear(4)),
-         bib.TANABE_2014, ""),
+        ("JADE", _single("curr-to-pbest/1 (archived)", jade, NP=100), bib.ZHANG_2009, _OVERLAP),
+        ("SHADE", _shade(100, NP=100, top_NP=drawn), bib.TANABE_2013, _OVERLAP),
+        ("SHADE-restart", _shade(100, NP=100, top_NP=drawn, restart=Stagnation()), bib.TANABE_2013,
+         "SHADE that starts afresh when it stagnates, by a rule of this package. It is not R-SHADE "
+         f"({bib.short(bib.TANABE_2015)}), whose settings were tuned and could not be found. "
+         f"{_OVERLAP}"),
+        ("L-SHADE", _shade(6, "Lehmer", NP="18D", top_NP=0.11, archive_size=2.6,
+                           schedule=Linear(4)),
+         bib.TANABE_2014,
+         "M_CR is the weighted Lehmer mean; once all CR that improved were 0, a pair keeps CR = 0, "
+         f"as the paper says (the authors' program lets such a pair learn again). {_OVERLAP}"),
         *((name, _single(name, NP=None), bib.ZHANG_2009 if "pbest" in name else bib.STORN_1997,
            "A single strategy.") for name in POOLS["paper"]),
     )  # fmt: skip
     uniform = Configuration(
-        "uniform", _uniform(), DifferentialEvolutionSettings(NP=None), bib.FRAMEWORK,
+        UNIFORM, uniform_method(), DifferentialEvolutionSettings(NP=None), bib.FRAMEWORK,
         "Every operator with the same chance, always: what adapting has to beat.", "baseline",
     )  # fmt: skip
     return [
@@ -148,7 +151,7 @@ def _mix() -> list[Configuration]:
         "baseline",
     )  # fmt: skip
     chance = Configuration(
-        f"{RECOMMENDED}-uniform", _uniform(), settings, "",
+        f"{RECOMMENDED}-uniform", uniform_method(), settings, "",
         "Uniform choice from the pool of mix: what adapting adds to that pool.", "baseline",
     )  # fmt: skip
     return [recommended, chance]
@@ -209,7 +212,7 @@ def _originals() -> list[Configuration]:
          f"{ran}, as are γ = 0.6 and p_min = 0. It differs in two points: there all former rewards "
          "count, halved each generation, here only the last; and there 1 − γP has an all-ones "
          "matrix for its 1."),
-        ("DE-uniform", _uniform(), four, bib.FIALHO_BBOB,
+        ("DE-uniform", uniform_method(), four, bib.FIALHO_BBOB,
          f"{ran}. Every strategy with the same chance. On eight functions in 20-D, two "
          "runs each, it takes 1.00 to 1.28 times the evaluations of COCO's archive."),
     )  # fmt: skip

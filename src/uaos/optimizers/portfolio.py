@@ -618,6 +618,7 @@ class Portfolio(Optimizer):
 
     settings_class: ClassVar[type[OptimizerSettings]] = PortfolioSettings
     selects: ClassVar[bool] = True
+    always_selects: ClassVar[bool] = True
     settings: PortfolioSettings
 
     def _choose_settings(

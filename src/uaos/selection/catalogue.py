@@ -21,15 +21,19 @@ _RATE: dict[str, float | str] = {"power": 1, "frac": 0.0, "noise": 0.0}
 # _SOURCES; where it has no entry, it is the code that the framework's authors published later,
 # which records the values of these papers. What is still open takes the package's default, and the
 # note says so. Rewards are not scaled, as in these papers.
+# The framework's paper calls the `error` of Dyn-GEP and Compass their d0, which keeps operators
+# alive, and gives no number: their p_min is 0, so that without it operators die out.
 _Values = dict[str, float | str]
 _Row = tuple[str, str, str, str, str, str, _Values, _Values, str]
 _ROWS: tuple[_Row, ...] = (
     # ⚑ Its weights c1 and c2 sum to 1: c1 at its default of 1 leaves c2 = 0.
+    # ⚑ elitist: the original rewards the change of the best fitness in an elitist algorithm, which
+    # is never negative; the framework's equation alone may reward failure (best_2_generations).
     ("Hybrid", "offspring_fitness", "best_2_generations", "bellman", _PM, _DRAW,
-     {"alpha": 0, "beta": 0, "reward_C": 1.0, "c1": 1.0, "c2": 0.0, "gamma": 0.0, "softmax": False,
-      "p_min": 0.0, "error": 0.0}, {}, bib.LOBO_1997),
+     {"alpha": 0, "beta": 0, "elitist": True, "reward_C": 1.0, "c1": 1.0, "c2": 0.0, "gamma": 0.0,
+      "softmax": False, "p_min": 0.0, "error": 0.0}, {}, bib.LOBO_1997),
     ("Op-adapt", "best_parent_improvement", "generation_success_sum", _WNS, "identity", _DRAW,
-     {}, {"max_gen": 10, "delta": 0.5}, bib.IGEL_1999),
+     {}, {"max_gen": 10, "delta": 0.5, "q_min": 0.1}, bib.IGEL_1999),
     # Its least probability is a percentage shared by the operators.
     ("PDP", _BETTER, _SR, "identity", _PM, _DRAW,
      {"power": 2, "max_gen": 1, "frac": 0.0, "noise": 0.0, "error": 0.0, "p_min": "0.2/K"},
@@ -44,18 +48,18 @@ _ROWS: tuple[_Row, ...] = (
      {"max_gen": 4, "delta": 0.3, "p_min": "0.1/K"}, bib.IGEL_2003),
     ("Dyn-GEPv1", _BETTER, "success_sum", "bellman", _PM, _DRAW,
      {"max_gen": 1, "c1": 1.0, "gamma": 0.0, "softmax": False, "p_min": 0.0},
-     {"c2": 0.9}, bib.VAFAEE_2008),
+     {"c2": 0.9, "error": 0.001}, bib.VAFAEE_2008),
     ("Dyn-GEPv2", _BETTER, _BESTS, "bellman", _PM, _DRAW,
      {"rho": 3, "alpha": 0, "max_gen": 1, "c1": 1.0, "gamma": 0.0, "softmax": False,
       "p_min": 0.0},
-     {"c2": 0.9}, bib.VAFAEE_2008),
+     {"c2": 0.9, "error": 0.001}, bib.VAFAEE_2008),
     ("SaDE", _BETTER, _SR, "identity", _PM, _DRAW,
      {"power": 1, "frac": 0.0, "p_min": 0.0, "error": 0.0}, {"max_gen": 50, "noise": 0.01},
      bib.QIN_2009),
     ("MMRDE", _BETTER, _SR, "identity", _PM, _DRAW,
      {**_RATE, "max_gen": 1, "error": 0.0}, {}, bib.QIAN_2018),
     ("Compass", _BETTER, "compass_projection", "identity", _PM, _DRAW,
-     {"p_min": 0.0}, {"fix_appl": 100, "theta": 45}, bib.MATURANA_2008),
+     {"p_min": 0.0}, {"fix_appl": 100, "theta": 45, "error": "0.5/K"}, bib.MATURANA_2008),
     ("PD-PM", _BETTER, "pareto_dominance", _WS, _PM, _DRAW, {"error": 0.0}, {}, bib.MATURANA_2010),
     ("PR-PM", _BETTER, "pareto_rank", _WS, _PM, _DRAW, {"error": 0.0}, {}, bib.MATURANA_2010),
     ("Proj-PM", _BETTER, "compass_projection", _WS, _PM, _DRAW,
@@ -93,10 +97,14 @@ _SOURCES = {"SaDE": bib.QIN_2009}
 # What the framework's form of a method leaves out of its publication, and other remarks.
 # (That code also has p_min = 0 for Ex-PM and Ex-AP, with which its own adaptive pursuit cannot run;
 # it is not taken over.)
+_D0 = "error is the constant d0, without which operators die out."
 _EXTREME = "The original takes the best of an operator's last 50 applications, not of generations."
 _NOTES = {
     "RecPM": "With nine operators p_min = 0.11 leaves 1 % of the probability to adapt.",
-    "Hybrid": "Its weights sum to 1; c1 = 1 and c2 = 0 are this package's reading.",
+    "Hybrid": "Its weights sum to 1; c1 = 1 and c2 = 0 are this package's reading. The original "
+    "rewards the change of the best fitness per evaluation in an elitist algorithm; so the best is "
+    "that of all generations here, and an operator without success gets 0, never more than one "
+    "with a success.",
     "PDP": "The original counts successes from the start of the run, not of one generation.",
     "ADOPP": "The original also credits the operators that made the ancestors of an offspring.",
     "ADOPP-ext": "The original also credits the operators that made the ancestors of an offspring.",
@@ -105,7 +113,9 @@ _NOTES = {
     "SaDE": "The original divides the successes of 50 generations by their applications; the "
     "framework adds up the quotients of the generations.",
     "Compass": "The original measures the diversity of the population where the framework takes "
-    "the deviation of the metric, divides by an operator's running time, and has p_min = 1/(3 K).",
+    "the deviation of the metric, and divides by an operator's running time. It adds a constant to "
+    "every value such that the least probability is 1/(3 K): error = 1/(2 K) with p_min = 0.",
+    "Dyn-GEPv1": _D0, "Dyn-GEPv2": _D0,
     "Ex-PM": _EXTREME, "Ex-AP": _EXTREME, "Ex-MAB": _EXTREME,
 }  # fmt: skip
 

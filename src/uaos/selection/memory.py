@@ -62,7 +62,9 @@ def memory_for(reward: Reward, n_operators: int) -> Memory:
         return BestMemory(n_operators)
     size = getattr(reward, reward.extent)
     if reward.memory == "generations":
-        return GenerationMemory(n_operators, size, reward.counts_failures)
+        elitist = getattr(reward, "elitist", False)
+        memory = ElitistMemory if elitist else GenerationMemory
+        return memory(n_operators, size, reward.counts_failures)
     return (SuccessMemory if reward.memory == "successes" else WindowMemory)(n_operators, size)
 
 
@@ -107,6 +109,24 @@ class GenerationMemory(Memory):
 
     def arrays(self) -> dict[str, Numbers]:  # noqa: D102
         return {"table": self.table, "count": self.count}
+
+
+class ElitistMemory(GenerationMemory):
+    """Generations whose bests are those of the whole life of the selector: B[t, op] never falls.
+
+    Before the first success of an operator its best is -inf.
+    """
+
+    def __init__(self, n_operators: int, max_gen: int, counts_failures: bool = False) -> None:
+        super().__init__(n_operators, max_gen, counts_failures)
+        self.bests[:] = -np.inf
+
+    def record(  # noqa: D102
+        self, operators: IntArray, metrics: FloatArray, successes: BoolArray, offspring: FloatArray
+    ) -> None:
+        super().record(operators, metrics, successes, offspring)
+        own = np.where(self.successes[0] > 0, self.bests[0], -np.inf)
+        self.bests[0] = np.maximum(own, self.bests[1])
 
 
 class SuccessMemory(Memory):

@@ -29,12 +29,11 @@ import numpy as np
 
 from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidFile, InvalidParameter, UnknownName
-from uaos.experiments.plan import UNIFORM
 from uaos.experiments.recorder import NO_TRACE, TARGETS, Trace
 from uaos.experiments.store import Store
 from uaos.experiments.unit import Outcome
 from uaos.history import History
-from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.configuration import UNIFORM, Configuration
 from uaos.optimizers.portfolio import Member, Turns, continuing, default_members
 from uaos.problems import Problem, Suite
 from uaos.selection.method import Method

@@ -30,11 +30,15 @@ class Probability(Component):
     family: ClassVar[str] = "probability"
 
     def for_operators(self, n_operators: int) -> Self:
-        """Return the rule with its p_min, if it has one, as a number below 1/K."""
+        """Return the rule with shares such as "0.2/K" as numbers, and p_min below 1/K."""
         declared = getattr(self, "p_min", 0.0)
-        p_min, p_max = declared, getattr(self, "p_max", 1.0)
-        if isinstance(declared, str):
-            p_min = float((per_operator(declared) or 0) / n_operators)
+        numbers = {
+            name: float(share / n_operators)
+            for name in parameters(self)
+            if isinstance(value := getattr(self, name), str)
+            and (share := per_operator(value)) is not None
+        }
+        p_min, p_max = numbers.get("p_min", declared), getattr(self, "p_max", 1.0)
         # At K p_min = 1 nothing is left to distribute.
         if n_operators * p_min >= 1:
             limit = f"below 1/K = {1 / n_operators:.4g} for K = {n_operators} operators"
@@ -44,8 +48,8 @@ class Probability(Component):
             limit = f"at least p_min = {p_min:.4g} for K = {n_operators} operators"
             message = f"p_max of {self.name} is {p_max}; it must be {limit}"
             raise InvalidParameter(message, name="p_max", value=p_max, owner=self.name)
-        if isinstance(declared, str):
-            return type(self)(**{n: getattr(self, n) for n in parameters(self)} | {"p_min": p_min})
+        if numbers:
+            return type(self)(**{n: getattr(self, n) for n in parameters(self)} | numbers)
         return self
 
     @abstractmethod
@@ -82,7 +86,7 @@ class ProbabilityMatching(Probability):
     """
 
     p_min: float = least_parameter()
-    error: float = real(0, 1, default=0, symbol="ε", doc="added to every quality")
+    error: float = real(0, 1, default=0, shared=True, symbol="ε", doc="added to every quality")
 
     @staticmethod
     @njit

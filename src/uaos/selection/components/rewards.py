@@ -408,6 +408,11 @@ class Best2Generations(GenerationReward):
 
     A factor of the denominator that is 0 is 1. First generation: B[1] = 0, n[1] = 0.
 
+    ⚑ Without a success B is 0, so that with `offspring_fitness`, which may be negative, an operator
+    that failed can rank above one that succeeded. `elitist` excludes that: B[t,op] is then the best
+    metric of op so far, as in an algorithm that never loses its best. No success gives reward 0, a
+    success at least 0, the first one 0.
+
     Equation
     --------
     r[op] = C (B[0,op] − B[1,op]) / (B[1,op]^α · |n[0,op] − n[1,op]|^β)
@@ -421,10 +426,16 @@ class Best2Generations(GenerationReward):
     C: float = real(0.001, 1, default=1, symbol="C", doc="scaling constant")
     alpha: int = choice(0, 1, default=0, symbol="α", doc="1: relative to the previous best")
     beta: int = choice(0, 1, default=1, symbol="β", doc="1: per change of applications")
+    elitist: bool = choice(
+        True, False, default=False, tuned=False, doc="whether B is the best of all generations"
+    )
     max_gen = 2
 
     def compute(self, memory: "GenerationMemory") -> FloatArray:
         now, before = memory.bests[0], memory.bests[1]
+        if self.elitist:  # -inf before an operator's first success
+            now = np.where(np.isfinite(now), now, 0.0)
+            before = np.where(np.isfinite(before), before, now)
         relative = before**self.alpha
         change = np.abs(memory.applications[0] - memory.applications[1]) ** self.beta
         gain = self.C * (now - before)
