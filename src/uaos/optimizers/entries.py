@@ -96,7 +96,7 @@ def _shade(H: int, CR_mean: str = "arithmetic", **settings: Any) -> Differential
     return _single("curr-to-pbest/1 (archived)", memory, **settings)
 
 
-@add_group("uniform", "JADE", "SHADE", "R-SHADE", "L-SHADE", *POOLS["paper"])
+@add_group("uniform", "JADE", "SHADE", "SHADE-restart", "L-SHADE", *POOLS["paper"])
 def _baselines() -> list[Configuration]:
     jade = Jade()
     drawn = "U(2/NP,0.2)"
