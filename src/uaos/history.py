@@ -60,6 +60,9 @@ class History:
         Their probabilities when they were selected.
     best, evaluations, iteration : ndarray, shape (rows,)
         The best fitness, the evaluations and the iterations so far.
+    estimates : ndarray, shape (n, 3)
+        If the function is noisy: evaluations, the mean of the values at the best candidate then,
+        and its standard error. `best` is the luckiest value.
 
     Examples
     --------
@@ -81,6 +84,7 @@ class History:
         self.max_rows = max_rows
         # Recorded, but not in the columns yet: numbers, counts and probabilities.
         self._pending: list[tuple[tuple[float, ...], IntArray | None, FloatArray | None]] = []
+        self.estimates = np.zeros((0, 3))
         self._rows = 0
         self._stride = 1  # iterations per row
         self._filled = 0  # iterations in the row being filled
@@ -157,6 +161,10 @@ class History:
         self._pending.append((numbers, counts, probabilities))
         if len(self._pending) == _MOST_PENDING:
             self._enter()
+
+    def note_estimate(self, evaluations: int, mean: float, error: float) -> None:
+        """Add an estimate of the best value of a noisy function."""
+        self.estimates = np.vstack([self.estimates, [evaluations, mean, error]])
 
     def _enter(self) -> None:
         """Bring the columns up to date: many rows at once take less time than one by one."""
@@ -273,6 +281,7 @@ class History:
             "operators": list(self.operators), "columns": list(self.columns),
             "max_rows": self.max_rows, "stride": self._stride, "filled": self._filled,
             "data": {name: getattr(self, name).copy() for name in self._data},
+            "estimates": self.estimates.copy(),
         }  # fmt: skip
 
     @classmethod
@@ -281,6 +290,7 @@ class History:
         history = cls(state["operators"], state["columns"], state["max_rows"])
         history._stride, history._filled = state["stride"], state["filled"]
         history._rows = len(state["data"]["best"])
+        history.estimates = np.array(state.get("estimates", history.estimates))
         for name, empty in history._data.items():
             history._data[name] = np.array(state["data"][name], empty.dtype)
         return history

@@ -30,6 +30,7 @@ from uaos.runs.callers import Workers
 from uaos.runs.checkpoint import Checkpoint, identity
 from uaos.runs.compiled import WithArguments
 from uaos.runs.evaluator import EvaluationInterrupted, Evaluator
+from uaos.runs.noise import noise_meter
 from uaos.runs.polish import polished, polished_by
 from uaos.runs.progress import ProgressLine
 from uaos.runs.run import Polish, Run, described, problem_arguments
@@ -94,6 +95,7 @@ class RunOptions(EvolutionOptions, total=False):
     polish: bool | Callable[..., object]
     history: bool
     checkpoint: str | os.PathLike[str] | None
+    noise: bool | str
 
 
 class ProblemOptions(TypedDict, total=False):
@@ -112,7 +114,7 @@ class Options(ProblemOptions, RunOptions, total=False):
 # The defaults of options; None for all others.
 _DEFAULTS: dict[str, object] = {
     "args": (), "vectorized": False, "workers": 1, "disp": False, "polish": False,
-    "history": True, "on_error": "raise",
+    "history": True, "on_error": "raise", "noise": "auto",
 }  # fmt: skip
 
 # What to write instead of arguments of other libraries.
@@ -269,6 +271,11 @@ def minimize(
         A file to save the run to, every two seconds and at the end. If it exists, the run that it
         holds is continued: the same call resumes after a crash, Ctrl-C or `max_time`, and gives
         the same result as a run without interruption. A checkpoint of another problem is refused.
+    noise : bool or "auto"
+        Whether `fun` returns different values at one point. "auto" evaluates a few points again to
+        find out, with at most 1 % of the budget and not at all in runs of less than 200
+        evaluations. If it does, the search is one that averages, and the result is the point that
+        is best on average; `polish` is not applied. False takes every value as it is.
     rng
         Another name of `seed`.
     popsize : int or str, optional
@@ -280,7 +287,8 @@ def minimize(
     -------
     Result
         `x`, `fun`, `nfev`, `nit`, `success`, `status`, `message`, `seed`, `history`; with
-        constraints `constr`, `constr_violation` and `maxcv`. `success` is True if the target was
+        constraints `constr`, `constr_violation` and `maxcv`; of a noisy function `fun_std` and
+        `fun_evaluations`. `success` is True if the target was
         reached or the run converged, at a feasible point; exhausting the budget does not count as
         success.
 
@@ -313,7 +321,9 @@ def minimize(
         limits=limits,
         seed=_as_numpy_seed(seed, values.get("rng")),
         history=values["history"],
+        noisy=values["noise"] is True,
     )
+    meter = noise_meter(values["noise"])
     rules = limits.rules(problem, values.get("callback"))
     polish = _polishing(values["polish"])
     observers = [ProgressLine()] if true_or_false(values["disp"], "disp") else []
@@ -324,7 +334,7 @@ def minimize(
             return _only_point(evaluator)
         saved = checkpoint.saved()
         optimizer, ending = search.start(x0, evaluator, saved)
-        run = Run(optimizer, evaluator, rules, [*observers, checkpoint], ending)
+        run = Run(optimizer, evaluator, rules, [*observers, checkpoint], ending, meter)
         checkpoint.attach(run, identity(problem, optimizer, search.seed), saved)
         return run.complete(polish)
 
@@ -496,6 +506,7 @@ class _Search:
     limits: _Limits
     seed: int | np.random.Generator | None
     history: bool
+    noisy: bool
 
     def build(self, x0: ArrayLike | None) -> Optimizer:
         """Return the optimizer, starting from the points x0."""
@@ -508,6 +519,8 @@ class _Search:
         _check_settings(self.settings, configuration)
         if self.limits.end_on_convergence:
             arguments |= kind.single_run
+        if self.noisy and "noisy" in kind.settings_class.keywords():
+            arguments["noisy"] = True
         optimizer = (kind if fitted else configuration.build)(
             x0=x0,
             seed=self.seed,

@@ -78,6 +78,11 @@ class Ending:
         largest = "" if maxcv is None else f" (maxcv = {maxcv:.6g})"
         return Ending(status, f"{self.message}; no feasible point was found{largest}")
 
+    def of_noisy_function(self, evaluations: int) -> "Ending":
+        """Return the ending of a run on a noisy function, with an estimate of its value."""
+        mean = f"fun is the mean of {count(evaluations, 'evaluation')} at x"
+        return Ending(self.status, f"{self.message}; the function is noisy: {mean}")
+
     @classmethod
     def unfinished(cls) -> "Ending":
         """Return the ending of a run that is not finished."""
@@ -141,6 +146,11 @@ class Result(Mapping[str, Any]):
         constraints.
     constr_violation, maxcv : float
         The largest of these. If `x` is feasible 0, or what is tolerated of an equality.
+    fun_std : float
+        If the function is noisy, the standard error of `fun`, which is the mean of several values
+        at `x` then; NaN if it rests on one. This and the next are only there in that case.
+    fun_evaluations : int
+        The number of these values.
     jac : ndarray
         The gradient at `x`; only there if a polishing function found `x` and returned it.
 
@@ -165,6 +175,8 @@ class Result(Mapping[str, Any]):
     constr: list[FloatArray] | None = None
     constr_violation: float | None = None
     jac: FloatArray | None = None
+    fun_std: float | None = None
+    fun_evaluations: int | None = None
 
     @property
     def maxcv(self) -> float | None:

@@ -105,6 +105,15 @@ class Optimizer(ABC):
         own :class:`History` here in `_start` and records to it in `_learn`.
     tol, atol : float
         Tolerances that `converged` may use; they can be set at any time.
+    noise : float
+        Standard deviation of the values at one point, as far as it is known; see
+        :meth:`expect_noise`.
+    noisy : bool
+        Whether noise hides the differences between points that the search compares.
+    estimate : float
+        Under noise, the mean of several values at the best candidate; infinite before there is one.
+    reserved : int
+        Evaluations of the budget that the search does not get: those that evaluate points again.
 
     Examples
     --------
@@ -187,6 +196,10 @@ class Optimizer(ABC):
         self.best_x: FloatArray | None = None
         self.best_fitness = float("inf")
         self.best_violation = 0.0
+        self.noise = 0.0
+        self.noisy = False
+        self.estimate = float("inf")
+        self.reserved = 0
         self._asked: FloatArray | None = None
         self._constrained = False
         self._single_values: FloatArray | None = None  # told by `tell_one`, with the violations
@@ -307,6 +320,24 @@ class Optimizer(ABC):
         return None
 
     @property
+    def candidates(self) -> FloatArray:
+        """Points that may be the best on average if values are noisy, (n, D), the first first."""
+        return np.empty((0, self.dimension)) if self.best_x is None else self.best_x[None]
+
+    def expect_noise(self, level: float, *, strong: bool) -> None:
+        """Take in how noisy the values are.
+
+        Parameters
+        ----------
+        level : float
+            The standard deviation of the values at one point.
+        strong : bool
+            Whether it hides the differences between the points of a batch. Once it does, the
+            optimizer stays prepared for it.
+        """
+        self.noise, self.noisy = level, self.noisy or strong
+
+    @property
     def view(self) -> RunView:
         """Present state of the run, as callbacks see it."""
         return RunView(self)
@@ -322,8 +353,8 @@ class Optimizer(ABC):
             If the budget is spent.
         """
         if self._asked is None:
-            remaining = None if self.budget is None else self.budget - self.evaluations
-            if remaining == 0:
+            remaining = self.remaining
+            if remaining is not None and remaining <= 0:
                 spent = count(self.evaluations, "evaluation")
                 raise RunFinished(
                     f"the budget of {spent} is spent; read the result, or start with a larger "
@@ -339,6 +370,11 @@ class Optimizer(ABC):
                 self._check_inside(points)
             self._asked = points[:remaining]
         return self._rounded(self._asked)
+
+    @property
+    def remaining(self) -> int | None:
+        """Evaluations that the budget leaves to the search; None without a budget."""
+        return None if self.budget is None else self.budget - self.reserved - self.evaluations
 
     def _check_inside(self, points: FloatArray) -> None:
         outside = np.argwhere(~((points >= self.low) & (points <= self.high)))  # or NaN
@@ -509,12 +545,12 @@ class Optimizer(ABC):
 
     @property
     def on_target(self) -> bool:
-        """True if the target has been reached."""
+        """True if the target has been reached: under noise, by an estimate."""
         return (
             self.target is not None
             and self.best_x is not None
             and self.best_violation == 0
-            and self.best_fitness <= self.target
+            and (self.estimate if self.noise > 0 else self.best_fitness) <= self.target
         )
 
     @property
@@ -523,7 +559,13 @@ class Optimizer(ABC):
 
         Without either it stays false; end the run yourself, for example once it has `converged`.
         """
-        return self.on_target or (self.budget is not None and self.evaluations >= self.budget)
+        return self.on_target or self.exhausted
+
+    @property
+    def exhausted(self) -> bool:
+        """True once the search has spent its part of the budget."""
+        remaining = self.remaining
+        return remaining is not None and remaining <= 0
 
     @property
     def result(self) -> Result:
@@ -546,7 +588,7 @@ class Optimizer(ABC):
             return Ending.of_failures(self.evaluations)
         if self.target is not None and self.on_target:
             return Ending.of_target(self.target)
-        if self.budget is not None and self.evaluations >= self.budget:
+        if self.budget is not None and self.exhausted:
             return Ending.of_budget(self.budget)
         return Ending.converged() if self.done else Ending.unfinished()
 
@@ -558,7 +600,8 @@ class Optimizer(ABC):
 
     _BASE_STATE: ClassVar = (
         "evaluations", "iterations", "restarts", "best_x", "best_fitness", "best_violation", "tol",
-        "atol", "_asked", "_constrained", "_single_values", "_single_told",
+        "atol", "noise", "noisy", "estimate", "reserved", "_asked", "_constrained",
+        "_single_values", "_single_told",
     )  # fmt: skip
 
     def state(self) -> State:

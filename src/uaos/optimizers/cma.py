@@ -330,7 +330,9 @@ class CMASettings(OptimizerSettings):
     sigma0 : float
         The initial step size, as a share of the box's width in each coordinate.
     popsize : int, optional
-        The first run's population size; default 4 + floor(3 ln D).
+        The first run's population size; default 4 + floor(3 ln D), times `enlarged`.
+    enlarged : float
+        Factor on the default population size, as for noisy functions.
     boundary : {"penalty", "none"}
         With "penalty" a coordinate that leaves the box is moved to the nearest bound before the
         point is evaluated, and the point is ranked by its value plus a penalty: 2/D times the
@@ -360,6 +362,10 @@ class CMASettings(OptimizerSettings):
         4, 100, default=None, allowed=(2, 10_000_000), log=True, symbol="λ",
         doc="population size of the first run",
     )  # fmt: skip
+    enlarged: float = real(
+        1, 4, default=1, allowed=(1, 1_000), log=True, tuned=False,
+        doc="factor on the default population size",
+    )  # fmt: skip
     boundary: str = choice(
         "penalty", "none", default="penalty", tuned=False, doc="what happens outside the box"
     )
@@ -380,7 +386,7 @@ class CMAES(Optimizer):
     bounds, seed, budget, target, x0, history, integrality
         See :class:`Optimizer`. Each row of `x0` is the first point and the mean of one run; the
         runs after those start from a mean drawn uniformly from the middle 80 % of the box.
-    settings, restarts, sigma0, popsize, boundary, center
+    settings, restarts, sigma0, popsize, enlarged, boundary, center
         See :class:`CMASettings`.
 
     Attributes
@@ -420,7 +426,7 @@ class CMAES(Optimizer):
     """
 
     name: ClassVar[str] = "CMA-ES"
-    handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality")
+    handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality", "noise")
     settings_class: ClassVar[type[OptimizerSettings]] = CMASettings
     reference: ClassVar[str] = "Hansen 2016; Loshchilov, Schoenauer & Sebag 2012"
     state_names: ClassVar[tuple[str, ...]] = (
@@ -429,18 +435,20 @@ class CMAES(Optimizer):
         "_z", "_steps", "_excess", "_has_left",
         "_generation", "_decomposed", "_run_sigma0", "_run_evaluations", "_run_limit", "_regime",
         "_bests", "_medians", "_tolerance",
-        "_runs", "_large_runs", "_last_large", "_spent", "_found", "_has_feasible",
+        "_last_mean", "_runs", "_large_runs", "_last_large", "_spent", "_found", "_has_feasible",
     )  # fmt: skip
 
     settings: CMASettings
 
     def _start(self) -> None:
-        self.first_popsize = self.settings.popsize or 4 + int(3 * math.log(self.dimension))
+        usual = round(self.settings.enlarged * (4 + int(3 * math.log(self.dimension))))
+        self.first_popsize = self.settings.popsize or usual
         if self.history is not None:
             self.history = History(columns=("sigma", "condition", "restarts", "popsize"))
         self._width = self.high - self.low
         self._tolerance = 0.0  # of values; set by the first generation
         # Over all runs.
+        self._last_mean: FloatArray | None = None  # of the run before
         self._runs = 0
         self._large_runs = 0  # after the first run
         self._last_large = 0  # evaluations of the last of them
@@ -497,6 +505,7 @@ class CMAES(Optimizer):
 
     def _restart(self) -> None:
         self.restarts += 1
+        self._last_mean = self.mean.copy()
         if self._regime == _LARGE:
             self._last_large = self._run_evaluations
         if self._next_regime() == _LARGE:
@@ -532,6 +541,18 @@ class CMAES(Optimizer):
     def converged(self) -> bool:
         """True from the end of a run to the start of the next."""
         return self.ended_by != ""
+
+    @property
+    def candidates(self) -> FloatArray:
+        """The mean, the last one of the run before, and the best point.
+
+        The mean averages over many values; the best point may owe its place to one lucky value.
+        """
+        means = [mean for mean in (self.mean, self._last_mean) if mean is not None]
+        inside = np.array(means)
+        if self.settings.boundary != "none":
+            inside = np.clip(inside, self.low, self.high)
+        return np.vstack([self._rounded(inside), super().candidates])
 
     # The loop
 

@@ -385,8 +385,8 @@ class LocalSearch(Optimizer):
     # Gradient
 
     def _noise(self) -> float:
-        """Return the size of rounding errors in the objective near the present point."""
-        return max(4.0 * _EPSILON * abs(self._f), 1e-300)
+        """Return the size of errors in the objective near the present point: rounding or noise."""
+        return max(4.0 * _EPSILON * abs(self._f), self.noise, 1e-300)
 
     def _difference_points(self) -> FloatArray:
         """Return the points of a gradient: one per direction, or two for central differences."""

@@ -117,7 +117,13 @@ class Member:
         return cls(value)
 
     def handles(self, needed: Sequence[str]) -> bool:
-        """Return whether the optimizer handles all that is needed: "constraints", "integrality"."""
+        """Return whether the optimizer handles all that is needed.
+
+        Parameters
+        ----------
+        needed : sequence of str
+            Any of "constraints", "integrality" and "noise".
+        """
         return set(needed) <= set(optimizer_class(self.configuration.optimizer).handles)
 
     def text(self) -> str:
@@ -253,11 +259,27 @@ KINDS = (
     Kind(20_000, KAPPA, (_LOCAL_ONCE, _STEP_ONCE),  (_CMA, _DE),          (_DE,)),
 )  # fmt: skip
 
+_IPOP, _IPOP_2, _IPOP_4 = (
+    Seat("CMA-ES", {"center": True, "restarts": "IPOP", "enlarged": factor})
+    for factor in (1.0, 2.0, 4.0)
+)
 
-def kind_of(dimension: int, budget: int | None) -> Kind:
-    """Return the row of :data:`KINDS` for a dimension and a budget; None means no limit."""
+#: The same where noise hides the differences between points. Gradients are noise then, and one
+#: lucky value keeps a bad point in the population of differential evolution. CMA-ES averages over
+#: its population: the larger the budget, the larger it is.
+NOISY_KINDS = (
+    #    least  kappa  first  then         large
+    Kind(     0, 20.0, (),    (_IPOP,),    (_DE_2D,)),
+    Kind(   100, 20.0, (),    (_IPOP_2,),  (_DE_2D,)),
+    Kind(   800, 20.0, (),    (_IPOP_4,),  (_DE_5D,)),
+)  # fmt: skip
+
+
+def kind_of(dimension: int, budget: int | None, *, noisy: bool = False) -> Kind:
+    """Return the row of :data:`KINDS`, or of :data:`NOISY_KINDS`, for a dimension and a budget."""
     evaluations = _per_variable(dimension, budget)
-    return [kind for kind in KINDS if kind.least <= evaluations][-1]
+    kinds = NOISY_KINDS if noisy else KINDS
+    return [kind for kind in kinds if kind.least <= evaluations][-1]
 
 
 def _per_variable(dimension: int, budget: int | None) -> float:
@@ -265,7 +287,9 @@ def _per_variable(dimension: int, budget: int | None) -> float:
     return np.inf if budget is None else budget / dimension
 
 
-def default_members(dimension: int, budget: int | None) -> tuple[Member, ...]:
+def default_members(
+    dimension: int, budget: int | None, *, noisy: bool = False
+) -> tuple[Member, ...]:
     """Return the members for a dimension and a budget, according to :data:`KINDS`.
 
     Parameters
@@ -274,12 +298,14 @@ def default_members(dimension: int, budget: int | None) -> tuple[Member, ...]:
         The number of variables.
     budget : int or None
         The evaluations of the run; None means no limit.
+    noisy : bool
+        Whether noise hides the differences between points.
 
     Returns
     -------
     tuple of Member
     """
-    kind = kind_of(dimension, budget)
+    kind = kind_of(dimension, budget, noisy=noisy)
     seats = kind.first + (kind.then if dimension <= LARGE else kind.large)
     return tuple(seat.member(_per_variable(dimension, budget)) for seat in seats)
 
@@ -349,9 +375,11 @@ class Turns:
         self.members, self.searchers = members, searchers
         self.dimension, self.budget, self.rng = dimension, budget, rng
         self.continuing = continuing(members)
-        if method is None and len(self.continuing) > 1:
-            method = leader_method(len(self.continuing), kind_of(dimension, budget).kappa)
-        self.method = method
+        self.default_method: Method | None = None
+        if len(self.continuing) > 1:
+            kappa = kind_of(dimension, budget).kappa
+            self.default_method = leader_method(len(self.continuing), kappa)
+        self.method = method = method or self.default_method
         # Members that run alone before the selector starts, in order.
         capped = [k for k, m in enumerate(members) if m.once or np.isfinite(m.cap)]
         others = [k for k in self.continuing if k not in capped]
@@ -512,6 +540,8 @@ class PortfolioSettings(OptimizerSettings):
     constrained : bool
         Whether violations of constraints will be told. Members that cannot handle them are left
         out.
+    noisy : bool
+        Whether values are noisy from the start. :meth:`Portfolio.expect_noise` says so later.
 
     Raises
     ------
@@ -532,6 +562,9 @@ class PortfolioSettings(OptimizerSettings):
     )
     constrained: bool = choice(
         False, True, default=False, tuned=False, doc="whether there are constraints"
+    )
+    noisy: bool = choice(
+        False, True, default=False, tuned=False, doc="whether values are noisy from the start"
     )
 
     def __post_init__(self) -> None:
@@ -588,7 +621,7 @@ class Portfolio(Optimizer):
         members that cannot handle integers are left out.
     method : Method, optional
         Chooses the next member; by default :func:`leader_method`.
-    settings, members, step, constrained
+    settings, members, step, constrained, noisy
         See :class:`PortfolioSettings`.
 
     Attributes
@@ -611,9 +644,9 @@ class Portfolio(Optimizer):
     """
 
     name: ClassVar[str] = "portfolio"
-    handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality")
+    handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality", "noise")
     state_names: ClassVar[tuple[str, ...]] = (
-        "_chosen", "_worst", "_last_gain", "_reference", "_finishing", "_finished",
+        "_by_table", "_chosen", "_worst", "_last_gain", "_reference", "_finishing", "_finished",
     )  # fmt: skip
 
     settings_class: ClassVar[type[OptimizerSettings]] = PortfolioSettings
@@ -629,23 +662,37 @@ class Portfolio(Optimizer):
                 f"method is {method!r}; expected a uaos.Method or None", name="method", value=method
             )
         chosen = PortfolioSettings.of(settings).changed(changes)
-        members = chosen.chosen or default_members(self.dimension, self.budget)
-        needed = ["constraints"] * chosen.constrained
+        self.constrained, self._by_table = chosen.constrained, chosen.members is None
+        members = chosen.chosen or default_members(self.dimension, self.budget, noisy=chosen.noisy)
+        return dataclasses.replace(chosen, members=self._able(members)), method
+
+    def _able(self, members: Sequence[Member]) -> tuple[Member, ...]:
+        """Return the members that handle the constraints and integers of the problem."""
+        needed = ["constraints"] * self.constrained
         needed += ["integrality"] * (self.integers is not None)
-        able = tuple(member for member in members if member.handles(needed))
-        return dataclasses.replace(chosen, members=able), method
+        return tuple(member for member in members if member.handles(needed))
 
     def _start(self) -> None:
-        self.members = self.settings.chosen
-        self.constrained = self.settings.constrained
+        self.noisy = self.settings.noisy
+        self._names = tuple(member.name for member in self.settings.chosen)
+        self._seat(self.settings.chosen, [self._built(member) for member in self.settings.chosen])
+        self._worst = -np.inf  # the largest value seen
+        self._reference = np.inf  # the best value at the last significant improvement ...
+        self._last_gain = 0  # ... and the evaluations then
+        if self.history is not None:
+            self.history = History(self.operators)
+
+    def _built(self, member: Member, x0: FloatArray | None = None) -> Optimizer:
+        """Return the optimizer of a member."""
         bounds = np.column_stack([self.low, self.high])
-        self.optimizers = [
-            member.configuration.build(
-                bounds, seed=int(self.rng.integers(2**62)), budget=self.budget, x0=self.x0,
-                history=False, integrality=self.integrality,
-            )
-            for member in self.members
-        ]  # fmt: skip
+        return member.configuration.build(
+            bounds, seed=int(self.rng.integers(2**62)), budget=self.budget,
+            x0=self.x0 if x0 is None else x0, history=False, integrality=self.integrality,
+        )  # fmt: skip
+
+    def _seat(self, members: tuple[Member, ...], optimizers: list[Optimizer]) -> None:
+        """Let these members take turns from here on."""
+        self.members, self.optimizers = members, optimizers
         self._turns = Turns(
             self.members, self.optimizers, self.method, dimension=self.dimension,
             budget=self.budget, rng=self.rng, step=self.settings.step,
@@ -655,16 +702,33 @@ class Portfolio(Optimizer):
         self._chosen = self._turns.next()
         self._finisher = next((k for k, m in enumerate(self.members) if m.finish), None)
         self._finishing = self._finished = False
-        self._worst = -np.inf  # the largest value seen
-        self._reference = np.inf  # the best value at the last significant improvement ...
-        self._last_gain = 0  # ... and the evaluations then
-        if self.history is not None:
-            self.history = History(self.operators)
+
+    def expect_noise(self, level: float, *, strong: bool) -> None:
+        """Take in how noisy the values are; once they are noisy, members that suit this go on.
+
+        Members that were chosen by the table give way to those of :data:`NOISY_KINDS`, which start
+        from the best point so far. Of other members, those remain that handle noise, if any do.
+        """
+        changes = strong and not self.noisy
+        super().expect_noise(level, strong=strong)
+        if changes and self.method == self._turns.default_method:
+            self.method = None  # that for the members that remain
+        if changes and self._by_table:
+            members = self._able(default_members(self.dimension, self.budget, noisy=True))
+            start = None if self.best_x is None else self.best_x[None]
+            self._seat(members, [self._built(member, start) for member in members])
+        elif changes:
+            able = [k for k, member in enumerate(self.members) if member.handles(["noise"])]
+            if any(not self.members[k].once for k in able):
+                members = tuple(dataclasses.replace(self.members[k], finish=0.0) for k in able)
+                self._seat(members, [self.optimizers[k] for k in able])
+        for optimizer in self.optimizers:
+            optimizer.expect_noise(level, strong=strong)
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """Names of the members."""
-        return tuple(member.name for member in self.members)
+        """Names of the members, with those that have left because values are noisy."""
+        return self._names
 
     @property
     def capacity(self) -> int | None:
@@ -677,8 +741,18 @@ class Portfolio(Optimizer):
         """Current target share of each member."""
         if self._finishing:
             shares: FloatArray = np.eye(len(self.members))[self._chosen]
+        else:
+            shares = self._turns.shares(self._chosen)
+        if len(self.members) == len(self._names):
             return shares
-        return self._turns.shares(self._chosen)
+        spread = np.zeros(len(self._names))
+        spread[[self._names.index(member.name) for member in self.members]] = shares
+        return spread
+
+    @property
+    def candidates(self) -> FloatArray:
+        """Those of the member that evaluated last, and the best point."""
+        return np.vstack([self.optimizers[self._chosen].candidates, super().candidates])
 
     # The loop
 
@@ -723,7 +797,7 @@ class Portfolio(Optimizer):
         optimizer, violations = self.optimizers[k], self.violations
         before = self._turns.best(k)
         # Only the last batch of a run is cut to the budget; its member is not told.
-        if self.evaluations != self.budget or len(points) == len(optimizer.ask()):
+        if not self.exhausted or len(points) == len(optimizer.ask()):
             optimizer.tell(values, violations, self.details)
         if violations is not None:
             if self.best_violation == 0 and not self._turns.feasible:
@@ -737,8 +811,8 @@ class Portfolio(Optimizer):
         self.restarts = sum([member.restarts for member in self.optimizers])
         self._note_gain(values)
         if self.history is not None:
-            counts = np.zeros(len(self.members), np.int64)
-            counts[k] = len(values)
+            counts = np.zeros(len(self._names), np.int64)
+            counts[self._names.index(self.members[k].name)] = len(values)
             numbers = self.best_fitness, self.evaluations, self.iterations
             self.history.append(numbers, counts, shares)
 
@@ -746,7 +820,9 @@ class Portfolio(Optimizer):
         """Record when the best value last improved significantly."""
         self._worst = float(largest_finite(values, self._worst))
         best = self.best_fitness if self._turns.feasible else self.best_violation
-        least = max(_SIGNIFICANT * (self._worst - best), self.atol + self.tol * abs(best))
+        least = max(
+            _SIGNIFICANT * (self._worst - best), self.atol + self.tol * abs(best), self.noise
+        )
         if self._reference - best > least:
             self._reference, self._last_gain = best, self.evaluations
 
@@ -789,10 +865,14 @@ class Portfolio(Optimizer):
         state = super().state()
         state["members"] = [optimizer.state() for optimizer in self.optimizers]
         state["turns"] = self._turns.state()
+        state["seats"] = [member.to_dict() for member in self.members]
         return state
 
     def restore(self, state: SavedState) -> None:
         """Continue from what :meth:`state` of a portfolio with the same settings returned."""
+        members = tuple(Member.of(member) for member in state["seats"])
+        if members != self.members:  # some have left because values are noisy
+            self._seat(members, [self._built(member) for member in members])
         super().restore(state)
         for optimizer, saved in zip(self.optimizers, state["members"], strict=True):
             optimizer.restore(saved)

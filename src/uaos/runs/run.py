@@ -13,8 +13,9 @@ from uaos.optimizers.base import Optimizer, optimizer_class
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.details import Details
 from uaos.problems.problem import Problem
-from uaos.result import Ending, Result
+from uaos.result import Ending, Result, Status
 from uaos.runs.evaluator import EvaluationInterrupted, Evaluator
+from uaos.runs.noise import Estimate, NoiseMeter
 from uaos.runs.stopping import INTERRUPTED, Budget, StoppingRule, Target
 from uaos.statefile import SavedState, State
 from uaos.text import count
@@ -67,6 +68,8 @@ class Run:
         Observers of the run.
     ending : Ending, optional
         Why the run ended before its first batch, if it did.
+    noise : NoiseMeter, optional
+        Evaluates points again to notice noise; None for taking values as they are.
 
     Attributes
     ----------
@@ -94,10 +97,11 @@ class Run:
         rules: Sequence[StoppingRule] = DEFAULT_RULES,
         observers: Sequence[Observer] = (),
         ending: Ending | None = None,
+        noise: NoiseMeter | None = None,
     ) -> None:
         self.optimizer, self.evaluator = optimizer, evaluator
         self.rules, self.observers = rules, observers
-        self.ending = ending
+        self.ending, self.noise = ending, noise
         self._batches = 0
         jit.begin_run()
         self._pending: FloatArray | None = None  # points that are being evaluated
@@ -105,9 +109,14 @@ class Run:
     def advance(self) -> None:
         """Ask, evaluate and tell until a rule ends the run."""
         while not self._stops():
+            if self.noise is not None:
+                self.noise.check(self.optimizer, self._again)
             points = self.optimizer.ask()
-            self.optimizer.tell(*self._evaluate(points))
+            values, violations, details = self._evaluate(points)
+            self.optimizer.tell(values, violations, details)
             self._batches += 1
+            if self.noise is not None:
+                self.noise.observe(values)
             for observer in self.observers:
                 observer.told(self.optimizer)
 
@@ -128,6 +137,11 @@ class Run:
             observer.evaluated(self.optimizer, values, violations)
         return values, violations, details
 
+    def _again(self, points: FloatArray) -> FloatArray:
+        """Return new values of points; NaN where one is infeasible."""
+        values, violations, _ = self._evaluate(points)
+        return values if violations is None else np.where(violations == 0, values, np.nan)
+
     # Exact resume
 
     def state(self) -> State:
@@ -138,6 +152,7 @@ class Run:
             "seed": self.optimizer.seed,
             "optimizer": self.optimizer.state(),
             "evaluator": self.evaluator.state(),
+            "noise": None if self.noise is None else self.noise.state(),
             "observers": [observer.state() for observer in self.observers],
         }
 
@@ -146,6 +161,8 @@ class Run:
         self._batches, self.optimizer.seed = state["batches"], state["seed"]
         self.optimizer.restore(state["optimizer"])
         self.evaluator.restore(state["evaluator"])
+        if self.noise is not None and state["noise"] is not None:
+            self.noise.restore(state["noise"])
         for observer, saved in zip(self.observers, state["observers"], strict=True):
             observer.restore(saved)
 
@@ -157,18 +174,30 @@ class Run:
         try:
             self.advance()
             result = self.optimizer.result
-            if polish is not None and result.x is not None:
+            if self.noise is not None and self.noise.detected:
+                result = self._recommended(result, self.noise)
+            elif polish is not None and result.x is not None:
                 result = self._polished(result, polish)
         except KeyboardInterrupt as interrupt:
             self.ending = INTERRUPTED
             result = self._with_pending(interrupt)
+            if self.noise is not None and self.noise.detected:
+                result = _estimated(result, self.noise.best_known())
         except Exception as error:
             self._note_best(error)
             raise
+        if self.noise is not None:
+            result = dataclasses.replace(result, nfev=result.nfev + self.noise.repeats)
         result = self._described(result)
         for observer in self.observers:
             observer.ended(result)
         return result
+
+    def _recommended(self, result: Result, noise: NoiseMeter) -> Result:
+        """Return the result with the point that is best on average."""
+        if self.ending is None or self.ending.status in (Status.TIME, Status.CALLBACK):
+            return _estimated(result, noise.best_known())
+        return _estimated(result, noise.recommend(self.optimizer, self._again))
 
     def _polished(self, result: Result, polish: Polish) -> Result:
         try:
@@ -204,6 +233,19 @@ class Run:
         assert self.ending is not None
         feasible = self.optimizer.best_violation == 0 or bool(np.isfinite(result.fun))
         return described(result, self.ending, self.evaluator, feasible=feasible)
+
+
+def _estimated(result: Result, estimate: Estimate | None) -> Result:
+    """Return the result with an estimate in place of the best value."""
+    if estimate is None:
+        return result
+    return dataclasses.replace(
+        result,
+        x=estimate.x,
+        fun=estimate.mean,
+        fun_std=estimate.error,
+        fun_evaluations=estimate.count,
+    )
 
 
 def problem_arguments(problem: Problem, configuration: Configuration) -> dict[str, Any]:
@@ -253,6 +295,8 @@ def described(result: Result, ending: Ending, evaluator: Evaluator, *, feasible:
             result = dataclasses.replace(result, constr=constr, constr_violation=maxcv)
         result = dataclasses.replace(result, x=evaluator.space.point(evaluator.space.full(x)))
         ending = ending if feasible else ending.at_infeasible_point(maxcv)
+        if result.fun_evaluations is not None:
+            ending = ending.of_noisy_function(result.fun_evaluations)
     return dataclasses.replace(
         result, success=ending.success, status=int(ending.status), message=ending.message
     )

@@ -63,7 +63,7 @@ class Budget(StoppingRule):
 
     def __call__(self, optimizer: Optimizer) -> Ending | None:
         """Return why the run ends, None if it goes on."""
-        if optimizer.budget is None or optimizer.evaluations < optimizer.budget:
+        if optimizer.budget is None or not optimizer.exhausted:
             return None
         if optimizer.best_x is None:
             return Ending.of_failures(optimizer.evaluations)

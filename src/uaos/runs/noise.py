@@ -1,0 +1,308 @@
+"""Noise: whether a function returns different values at one point, and which point is best then.
+
+A run with a :class:`NoiseMeter` evaluates a few points again. Where the values differ, the search
+is told how much, a part of the budget is set aside, and the run ends with the point that is best
+on average, an estimate of its value and the standard error of this estimate.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from uaos.arrays import FloatArray
+from uaos.errors import InvalidParameter
+from uaos.optimizers.base import Optimizer
+from uaos.statefile import SavedState, State
+
+#: Detection takes at most this share of the evaluations, and at first at most so many.
+DETECTION, FIRST_REPEATS = 0.01, 5
+#: Repeats of each later check for noise.
+LATER_REPEATS = 2
+#: Values of one point that differ by less than this share are equal up to rounding.
+ROUNDING = 1e-12
+#: Noise is strong if its deviation exceeds this share of the interquartile range of values.
+STRONG = 0.1
+#: The latest values that this range is taken of, at most and at least.
+RECENT, LEAST_RECENT = 20, 4
+#: The share of the budget for comparing candidates at the end, and the fewest and most evaluations.
+RESERVE, LEAST_RESERVE, MOST_RESERVE = 0.05, 10, 400
+#: Candidates are evaluated again when the evaluations have grown by this factor, and by so many.
+GROWTH, LEAST_GROWTH = 1.25, 50
+#: The most candidates kept for the end.
+MOST_CANDIDATES = 8
+
+#: Evaluates points, and returns NaN where one is infeasible.
+Evaluate = Callable[[FloatArray], FloatArray]
+
+
+class Estimate:
+    """Mean of the values at a point, updated value by value (Welford's method).
+
+    Equation
+    --------
+    n = n + 1,  d = f - m,  m = m + d / n,  S = S + d (f - m)
+    standard error = √(S / (n - 1) / n)
+
+    Parameters
+    ----------
+    x : ndarray, shape (D,)
+        The point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uaos.runs.noise import Estimate
+    >>> estimate = Estimate(np.zeros(2))
+    >>> estimate.include([1.0, 2.0, 3.0])
+    >>> estimate.mean, round(estimate.error, 3)
+    (2.0, 0.577)
+    """
+
+    def __init__(self, x: FloatArray) -> None:
+        self.x = x
+        self.count, self.mean, self._squares = 0, math.inf, 0.0
+
+    def include(self, values: Sequence[float] | FloatArray) -> None:
+        """Take in values of the point; those that are not finite count as failed evaluations."""
+        for value in values:
+            if math.isfinite(value):
+                self.count += 1
+                before = value - (self.mean if self.count > 1 else 0.0)
+                self.mean = before if self.count == 1 else self.mean + before / self.count
+                self._squares += before * (value - self.mean) if self.count > 1 else 0.0
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the values; NaN if there are fewer than two."""
+        return math.sqrt(self._squares / (self.count - 1)) if self.count > 1 else math.nan
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean; NaN if there are fewer than two values."""
+        return self.deviation / math.sqrt(self.count) if self.count > 1 else math.nan
+
+    def state(self) -> State:
+        """Return the estimate as plain values."""
+        return {"x": self.x, "count": self.count, "mean": self.mean, "squares": self._squares}
+
+    @classmethod
+    def from_state(cls, state: SavedState) -> "Estimate":
+        """Return the estimate that :meth:`state` described."""
+        estimate = cls(np.array(state["x"]))
+        estimate.count, estimate.mean = state["count"], state["mean"]
+        estimate._squares = state["squares"]
+        return estimate
+
+
+class NoiseMeter:
+    """Evaluates points again, to notice noise and to find the point that is best on average.
+
+    Detection: the best point of the first values is evaluated again up to five times, the best
+    point so far twice whenever the evaluations have doubled; together at most 1 % of the
+    evaluations. With the deviation s of the values at that point and the interquartile range q of
+    the latest values of the search, noise is strong if s > 0.1 q; the optimizer hears of both
+    (:meth:`uaos.Optimizer.expect_noise`).
+
+    Once there is noise, 5 % of the budget is set aside. Candidates of the optimizer are evaluated
+    again as the run goes on, and the best of them are compared at the end: each round divides its
+    evaluations evenly, and the better half by mean goes on. The last candidate is evaluated once
+    more with what is left, about half of what was set aside. Its estimate rests on these values
+    alone: those that it was chosen by are too low on average.
+
+    Parameters
+    ----------
+    expected : bool
+        Whether the function is known to be noisy.
+
+    Attributes
+    ----------
+    detected : bool
+        Whether it is.
+    level : float
+        The deviation s; 0 as long as no noise was seen.
+    repeats : int
+        Evaluations of points that had been evaluated before.
+    """
+
+    def __init__(self, *, expected: bool = False) -> None:
+        self.expected = expected
+        self.level = 0.0
+        self.repeats = 0
+        self.detected = False
+        self.candidates: list[Estimate] = []
+        self._recent: FloatArray = np.zeros(0)
+        self._next = 0.0  # evaluations at which points are evaluated again
+
+    def observe(self, values: FloatArray) -> None:
+        """Look at the values of a batch."""
+        self._recent = np.append(self._recent, values[np.isfinite(values)])[-RECENT:]
+
+    def check(self, optimizer: Optimizer, evaluate: Evaluate) -> None:
+        """Evaluate points again, if it is time to."""
+        known = optimizer.best_x is not None and optimizer.best_violation == 0
+        if not known or optimizer.evaluations < self._next or len(self._recent) < LEAST_RECENT:
+            return
+        if self.detected:
+            self._follow(optimizer, evaluate)
+        else:
+            self._detect(optimizer, evaluate)
+
+    # Detection
+
+    def _detect(self, optimizer: Optimizer, evaluate: Evaluate) -> None:
+        """Evaluate the best point again, and set evaluations aside if the values differ."""
+        n, best = self._detection_repeats(optimizer), optimizer.best_x
+        if n > 0 and best is not None:
+            estimate = Estimate(best)
+            estimate.include([optimizer.best_fitness])
+            self._spend(optimizer, [estimate], n, evaluate)
+            self._judge(optimizer, estimate.deviation, abs(estimate.mean))
+        self._next = max(2 * optimizer.evaluations, (self.repeats + LATER_REPEATS) / DETECTION)
+        if self.detected:
+            self._next = optimizer.evaluations + LEAST_GROWTH
+            if optimizer.remaining is not None:
+                optimizer.reserved += min(_reserve(optimizer), optimizer.remaining // 2)
+
+    def _detection_repeats(self, optimizer: Optimizer) -> int:
+        """Return how often to evaluate the point: rarely in a short run, unless asked to."""
+        if self.repeats > 0:
+            return LATER_REPEATS
+        if self.expected or optimizer.budget is None:
+            return FIRST_REPEATS
+        return min(FIRST_REPEATS, int(DETECTION * optimizer.budget / 2))
+
+    def _judge(self, optimizer: Optimizer, deviation: float, size: float) -> None:
+        """Tell the optimizer of noise, given the deviation and the size of values at a point."""
+        if math.isfinite(deviation) and deviation > ROUNDING * size:
+            self.level = deviation
+        self.detected = self.expected or self.level > 0
+        if self.detected:
+            low, high = np.percentile(self._recent, [25, 75])
+            strong = self.expected or self.level > STRONG * float(high - low)
+            optimizer.expect_noise(self.level, strong=strong)
+
+    # Candidates
+
+    def _follow(self, optimizer: Optimizer, evaluate: Evaluate) -> None:
+        """Evaluate the present candidate and the best of the earlier ones again."""
+        chosen = self.candidates[:1] + [Estimate(x) for x in optimizer.candidates[:1]]
+        self._spend(optimizer, chosen, LATER_REPEATS, evaluate)
+        self._keep(chosen)
+        deviations = [e.deviation for e in chosen if e.count > 1]
+        if deviations:
+            self._judge(optimizer, float(np.mean(deviations)), abs(chosen[-1].mean))
+        self._note(optimizer)
+        n = optimizer.evaluations
+        self._next = max(GROWTH * n, n + LEAST_GROWTH)
+
+    def _note(self, optimizer: Optimizer) -> None:
+        """Let the optimizer and its history know the best estimate."""
+        if self.candidates:
+            best = self.candidates[0]
+            optimizer.estimate = best.mean
+            if optimizer.history is not None:
+                optimizer.history.note_estimate(optimizer.evaluations, best.mean, best.error)
+
+    def _keep(self, estimates: Sequence[Estimate]) -> None:
+        """Add estimates to the candidates, the lowest mean first, and drop the worst."""
+        new = [e for e in estimates if e.count and e not in self.candidates]
+        ranked = sorted([*self.candidates, *new], key=lambda estimate: estimate.mean)
+        self.candidates = ranked[:MOST_CANDIDATES]
+
+    def _spend(
+        self, optimizer: Optimizer, estimates: Sequence[Estimate], each: int, evaluate: Evaluate
+    ) -> None:
+        """Evaluate points again at the expense of the search, if it has evaluations left."""
+        n = each * len(estimates)
+        if n and (optimizer.remaining is None or n < optimizer.remaining):
+            self._evaluate(estimates, each, evaluate)
+            optimizer.reserved += n
+
+    def _evaluate(self, estimates: Sequence[Estimate], each: int, evaluate: Evaluate) -> None:
+        """Evaluate each point so many times, all in one batch."""
+        values = evaluate(np.repeat([estimate.x for estimate in estimates], each, axis=0))
+        self.repeats += len(values)
+        for estimate, own in zip(estimates, values.reshape(-1, each), strict=True):
+            estimate.include(own)
+
+    # The end
+
+    def best_known(self) -> Estimate | None:
+        """Return the best candidate by what is known of it."""
+        return self.candidates[0] if self.candidates else None
+
+    def recommend(self, optimizer: Optimizer, evaluate: Evaluate) -> Estimate | None:
+        """Compare the candidates with the evaluations set aside, and return the best on average.
+
+        Returns
+        -------
+        Estimate or None
+            The point with an estimate from new evaluations; None if there is none.
+        """
+        left = _reserve(optimizer)
+        if optimizer.budget is not None:
+            left = min(left, optimizer.budget - optimizer.evaluations - self.repeats)
+        rivals = [*self.candidates, *self._unknown(optimizer)]
+        final = (left + 1) // 2
+        left -= final
+        while len(rivals) > 1:
+            rounds = math.ceil(math.log2(len(rivals)))
+            each = left // rounds // len(rivals)
+            if each:
+                self._evaluate(rivals, each, evaluate)
+                left -= each * len(rivals)
+            rivals = sorted(rivals, key=lambda e: e.mean)[: (len(rivals) + 1) // 2]
+        if not rivals or not final:
+            return self.best_known()
+        winner = Estimate(rivals[0].x)
+        self._evaluate([winner], final + left, evaluate)
+        self.candidates = [winner]
+        self._note(optimizer)
+        return winner if winner.count else rivals[0]
+
+    def _unknown(self, optimizer: Optimizer) -> list[Estimate]:
+        """Return the optimizer's candidates that have no estimate yet."""
+        known = [estimate.x for estimate in self.candidates]
+        new: list[FloatArray] = []
+        for x in optimizer.candidates:
+            if not any(np.array_equal(x, other) for other in [*known, *new]):
+                new.append(x)
+        return [Estimate(x) for x in new]
+
+    # Exact resume
+
+    def state(self) -> State:
+        """Return everything that changes during the run."""
+        return {
+            "level": self.level, "repeats": self.repeats, "detected": self.detected,
+            "candidates": [estimate.state() for estimate in self.candidates],
+            "recent": self._recent, "next": self._next,
+        }  # fmt: skip
+
+    def restore(self, state: SavedState) -> None:
+        """Continue from what :meth:`state` returned."""
+        self.level, self.repeats, self.detected = (
+            state["level"],
+            state["repeats"],
+            state["detected"],
+        )
+        self.candidates = [Estimate.from_state(saved) for saved in state["candidates"]]
+        self._recent, self._next = np.array(state["recent"]), state["next"]
+
+
+def _reserve(optimizer: Optimizer) -> int:
+    """Return the number of evaluations for the end of a run."""
+    share = int(RESERVE * (optimizer.budget or optimizer.evaluations))
+    return min(max(share, LEAST_RESERVE), MOST_RESERVE)
+
+
+def noise_meter(noise: object) -> NoiseMeter | None:
+    """Return the meter for the argument `noise` of :func:`uaos.minimize`; None for False."""
+    if isinstance(noise, bool | np.bool_):
+        return NoiseMeter(expected=True) if noise else None
+    if isinstance(noise, str) and noise == "auto":
+        return NoiseMeter()
+    raise InvalidParameter(
+        f'noise is {noise!r}; expected True, False or "auto"', name="noise", value=noise
+    )
