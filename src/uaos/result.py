@@ -297,7 +297,7 @@ class RunView:
     """The best fitness so far, +inf before any evaluation succeeded."""
     constr_violation: float = seen("best_violation")
     """By how much `x` violates the constraints, as one number; 0 if it is feasible."""
-    nfev: int = seen("evaluations")
+    nfev: int = seen("nfev")
     """Evaluations so far."""
     nit: int = seen("iterations")
     """Iterations so far."""

@@ -47,6 +47,10 @@ from uaos.selection.method import Method
 from uaos.statefile import SavedState, State
 from uaos.text import count
 
+#: Noise hides the differences between points if its standard deviation is more than this share of
+#: the interquartile range of their values.
+STRONG_NOISE = 0.1
+
 #: Version of the file that :meth:`Optimizer.save` writes.
 FORMAT = 5
 
@@ -111,9 +115,11 @@ class Optimizer(ABC):
     noisy : bool
         Whether noise hides the differences between points that the search compares.
     estimate : float
-        Under noise, the mean of several values at the best candidate; infinite before there is one.
-    reserved : int
-        Evaluations of the budget that the search does not get: those that evaluate points again.
+        Under noise, the mean of several values at the best candidate plus its standard error;
+        infinite before there is one.
+    repeats, reserved : int
+        Evaluations of points that had been evaluated before, and those set aside for it at the end
+        of the run; the search does not get them.
 
     Examples
     --------
@@ -199,6 +205,7 @@ class Optimizer(ABC):
         self.noise = 0.0
         self.noisy = False
         self.estimate = float("inf")
+        self.repeats = 0
         self.reserved = 0
         self._asked: FloatArray | None = None
         self._constrained = False
@@ -324,18 +331,18 @@ class Optimizer(ABC):
         """Points that may be the best on average if values are noisy, (n, D), the first first."""
         return np.empty((0, self.dimension)) if self.best_x is None else self.best_x[None]
 
-    def expect_noise(self, level: float, *, strong: bool) -> None:
+    def expect_noise(self, level: float, spread: float) -> None:
         """Take in how noisy the values are.
 
         Parameters
         ----------
         level : float
             The standard deviation of the values at one point.
-        strong : bool
-            Whether it hides the differences between the points of a batch. Once it does, the
-            optimizer stays prepared for it.
+        spread : float
+            The interquartile range of the latest values of the search. Once `level` is more than a
+            tenth of it, the optimizer is `noisy` for good.
         """
-        self.noise, self.noisy = level, self.noisy or strong
+        self.noise, self.noisy = level, self.noisy or level > STRONG_NOISE * spread
 
     @property
     def view(self) -> RunView:
@@ -374,7 +381,12 @@ class Optimizer(ABC):
     @property
     def remaining(self) -> int | None:
         """Evaluations that the budget leaves to the search; None without a budget."""
-        return None if self.budget is None else self.budget - self.reserved - self.evaluations
+        return None if self.budget is None else self.budget - self.nfev - self.reserved
+
+    @property
+    def nfev(self) -> int:
+        """All evaluations so far, with those of points that had been evaluated before."""
+        return self.evaluations + self.repeats
 
     def _check_inside(self, points: FloatArray) -> None:
         outside = np.argwhere(~((points >= self.low) & (points <= self.high)))  # or NaN
@@ -576,7 +588,7 @@ class Optimizer(ABC):
         return Result(
             x=None if self.best_x is None else self.best_x.copy(),
             fun=self.best_fitness if self.best_x is not None else float("nan"),
-            nfev=self.evaluations, nit=self.iterations, success=ending.success,
+            nfev=self.nfev, nit=self.iterations, success=ending.success,
             status=int(ending.status), message=ending.message, seed=self.seed,
             history=self.history,
             constr_violation=self.best_violation if self._constrained else None,
@@ -600,7 +612,7 @@ class Optimizer(ABC):
 
     _BASE_STATE: ClassVar = (
         "evaluations", "iterations", "restarts", "best_x", "best_fitness", "best_violation", "tol",
-        "atol", "noise", "noisy", "estimate", "reserved", "_asked", "_constrained",
+        "atol", "noise", "noisy", "estimate", "repeats", "reserved", "_asked", "_constrained",
         "_single_values", "_single_told",
     )  # fmt: skip
 

@@ -50,6 +50,9 @@ MAX_CONDITION = 1e14
 FREE_DISTANCE, FREE_BELOW = 4.0, 0.01
 #: The least standard deviation of an integer coordinate.
 INTEGER_DEVIATION = 0.3
+#: Where the deviation of noise is more than this share of the interquartile range of values, the
+#: population grows by this factor, up to this share of the budget.
+DOMINANT_NOISE, NOISE_GROWTH, LARGEST_SHARE = 0.5, math.sqrt(2), 0.1
 #: Generations between two checks for stagnation, and the most that a check considers.
 _STAGNATION_INTERVAL, _STAGNATION_WINDOW = 10, 20_000
 
@@ -331,8 +334,6 @@ class CMASettings(OptimizerSettings):
         The initial step size, as a share of the box's width in each coordinate.
     popsize : int, optional
         The first run's population size; default 4 + floor(3 ln D), times `enlarged`.
-    enlarged : float
-        Factor on the default population size, as for noisy functions.
     boundary : {"penalty", "none"}
         With "penalty" a coordinate that leaves the box is moved to the nearest bound before the
         point is evaluated, and the point is ranked by its value plus a penalty: 2/D times the
@@ -342,6 +343,8 @@ class CMASettings(OptimizerSettings):
     center : bool
         Whether the first run starts from the center of the box if there is no `x0`. Over the first
         evaluations this is better than a random mean, unless optima are known to be far out.
+    enlarged : float
+        Factor on the default population size, as for noisy functions.
 
     Raises
     ------
@@ -362,16 +365,16 @@ class CMASettings(OptimizerSettings):
         4, 100, default=None, allowed=(2, 10_000_000), log=True, symbol="λ",
         doc="population size of the first run",
     )  # fmt: skip
-    enlarged: float = real(
-        1, 4, default=1, allowed=(1, 1_000), log=True, tuned=False,
-        doc="factor on the default population size",
-    )  # fmt: skip
     boundary: str = choice(
         "penalty", "none", default="penalty", tuned=False, doc="what happens outside the box"
     )
     center: bool = choice(
         False, True, default=False, doc="whether the first run starts from the center"
     )
+    enlarged: float = real(
+        1, 4, default=1, allowed=(1, 1_000), log=True, tuned=False,
+        doc="factor on the default population size",
+    )  # fmt: skip
 
 
 @register
@@ -386,7 +389,7 @@ class CMAES(Optimizer):
     bounds, seed, budget, target, x0, history, integrality
         See :class:`Optimizer`. Each row of `x0` is the first point and the mean of one run; the
         runs after those start from a mean drawn uniformly from the middle 80 % of the box.
-    settings, restarts, sigma0, popsize, enlarged, boundary, center
+    settings, restarts, sigma0, popsize, boundary, center, enlarged
         See :class:`CMASettings`.
 
     Attributes
@@ -541,6 +544,19 @@ class CMAES(Optimizer):
     def converged(self) -> bool:
         """True from the end of a run to the start of the next."""
         return self.ended_by != ""
+
+    def expect_noise(self, level: float, spread: float) -> None:
+        """Take in how noisy the values are; where they are little else, enlarge the population.
+
+        The run goes on with √2 times the population each time s > 0.5 q, with the deviation s of
+        noise and the interquartile range q of values (of noise alone, q = 1.35 s). A mean of more
+        steps averages more noise, where a restart would come to the same place.
+        """
+        super().expect_noise(level, spread)
+        popsize = round(NOISE_GROWTH * self.popsize)
+        affordable = self.budget is None or popsize <= LARGEST_SHARE * self.budget
+        if level > DOMINANT_NOISE * spread and self._generation > 0 and affordable:
+            self.continue_from(self.mean, popsize)
 
     @property
     def candidates(self) -> FloatArray:

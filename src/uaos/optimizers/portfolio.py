@@ -703,14 +703,15 @@ class Portfolio(Optimizer):
         self._finisher = next((k for k, m in enumerate(self.members) if m.finish), None)
         self._finishing = self._finished = False
 
-    def expect_noise(self, level: float, *, strong: bool) -> None:
+    def expect_noise(self, level: float, spread: float) -> None:
         """Take in how noisy the values are; once they are noisy, members that suit this go on.
 
         Members that were chosen by the table give way to those of :data:`NOISY_KINDS`, which start
         from the best point so far. Of other members, those remain that handle noise, if any do.
         """
-        changes = strong and not self.noisy
-        super().expect_noise(level, strong=strong)
+        before = self.noisy
+        super().expect_noise(level, spread)
+        changes = self.noisy and not before
         if changes and self.method == self._turns.default_method:
             self.method = None  # that for the members that remain
         if changes and self._by_table:
@@ -723,7 +724,7 @@ class Portfolio(Optimizer):
                 members = tuple(dataclasses.replace(self.members[k], finish=0.0) for k in able)
                 self._seat(members, [self.optimizers[k] for k in able])
         for optimizer in self.optimizers:
-            optimizer.expect_noise(level, strong=strong)
+            optimizer.expect_noise(level, spread)
 
     @property
     def operators(self) -> tuple[str, ...]:

@@ -21,16 +21,16 @@ DETECTION, FIRST_REPEATS = 0.01, 5
 LATER_REPEATS = 2
 #: Values of one point that differ by less than this share are equal up to rounding.
 ROUNDING = 1e-12
-#: Noise is strong if its deviation exceeds this share of the interquartile range of values.
-STRONG = 0.1
-#: The latest values that this range is taken of, at most and at least.
+#: The latest values that the interquartile range is taken of, at most and at least.
 RECENT, LEAST_RECENT = 20, 4
 #: The share of the budget for comparing candidates at the end, and the fewest and most evaluations.
 RESERVE, LEAST_RESERVE, MOST_RESERVE = 0.05, 10, 400
 #: Candidates are evaluated again when the evaluations have grown by this factor, and by so many.
 GROWTH, LEAST_GROWTH = 1.25, 50
+#: How often, as a share of the evaluations, at least and at most.
+FOLLOWING, MOST_REPEATS = 0.005, 10
 #: The most candidates kept for the end.
-MOST_CANDIDATES = 8
+MOST_CANDIDATES = 3
 
 #: Evaluates points, and returns NaN where one is infeasible.
 Evaluate = Callable[[FloatArray], FloatArray]
@@ -61,7 +61,7 @@ class Estimate:
 
     def __init__(self, x: FloatArray) -> None:
         self.x = x
-        self.count, self.mean, self._squares = 0, math.inf, 0.0
+        self.count, self.mean, self.squares = 0, math.inf, 0.0
 
     def include(self, values: Sequence[float] | FloatArray) -> None:
         """Take in values of the point; those that are not finite count as failed evaluations."""
@@ -70,29 +70,48 @@ class Estimate:
                 self.count += 1
                 before = value - (self.mean if self.count > 1 else 0.0)
                 self.mean = before if self.count == 1 else self.mean + before / self.count
-                self._squares += before * (value - self.mean) if self.count > 1 else 0.0
+                self.squares += before * (value - self.mean) if self.count > 1 else 0.0
 
     @property
     def deviation(self) -> float:
         """Standard deviation of the values; NaN if there are fewer than two."""
-        return math.sqrt(self._squares / (self.count - 1)) if self.count > 1 else math.nan
+        return math.sqrt(self.squares / (self.count - 1)) if self.count > 1 else math.nan
 
     @property
     def error(self) -> float:
         """Standard error of the mean; NaN if there are fewer than two values."""
         return self.deviation / math.sqrt(self.count) if self.count > 1 else math.nan
 
+    def bound(self, deviation: float) -> float:
+        """Return the mean plus its standard error, given the deviation of single values.
+
+        By this, one that rests on two lucky values comes after one that has proved itself.
+        """
+        return self.mean + deviation / math.sqrt(self.count) if self.count else math.inf
+
     def state(self) -> State:
         """Return the estimate as plain values."""
-        return {"x": self.x, "count": self.count, "mean": self.mean, "squares": self._squares}
+        return {"x": self.x, "count": self.count, "mean": self.mean, "squares": self.squares}
 
     @classmethod
     def from_state(cls, state: SavedState) -> "Estimate":
         """Return the estimate that :meth:`state` described."""
         estimate = cls(np.array(state["x"]))
         estimate.count, estimate.mean = state["count"], state["mean"]
-        estimate._squares = state["squares"]
+        estimate.squares = state["squares"]
         return estimate
+
+
+def pooled_deviation(estimates: Sequence[Estimate]) -> float:
+    """Return the standard deviation of values at several points, each around its own mean.
+
+    Equation
+    --------
+    s = √(Σ S / Σ (n - 1)), NaN if there are no two values at any point
+    """
+    freedom = sum(max(0, estimate.count - 1) for estimate in estimates)
+    squares = sum(estimate.squares for estimate in estimates)
+    return math.sqrt(squares / freedom) if freedom else math.nan
 
 
 class NoiseMeter:
@@ -100,15 +119,14 @@ class NoiseMeter:
 
     Detection: the best point of the first values is evaluated again up to five times, the best
     point so far twice whenever the evaluations have doubled; together at most 1 % of the
-    evaluations. With the deviation s of the values at that point and the interquartile range q of
-    the latest values of the search, noise is strong if s > 0.1 q; the optimizer hears of both
-    (:meth:`uaos.Optimizer.expect_noise`).
+    evaluations. The optimizer hears of the deviation of the values at that point and of the
+    interquartile range of the latest values of the search (:meth:`uaos.Optimizer.expect_noise`).
 
     Once there is noise, 5 % of the budget is set aside. Candidates of the optimizer are evaluated
     again as the run goes on, and the best of them are compared at the end: each round divides its
-    evaluations evenly, and the better half by mean goes on. The last candidate is evaluated once
-    more with what is left, about half of what was set aside. Its estimate rests on these values
-    alone: those that it was chosen by are too low on average.
+    evaluations evenly, and the better half by mean plus standard error goes on. The last candidate
+    is evaluated once more with what is left, about half of what was set aside. Its estimate rests
+    on these values alone: those that it was chosen by are too low on average.
 
     Parameters
     ----------
@@ -121,14 +139,11 @@ class NoiseMeter:
         Whether it is.
     level : float
         The deviation s; 0 as long as no noise was seen.
-    repeats : int
-        Evaluations of points that had been evaluated before.
     """
 
     def __init__(self, *, expected: bool = False) -> None:
         self.expected = expected
         self.level = 0.0
-        self.repeats = 0
         self.detected = False
         self.candidates: list[Estimate] = []
         self._recent: FloatArray = np.zeros(0)
@@ -158,7 +173,7 @@ class NoiseMeter:
             estimate.include([optimizer.best_fitness])
             self._spend(optimizer, [estimate], n, evaluate)
             self._judge(optimizer, estimate.deviation, abs(estimate.mean))
-        self._next = max(2 * optimizer.evaluations, (self.repeats + LATER_REPEATS) / DETECTION)
+        self._next = max(2 * optimizer.evaluations, (optimizer.repeats + LATER_REPEATS) / DETECTION)
         if self.detected:
             self._next = optimizer.evaluations + LEAST_GROWTH
             if optimizer.remaining is not None:
@@ -166,7 +181,7 @@ class NoiseMeter:
 
     def _detection_repeats(self, optimizer: Optimizer) -> int:
         """Return how often to evaluate the point: rarely in a short run, unless asked to."""
-        if self.repeats > 0:
+        if optimizer.repeats > 0:
             return LATER_REPEATS
         if self.expected or optimizer.budget is None:
             return FIRST_REPEATS
@@ -179,36 +194,38 @@ class NoiseMeter:
         self.detected = self.expected or self.level > 0
         if self.detected:
             low, high = np.percentile(self._recent, [25, 75])
-            strong = self.expected or self.level > STRONG * float(high - low)
-            optimizer.expect_noise(self.level, strong=strong)
+            optimizer.expect_noise(self.level, float(high - low))
 
     # Candidates
 
     def _follow(self, optimizer: Optimizer, evaluate: Evaluate) -> None:
         """Evaluate the present candidate and the best of the earlier ones again."""
         chosen = self.candidates[:1] + [Estimate(x) for x in optimizer.candidates[:1]]
-        self._spend(optimizer, chosen, LATER_REPEATS, evaluate)
-        self._keep(chosen)
-        deviations = [e.deviation for e in chosen if e.count > 1]
-        if deviations:
-            self._judge(optimizer, float(np.mean(deviations)), abs(chosen[-1].mean))
-        self._note(optimizer)
         n = optimizer.evaluations
+        each = min(max(LATER_REPEATS, int(FOLLOWING * n)), MOST_REPEATS)
+        self._spend(optimizer, chosen, each, evaluate)
+        self._keep(chosen)
+        self._judge(optimizer, pooled_deviation(chosen), abs(chosen[-1].mean))
+        self._note(optimizer)
         self._next = max(GROWTH * n, n + LEAST_GROWTH)
 
     def _note(self, optimizer: Optimizer) -> None:
         """Let the optimizer and its history know the best estimate."""
         if self.candidates:
             best = self.candidates[0]
-            optimizer.estimate = best.mean
+            optimizer.estimate = best.bound(self.level)
             if optimizer.history is not None:
-                optimizer.history.note_estimate(optimizer.evaluations, best.mean, best.error)
+                error = self.level / math.sqrt(best.count)
+                optimizer.history.note_estimate(optimizer.evaluations, best.mean, error)
 
     def _keep(self, estimates: Sequence[Estimate]) -> None:
-        """Add estimates to the candidates, the lowest mean first, and drop the worst."""
+        """Add estimates to the candidates, the best first, and drop the worst."""
         new = [e for e in estimates if e.count and e not in self.candidates]
-        ranked = sorted([*self.candidates, *new], key=lambda estimate: estimate.mean)
-        self.candidates = ranked[:MOST_CANDIDATES]
+        self.candidates = self._ranked([*self.candidates, *new])[:MOST_CANDIDATES]
+
+    def _ranked(self, estimates: Sequence[Estimate]) -> list[Estimate]:
+        """Return estimates in the order of their bounds."""
+        return sorted(estimates, key=lambda estimate: estimate.bound(self.level))
 
     def _spend(
         self, optimizer: Optimizer, estimates: Sequence[Estimate], each: int, evaluate: Evaluate
@@ -216,15 +233,7 @@ class NoiseMeter:
         """Evaluate points again at the expense of the search, if it has evaluations left."""
         n = each * len(estimates)
         if n and (optimizer.remaining is None or n < optimizer.remaining):
-            self._evaluate(estimates, each, evaluate)
-            optimizer.reserved += n
-
-    def _evaluate(self, estimates: Sequence[Estimate], each: int, evaluate: Evaluate) -> None:
-        """Evaluate each point so many times, all in one batch."""
-        values = evaluate(np.repeat([estimate.x for estimate in estimates], each, axis=0))
-        self.repeats += len(values)
-        for estimate, own in zip(estimates, values.reshape(-1, each), strict=True):
-            estimate.include(own)
+            _evaluate(optimizer, estimates, each, evaluate)
 
     # The end
 
@@ -242,7 +251,7 @@ class NoiseMeter:
         """
         left = _reserve(optimizer)
         if optimizer.budget is not None:
-            left = min(left, optimizer.budget - optimizer.evaluations - self.repeats)
+            left = min(left, optimizer.budget - optimizer.nfev)
         rivals = [*self.candidates, *self._unknown(optimizer)]
         final = (left + 1) // 2
         left -= final
@@ -250,13 +259,13 @@ class NoiseMeter:
             rounds = math.ceil(math.log2(len(rivals)))
             each = left // rounds // len(rivals)
             if each:
-                self._evaluate(rivals, each, evaluate)
+                _evaluate(optimizer, rivals, each, evaluate)
                 left -= each * len(rivals)
-            rivals = sorted(rivals, key=lambda e: e.mean)[: (len(rivals) + 1) // 2]
+            rivals = self._ranked(rivals)[: (len(rivals) + 1) // 2]
         if not rivals or not final:
             return self.best_known()
         winner = Estimate(rivals[0].x)
-        self._evaluate([winner], final + left, evaluate)
+        _evaluate(optimizer, [winner], final + left, evaluate)
         self.candidates = [winner]
         self._note(optimizer)
         return winner if winner.count else rivals[0]
@@ -275,20 +284,26 @@ class NoiseMeter:
     def state(self) -> State:
         """Return everything that changes during the run."""
         return {
-            "level": self.level, "repeats": self.repeats, "detected": self.detected,
+            "level": self.level, "detected": self.detected,
             "candidates": [estimate.state() for estimate in self.candidates],
             "recent": self._recent, "next": self._next,
         }  # fmt: skip
 
     def restore(self, state: SavedState) -> None:
         """Continue from what :meth:`state` returned."""
-        self.level, self.repeats, self.detected = (
-            state["level"],
-            state["repeats"],
-            state["detected"],
-        )
+        self.level, self.detected = state["level"], state["detected"]
         self.candidates = [Estimate.from_state(saved) for saved in state["candidates"]]
         self._recent, self._next = np.array(state["recent"]), state["next"]
+
+
+def _evaluate(
+    optimizer: Optimizer, estimates: Sequence[Estimate], each: int, evaluate: Evaluate
+) -> None:
+    """Evaluate each point so many times, all in one batch."""
+    values = evaluate(np.repeat([estimate.x for estimate in estimates], each, axis=0))
+    optimizer.repeats += len(values)
+    for estimate, own in zip(estimates, values.reshape(-1, each), strict=True):
+        estimate.include(own)
 
 
 def _reserve(optimizer: Optimizer) -> int:

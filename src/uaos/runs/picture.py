@@ -136,12 +136,41 @@ def descent(axes: Any, history: "History", f_opt: float | None, along: str) -> N
     if len(positive) and (f_opt is not None or to_zero):
         # An axis of powers of ten has no 0: it is drawn where rounding errors are.
         value = np.maximum(value, min(1e-12, positive.min()))
-    _line(axes, at, value)
+    if len(history.estimates):
+        estimates(axes, history, f_opt, along)
+    else:
+        _line(axes, at, value)
     axes.set_ylabel("best fitness" if f_opt is None else "best fitness − optimum")
-    if "restarts" not in history.columns:
-        return
-    again = np.flatnonzero(np.diff(history.restarts, prepend=0))
+    again = np.zeros(0, int)
+    if "restarts" in history.columns:
+        again = np.flatnonzero(np.diff(history.restarts, prepend=0))
     for k, g in enumerate(at[again]):
         axes.axvline(g, color="0.6", linewidth=0.8, linestyle=":", label="" if k else "restart")
-    if len(again):
+    if len(again) or len(history.estimates):
         axes.legend(frameon=False, fontsize=9)
+
+
+def estimates(axes: Any, history: "History", f_opt: float | None, along: str) -> None:
+    """Draw the estimates of a noisy function with a band, and the luckiest value as a thin line."""
+    evaluations, mean, error = history.estimates.T
+    at = np.interp(evaluations, history.evaluations, getattr(history, along))
+    mean, error = mean - (f_opt or 0.0), 2 * np.nan_to_num(error)
+    axes.fill_between(
+        at, mean - error, mean + error, color="#8FB3E6", alpha=0.5, linewidth=0,
+        label="± 2 standard errors",
+    )  # fmt: skip
+    axes.plot(at, mean, color="#222222", linewidth=1.8, label="mean at the best candidate")
+    lucky = history.best - (f_opt or 0.0)
+    axes.plot(
+        getattr(history, along), lucky, color="0.6", linewidth=0.8, label="lowest single value"
+    )
+    _limit(axes, np.concatenate([mean - error, mean + error, lucky[-1:]]))
+
+
+def _limit(axes: Any, values: FloatArray) -> None:
+    """Leave out of the picture what is far above most of the values, such as the first ones."""
+    finite = values[np.isfinite(values)]
+    if len(finite):
+        low, high = finite.min(), np.percentile(finite, 90)
+        margin = 0.05 * (high - low) or 1.0
+        axes.set_ylim(low - margin, high + margin)

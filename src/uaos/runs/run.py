@@ -186,8 +186,6 @@ class Run:
         except Exception as error:
             self._note_best(error)
             raise
-        if self.noise is not None:
-            result = dataclasses.replace(result, nfev=result.nfev + self.noise.repeats)
         result = self._described(result)
         for observer in self.observers:
             observer.ended(result)
@@ -197,7 +195,8 @@ class Run:
         """Return the result with the point that is best on average."""
         if self.ending is None or self.ending.status in (Status.TIME, Status.CALLBACK):
             return _estimated(result, noise.best_known())
-        return _estimated(result, noise.recommend(self.optimizer, self._again))
+        estimate = noise.recommend(self.optimizer, self._again)
+        return _estimated(dataclasses.replace(result, nfev=self.optimizer.nfev), estimate)
 
     def _polished(self, result: Result, polish: Polish) -> Result:
         try:

@@ -1,0 +1,282 @@
+"""Noisy functions: noise is noticed, the search copes with it, and the result is an average."""
+
+import numpy as np
+import pytest
+
+import uaos
+from uaos.optimizers.portfolio import NOISY_KINDS, default_members
+from uaos.runs.evaluator import Evaluator
+from uaos.runs.noise import Estimate, NoiseMeter
+from uaos.runs.run import Run
+from uaos.runs.stopping import Iterations
+
+BOX = [(-5.0, 5.0)] * 3
+
+
+def sphere(x):
+    return float(np.sum((x - 1.0) ** 2))
+
+
+class Noisy:
+    """Sphere with normal noise; every point and value is recorded."""
+
+    def __init__(self, deviation=0.5, seed=1):
+        self.deviation, self.rng = deviation, np.random.default_rng(seed)
+        self.points, self.values = [], []
+
+    def __call__(self, x):
+        value = sphere(x) + self.deviation * self.rng.standard_normal()
+        self.points.append(x.copy())
+        self.values.append(value)
+        return value
+
+
+def test_estimate_by_hand():
+    """Values 1, 2, 6: mean 3, variance (4 + 1 + 9)/2 = 7, standard error √(7/3)."""
+    estimate = Estimate(np.zeros(1))
+    estimate.include([1.0, np.nan, 2.0, np.inf, 6.0])
+    assert (estimate.count, estimate.mean) == (3, 3.0)
+    assert estimate.deviation == pytest.approx(7**0.5)
+    assert estimate.error == pytest.approx((7 / 3) ** 0.5)
+
+
+def test_estimate_without_values_is_last():
+    """A point that always fails has an infinite mean and no error."""
+    estimate = Estimate(np.zeros(1))
+    estimate.include([np.nan])
+    assert estimate.mean == np.inf
+    assert np.isnan(estimate.error)
+
+
+def test_estimate_survives_saving():
+    """A restored estimate goes on as if nothing had happened."""
+    estimate = Estimate(np.ones(2))
+    estimate.include([1.0, 4.0])
+    again = Estimate.from_state(estimate.state())
+    for e in (estimate, again):
+        e.include([2.0])
+    assert (again.mean, again.error) == (estimate.mean, estimate.error)
+
+
+@pytest.mark.parametrize("method", [None, "CMA-ES", "mix", "BFGS"])
+def test_deterministic_function_has_the_same_run(method):
+    """Without noise the points are those of noise=False, except for at most 1 % repeated ones.
+
+    The last generation of differential evolution is left out: it is cut to the budget.
+    """
+    courses = []
+    for noise in (False, "auto"):
+        points = []
+
+        def fun(x, points=points):
+            points.append(tuple(x))
+            return sphere(x) + np.sin(9 * x[0])
+
+        result = uaos.minimize(fun, BOX, method=method, budget=1500, seed=3, noise=noise)
+        assert result.nfev == len(points) == 1500
+        assert result.fun_std is None
+        courses.append(points)
+    plain, checked = courses
+    position = repeats = 0
+    for point in checked[:1400]:
+        if position < len(plain) and point == plain[position]:
+            position += 1
+        else:
+            assert point in plain[:position]
+            repeats += 1
+    assert 0 < repeats <= 15
+    assert position == 1400 - repeats
+
+
+def test_short_runs_are_not_checked():
+    """Below 200 evaluations not one is spent on noise, unless it is asked for."""
+    assert uaos.minimize(Noisy(), BOX, budget=150, seed=1).fun_std is None
+    assert uaos.minimize(Noisy(), BOX, budget=150, seed=1, noise=True).fun_std > 0
+
+
+def test_result_is_an_average():
+    """The value of the result is a mean at its point, not the luckiest value."""
+    fun = Noisy()
+    result = uaos.minimize(fun, BOX, budget=1000, seed=1)
+    own = [v for x, v in zip(fun.points, fun.values, strict=True) if np.array_equal(x, result.x)]
+    assert result.nfev == len(fun.values) == 1000
+    assert result.fun == pytest.approx(np.mean(own[-result.fun_evaluations :]))
+    assert result.fun_std == pytest.approx(0.5 / result.fun_evaluations**0.5, rel=0.6)
+    assert sphere(result.x) < 0.3
+    assert result.history.best[-1] == min(fun.values) < -0.5
+    assert "the function is noisy" in result.message
+    assert "fun_std" in result
+
+
+def test_repeats_are_one_batch():
+    """Evaluations of one point are made together, where workers share them."""
+    sizes = []
+
+    def fun(points):
+        sizes.append((len(points), len(np.unique(points, axis=0))))
+        return np.sum((points - 1) ** 2, axis=1) + rng.standard_normal(len(points))
+
+    rng = np.random.default_rng(1)
+    result = uaos.minimize(fun, BOX, budget=1000, seed=1, vectorized=True)
+    assert (result.fun_evaluations, 1) in sizes
+
+
+def test_false_takes_values_as_they_are():
+    """With noise=False the result is the lowest value."""
+    fun = Noisy()
+    result = uaos.minimize(fun, BOX, budget=500, seed=1, noise=False)
+    assert result.fun == min(fun.values)
+
+
+def test_rounding_is_not_noise():
+    """Differences in the last digits are those of sums in another order."""
+    rng = np.random.default_rng(1)
+
+    def fun(x):
+        return sphere(x) * (1 + 1e-15 * rng.standard_normal()) + 1.0
+
+    assert uaos.minimize(fun, BOX, budget=1000, seed=1).fun_std is None
+
+
+def test_weak_noise_leaves_the_members():
+    """The local search goes on while differences are well above the noise."""
+    fun = Noisy(deviation=1e-7)
+    result = uaos.minimize(fun, BOX, budget=300, seed=1)
+    assert result.fun_std < 1e-6
+    assert sphere(result.x) < 1e-5
+    spent = dict(zip(result.history.operators, result.history.counts.sum(axis=0), strict=True))
+    assert spent["BFGS"] > 20
+
+
+def test_strong_noise_changes_the_members():
+    """CMA-ES with a larger population takes over from the local search."""
+    portfolio = uaos.Portfolio(BOX, budget=1000, seed=1)
+    names = portfolio.operators
+    portfolio.tell([sphere(x) for x in portfolio.ask()])
+    portfolio.expect_noise(1.0, 2.1)
+    assert [member.name for member in portfolio.members] == ["CMA-ES"]
+    assert portfolio.operators == names
+    assert len(portfolio.ask()) == 2 * 7  # 4 + floor(3 ln 3) = 7
+    portfolio.tell([sphere(x) for x in portfolio.ask()])
+    assert portfolio.history.counts[-1][names.index("CMA-ES")] == 14
+
+
+def test_chosen_members_stay_if_they_can():
+    """Of members that the user chose, those that handle noise remain."""
+    portfolio = uaos.Portfolio(BOX, members=["BFGS", "CMA-ES", "mix"], budget=1000, seed=1)
+    portfolio.expect_noise(1.0, 2.1)
+    assert [member.name for member in portfolio.members] == ["CMA-ES"]
+    only = uaos.Portfolio(BOX, members=["BFGS"], budget=1000, seed=1)
+    only.expect_noise(1.0, 2.1)
+    assert [member.name for member in only.members] == ["BFGS"]
+
+
+def test_noisy_portfolio_resumes(tmp_path):
+    """A portfolio that changed its members continues bit for bit."""
+    portfolio = uaos.Portfolio(BOX, budget=600, seed=1)
+    for _ in range(3):
+        portfolio.tell([sphere(x) for x in portfolio.ask()])
+    portfolio.expect_noise(0.1, 0.3)
+    for _ in range(3):
+        portfolio.tell([sphere(x) for x in portfolio.ask()])
+    portfolio.save(tmp_path / "run")
+    again = uaos.Portfolio.load(tmp_path / "run")
+    assert again.noisy
+    for _ in range(5):
+        np.testing.assert_array_equal(portfolio.ask(), again.ask())
+        for run in (portfolio, again):
+            run.tell([sphere(x) for x in run.ask()])
+
+
+def test_meter_resumes():
+    """A restored run makes the same repeated evaluations and gives the same result."""
+
+    def built(fun):
+        optimizer = uaos.CMAES(BOX, seed=1, budget=800)
+        return Run(optimizer, Evaluator(uaos.Problem(fun, BOX, name="f")), noise=NoiseMeter())
+
+    fun = Noisy(seed=5)
+    whole = built(fun).complete()
+    again = Noisy(seed=5)
+    first = built(again)
+    first.rules = [Iterations(40)]
+    first.advance()
+    second = built(again)
+    second.restore(first.state())
+    assert second.noise.detected
+    result = second.complete()
+    np.testing.assert_array_equal(result.x, whole.x)
+    assert (result.fun, result.fun_std, result.nfev) == (whole.fun, whole.fun_std, whole.nfev)
+
+
+def test_target_needs_an_estimate():
+    """One lucky value below the target does not end a run on a noisy function."""
+    result = uaos.minimize(Noisy(deviation=1.0), BOX, budget=2000, target=-0.9, seed=1)
+    assert not result.success
+    reached = uaos.minimize(Noisy(deviation=0.1), BOX, budget=2000, target=0.3, seed=1)
+    assert reached.success
+    assert reached.nfev < 2000
+
+
+def test_constraints_and_integers():
+    """The recommended point is feasible and has integer coordinates."""
+    result = uaos.minimize(
+        Noisy(deviation=0.2), BOX, budget=800, seed=1, integrality=[True, False, False],
+        constraints={"type": "ineq", "fun": lambda x: x[1] - 1.5},
+    )  # fmt: skip
+    assert result.fun_std > 0
+    assert result.maxcv == 0
+    assert result.x[0] == round(result.x[0])
+    assert result.x[1] >= 1.5
+
+
+def test_failures_are_left_out():
+    """A function that fails now and then has a finite estimate."""
+    rng = np.random.default_rng(1)
+
+    def fun(x):
+        return np.nan if rng.random() < 0.2 else sphere(x) + 0.1 * rng.standard_normal()
+
+    result = uaos.minimize(fun, BOX, budget=600, seed=1)
+    assert np.isfinite([result.fun, result.fun_std]).all()
+    assert result.nfev == 600
+
+
+def test_interrupt_returns_what_is_known():
+    """Ctrl-C gives the best candidate so far, without further evaluations."""
+    fun = Noisy()
+
+    def interrupting(x):
+        if len(fun.values) == 700:
+            raise KeyboardInterrupt
+        return fun(x)
+
+    result = uaos.minimize(interrupting, BOX, budget=5000, seed=1)
+    assert result.fun_evaluations >= 2
+    assert result.nfev <= 701
+
+
+def test_workers_give_the_same_result():
+    """Repeated evaluations go through the same workers as all others."""
+    results = [
+        uaos.minimize(Noisy(), BOX, budget=300, seed=1, workers=w)
+        for w in (1, lambda f, xs: map(f, xs))
+    ]
+    assert results[0].fun == results[1].fun
+
+
+@pytest.mark.parametrize("noise", ["yes", None, 2, "True"])
+def test_invalid_argument(noise):
+    """The message says what is allowed."""
+    with pytest.raises(uaos.errors.InvalidParameter, match="expected True, False") as caught:
+        uaos.minimize(sphere, BOX, budget=10, noise=noise)
+    assert caught.value.name == "noise"
+
+
+def test_tables_of_members():
+    """Every row of the noisy table has members at any budget, in few and in many variables."""
+    assert [kind.least for kind in NOISY_KINDS] == sorted(kind.least for kind in NOISY_KINDS)
+    for dimension in (2, 800):
+        for budget in (10, 10**4, 10**7, None):
+            members = default_members(dimension, budget, noisy=True)
+            assert [member.name for member in members] == ["mix" if dimension > 500 else "CMA-ES"]
