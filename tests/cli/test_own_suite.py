@@ -78,10 +78,10 @@ def test_a_file_is_tuned_on_in_part_or_as_a_whole_and_it_is_said(folder: Path) -
     ("options", "message"),
     [
         (["--test", "t-test"], "t-test .*optimum"),
-        (["--dim", "5"], "dimension"),
+        (["--dim", "5"], "dimension .*bbob.*--problems"),
         (["--train", "bowl 2-D,bowl 3-D"], "'bowl 3-D'.*'bowl 2-D'"),
         (["--train", "1.5"], "train.*1.5.*between 0 and 1"),
-        (["--suite", "none.py"], "none.py: "),
+        (["--suite", "none.py"], "none.py: .*not found"),
     ],
 )
 def test_what_a_file_does_not_allow_is_refused_in_one_line(

@@ -145,7 +145,7 @@ def test_the_level_of_tolerated_violations_falls_to_zero(budget, generations):
         X = run.ask()
         levels.append(run.epsilon)
         run.tell((X**2).sum(axis=1), np.abs(X[:, 0] - 1.0) + 0.1)
-    assert levels[0] == INF  # every value counts before the first population
+    assert levels[0] == feasibility.UNLIMITED  # before the first population
     assert levels[1] > levels[2] > 0
     assert levels[generations - 1] > 0
     assert levels[generations] == 0
@@ -209,6 +209,17 @@ def test_the_function_is_not_called_at_infeasible_points():
         constraints=at_least(1.0, lambda x: x[0]),
     )  # fmt: skip
     assert result.fun == pytest.approx(0, abs=1e-2)
+
+
+@pytest.mark.parametrize("method", ["mix", "CMA-ES"])
+def test_evolution_does_not_need_values_of_infeasible_points(method):
+    seen = []
+    minimize(
+        lambda x: seen.append(x[0]) or x[1] ** 2, BOX, method=method, seed=1, budget=200,
+        constraints=at_least(1.0, lambda x: x[0]),
+    )  # fmt: skip
+    assert seen
+    assert min(seen) >= 1.0
 
 
 @pytest.mark.parametrize("workers", [1, 2])

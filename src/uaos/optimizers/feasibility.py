@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 
 from uaos.arrays import FloatArray
 
+#: A level ε for points with any violation, without asking for values at infeasible points.
+UNLIMITED = float(np.finfo(float).max)
+
 
 def order(values: FloatArray, violations: FloatArray, epsilon: float = 0.0) -> NDArray[np.intp]:
     """Return the indices of the points, best first; ties keep their order."""

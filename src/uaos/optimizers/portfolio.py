@@ -16,7 +16,7 @@ from uaos.arrays import FloatArray
 from uaos.errors import InvalidParameter
 from uaos.history import History
 from uaos.jit import njit
-from uaos.optimizers import catalogue
+from uaos.optimizers import catalogue, feasibility
 from uaos.optimizers.base import Optimizer, optimizer_class, register
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.settings import OptimizerSettings
@@ -857,7 +857,8 @@ class Portfolio(Optimizer):
 
     def _relaxed(self) -> list[int]:
         """Return the members that still count slightly infeasible points as feasible."""
-        return [k for k, member in enumerate(self.optimizers) if 0 < member.epsilon < np.inf]
+        levels = [member.epsilon for member in self.optimizers]
+        return [k for k, level in enumerate(levels) if 0 < level < feasibility.UNLIMITED]
 
     # Exact resume
 

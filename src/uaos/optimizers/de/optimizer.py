@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidParameter
 from uaos.history import History
+from uaos.optimizers import feasibility
 from uaos.optimizers.base import Optimizer, register
 from uaos.optimizers.catalogue import RECOMMENDED, as_configuration
 from uaos.optimizers.de import custom, layout, saved
@@ -230,7 +231,7 @@ class DifferentialEvolution(Optimizer):
 
     @property
     def epsilon(self) -> float:  # noqa: D102 (see Optimizer)
-        return self.relaxation.epsilon
+        return min(self.relaxation.epsilon, feasibility.UNLIMITED)
 
     @property
     def view(self) -> PopulationView:
