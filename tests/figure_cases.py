@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tuning_cases
 from outcome_results import results_of
 
 from uaos.analysis import Results
@@ -83,7 +84,7 @@ SPACE = [
 
 def tuning(path: Path) -> Path:
     """The store of a tuning with two races, sixteen candidates in the first; costs grow with F."""
-    setup = {"space": SPACE, "runs": 40, "budget": "50D", "problems": ["f1 i16 2-D"]}
+    setup = {**tuning_cases.SETUP, "space": SPACE}
     with TuningStore.create_or_resume(path, suite("bbob", dimension=2, instances=[16])) as made:
         number = made.begin(setup)
         with made._transaction():

@@ -8,6 +8,16 @@ from typing import Any
 
 from uaos.tuning.design_space import Design, design_for
 
+#: The setup of a tuning, and its result, as a store has them.
+SETUP = {
+    "tuner": "racer", "runs": 40, "budget": "50D", "objective": "error", "seed": 1,
+    "training_set": "16", "suite": "bbob", "suite_hash": "", "problems": ["f1 i16 2-D"],
+    "space": [{"name": "F", "low": 0.1, "high": 2.0, "log": False, "whole": False, "when": ""}],
+    "forbidden": [], "base": {}, "constants": {}, "options": {}, "initial": [],
+    "rules": {"test": "friedman"},
+}  # fmt: skip
+RESULT = {"used": 4, "iterations": 1, "seconds": 0.5, "best": {}}
+
 
 class AtOnce(Executor):
     """Runs what is submitted there and then; more workers are written for at once."""

@@ -2,11 +2,13 @@
 
 import numbers
 from decimal import Decimal
+from types import UnionType
+from typing import Union, cast, get_args, get_origin, get_type_hints, is_typeddict
 
 import numpy as np
 
 from uaos.arrays import FloatArray
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidParameter, shortened
 
 
 def as_float(value: object) -> float:
@@ -74,6 +76,57 @@ def real_target(target: object) -> float | None:
     raise InvalidParameter(
         f"target is {target!r}; expected a number, or None", name="target", value=target
     )
+
+
+#: The most characters of the name of a problem, a method or a variable.
+LONGEST_NAME = 250
+
+
+def printable_name(value: object, what: str) -> str:
+    """Return a name; reports, terminals and stores need a short one without control characters."""
+    if is_printable_name(value):
+        return str(value)
+    raise InvalidParameter(
+        f"{what} is {shortened(value)}; expected a string of 1 to {LONGEST_NAME} printable "
+        "characters", name=what, value=value,
+    )  # fmt: skip
+
+
+def is_printable_name(value: object) -> bool:
+    """Return whether a value may be a name."""
+    return (
+        isinstance(value, str)
+        and bool(value.strip())
+        and value.isprintable()
+        and len(value) <= LONGEST_NAME
+    )
+
+
+def fits(value: object, kind: object) -> bool:
+    """Return whether plain data, as JSON has it, is of an annotated type.
+
+    `kind` may be a class, a union, a list, a mapping of strings, or a TypedDict.
+    """
+    if kind is object:
+        return True
+    if is_typeddict(kind):
+        hints = get_type_hints(kind)
+        required: frozenset[str] = getattr(kind, "__required_keys__", frozenset())
+        return (
+            isinstance(value, dict)
+            and required <= set(value)
+            and all(key in hints and fits(entry, hints[key]) for key, entry in value.items())
+        )
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return any(fits(value, part) for part in parts)
+    if origin is list:
+        return isinstance(value, list) and all(fits(entry, parts[0]) for entry in value)
+    if origin is dict:
+        return isinstance(value, dict) and all(fits(entry, parts[1]) for entry in value.values())
+    if isinstance(value, bool):
+        return kind is bool
+    return isinstance(value, (float, int) if kind is float else cast(type, kind))
 
 
 def true_or_false(value: object, name: str) -> bool:

@@ -10,6 +10,8 @@ from typing import Any
 
 # The most names that a message lists.
 _MAX_LISTED = 40
+# The most characters of a value that a message repeats.
+_LONGEST = 250
 
 
 class UaosError(Exception):
@@ -78,7 +80,8 @@ class UnknownName(UaosError, LookupError):
         self.name = name
         self.known = tuple(known)
         folded = {k.casefold(): k for k in self.known}
-        near = get_close_matches(str(name).casefold(), folded, n=3, cutoff=0.55)
+        # The time to look for similar names grows with the square of their length.
+        near = get_close_matches(str(name)[:_LONGEST].casefold(), folded, n=3, cutoff=0.55)
         self.near = tuple(folded[match] for match in near)
         if self.near:
             advice = "did you mean " + " or ".join(repr(n) for n in self.near) + "?"
@@ -88,7 +91,9 @@ class UnknownName(UaosError, LookupError):
             advice = "known: " + ", ".join(self.known)
         else:
             advice = f"there is no {kind} to choose from"
-        super().__init__(f"unknown {kind} {name!r}; {advice}" + (f" {hint}" if hint else ""))
+        super().__init__(
+            f"unknown {kind} {shortened(name)}; {advice}" + (f" {hint}" if hint else "")
+        )
 
 
 class InvalidComponent(UaosError, TypeError):
@@ -105,6 +110,12 @@ class InvalidFeedback(UaosError, ValueError):
 
 class InvalidFile(UaosError, ValueError):
     """A file is corrupt, has another format, or was written by a newer version."""
+
+
+def shortened(value: object) -> str:
+    """Return the representation of a value for a message, cut if it is very long."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def in_one_line(error: BaseException) -> str:

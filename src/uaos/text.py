@@ -7,17 +7,19 @@ from collections.abc import Iterable
 # Narrow no-break space, between the digits of a long number and before a unit.
 _THIN = "\u202f"
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d+)(?!\w)")
+_POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d{1,9})(?!\w)")
 _GROUPS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_NUMBERED = re.compile(r"(.*?)(\d+)")
+# Longer numbers in names are text: int() refuses thousands of digits, and names may come from
+# untrusted files.
+_DIGITS = 19
 
 
 def natural_key(name: str) -> tuple[tuple[int, str], ...]:
     """Return a key that sorts names by the numbers in them: f2 comes before f10."""
     parts = re.findall(r"\d+|\D+", name)
-    # int() refuses thousands of digits, and names may come from untrusted files.
     return tuple(
-        (int(part), "") if part.isdecimal() and len(part) < 20 else (-1, part) for part in parts
+        (int(part), "") if part.isdecimal() and len(part) <= _DIGITS else (-1, part)
+        for part in parts
     )
 
 
@@ -31,8 +33,9 @@ def ranges(names: Iterable[object], *, dash: str = "–", comma: str = ", ") -> 
     """Abbreviate numbers or numbered names, such as f1, f3–f5; list other names in full."""
     runs: list[list[tuple[str, int | None, str]]] = []
     for name in sorted(map(str, names), key=natural_key):
-        match = _NUMBERED.fullmatch(name)
-        prefix, number = (match[1], int(match[2])) if match else (name, None)
+        prefix = name.rstrip("0123456789")
+        digits = name[len(prefix) :]
+        number = int(digits) if 0 < len(digits) <= _DIGITS else None
         last = runs[-1][-1] if runs else None
         if last and number is not None and last[0] == prefix and last[1] == number - 1:
             runs[-1].append((prefix, number, name))

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+import tuning_cases
 from experiment_stubs import content, essence, small_plan
 
 import uaos
@@ -33,7 +34,7 @@ def an_experiment(path: Path) -> None:
 def a_tuning(path: Path) -> None:
     problems = suite("bbob", functions="3", instances="7")
     with TuningStore.create_or_resume(path, problems) as store:
-        tuning = store.begin({"seed": 1, "space": {"F": [0.1, 2.0]}})
+        tuning = store.begin(tuning_cases.SETUP)
         key = store.key(uaos.configuration("mix"))
         unit = Unit(key, problems[0].name, 1, 5, 900)
         store.record_runs([outcome(unit, problems[0], evaluations=800, best=1.0, error=0.5)])
@@ -42,7 +43,7 @@ def a_tuning(path: Path) -> None:
         store.add(tuning, step, Cost(1, 0, 0.5))
         store.add(tuning, Iteration(1, 4, 100, 2, 4, "few are left"))
         store.add(tuning, Elite(1, 1, 1, 2, 3.0, 0.5))
-        store.finish(tuning, {"runs": 1})
+        store.finish(tuning, tuning_cases.RESULT)
 
 
 def read_experiment(path: Path) -> list[object]:
@@ -138,7 +139,7 @@ def test_a_damaged_row_that_no_run_can_replace_is_an_error(
     path.write_bytes(whole[kind])
     changed(path, f"UPDATE {table} SET {column} = ?", value)
     read: Callable[[Path], object] = KINDS[kind][1]
-    message = rf"store.db: damaged \(a row of {table} is not what was written\); restore it from"
+    message = rf"store.db: damaged \(a row of {table} is not what uaos writes\); restore it from"
     with pytest.raises(InvalidFile, match=message):
         read(path)
 

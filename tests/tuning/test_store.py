@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tuning_cases
 from hypothesis import given
 from hypothesis import strategies as st
 from raising import raises
@@ -24,7 +25,7 @@ from uaos.tuning.store import Candidate, Cost, Elite, Iteration, Step, TuningSto
 
 NAN, INF = float("nan"), float("inf")
 SUITE = suite("bbob", functions="3", instances=[7, 8])
-SETUP = {"seed": 1, "problems": ["f3 i7 20-D"], "space": {"F": [0.1, 2.0]}}
+SETUP = {**tuning_cases.SETUP, "problems": ["f3 i7 20-D"]}
 
 
 def run(key: str, seed: int = 1, **changes: object) -> Outcome:
@@ -213,10 +214,10 @@ def test_a_tuning_is_begun_finished_and_begun_again(tmp_path: Path) -> None:
         assert tuning.versions["uaos"] == uaos.__version__
         raced(store, first)
         store.record_runs([run(store.key(uaos.configuration("mix")))])
-        store.finish(first, {"used": np.int64(4), "cost": INF})
+        store.finish(first, {**tuning_cases.RESULT, "used": np.int64(4)})
         (tuning,) = store.tunings()
         assert tuning.finished.startswith("20")
-        assert tuning.data == {"used": 4, "cost": INF}
+        assert tuning.data == tuning_cases.RESULT
     with TuningStore.create_or_resume(tmp_path / "t.db", SUITE) as store:
         # the same setup, however it is written down, is the same tuning
         assert store.begin(dict(reversed(SETUP.items()))) == first

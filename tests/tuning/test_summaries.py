@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tuning_cases
 from raising import raises
 
 from uaos.errors import UnknownName
@@ -20,7 +21,7 @@ SPACE = [
     {"name": "quality", "choices": ["only"], "when": ""},
 ]
 SUITE = suite("bbob", dimension=2, instances=[16])
-SETUP = {"space": SPACE, "runs": 40, "budget": "50D", "problems": ["f1 i16 2-D"]}
+SETUP = {**tuning_cases.SETUP, "space": SPACE}
 
 
 def candidate(number: int, iteration: int = 1, **values: object) -> Candidate:

@@ -67,7 +67,7 @@ def export_coco(store: Store, folder: str | os.PathLike[str]) -> list[Path]:
     10^4, is not in the store. Failed runs are left out.
     """
     parent = check_folder(folder)
-    if store.suite != NAME:
+    if store.suite != NAME or store.suite_file:
         raise _not_exported(
             parent, f"cocopp reads runs on the suite {NAME}, and {store.path} is of {store.suite}"
         )

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from uaos.checks import is_printable_name
 from uaos.errors import InvalidFile, UaosError, UnknownName
 from uaos.experiments import storefile
 from uaos.experiments.plan import CODE, CONTENT, Identity, Plan, PlanConflict, differences
@@ -43,7 +44,7 @@ from uaos.experiments.storefile import (
 from uaos.experiments.unit import Finished, Outcome, Unit
 from uaos.history import History
 from uaos.loading import load_source, loaded_files
-from uaos.problems import Suite, built_in_suite
+from uaos.problems import Suite, built_in_suite, titles
 from uaos.problems.problem import suite_in
 
 #: The kinds of stores.
@@ -263,10 +264,15 @@ class Store:
         self._lock.release()
 
     def _check_names(self) -> None:
-        names = [self.suite, *self.methods()]
+        names = [name for (name,) in self._rows("SELECT name FROM suite")] + self.methods()
         names += [name for problem in self.problems() for name in problem[:3]]
-        if not all(isinstance(name, str) and name.isprintable() for name in names):
+        if not all(map(is_printable_name, names)):
             raise damaged(self.path, "names that uaos does not write, with control characters")
+        functions = {} if self.suite_file else titles(self.suite)
+        if functions and not all(
+            p.function in functions and p.instance is not None for p in self.problems()
+        ):
+            raise damaged(self.path, f"problems that the suite {self.suite} does not have")
 
     # Reading
 
@@ -620,12 +626,12 @@ class Store:
         """Write new methods or problems; return the numbers of all by name."""
         ids = self._known(table)
         new = {row[0]: row for row in rows if row[0] not in ids}
-        ids |= {name: number for number, name in enumerate(new, len(ids) + 1)}
+        ids |= {name: n for n, name in enumerate(new, 1 + max(ids.values(), default=0))}
         insert(self._connection, table, ((ids[name], *row) for name, row in new.items()))
         return ids
 
     def _known(self, table: str) -> dict[str, int]:
-        """Return the ids of the methods or the problems by name; they are 1, 2, …"""
+        """Return the ids of the methods or the problems by name."""
         if table not in self._ids:
             self._ids[table] = dict(self._rows(f"SELECT name, id FROM {table}"))
         return self._ids[table]

@@ -21,7 +21,9 @@ from urllib.parse import quote
 
 import numpy as np
 
+from uaos.checks import LONGEST_NAME
 from uaos.errors import InvalidFile, UaosError
+from uaos.experiments.recorder import TARGETS
 from uaos.files import whole_file
 
 _MAGIC = b"SQLite format 3\x00"
@@ -119,6 +121,46 @@ CREATE TABLE results (
 ) WITHOUT ROWID;
 """
 
+# What a column may hold. By default numbers are of the declared type, integers not negative, texts
+# short, and only columns that may be NULL are; `{}` stands for the column.
+_DEFAULT = {
+    "INTEGER": "typeof({0}) = 'integer' AND {0} BETWEEN 0 AND 1000000000000000000",
+    "REAL": "typeof({0}) = 'real'",
+    "TEXT": "typeof({0}) = 'text' AND length(CAST({0} AS BLOB)) <= 8192",
+    "BLOB": "typeof({0}) = 'blob' AND length({0}) <= 16777216",
+}
+_LONG = "typeof({0}) = 'text' AND length(CAST({0} AS BLOB)) <= 16777216"
+_NAME = f"typeof({{0}}) = 'text' AND length(CAST({{0}} AS BLOB)) BETWEEN 1 AND {4 * LONGEST_NAME}"
+_COUNT = "typeof({0}) = 'integer' AND {0} BETWEEN 1 AND 1000000000000000000"
+_FINITE = "typeof({0}) = 'real' AND abs({0}) < 9e999"
+_SEED = "typeof({0}) = 'integer' AND {0} >= 0"
+_ALLOWED = {
+    "about.value": _LONG,
+    "suite.name": _NAME, "suite.source": _LONG,
+    "problems.id": _COUNT, "problems.name": _NAME, "problems.function": _NAME,
+    "problems.category": _NAME, "problems.dimension": _COUNT, "problems.optimum": _FINITE,
+    "problems.instance": "typeof({0}) = 'integer'",
+    "problems.bounds": "typeof({0}) = 'blob' AND length({0}) = 16 * problems.dimension",
+    "methods.id": _COUNT, "methods.name": _NAME, "methods.configuration": _LONG,
+    "plan.repetitions": _COUNT, "plan.budget": _COUNT,
+    "sessions.id": _COUNT, "sessions.versions": _LONG,
+    "runs.method": "{0} IN (SELECT id FROM methods)",
+    "runs.problem": "{0} IN (SELECT id FROM problems)",
+    "runs.repetition": _COUNT, "runs.seed": _SEED, "runs.budget": _COUNT,
+    "runs.status": "{0} IN ('done', 'failed')", "runs.best": _FINITE,
+    "runs.hits": f"typeof({{0}}) = 'blob' AND length({{0}}) = {8 * len(TARGETS)}",
+    "runs.seconds": f"{_FINITE} AND {{0}} >= 0",
+    "tunings.id": _COUNT, "tunings.setup": _LONG, "tunings.versions": _LONG,
+    "tunings.data": _LONG, "tunings.seconds": f"{_FINITE} AND {{0}} >= 0",
+    "candidates.vals": _LONG, "candidates.configuration": _NAME,
+    "steps.instance": _NAME, "steps.seed": _SEED,
+    "steps.best": "EXISTS (SELECT 1 FROM candidates WHERE (tuning, id) = (steps.tuning, {0}))",
+    "elites.candidate":
+        "EXISTS (SELECT 1 FROM candidates WHERE (tuning, id) = (elites.tuning, {0}))",
+    "results.candidate":
+        "EXISTS (SELECT 1 FROM candidates WHERE (tuning, id) = (results.tuning, {0}))",
+}  # fmt: skip
+
 #: Tables in which a damaged row costs a run, which can be made again; all others must be whole.
 REPEATABLE = ("runs", "traces", "courses")
 
@@ -165,14 +207,24 @@ def _checksum(types: tuple[type, ...]) -> Callable[[Values], int]:
 @cache
 def _layout() -> tuple[list[Values], dict[str, dict[str, str]]]:
     """Return the schema as SQLite has it, and the column types of each table."""
+    schema, columns = _declared()
+    return schema, {
+        table: {name: kind for name, kind, _ in declared} for table, declared in columns.items()
+    }
+
+
+@cache
+def _declared() -> tuple[list[Values], dict[str, list[tuple[str, str, bool]]]]:
+    """Return the schema as SQLite has it, and for each table name, type and NOT NULL of columns."""
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(SCHEMA)
         schema = _schema_of(connection)
-        types = {}
+        columns = {}
         for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
-            rows = connection.execute("SELECT name, type FROM pragma_table_info(?)", (table,))
-            types[table] = {name: kind for name, kind in rows if name != "checksum"}
-    return schema, types
+            query = 'SELECT name, type, "notnull" OR pk FROM pragma_table_info(?)'
+            rows = connection.execute(query, (table,)).fetchall()
+            columns[table] = [row for row in rows if row[0] != "checksum"]
+    return schema, columns
 
 
 def _schema_of(connection: sqlite3.Connection) -> list[Values]:
@@ -182,9 +234,9 @@ def _schema_of(connection: sqlite3.Connection) -> list[Values]:
 
 
 def is_whole(table: str) -> str:
-    """Return the SQL condition that a row of the table is undamaged."""
-    columns, texts = _checked(table)
-    return f"(row_checksum({columns}) = {table}.checksum AND {texts})"
+    """Return the SQL condition that a row is what was written, and what uaos may have written."""
+    columns, allowed = _checked(table)
+    return f"({allowed} AND row_checksum({columns}) = {table}.checksum)"
 
 
 def whole_columns(
@@ -194,8 +246,8 @@ def whole_columns(
 
     Faster than a query with :func:`is_whole`, to which SQLite hands over each row once more.
     """
-    columns, texts = _checked(table)
-    cursor.execute(f"SELECT {columns}, checksum FROM {table} WHERE {texts} ORDER BY {order}")
+    columns, allowed = _checked(table)
+    cursor.execute(f"SELECT {columns}, checksum FROM {table} WHERE {allowed} ORDER BY {order}")
     names = (*_layout()[1][table], "checksum")
     while rows := cursor.fetchmany(size):
         columns_read = list(zip(*rows, strict=True))
@@ -213,12 +265,15 @@ def whole_columns(
 
 @cache
 def _checked(table: str) -> tuple[str, str]:
-    """Return the columns that the checksum covers, and the condition that text is not a blob."""
-    kinds = {f"{table}.{name}": kind for name, kind in _layout()[1][table].items()}
-    texts = [name for name, kind in kinds.items() if kind == "TEXT"]
-    # Text as bytes: damaged text may not be valid UTF-8, which sqlite3 cannot return.
-    columns = (f"CAST({name} AS BLOB)" if name in texts else name for name in kinds)
-    return ", ".join(columns), " AND ".join(f"typeof({name}) != 'blob'" for name in texts) or "1"
+    """Return the columns that the checksum covers, and the condition that all have valid values."""
+    covered, conditions = [], []
+    for name, kind, required in _declared()[1][table]:
+        column = f"{table}.{name}"
+        # Text as bytes: damaged text may not be valid UTF-8, which sqlite3 cannot return.
+        covered.append(f"CAST({column} AS BLOB)" if kind == "TEXT" else column)
+        condition = _ALLOWED.get(column, _DEFAULT[kind]).format(column)
+        conditions.append(f"({condition})" if required else f"({column} IS NULL OR {condition})")
+    return ", ".join(covered), " AND ".join(conditions)
 
 
 def insert(
@@ -336,7 +391,7 @@ def _check_contents(path: Path, connection: sqlite3.Connection) -> None:
             continue
         wrong = f"SELECT 1 FROM {table} WHERE NOT ({is_whole(table)}) LIMIT 1"
         if connection.execute(wrong).fetchone():
-            raise damaged(path, f"a row of {table} is not what was written")
+            raise damaged(path, f"a row of {table} is not what uaos writes")
         if lost := connection.execute(f"PRAGMA foreign_key_check({table})").fetchone():
             raise damaged(path, f"{lost[0]} refer to {lost[2]} that are not there")
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from uaos.checks import printable_name
 from uaos.errors import InvalidFile, InvalidParameter, UaosError
 from uaos.files import read_toml, write_toml
 from uaos.optimizers.base import Optimizer, optimizer_class, optimizer_classes, register
@@ -96,11 +97,7 @@ class Configuration:
         tuning: Mapping[str, object] = MappingProxyType({}),
         optimizer: str = DEFAULT_OPTIMIZER,
     ) -> None:
-        if not (isinstance(name, str) and name.strip() and name.isprintable()):
-            raise InvalidParameter(
-                f"name is {name!r}; expected a string of printable characters",
-                name="name", value=name,
-            )  # fmt: skip
+        name = printable_name(name, "name")
         cls = optimizer_class(optimizer)
         checked = cls.settings_class.of(settings)
         if method is None and cls.needs_method(checked):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uaos.arrays import FloatArray
-from uaos.checks import as_float, real_numbers, true_or_false
+from uaos.checks import as_float, printable_name, real_numbers, true_or_false
 from uaos.errors import InvalidFeedback, InvalidParameter, NameClash, UnknownName
 from uaos.loading import module_source, source_hash
 from uaos.problems.constraints import as_constraints
@@ -125,11 +125,11 @@ class Problem:
         if space.names is not None:
             fun = ByName(fun, space.names, bool(vectorized))
             constraints = constraints_by_name(constraints, space.names, bool(vectorized))
-        label = _label("name", name)
+        label = printable_name(name, "name")
         self._set(
             name=label,
-            function=label if function is None else _label("function", function),
-            group=None if group is None else _label("group", group),
+            function=label if function is None else printable_name(function, "function"),
+            group=None if group is None else printable_name(group, "group"),
             space=space,
             optimum=_optimum(optimum),
             vectorized=true_or_false(vectorized, "vectorized"),
@@ -297,7 +297,7 @@ class Suite(Sequence[Problem]):
     """
 
     def __init__(self, name: str, problems: Iterable[Problem]) -> None:
-        self.name = _label("name", name)
+        self.name = printable_name(name, "name")
         self.reference: Reference | None = None
         self.file = self.source = self.hash = ""
         by_name: dict[str, Problem] = {}
@@ -434,14 +434,6 @@ def integer_in(name: str, value: object, low: int, high: int, owner: str = "") -
         f"{parameter} is {value!r}; expected an integer from {low} to {high}",
         name=name, value=value, owner=owner,
     )  # fmt: skip
-
-
-def _label(what: str, value: object) -> str:
-    if isinstance(value, str) and value.strip() and value.isprintable():
-        return value
-    raise InvalidParameter(
-        f"{what} is {value!r}; expected a string of printable characters", name=what, value=value
-    )
 
 
 def _optimum(value: object) -> float | None:

@@ -15,6 +15,7 @@ from typing import Self, TypeVar, cast
 
 import numpy as np
 
+from uaos.checks import fits
 from uaos.errors import UnknownName
 from uaos.experiments.plan import PlanConflict, differences, suite_identity
 from uaos.experiments.provenance import versions
@@ -193,7 +194,8 @@ class TuningStore(Store):
     def survivors(self, tuning: int) -> list[Elite]:
         """Return the survivors of the last iteration that is over, best first."""
         elites = self.elites(tuning)
-        return [e for e in elites if e.iteration == elites[-1].iteration]
+        last = max((e.iteration for e in elites), default=0)
+        return [e for e in elites if e.iteration == last]
 
     def results(self, tuning: int) -> list[Cost]:
         """Return all costs, by candidate and position."""
@@ -237,10 +239,14 @@ def _tuning(
     number: int, key: str, setup: str, started: str, packages: str, seconds: float,
     finished: str | None, data: str | None,
 ) -> Tuning:  # fmt: skip
+    plan, installed, outcome = map(as_mapping, (setup, packages, data or "{}"))
+    kinds = (plan, Setup), (installed, dict[str, str]), (outcome, TuningOutcome)
+    lacking = finished and set(outcome) != set(TuningOutcome.__annotations__)
+    if lacking or not all(fits(value, kind) for value, kind in kinds):
+        raise ValueError("the record of a tuning is not what uaos writes")
     return Tuning(
-        number, key, cast(Setup, as_mapping(setup)), started,
-        cast(dict[str, str], as_mapping(packages)), seconds, finished,
-        cast(TuningOutcome, as_mapping(data or "{}")),
+        number, key, cast(Setup, plan), started, cast(dict[str, str], installed), seconds,
+        finished, cast(TuningOutcome, outcome),
     )  # fmt: skip
 
 
