@@ -9,7 +9,7 @@ from command_line import Done, run_in_one_process
 
 OPTIONAL = (
     "scipy", "cocoex", "matplotlib", "plotly", "dask", "distributed", "cma", "pymoo", "alns",
-    "deap", "cocopp", "pandas", "pyarrow",
+    "deap", "optuna", "sklearn", "cocopp", "pandas", "pyarrow",
 )  # fmt: skip
 
 BLOCK = f"""

@@ -9,6 +9,7 @@ Each arrow after `evaluate` is an exchangeable component (`uaos.components`); fi
 method (`uaos.Method`); a method at work is a selector (`uaos.Selector`).
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from uaos.errors import UaosError
@@ -26,6 +27,7 @@ from uaos.optimizers.local import LocalSearch
 from uaos.optimizers.portfolio import Member, Portfolio
 from uaos.optimizers.pycma import PyCMA
 from uaos.optimizers.settings import OptimizerSettings
+from uaos.optimizers.surrogate import SurrogateSearch
 from uaos.params import Categorical, Integer, Real, choice, integer, real
 from uaos.problems import Problem, Suite, suite
 from uaos.problems.variables import Space
@@ -56,14 +58,16 @@ __all__ = [
     "DifferentialEvolution", "Draws", "Evidence", "GenerationReward", "History", "Integer",
     "LocalSearch", "Member", "Method", "Metric", "Operator", "Optimizer", "OptimizerSettings",
     "Portfolio", "Probability", "Problem", "PyCMA", "Quality", "Real", "Result", "Selection",
-    "Selector", "Space", "Study", "SuccessReward", "Suite", "UaosError", "WindowReward",
-    "choice", "components", "configuration", "integer", "maximize", "method", "methods",
-    "minimize", "product", "real", "register", "suite",
+    "Selector", "Space", "Study", "SuccessReward", "Suite", "SurrogateSearch", "UaosError",
+    "WindowReward", "choice", "components", "configuration", "integer", "maximize", "method",
+    "methods", "minimize", "product", "real", "register", "suite",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    # Experiments and tuning would slow down every import.
+    # Experiments, tuning and adapters would slow down every import.
+    if name == "adapters":
+        return import_module("uaos.adapters")
     if name == "Study":
         from uaos.study import Study
 

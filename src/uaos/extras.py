@@ -20,6 +20,8 @@ _EXTRAS = {
     "pymoo": ("pymoo", "pymoo"),
     "alns": ("alns", "alns"),
     "deap": ("deap", "deap"),
+    "optuna": ("optuna", "optuna"),
+    "sklearn": ("scikit-learn", "sklearn"),
 }
 
 

@@ -98,6 +98,8 @@ def test_all_conditions_of_a_mapping_hold_or_those_of_one_of_several() -> None:
     def active(x: int, y: int) -> set[str]:
         return set(space.decode([x, y, 0, 0])) - {"x", "y"}
 
+    points = np.array([[0, 1, 0, 0], [0, 2, 0, 0], [1, 1, 0, 0]], float)
+    assert space.active(points)[:, 2:].tolist() == [[True, True], [False, True], [False, False]]
     assert active(0, 1) == {"both", "either"}
     assert active(0, 2) == {"either"}
     assert active(1, 0) == {"either"}

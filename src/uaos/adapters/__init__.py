@@ -1,7 +1,8 @@
-"""Adaptive operator selection inside other libraries' algorithms: pymoo, ALNS and DEAP.
+"""uaos inside other libraries: adaptive operators for pymoo, ALNS and DEAP, a sampler for Optuna.
 
 `uaos.adapters.pymoo`, `uaos.adapters.alns` and `uaos.adapters.deap` each import their host library
-and name the extra that installs it; this package imports none of them.
+and name the extra that installs it; this package imports none of them. `OptunaSampler` and
+`SearchCV` (for scikit-learn) import theirs when they are first used.
 
 Credit is assigned in the same way everywhere (module `credit`). A *slot* is a step of the algorithm
 at which one of several operators is applied (crossover, mutation, destroy, …); each slot has its
@@ -17,3 +18,14 @@ of them is credited with the full improvement:
 - **not counted**: offspring that are not evaluated for other reasons, such as those in excess of a
   full generation, or the second child that DEAP's varOr drops.
 """
+
+from importlib import import_module
+
+# Public names, and the modules that import their host libraries.
+_MODULES = {"OptunaSampler": "optuna"}
+
+
+def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return getattr(import_module(f"uaos.adapters.{_MODULES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

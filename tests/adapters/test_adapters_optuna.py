@@ -1,0 +1,117 @@
+"""The sampler for Optuna: Optuna's own tests of samplers, and what they do not cover."""
+
+import pickle
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import uaos
+
+optuna = pytest.importorskip("optuna")
+from optuna.samplers import BaseSampler  # noqa: E402
+from optuna.testing.pytest_samplers import (  # noqa: E402
+    BasicSamplerTestCase,
+    RelativeSamplerTestCase,
+    SingleOnlySamplerTestCase,
+)
+from optuna.trial import TrialState  # noqa: E402
+
+from uaos.adapters import OptunaSampler  # noqa: E402
+
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+pytestmark = pytest.mark.filterwarnings("ignore")  # Optuna's, of its experimental features
+
+
+class TestOptunasOwn(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
+    """Optuna's tests for samplers of one objective."""
+
+    @pytest.fixture
+    def sampler(self) -> Callable[[], BaseSampler]:
+        return lambda: OptunaSampler(seed=1, n_startup_trials=3)
+
+
+def mixed(trial: "optuna.Trial") -> float:
+    """0 at lr = 1e-3, kernel poly of degree 3; the degree exists with poly only."""
+    miss = (np.log10(trial.suggest_float("lr", 1e-5, 1e-1, log=True)) + 3) ** 2
+    kernel = trial.suggest_categorical("kernel", ["rbf", "poly", None])
+    return miss + (abs(trial.suggest_int("degree", 2, 9) - 3) if kernel == "poly" else 2)
+
+
+def study_of(objective: Callable, n_trials: int = 40, **options: object) -> "optuna.Study":
+    study = optuna.create_study(sampler=OptunaSampler(seed=1, **options))
+    study.optimize(objective, n_trials=n_trials)
+    return study
+
+
+def test_a_conditional_space_is_searched_jointly() -> None:
+    best = study_of(mixed).best_trial
+    assert (best.params["kernel"], best.params["degree"]) == ("poly", 3)
+    assert best.value < 0.05
+
+
+def test_the_same_seed_gives_the_same_study() -> None:
+    values = [study_of(mixed, 15).trials_dataframe()["value"].tolist() for _ in range(2)]
+    assert values[0] == values[1]
+
+
+def test_maximization_mirrors_minimization() -> None:
+    mirrored = optuna.create_study(direction="maximize", sampler=OptunaSampler(seed=1))
+    mirrored.optimize(lambda trial: -mixed(trial), n_trials=15)
+    assert [-t.value for t in mirrored.trials] == [t.value for t in study_of(mixed, 15).trials]
+
+
+def test_workers_share_a_study() -> None:
+    study = optuna.create_study(sampler=OptunaSampler(seed=1))
+    study.optimize(mixed, n_trials=20, n_jobs=2)
+    assert [t.state for t in study.trials] == [TrialState.COMPLETE] * 20
+
+
+def test_failed_trials_are_ignored_and_pruned_ones_count_with_their_last_value() -> None:
+    def objective(trial: "optuna.Trial") -> float:
+        x = trial.suggest_float("x", 0, 1)
+        if trial.number % 5 == 1:
+            raise ArithmeticError
+        trial.report(x, step=0)
+        if x > 0.6:
+            raise optuna.TrialPruned
+        return x
+
+    study = optuna.create_study(sampler=OptunaSampler(seed=1, n_startup_trials=5))
+    study.optimize(objective, n_trials=25, catch=ArithmeticError)
+    states = [t.state for t in study.trials]
+    assert states.count(TrialState.FAIL) == 5
+    assert study.best_value < 0.02
+
+
+def test_feasible_trials_come_first() -> None:
+    def objective(trial: "optuna.Trial") -> float:
+        x = trial.suggest_float("x", 0, 1)
+        trial.set_user_attr("excess", 0.7 - x)
+        return x
+
+    study = study_of(objective, 30, constraints_func=lambda t: (t.user_attrs["excess"],))
+    feasible = [t.value for t in study.trials if t.user_attrs["excess"] <= 0]
+    assert min(feasible) < 0.75
+    assert study.best_value == min(feasible)  # Optuna knows the constraints, too
+
+
+def test_a_pickled_sampler_continues() -> None:
+    study = study_of(mixed, 12)
+    study.sampler = pickle.loads(pickle.dumps(study.sampler))
+    study.optimize(mixed, n_trials=3)
+    assert len(study.trials) == 15
+
+
+def test_enqueued_trials_and_fixed_parameters_work() -> None:
+    study = optuna.create_study(sampler=OptunaSampler(seed=1, n_startup_trials=3))
+    study.enqueue_trial({"lr": 1e-3, "kernel": "poly", "degree": 4})
+    study.optimize(mixed, n_trials=10)
+    assert study.trials[0].value == 1
+
+
+def test_wrong_arguments_are_named() -> None:
+    with pytest.raises(uaos.UaosError, match="n_startup_trials is 2.5; expected an integer"):
+        OptunaSampler(n_startup_trials=2.5)
+    with pytest.raises(uaos.UaosError, match="seed is -1"):
+        OptunaSampler(seed=-1)
