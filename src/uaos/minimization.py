@@ -26,9 +26,8 @@ from uaos.optimizers.de.settings import Linear, Stagnation
 from uaos.problems.problem import ANONYMOUS, Problem
 from uaos.problems.space import BoundsLike, StartLike, start_points
 from uaos.result import Ending, Result
-from uaos.runs.callers import Workers
+from uaos.runs.callers import WithArguments, Workers
 from uaos.runs.checkpoint import Checkpoint, identity
-from uaos.runs.compiled import WithArguments
 from uaos.runs.evaluator import EvaluationInterrupted, Evaluator
 from uaos.runs.noise import noise_meter
 from uaos.runs.polish import polished, polished_by

@@ -34,14 +34,14 @@ from strategies import (
 import uaos
 from uaos.params import Integer, parameters
 from uaos.selection.components import Draws, Evidence, build
-from uaos.selection.memory import memory_for
-from uaos.selection.normalization import (
+from uaos.selection.learning import (
     mask_failures,
     normalize_probabilities,
     normalize_qualities,
     repair_fitness,
     scale_rewards,
 )
+from uaos.selection.memory import memory_for
 
 OPERATORS = st.integers(2, 6)
 #: The largest float below 1, and other draws at the edges of a share.

@@ -27,8 +27,8 @@ from strategies import (
 import uaos
 from uaos.errors import InvalidParameter
 from uaos.selection.components import Evidence
+from uaos.selection.learning import normalize_probabilities, normalize_qualities
 from uaos.selection.memory import memory_for
-from uaos.selection.normalization import normalize_probabilities, normalize_qualities
 
 OPERATORS = st.integers(2, 6)
 POSITIVE = tuple(x for x in QUARTERS if x > 0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from uaos.selection.components import components
-from uaos.selection.normalization import mask_failures, repair_fitness
+from uaos.selection.learning import mask_failures, repair_fitness
 
 PARENTS = np.array([10.0, 8.0, 6.0, 4.0])
 OFFSPRING = np.array([7.0, 9.0, 2.0, 4.0])  # better, worse, better, equal

@@ -9,7 +9,7 @@ from strategies import written
 
 from uaos.errors import InvalidParameter
 from uaos.selection.components import Draws, Evidence, components
-from uaos.selection.normalization import normalize_probabilities, normalize_qualities
+from uaos.selection.learning import normalize_probabilities, normalize_qualities
 
 
 def quality(name: str, rewards, before=None, q=None, p=None, seen=None, **values) -> list[float]:

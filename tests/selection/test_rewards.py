@@ -7,8 +7,8 @@ import pytest
 from test_memory import record
 
 from uaos.selection.components import components
+from uaos.selection.learning import scale_rewards
 from uaos.selection.memory import memory_for
-from uaos.selection.normalization import scale_rewards
 
 
 def reward(name: str, n_operators: int, *generations, **values) -> list[float]:

@@ -19,7 +19,7 @@ from uaos.errors import InvalidParameter, UaosError
 from uaos.optimizers.base import Optimizer
 from uaos.problems.named import ByName
 from uaos.problems.problem import Problem
-from uaos.runs.compiled import WithArguments
+from uaos.runs.callers import WithArguments
 from uaos.runs.run import Observer, Run
 from uaos.statefile import State
 

@@ -13,8 +13,15 @@ from uaos.errors import InvalidFeedback, InvalidParameter
 from uaos.optimizers.details import Details
 from uaos.problems.constraints import Constraints
 from uaos.problems.problem import Problem
-from uaos.runs.callers import AllAtOnce, Caller, CallsInterrupted, Workers, caller, worker_count
-from uaos.runs.compiled import over_batch
+from uaos.runs.callers import (
+    AllAtOnce,
+    Caller,
+    CallsInterrupted,
+    Workers,
+    caller,
+    over_batch,
+    worker_count,
+)
 from uaos.statefile import SavedState, State
 
 

@@ -15,10 +15,15 @@ from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidComponent, InvalidFeedback, InvalidFile, InvalidParameter
 from uaos.selection.components import Component, Draws, Selection
 from uaos.selection.components.selections import Proportional, draw_proportionally
-from uaos.selection.learning import LearningState, compiled_learner, interpreted_learner
+from uaos.selection.learning import (
+    LearningState,
+    compiled_learner,
+    count_applications,
+    first_outside,
+    interpreted_learner,
+)
 from uaos.selection.memory import BestMemory, GenerationMemory, memory_for
 from uaos.selection.method import Method
-from uaos.selection.normalization import count_applications, first_outside
 from uaos.statefile import SavedState, State
 
 if TYPE_CHECKING:

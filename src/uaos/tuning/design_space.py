@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from uaos.errors import InvalidParameter, UaosError, UnknownName
-from uaos.optimizers.catalogue import configuration, methods
+from uaos.optimizers.catalogue import configuration
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de.operators import Operator, paper_pool
 from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, RateRule, SuccessHistory
@@ -46,9 +46,7 @@ _PRINTED: dict[tuple[str, str], dict[str, Any]] = {
 SETTINGS = tuple(name for name, p in parameters(DifferentialEvolutionSettings).items() if p.tuned)
 
 #: Configurations that a race starts from by default: those tuned in the paper.
-INITIAL = tuple(
-    name for name, c in methods().items() if c.kind == "tuned" and "U-AOS-FW" not in name
-)
+INITIAL = ("RecPM-tuned", "PM-AdapSS-tuned", "F-AUC-MAB-tuned", "Compass-tuned")
 
 _POOL, _SCALE, _SCOPE = "pool", "scale_rewards", "scope"
 _RULES = {"F_rule": ("constant", "cauchy", "jade", "success_history"),

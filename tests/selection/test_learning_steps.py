@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from strategies import written
 
 from uaos.selection.components.base import LIMIT
-from uaos.selection.normalization import (
+from uaos.selection.learning import (
     count_applications,
     first_outside,
     fitness_summary,
