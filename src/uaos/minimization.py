@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, TypedDict, Unpack, get_type_hints
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uaos.arrays import FloatArray
+from uaos.arrays import FloatArray, IntArray
 from uaos.checks import evaluation_count, parse_budget, real_number, real_numbers, true_or_false
 from uaos.errors import InvalidParameter
 from uaos.extras import require
@@ -26,6 +26,7 @@ from uaos.optimizers.de.settings import Linear, Stagnation
 from uaos.problems.problem import ANONYMOUS, Problem
 from uaos.problems.space import BoundsLike, StartLike, start_points
 from uaos.result import Ending, Result
+from uaos.runs.asynchronous import AsynchronousRun
 from uaos.runs.callers import WithArguments, Workers
 from uaos.runs.checkpoint import Checkpoint, identity
 from uaos.runs.evaluator import EvaluationInterrupted, Evaluator
@@ -74,7 +75,7 @@ class EvolutionOptions(TypedDict, total=False):
     best_rule: str | None
     archive: str | None
     archive_size: float | None
-    schedule: Linear | Mapping[str, object] | str | None
+    schedule: Linear | Mapping[str, object] | IntArray | str | None
     restart: Stagnation | Mapping[str, object] | str | None
 
 
@@ -275,6 +276,12 @@ def minimize(
         find out, with at most 1 % of the budget and not at all in runs of less than 200
         evaluations. If it does, the search is one that averages, and the result is the point that
         is best on average; `polish` is not applied. False takes every value as it is.
+    schedule : {"sync", "async"} or log
+        "sync" evaluates whole batches, so that a seed gives the same run with any number of
+        workers. "async" gives each worker its next point as soon as it is free, which keeps all of
+        them busy where evaluations take different times; the run then depends on these times. Its
+        `result.log`, given here, repeats it. It takes no constraints and does not notice noise.
+        (Other values are the population schedule of differential evolution.)
     rng
         Another name of `seed`.
     popsize : int or str, optional
@@ -310,6 +317,7 @@ def minimize(
     """
     problem = _as_problem(fun, bounds, options)
     values: dict[str, Any] = {**_DEFAULTS, **options}
+    new_run = _run_class(values)
     if isinstance(budget, str):
         budget = parse_budget(budget, problem.dimension)
     limits = _Limits.checked(budget, target, values)
@@ -333,7 +341,7 @@ def minimize(
             return _only_point(evaluator)
         saved = checkpoint.saved()
         optimizer, ending = search.start(x0, evaluator, saved)
-        run = Run(optimizer, evaluator, rules, [*observers, checkpoint], ending, meter)
+        run = new_run(optimizer, evaluator, rules, [*observers, checkpoint], ending, meter)
         checkpoint.attach(run, identity(problem, optimizer, search.seed), saved)
         return run.complete(polish)
 
@@ -372,6 +380,28 @@ def _as_problem(
         constraints=options.get("constraints"),
         integrality=options.get("integrality"),
     )
+
+
+def _run_class(values: dict[str, Any]) -> Callable[..., Run]:
+    """Return what makes the run for the `schedule` among the arguments, and take it out of them.
+
+    Other values of `schedule` are for differential evolution.
+    """
+    schedule = values.get("schedule")
+    if isinstance(schedule, np.ndarray | list):
+        del values["schedule"]
+        return functools.partial(AsynchronousRun, log=schedule)
+    if not isinstance(schedule, str) or schedule not in ("sync", "async"):
+        return Run
+    del values["schedule"]
+    workers = values["workers"]
+    if schedule == "async" and callable(workers) and not hasattr(workers, "submit"):
+        raise InvalidParameter(
+            'workers is a function; expected a number of processes or an executor with '
+            'schedule="async"',
+            name="workers", value=workers,
+        )  # fmt: skip
+    return AsynchronousRun if schedule == "async" else Run
 
 
 def _evolution_settings(values: Mapping[str, object]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uaos.arrays import FloatArray
+from uaos.arrays import FloatArray, IntArray
 from uaos.errors import Missing
 from uaos.history import History
 from uaos.text import count
@@ -153,6 +153,9 @@ class Result(Mapping[str, Any]):
         The number of these values.
     jac : ndarray
         The gradient at `x`; only there if a polishing function found `x` and returned it.
+    log : ndarray of int
+        The order in which evaluations ended, of an asynchronous run: `minimize` repeats the run if
+        it gets the log as `schedule`.
 
     Examples
     --------
@@ -177,6 +180,7 @@ class Result(Mapping[str, Any]):
     jac: FloatArray | None = None
     fun_std: float | None = None
     fun_evaluations: int | None = None
+    log: IntArray | None = None
 
     @property
     def maxcv(self) -> float | None:

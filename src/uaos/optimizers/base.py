@@ -32,6 +32,7 @@ from uaos.history import History
 from uaos.jit import njit
 from uaos.optimizers import feasibility
 from uaos.optimizers.details import Details
+from uaos.optimizers.outstanding import Batch, Outstanding
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.problems.space import (
     CATEGORY,
@@ -155,6 +156,8 @@ class Optimizer(ABC):
     starts_together: ClassVar[bool] = False
     #: Settings with which a run ends instead of restarting.
     single_run: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    #: The attributes that `_propose` leaves for `_learn`.
+    batch_names: ClassVar[tuple[str, ...]] = ()
 
     # Whether `ask` checks that points are inside the box. The optimizers of this package keep to it
     # by construction, or leave it where they are told to (boundary="none").
@@ -208,6 +211,9 @@ class Optimizer(ABC):
         self.repeats = 0
         self.reserved = 0
         self._asked: FloatArray | None = None
+        self.points_out = 0  # points of batches that were set aside
+        self._outstanding: Outstanding | None = None
+        self.wanted: int | None = None  # points that workers wait for; None: a whole batch
         self._constrained = False
         self._single_values: FloatArray | None = None  # told by `tell_one`, with the violations
         self._single_told: BoolArray | None = None
@@ -327,6 +333,11 @@ class Optimizer(ABC):
         return None
 
     @property
+    def overlaps(self) -> bool:
+        """True if it can propose another batch now, before the values of the last one are told."""
+        return False
+
+    @property
     def candidates(self) -> FloatArray:
         """Points that may be the best on average if values are noisy, (n, D), the first first."""
         return np.empty((0, self.dimension)) if self.best_x is None else self.best_x[None]
@@ -351,16 +362,28 @@ class Optimizer(ABC):
 
     # The loop
 
-    def ask(self) -> FloatArray:
+    def ask(self, n: int | None = None) -> FloatArray:
         """Return the points to evaluate next, shape (n, D); the same ones until :meth:`tell`.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many points to evaluate beside those that are being evaluated; each call returns
+            others. There are fewer, perhaps none, if the budget is spent or the optimizer must
+            learn before it goes on. Values come back by ``tell(values, points=points)``, in any
+            order. A run is driven either so or by whole batches.
 
         Raises
         ------
         RunFinished
             If the budget is spent.
         """
+        if n is not None:
+            return self._several_out(n).ask_points(n)
         if self._asked is None:
             remaining = self.remaining
+            if remaining is not None:
+                remaining -= self.points_out
             if remaining is not None and remaining <= 0:
                 spent = count(self.evaluations, "evaluation")
                 raise RunFinished(
@@ -403,6 +426,8 @@ class Optimizer(ABC):
         values: ArrayLike,
         violations: ArrayLike | None = None,
         details: Details | None = None,
+        *,
+        points: ArrayLike | None = None,
     ) -> None:
         """Take in one value for each point of :meth:`ask`; NaN and infinities are failures.
 
@@ -416,22 +441,96 @@ class Optimizer(ABC):
         details : Details, optional
             The values of each constraint and the gradients, for optimizers that can use them.
 
+        points : array_like, shape (n, D), optional
+            The points, if they were asked for by ``ask(n)``.
+
         Raises
         ------
         InvalidFeedback
             If there is not one real number for each point. Nothing is changed then.
         """
-        points = self._asked
-        if points is None:
+        if points is not None:
+            self._several_out(1).tell_points(points, values, violations)
+            return
+        batch = self._asked
+        if batch is None:
             raise InvalidFeedback("tell() before ask(): call ask() and evaluate its points first")
-        fitness, self.violations = self._check_and_count(points, values, violations)
+        fitness, excess = self._check_and_count(batch, values, violations)
+        self._take_in(batch, fitness, excess, details)
+
+    def _take_in(
+        self,
+        points: FloatArray,
+        values: FloatArray,
+        violations: FloatArray | None,
+        details: Details | None,
+    ) -> None:
+        """Learn from a batch whose values are checked and counted."""
         self._asked = self._single_values = self._single_told = None
+        self.violations, self.details = violations, details
         self.iterations += 1
-        self.details = details
-        self._learn(points, fitness)
+        self._learn(points, values)
         # A subclass with a history of its own records that itself.
         if self.history is not None and self.history is self._plain_history:
             self.record()
+
+    @property
+    def batch_size(self) -> int:
+        """Number of points of the last :meth:`ask` whose values have not been told."""
+        return 0 if self._asked is None else len(self._asked)
+
+    # Several batches at a time: see `outstanding`
+
+    def _several_out(self, workers: int) -> Outstanding:
+        if self._outstanding is None:
+            self._outstanding = Outstanding(self, workers)
+        return self._outstanding
+
+    def expect(self, workers: int) -> None:
+        """Prepare for this many points at a time, before the first is asked for."""
+        return
+
+    def set_aside(self) -> Batch:
+        """Put the batch of :meth:`ask` aside, so that another one can be asked for."""
+        assert self._asked is not None
+        notes = {name: getattr(self, name) for name in self.batch_names}
+        batch = Batch(self._asked, self.restarts, notes)
+        self._asked = None
+        self.points_out += len(batch.points)
+        return batch
+
+    def take_up(self, batch: Batch) -> bool:
+        """Continue with a batch that was set aside, whose values come next.
+
+        Return False if the run has restarted since, so that it cannot learn from them.
+        """
+        if batch.restarts != self.restarts:
+            return False
+        self._asked = batch.points
+        for name, value in batch.notes.items():
+            setattr(self, name, value)
+        return True
+
+    def count_one(self, point: FloatArray, value: float, violation: float | None) -> None:
+        """Count the evaluation of a point of a batch that was set aside."""
+        self.points_out -= 1
+        self.count_earlier(point[None], [value], None if violation is None else [violation])
+
+    def learn_batch(
+        self,
+        batch: Batch,
+        values: FloatArray,
+        violations: FloatArray | None,
+        details: Details | None = None,
+    ) -> None:
+        """Learn from a batch that was set aside, and whose points have been counted."""
+        fitness, excess = values.copy(), None
+        mark_failures(fitness)
+        if violations is not None:
+            failed = np.isnan(violations) | (np.isnan(fitness) & (violations == 0))
+            excess = np.where(failed, np.inf, violations)
+        if self.take_up(batch):
+            self._take_in(batch.points, fitness, excess, details)
 
     def count_earlier(
         self, points: FloatArray, values: ArrayLike, violations: ArrayLike | None = None
@@ -718,8 +817,7 @@ def register(cls: C) -> C:
 
     Examples
     --------
-    >>> from dataclasses import dataclass
-    >>> import numpy as np
+    >>>     >>> import numpy as np
     >>> import uaos
     >>> @uaos.register
     ... @dataclass(frozen=True)

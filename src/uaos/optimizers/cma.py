@@ -48,6 +48,8 @@ MAX_CONDITION = 1e14
 #: on a bound there: this many as its deviation goes to 0, none where that is above this share of
 #: the box, for the search would lose sight of the inside.
 FREE_DISTANCE, FREE_BELOW = 4.0, 0.01
+#: The population is at least this share of the workers of an asynchronous run.
+WORKERS_SHARE = 0.75
 #: The least standard deviation of an integer coordinate.
 INTEGER_DEVIATION = 0.3
 #: Where the deviation of noise is more than this share of the interquartile range of values, the
@@ -435,11 +437,13 @@ class CMAES(Optimizer):
     state_names: ClassVar[tuple[str, ...]] = (
         "popsize", "mean", "sigma", "condition", "ended_by",
         "_C", "_basis", "_factor", "_path_sigma", "_path_c",
-        "_z", "_steps", "_excess", "_has_left",
+        "_z", "_steps", "_excess", "_has_left", "_gathered",
         "_generation", "_decomposed", "_run_sigma0", "_run_evaluations", "_run_limit", "_regime",
         "_bests", "_medians", "_tolerance",
         "_last_mean", "_runs", "_large_runs", "_last_large", "_spent", "_found", "_has_feasible",
     )  # fmt: skip
+
+    batch_names: ClassVar[tuple[str, ...]] = ("_excess",)
 
     settings: CMASettings
 
@@ -489,6 +493,8 @@ class CMAES(Optimizer):
         self._excess = np.zeros(0)
         self._has_left = False
         self._has_feasible = False  # under constraints
+        # Of the next generation, if it comes in parts: values, violations, excess and points.
+        self._gathered = np.zeros((0, 3 + D))
         self._generation = 0
         self._decomposed = 0  # the generation of the last decomposition
         self._bests = np.zeros(self._constants.stagnation_most)
@@ -575,12 +581,13 @@ class CMAES(Optimizer):
     def _propose(self) -> FloatArray:
         if self.ended_by and self.settings.restarts != "none":
             self._restart()
-        shape = (self.popsize, self.dimension)
+        n = self.popsize if self.wanted is None else min(self.wanted, self.popsize)
+        shape = (n, self.dimension)
         self._z = self.rng.standard_normal(shape)
         if self._generation == 0 and self.x0 is not None and self._runs <= len(self.x0):
             self._z[0] = 0.0  # the point of x0 itself
         self._steps = np.empty(shape)
-        self._excess = np.empty(self.popsize)
+        self._excess = np.empty(n)
         points = np.empty(shape)
         self._has_left = _sample(
             self._z, self._factor, self.mean, self._width, self.sigma, self._C,
@@ -590,6 +597,11 @@ class CMAES(Optimizer):
         return points
 
     def _learn(self, points: FloatArray, values: FloatArray) -> None:
+        if self.wanted is not None:  # points come as workers are free, not by generations
+            gathered = self._gather(points, values)
+            if gathered is None:
+                return
+            values = gathered
         n, regime = len(values), self._regime
         self._run_evaluations += n
         self._spent[regime] += n
@@ -728,6 +740,44 @@ class CMAES(Optimizer):
             _median(values[last]) >= _median(values[first])
             for values in (self._bests, self._medians)
         )
+
+    # Several batches at a time
+
+    @property
+    def overlaps(self) -> bool:  # noqa: D102 (see Optimizer)
+        return True
+
+    def expect(self, workers: int) -> None:  # noqa: D102 (see Optimizer)
+        # With much smaller populations, most points come from outdated distributions.
+        popsize = max(self.first_popsize, math.ceil(WORKERS_SHARE * workers))
+        if popsize > self.first_popsize and self.evaluations == 0:
+            self.first_popsize, self._runs = popsize, 0
+            self._start_run(_SMALL, popsize, self.settings.sigma0)
+
+    def _gather(self, points: FloatArray, values: FloatArray) -> FloatArray | None:
+        """Add points to the next generation; return the values once it is complete.
+
+        Some may have been sampled from an earlier distribution. Their steps are expressed by the
+        present one, and their lengths limited as for injected points (Hansen 2011).
+        """
+        violations = np.zeros(len(values)) if self.violations is None else self.violations
+        columns = np.column_stack([values, violations, self._excess, points])
+        self._gathered = np.vstack([self._gathered, columns])
+        if len(self._gathered) < self.popsize:
+            return None
+        rows, self._gathered = np.split(self._gathered, [self.popsize])
+        if self.violations is not None:
+            self.violations = rows[:, 1].copy()
+        self._excess = rows[:, 2].copy()
+        self._has_left = bool(self._excess.any())
+        self._steps = (rows[:, 3:] - self.mean) / (self.sigma * self._width)
+        self._z = self._steps @ self._basis.T / np.linalg.norm(self._factor, axis=1)
+        D = self.dimension
+        longest = math.sqrt(D) + 2 * D / (D + 2)
+        shrink = np.minimum(1.0, longest / np.maximum(np.linalg.norm(self._z, axis=1), 1e-300))
+        self._z *= shrink[:, None]
+        self._steps *= shrink[:, None]
+        return rows[:, 0].copy()
 
     # Exact resume
 

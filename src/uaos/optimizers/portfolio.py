@@ -19,6 +19,7 @@ from uaos.jit import njit
 from uaos.optimizers import catalogue, feasibility
 from uaos.optimizers.base import Optimizer, optimizer_class, register
 from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.outstanding import Batch
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice, known_only, real
 from uaos.selection.method import Method
@@ -393,18 +394,19 @@ class Turns:
         self._turn = 0  # position in the introduction; past its end, the selector chooses
         self.selector: Selector | None = None
 
-    def next(self) -> int:
-        """Return the member that evaluates next."""
+    def next(self, busy: Sequence[int] = ()) -> int:
+        """Return the member that evaluates next, instead of a busy one another that can."""
         while self._turn < len(self._introduction):
             k = self._introduction[self._turn]
             if not self._introduced(k):
-                return k
+                return self._substitute(busy) if k in busy else k
             self._turn += 1
         if len(self.continuing) == 1:
             return self.continuing[0]
         selector = self.selector or self._start_selector()
         if not self.by_step:
-            return self.continuing[int(selector.select(1)[0])]
+            k = self.continuing[int(selector.select(1)[0])]
+            return self._substitute(busy) if k in busy else k
         if max(self._left) <= 0:
             chosen = selector.select(self._step)
             self._left = np.bincount(chosen, minlength=len(self.continuing)).tolist()
@@ -412,6 +414,11 @@ class Turns:
         while self._left[turn] <= 0:
             turn += 1
         return self.continuing[turn]
+
+    def _substitute(self, busy: Sequence[int]) -> int:
+        """Return a member that is not busy, and of those that continue the best."""
+        free = [k for k in self.continuing if k not in busy]
+        return min(free, key=self.best)
 
     def learn(self, k: int, before: float, values: FloatArray) -> None:
         """Tell the selector what member `k`, whose best was `before`, has found."""
@@ -649,6 +656,7 @@ class Portfolio(Optimizer):
         "_by_table", "_chosen", "_worst", "_last_gain", "_reference", "_finishing", "_finished",
     )  # fmt: skip
 
+    batch_names: ClassVar[tuple[str, ...]] = ("_chosen",)
     settings_class: ClassVar[type[OptimizerSettings]] = PortfolioSettings
     selects: ClassVar[bool] = True
     always_selects: ClassVar[bool] = True
@@ -702,6 +710,7 @@ class Portfolio(Optimizer):
         self._chosen = self._turns.next()
         self._finisher = next((k for k, m in enumerate(self.members) if m.finish), None)
         self._finishing = self._finished = False
+        self._batches_out = [0] * len(self.members)  # of each member
 
     def expect_noise(self, level: float, spread: float) -> None:
         """Take in how noisy the values are; once they are noisy, members that suit this go on.
@@ -761,11 +770,15 @@ class Portfolio(Optimizer):
         # Members that still count slightly infeasible points as feasible go first.
         relaxed = self._relaxed() if self.constrained else []
         self._begin_or_end_finish()
-        if self._finishing and self._finisher is not None:
+        busy = self._busy()
+        if self._finishing and self._finisher is not None and self._finisher not in busy:
             self._chosen = self._finisher
         else:
-            self._chosen = relaxed[0] if relaxed else self._turns.next()
-        points: FloatArray = self.optimizers[self._chosen].ask()
+            first = [k for k in relaxed if k not in busy]
+            self._chosen = first[0] if first else self._turns.next(busy)
+        member = self.optimizers[self._chosen]
+        member.wanted = self.wanted
+        points: FloatArray = member.ask()
         return points
 
     def _begin_or_end_finish(self) -> None:
@@ -798,7 +811,7 @@ class Portfolio(Optimizer):
         optimizer, violations = self.optimizers[k], self.violations
         before = self._turns.best(k)
         # Only the last batch of a run is cut to the budget; its member is not told.
-        if not self.exhausted or len(points) == len(optimizer.ask()):
+        if len(points) == optimizer.batch_size:
             optimizer.tell(values, violations, self.details)
         if violations is not None:
             if self.best_violation == 0 and not self._turns.feasible:
@@ -859,6 +872,36 @@ class Portfolio(Optimizer):
         """Return the members that still count slightly infeasible points as feasible."""
         levels = [member.epsilon for member in self.optimizers]
         return [k for k, level in enumerate(levels) if 0 < level < feasibility.UNLIMITED]
+
+    # Several batches at a time
+
+    def expect(self, workers: int) -> None:  # noqa: D102 (see Optimizer)
+        for optimizer in self.optimizers:
+            optimizer.expect(workers)
+
+    def _busy(self) -> list[int]:
+        """Return the members that cannot propose before they are told the values of a batch."""
+        return [k for k, n in enumerate(self._batches_out) if n and not self.optimizers[k].overlaps]
+
+    @property
+    def overlaps(self) -> bool:  # noqa: D102 (see Optimizer)
+        return any(k not in self._busy() for k in self._turns.continuing)
+
+    def set_aside(self) -> Batch:  # noqa: D102
+        batch = super().set_aside()
+        self._batches_out[self._chosen] += 1
+        batch.notes["member"] = self.optimizers[self._chosen].set_aside()
+        return batch
+
+    def take_up(self, batch: Batch) -> bool:  # noqa: D102
+        k = batch.notes["_chosen"]
+        member = self.optimizers[k]
+        self._batches_out[k] -= 1
+        member.points_out -= len(batch.points)
+        if not member.take_up(batch.notes["member"]):
+            return False
+        self._asked, self._chosen = batch.points, k
+        return True
 
     # Exact resume
 

@@ -10,7 +10,7 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
@@ -66,10 +66,22 @@ class Caller(ABC):
     """
 
     failed_row: int | None = None
+    #: How many calls can be under way.
+    workers: int = 1
 
     @abstractmethod
     def __call__(self, points: FloatArray) -> object:
         """Return what the function returns for the points, (n, D): a list, or an array."""
+
+    def submit(self, number: int, point: FloatArray) -> None:
+        """Begin a call at one point, of at most `workers` at a time."""
+        self._next = number, point
+
+    def collect(self) -> list[tuple[int, object]]:
+        """Wait for calls to end; return their numbers and what the function returned."""
+        number, point = self._next
+        returned: Any = self(point[None])
+        return [(number, returned[0])]
 
     def close(self) -> None:
         """Release the workers."""
@@ -154,14 +166,14 @@ class _Chunked(Caller):
     """Calls a function for chunks of points on several workers."""
 
     def __init__(self, workers: int) -> None:
-        self._workers = workers
+        self.workers = workers
         self._seconds = math.inf  # per point, in the last batch
 
     def __call__(self, points: FloatArray) -> list[object]:
         """Return a list of what the function returns at each point."""
         started, n = time.perf_counter(), len(points)
         returned = self._gather(points, self._parts(n))
-        self._seconds = (time.perf_counter() - started) * min(self._workers, n) / n
+        self._seconds = (time.perf_counter() - started) * min(self.workers, n) / n
         return [returned[row] for row in range(n)]
 
     @abstractmethod
@@ -170,7 +182,7 @@ class _Chunked(Caller):
 
     def _parts(self, n: int) -> list[range]:
         """Return the rows of each chunk; a slow function gets small chunks."""
-        largest = math.ceil(n / (_CHUNKS * self._workers))
+        largest = math.ceil(n / (_CHUNKS * self.workers))
         size = max(1, min(largest, int(_CHUNK_SECONDS / max(self._seconds, 1e-9))))
         return [range(start, min(start + size, n)) for start in range(0, n, size)]
 
@@ -195,9 +207,21 @@ class OnProcesses(_Chunked):
             raise
         return returned
 
+    def submit(self, number: int, point: FloatArray) -> None:
+        """Begin a call at one point."""
+        self.pool.submit(number, point)
+
+    def collect(self) -> list[tuple[int, object]]:
+        """Wait for calls to end; return their numbers and what the function returned."""
+        try:
+            return self.pool.collect()
+        except BaseException:
+            self.pool.close(at_once=True)
+            raise
+
     def close(self) -> None:
-        """End the processes."""
-        self.pool.close()
+        """End the processes, even if they are evaluating points that are no longer needed."""
+        self.pool.close(at_once=self.pool.busy)
 
 
 class OnExecutor(_Chunked):
@@ -206,6 +230,7 @@ class OnExecutor(_Chunked):
     def __init__(self, function: Function, executor: SupportsSubmit) -> None:
         super().__init__(executor_workers(executor))
         self._function, self._executor = function, executor
+        self._calls: dict[Future[object], int] = {}
 
     def _gather(self, points: FloatArray, parts: Sequence[range]) -> dict[int, object]:
         futures: list[Future[list[object]]] = []
@@ -224,6 +249,20 @@ class OnExecutor(_Chunked):
                 raise CallsInterrupted(returned) from None
             raise
         return returned
+
+    def submit(self, number: int, point: FloatArray) -> None:
+        """Begin a call at one point."""
+        self._calls[self._executor.submit(self._function, point)] = number
+
+    def collect(self) -> list[tuple[int, object]]:
+        """Wait for calls to end; return their numbers and what the function returned."""
+        ended = wait(self._calls, return_when=FIRST_COMPLETED).done
+        return [(self._calls.pop(future), future.result()) for future in ended]
+
+    def close(self) -> None:
+        """Cancel the calls that are under way."""
+        for future in self._calls:
+            future.cancel()
 
 
 def _call_each(function: Function, points: FloatArray) -> list[object]:

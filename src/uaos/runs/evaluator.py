@@ -167,6 +167,23 @@ class Evaluator:
                 return np.array([np.nan])
             return np.concatenate([self._values_outside(x[None]) for x in full])
 
+    @property
+    def workers(self) -> int:
+        """Number of points that can be evaluated at a time."""
+        return self._objective.workers
+
+    def submit(self, number: int, point: FloatArray) -> None:
+        """Begin the evaluation of one point, of at most `workers` at a time."""
+        self._objective.submit(number, self.space.full(point[None])[0])
+
+    def collect(self) -> list[tuple[int, float]]:
+        """Wait for evaluations to end; return the numbers of the points and their values."""
+        ended = self._objective.collect()
+        return [
+            (number, float(self.problem.values([value], 1, strict=self._strict)[0]))
+            for number, value in ended
+        ]
+
     def state(self) -> State:
         """Return what the evaluator has learned from the first batch."""
         return {"scale": self._constraints.scale}

@@ -46,6 +46,7 @@ class ProcessPool:
         self._most = most
         self._context: Any = multiprocessing.get_context(_start_method(fun))
         self._workers: dict[Connection, Any] = {}
+        self._points: dict[Connection, int] = {}  # the numbers of points under way
         self._false_starts = 0
         self._warned = False
         self.failed_row: int | None = None  # of the points, where `fun` raised an exception
@@ -96,6 +97,40 @@ class ProcessPool:
                     raise error
                 ready.update(zip(part, answer, strict=True))
 
+    @property
+    def busy(self) -> bool:
+        """True if points of :meth:`submit` are being evaluated."""
+        return bool(self._points)
+
+    def submit(self, number: int, point: FloatArray) -> None:
+        """Begin the evaluation of one point; there must be fewer than `most` under way."""
+        idle = [connection for connection in self._workers if connection not in self._points]
+        if not idle:
+            self._start()
+            idle = list(self._workers)[-1:]
+        self._points[idle[0]] = number
+        with suppress(BrokenPipeError, ConnectionResetError):  # noticed by `collect`
+            idle[0].send(point[None])
+
+    def collect(self) -> list[tuple[int, object]]:
+        """Wait for evaluations to end; return the numbers of the points and their values."""
+        ended: list[tuple[int, object]] = []
+        for answering in wait(list(self._points)):
+            connection = cast(Connection, answering)
+            number = self._points.pop(connection)
+            try:
+                succeeded, answer = connection.recv()
+            except (EOFError, ConnectionResetError):
+                lost: dict[int, object] = {}
+                self._replace(connection, range(number, number + 1), lost)
+                ended += lost.items()
+                continue
+            self._false_starts = 0
+            if not succeeded:
+                raise answer[1]
+            ended.append((number, answer[0]))
+        return ended
+
     def _replace(
         self, connection: Connection, part: range, ready: dict[int, object]
     ) -> list[range]:
@@ -134,6 +169,7 @@ class ProcessPool:
             if process.is_alive():
                 process.kill()
         self._workers.clear()
+        self._points.clear()
 
 
 def _close(ours: Connection) -> None:

@@ -40,6 +40,7 @@ from uaos.optimizers.de.settings import (
 )
 from uaos.optimizers.de.variation import choose_partners, cross, move_integers, mutate, repair
 from uaos.optimizers.de.view import PopulationView
+from uaos.optimizers.outstanding import Batch
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.problems.space import start_points
 from uaos.selection.method import Method
@@ -119,6 +120,7 @@ class DifferentialEvolution(Optimizer):
     listed: ClassVar[bool] = False  # its configurations are
     selects: ClassVar[bool] = True
     section: ClassVar[str] = "de"
+    batch_names: ClassVar[tuple[str, ...]] = ("offspring", "asked_probabilities")
     settings: DifferentialEvolutionSettings
     #: Random numbers of each offspring beyond those that `layout` lists, for a subclass.
     further_columns: ClassVar[int] = 0
@@ -457,6 +459,18 @@ class DifferentialEvolution(Optimizer):
     def convergence(self) -> float:
         """(atol + tol·|mean f|) / std f of the population: above 1 once it has converged."""
         return self.population.convergence(self.atol, self.tol) if self.epoch.started else 0.0
+
+    # Several batches at a time
+
+    @property
+    def overlaps(self) -> bool:  # noqa: D102 (see Optimizer)
+        # Parents of a batch must still be there when its values are told.
+        return self.epoch.started and not isinstance(self.settings.schedule, Linear)
+
+    def set_aside(self) -> Batch:  # noqa: D102
+        batch = super().set_aside()
+        self.offspring = Offspring(batch.notes["offspring"].uniforms.shape[1])
+        return batch
 
     # Exact resume
 

@@ -1,0 +1,107 @@
+"""Asynchronous runs: a worker gets its next point as soon as it is free."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from uaos.arrays import FloatArray, IntArray
+from uaos.errors import InvalidParameter
+from uaos.optimizers.base import Optimizer
+from uaos.optimizers.outstanding import Outstanding
+from uaos.result import Ending, Result
+from uaos.runs.evaluator import Evaluator
+from uaos.runs.noise import NoiseMeter
+from uaos.runs.run import DEFAULT_RULES, Observer, Run
+from uaos.runs.stopping import StoppingRule
+
+
+class AsynchronousRun(Run):
+    """A run that hands out points one by one and never waits for the slowest.
+
+    It depends on the order in which evaluations end, so that the same seed may give another run
+    each time. The log of the run, in its result, has the number of workers and then, for each time
+    that values came in, how many came and the numbers of their points. A run that is given a log
+    repeats it, point by point in this process.
+
+    Parameters
+    ----------
+    optimizer, evaluator, rules, observers, ending
+        As for every run.
+    noise : NoiseMeter, optional
+        Not used: values are taken as they are.
+    log : array_like of int, optional
+        The log of the run to repeat.
+
+    Raises
+    ------
+    InvalidParameter
+        If the problem has constraints.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        evaluator: Evaluator,
+        rules: Sequence[StoppingRule] = DEFAULT_RULES,
+        observers: Sequence[Observer] = (),
+        ending: Ending | None = None,
+        noise: NoiseMeter | None = None,
+        log: Sequence[int] | IntArray | None = None,
+    ) -> None:
+        super().__init__(optimizer, evaluator, rules, observers, ending)
+        if evaluator.constrained:
+            raise InvalidParameter(
+                'schedule="async" does not take constraints; use the default schedule, "sync"',
+                name="schedule", value="async",
+            )  # fmt: skip
+        self._source = evaluator if log is None else _Replay(evaluator, log)
+        self._log = [self._source.workers]
+
+    def advance(self) -> None:
+        """Ask, evaluate and tell, point by point, until a rule ends the run."""
+        source = self._source
+        points = Outstanding(self.optimizer, source.workers)
+        while not self._stops():
+            for number, x in points.ask(source.workers - points.waiting):
+                source.submit(number, x)
+            ended = source.collect()
+            for number, value in ended:
+                points.tell(number, value)
+            self._log += [len(ended), *(number for number, _ in ended)]
+            self._batches += 1
+            for observer in self.observers:
+                observer.told(self.optimizer)
+
+    def _described(self, result: Result) -> Result:
+        described = super()._described(result)
+        return dataclasses.replace(described, log=np.array(self._log))
+
+
+class _Replay:
+    """Evaluates points in the order of a log."""
+
+    def __init__(self, evaluator: Evaluator, log: Sequence[int] | IntArray) -> None:
+        numbers = np.asarray(log)
+        if numbers.ndim != 1 or numbers.dtype.kind != "i" or not len(numbers) or numbers.min() < 0:
+            raise InvalidParameter(
+                f'schedule is {log!r:.80}; expected "sync", "async" or the log of a result',
+                name="schedule", value=log,
+            )  # fmt: skip
+        self._evaluator = evaluator
+        self._log = iter(numbers.tolist())
+        self._points: dict[int, FloatArray] = {}
+        self.workers = next(self._log)
+
+    def submit(self, number: int, point: FloatArray) -> None:
+        self._points[number] = point
+
+    def collect(self) -> list[tuple[int, float]]:
+        try:
+            numbers = [next(self._log) for _ in range(next(self._log))]
+            return [(n, self._evaluator.objective(self._points.pop(n))) for n in numbers]
+        except (StopIteration, KeyError):
+            raise InvalidParameter(
+                "schedule is the log of another run; repeat it with the arguments of that run",
+                name="schedule", value=None,
+            ) from None  # fmt: skip

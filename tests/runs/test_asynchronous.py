@@ -1,0 +1,81 @@
+"""Asynchronous runs keep their workers busy, and their logs repeat them."""
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from raising import raises
+
+import uaos
+from uaos.errors import InvalidParameter
+
+BOX = [(-5.0, 5.0)] * 3
+
+
+def bowl(x):
+    return float((x - 1) @ (x - 1))
+
+
+def uneven(x):
+    time.sleep(0.002 * np.random.default_rng().random())
+    return bowl(x)
+
+
+def dies_at_large_values(x):
+    if x[0] > 4.0:
+        os._exit(7)
+    return bowl(x)
+
+
+@pytest.mark.parametrize("pool", ["processes", "executor", "alone"])
+def test_the_log_repeats_the_run(pool):
+    with ThreadPoolExecutor(4) as executor:
+        workers = {"processes": 4, "executor": executor, "alone": 1}[pool]
+        result = uaos.minimize(uneven, BOX, seed=1, budget=200, workers=workers, schedule="async")
+    again = uaos.minimize(bowl, BOX, seed=1, budget=200, schedule=result.log)
+    assert (result.nfev, result.status) == (200, 1)
+    assert again.x.tolist() == result.x.tolist()
+    assert again.log.tolist() == result.log.tolist()
+    assert result.fun == bowl(result.x)
+
+
+def test_a_worker_that_dies_costs_its_point():
+    with pytest.warns(RuntimeWarning, match=r"a worker process died \(exit code 7\)"):
+        result = uaos.minimize(
+            dies_at_large_values, BOX, seed=1, budget=80, workers=3, schedule="async", method="mix"
+        )
+    assert result.nfev == 80
+    assert result.fun < 20
+
+
+def test_an_exception_and_ctrl_c_end_the_run():
+    calls = []
+
+    def fails(x):
+        calls.append(x)
+        if len(calls) == 20:
+            raise KeyboardInterrupt
+        if len(calls) == 40:
+            raise ArithmeticError("forty")
+        return bowl(x)
+
+    interrupted = uaos.minimize(fails, BOX, budget=100, schedule="async")
+    assert (interrupted.status, interrupted.nfev) == (6, 19)
+    with pytest.raises(ArithmeticError, match="forty"):
+        uaos.minimize(fails, BOX, budget=100, schedule="async")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"schedule": "async", "constraints": {"type": "ineq", "fun": bowl}}, "schedule"),
+        ({"schedule": "async", "workers": map}, "workers"),
+        ({"schedule": [4, 1, 99]}, "schedule"),
+        ({"schedule": [-1]}, "schedule"),
+    ],
+)
+def test_what_it_cannot_do_is_said(arguments, name):
+    with raises(InvalidParameter, name=name):
+        uaos.minimize(bowl, BOX, budget=50, **arguments)
