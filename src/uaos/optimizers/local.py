@@ -15,15 +15,23 @@ from uaos.params import choice
 from uaos.problems.space import start_points
 
 _EPSILON = float(np.finfo(float).eps)
-# The first differences are taken this far apart, as a share of the box: far enough to see the
-# shape of a function through its roughness, and exact on quadratic functions.
-_FIRST_STEP = 1e-3
+# The first differences of a run reach this far, as a share of the box: far enough to see the large
+# shape of a function, and exact on quadratic ones. Those of a run that refines a point, and all
+# later ones, reach at most so far as to see its shape through its roughness.
+_FIRST_STEP = 0.2
+_CLOSE_STEP = 1e-3
 # Later ones are at least this far apart, as a share of the coordinate.
 _LEAST_STEP = 1e-12
 # Sufficient decrease (Armijo), as a share of what the slope promises.
 _DECREASE = 1e-4
 # Step lengths that a line search tries before it gives up.
 _MAX_TRIALS = 12
+# The first model is diagonal. It is given up if the second gradient differs from what it predicts
+# by more than this share, for one that has this share of the curvature seen in all directions.
+_MISFIT = 0.3
+_LOW_CURVATURE = 1e-5
+# Number of changes to the set of coordinates at a bound when the model is minimized in the box.
+_MAX_CHANGES = 30
 # Central differences lower the model's curvatures at most by this factor.
 _LEAST_FACTOR = 0.01
 # A run ends after this many iterations in a row that leave it further behind the best value of
@@ -63,7 +71,7 @@ def _choose_lengths(
             reach = abs(directions[i, j])
             rough = _larger(reach / max(abs(x[j]), 1e-3 * width[j]), rough)
             wide = _larger(reach / width[j], wide)
-        most, at_least = _FIRST_STEP / wide, _larger(least, _LEAST_STEP / rough)
+        most, at_least = _CLOSE_STEP / wide, _larger(least, _LEAST_STEP / rough)
         length[i] = at_least if at_least < most or at_least != at_least else most
     stayed = True
     far = np.empty(D)
@@ -189,6 +197,19 @@ def _mark_free(
 
 
 @njit
+def _way_to_bound(
+    d: FloatArray, move: FloatArray, low: FloatArray, high: FloatArray
+) -> tuple[float, int]:
+    """Return the share of a move up to the first bound and its coordinate, 1 and -1 if inside."""
+    share, first = 1.0, -1
+    for i in range(len(d)):
+        room = high[i] - d[i] if move[i] > 0.0 else low[i] - d[i]
+        if abs(move[i]) * share > abs(room):
+            share, first = abs(room) / abs(move[i]), i
+    return share, first
+
+
+@njit
 def _longest(d: FloatArray, width: FloatArray) -> float:
     """Return the largest share of the box's width that a step takes; inf if it is not finite."""
     longest = 0.0
@@ -228,15 +249,16 @@ class LocalSettings(OptimizerSettings):
 
 @register
 class LocalSearch(Optimizer):
-    """BFGS with finite differences, bounds by projection, and restarts.
+    """BFGS with finite differences inside the box, and restarts.
 
-    A run starts with central differences, whose second differences give the diagonal of the
-    Hessian. The following gradients take forward differences along the axes of the model, scaled
-    to the same curvature and corrected by it: rounding errors then weigh the same in each, however
-    badly conditioned the function is. After 3, 5, 8, 12, 18, … iterations, and where there is no
-    progress, they are central: their second differences lower curvatures that the model has too
-    high. The points of a gradient are one batch. Coordinates at a bound whose derivative points
-    outward are frozen; steps are projected onto the box.
+    A run starts with central differences over a large part of the box, whose second differences
+    give the diagonal of the Hessian. If the next gradient contradicts this model, the function is
+    not separable, and a model of low curvature takes its place. The following gradients take
+    forward differences along the axes of the model, scaled to the same curvature and corrected by
+    it: rounding errors then weigh the same in each, however badly conditioned the function is.
+    After 12, 18, 27, … iterations, and where there is no progress, they are central: their second
+    differences lower curvatures that the model has too high. The points of a gradient are one
+    batch. A step leads to the minimum of the model inside the box.
 
     Parameters
     ----------
@@ -275,7 +297,7 @@ class LocalSearch(Optimizer):
     settings_class: ClassVar[type[OptimizerSettings]] = LocalSettings
     reference: ClassVar[str] = "Nocedal & Wright 2006"
     state_names: ClassVar[tuple[str, ...]] = (
-        "_phase", "_ended", "_runs", "_x", "_f", "_gradient", "_hessian", "_offsets",
+        "_phase", "_first_step", "_ended", "_runs", "_x", "_f", "_gradient", "_hessian", "_offsets",
         "_directions", "_inner", "_central",
         "_old_x", "_old_gradient", "_direction", "_length", "_trials", "_trial_x", "_trial_f",
         "_trial_length", "_stalled", "_steps", "_next_central", "_retrying",
@@ -302,8 +324,9 @@ class LocalSearch(Optimizer):
     # A run
 
     def restart_from(self, x: FloatArray) -> None:
-        """Abandon the present run and start one from a point."""
+        """Abandon the present run and start one that refines a point."""
         self._begin(x)
+        self._first_step = _CLOSE_STEP
 
     def _begin(self, x: FloatArray | None = None) -> None:
         """Start a run from a point, or from the next starting point."""
@@ -319,6 +342,7 @@ class LocalSearch(Optimizer):
         self._runs += 1
         self.restarts = self._runs - 1
         self._phase = "start"
+        self._first_step = _FIRST_STEP
         self._ended = False
         self._f = float("nan")
         self._gradient = np.zeros(D)
@@ -337,7 +361,7 @@ class LocalSearch(Optimizer):
         self._trial_length = 0.0
         self._stalled = 0
         self._steps = 0
-        self._next_central = 3
+        self._next_central = 12
         self._retrying = False
         self._behind = 0
         self._steepness = float("nan")
@@ -393,7 +417,7 @@ class LocalSearch(Optimizer):
         D = self.dimension
         if self._old_x is None:
             self._inner = np.zeros(D, bool)
-            self._directions = np.diag(_FIRST_STEP * self._width)
+            self._directions = np.diag(self._first_step * self._width)
             length, slopes = np.ones(D), np.zeros(D)
         else:
             length, slopes = self._choose_differences()
@@ -478,7 +502,9 @@ class LocalSearch(Optimizer):
         """Update the model by BFGS: the step s changed the gradient by y."""
         Bs = self._hessian @ s
         sBs = float(s @ Bs)
-        if sBs > 0:
+        if sBs > 0 and self._steps == 1 and np.sum((y - Bs) ** 2) > _MISFIT**2 * np.sum(y**2):
+            self._lower_model(s, y)
+        elif sBs > 0:
             sy = float(s @ y)
             if sy < 0.2 * sBs:  # Powell's damping keeps the model positive definite
                 share = 0.8 * sBs / (sBs - sy)
@@ -487,6 +513,17 @@ class LocalSearch(Optimizer):
             hessian = np.empty_like(self._hessian)
             if _update(self._hessian, y, y / sy, Bs, Bs / sBs, hessian):
                 self._hessian = hessian
+
+    def _lower_model(self, s: FloatArray, y: FloatArray) -> None:
+        """Start a model with a low curvature in all directions: the function is not separable.
+
+        Updates raise a curvature that is too low at once, but lower one that is too high only in
+        the direction of the step. The step s and the change y of the gradient only give its size,
+        as the first gradient was taken over a larger range.
+        """
+        curvature = _LOW_CURVATURE * abs(float(s @ y)) / float(s @ s)
+        if 0 < curvature < np.inf:
+            self._hessian = curvature * np.eye(self.dimension)
 
     def _flatten_model(self, curvature: FloatArray) -> None:
         """Correct the model along the axes in which the function is less curved.
@@ -524,18 +561,11 @@ class LocalSearch(Optimizer):
             else:
                 self._no_progress()
             return
-        d = np.zeros(self.dimension)
-        try:
-            d[free] = np.linalg.solve(self._hessian[_block(free)], -slopes)
-        except np.linalg.LinAlgError:
-            d[free] = np.nan
-        longest = _longest(d, self._width)
-        if not (longest < np.inf and g @ d < 0):
+        d = self._model_step(free)
+        if not (np.isfinite(d).all() and g @ d < 0):
             self._reset_model(None)
-            d[free] = -g[free] / np.diagonal(self._hessian)[free]
-            longest = _longest(d, self._width)
-        if longest > 1.0:
-            d /= longest
+            d = self._model_step(free)
+        d /= max(1.0, _longest(d, self._width))
         # Runs that are about to end above the best value of earlier ones end here.
         promised = -0.5 * float(g @ d)
         hopeless = self._f - self.best_fitness > _HOPELESS * promised
@@ -548,6 +578,35 @@ class LocalSearch(Optimizer):
         self._trials = 0
         self._trial_x = None
         self._phase = "line"
+
+    def _model_step(self, free: BoolArray) -> FloatArray:
+        """Return the step to the minimum of the model inside the box, NaN if there is none.
+
+        An active-set method: coordinates are held where the step meets a bound, and released where
+        the model falls towards the inside. It ends early after many changes.
+        """
+        low, high = self._lowest - self._x, self._highest - self._x
+        d, free, held = np.zeros(self.dimension), free.copy(), np.zeros(self.dimension, bool)
+        for _ in range(_MAX_CHANGES):
+            slopes = self._gradient + self._hessian @ d
+            move = np.zeros(self.dimension)
+            try:
+                move[free] = np.linalg.solve(self._hessian[_block(free)], -slopes[free])
+            except np.linalg.LinAlgError:
+                return np.full(self.dimension, np.nan)
+            share, first = _way_to_bound(d, move, low, high)
+            d += share * move
+            if first >= 0:
+                d[first] = high[first] if move[first] > 0 else low[first]
+                free[first], held[first] = False, True
+                continue
+            slopes = self._gradient + self._hessian @ d
+            inward = held & np.where(d >= high, slopes > 0, slopes < 0)
+            if not inward.any():
+                break
+            released = int(np.argmax(np.where(inward, np.abs(slopes), 0.0)))
+            free[released], held[released] = True, False
+        return d
 
     # Line search
 

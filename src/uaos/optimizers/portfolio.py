@@ -244,17 +244,18 @@ _CMA_SHARE, _CMA = Seat("CMA-ES", {"center": True}, share=0.15), Seat("CMA-ES")
 _DE_2D, _DE_5D = (Seat("mix", {"NP": size}, share=0.2) for size in ("2D", "5D"))
 _DE = Seat("mix", {"NP": "5D"})
 
-#: One gradient takes 2·D evaluations, so that below 4·D there is no local search. Above, it comes
-#: first: on smooth functions nothing is as fast, and elsewhere it soon ends. Coordinate search
-#: searches functions that a handful of evaluations show to be separable. In a long run, from
-#: 20,000·D evaluations on, both retire, and CMA-ES searches alone until its first restart. A short
-#: run introduces each member with a share of the budget, then favors the leader more, and ends with
-#: a local search from the best point.
+#: The first gradient takes 2·D evaluations, so that below 4·D there is no local search. Above, it
+#: comes first: on smooth functions nothing is as fast, and elsewhere it soon ends. Coordinate search
+#: searches functions that a handful of evaluations show to be separable; from 40·D evaluations on it
+#: has a chance to solve them. In a long run, from 20,000·D evaluations on, both retire, and CMA-ES
+#: searches alone until its first restart. A run of 100·D or more introduces each member with a share
+#: of the budget, then favors the leader more, and ends with a local search from the best point.
 KINDS = (
     #    least  kappa  first                        then                  large
     Kind(     0, 20.0, (),                          (_CMA_SHARE,),        (_DE_2D,)),
     Kind(     4, 20.0, (_LOCAL, _STEP_ONCE),        (_CMA_SHARE,),        (_DE_2D,)),
-    Kind(    50, 20.0, (_FINISHING, _STEP_ONCE),    (_CMA_SHARE,),        (_DE_2D,)),
+    Kind(    40, 20.0, (_STEP_ONCE, _LOCAL),        (_CMA_SHARE,),        (_DE_2D,)),
+    Kind(   100, 20.0, (_STEP_ONCE, _FINISHING),    (_CMA_SHARE,),        (_DE_2D,)),
     Kind(   500, 20.0, (_FINISHING, _STEP_ONCE),    (_CMA_SHARE, _DE_2D), (_DE_2D,)),
     Kind( 3_000, 20.0, (_FINISHING, _STEP_ONCE),    (_CMA_SHARE, _DE_5D), (_DE_5D,)),
     Kind(20_000, KAPPA, (_LOCAL_ONCE, _STEP_ONCE),  (_CMA, _DE),          (_DE,)),
