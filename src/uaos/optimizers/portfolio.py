@@ -245,11 +245,12 @@ _DE_2D, _DE_5D = (Seat("mix", {"NP": size}, share=0.2) for size in ("2D", "5D"))
 _DE = Seat("mix", {"NP": "5D"})
 
 #: The first gradient takes 2·D evaluations, so that below 4·D there is no local search. Above, it
-#: comes first: on smooth functions nothing is as fast, and elsewhere it soon ends. Coordinate search
-#: searches functions that a handful of evaluations show to be separable; from 40·D evaluations on it
-#: has a chance to solve them. In a long run, from 20,000·D evaluations on, both retire, and CMA-ES
-#: searches alone until its first restart. A run of 100·D or more introduces each member with a share
-#: of the budget, then favors the leader more, and ends with a local search from the best point.
+#: comes first: on smooth functions nothing is as fast, and elsewhere it soon ends. Coordinate
+#: search searches functions that a handful of evaluations show to be separable; from 40·D on it has
+#: a chance to solve them. In a long run, from 20,000·D evaluations on, both retire, and CMA-ES
+#: searches alone until its first restart. A run of 100·D or more introduces each member with a
+#: share of the budget, then favors the leader more, and ends with a local search from the best
+#: point.
 KINDS = (
     #    least  kappa  first                        then                  large
     Kind(     0, 20.0, (),                          (_CMA_SHARE,),        (_DE_2D,)),
