@@ -27,6 +27,7 @@ from uaos.optimizers.local import LocalSearch
 from uaos.optimizers.portfolio import Member, Portfolio
 from uaos.optimizers.pycma import PyCMA
 from uaos.optimizers.settings import OptimizerSettings
+from uaos.optimizers.sqp import SQP
 from uaos.optimizers.surrogate import SurrogateSearch
 from uaos.params import Categorical, Integer, Real, choice, integer, real
 from uaos.problems import Problem, Suite, suite
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
-    "CMAES", "Categorical", "Component", "Configuration", "CoordinateSearch",
+    "CMAES", "SQP", "Categorical", "Component", "Configuration", "CoordinateSearch",
     "DifferentialEvolution", "Draws", "Evidence", "GenerationReward", "History", "Integer",
     "LocalSearch", "Member", "Method", "Metric", "Operator", "Optimizer", "OptimizerSettings",
     "Portfolio", "Probability", "Problem", "PyCMA", "Quality", "Real", "Result", "Selection",

@@ -15,6 +15,7 @@ SETTINGS = {
     "GP": {},
     "L-SRTDE": {"popsize": 20, "restart": "stagnation"},
     "MOS-DE": {},
+    "SQP": {},
     "STEP": {"points": 60},
     "jSO": {"popsize": 20, "restart": "stagnation"},
     "portfolio": {"members": ["BFGS", "CMA-ES", "JADE"]},

@@ -1,0 +1,481 @@
+"""Sequential quadratic programming with finite differences inside the box, and restarts."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from uaos.arrays import BoolArray, FloatArray
+from uaos.history import History
+from uaos.optimizers.base import Optimizer, RunFinished, register
+from uaos.optimizers.quadratic import PenaltyProgram
+from uaos.optimizers.settings import OptimizerSettings
+from uaos.params import choice
+
+_EPSILON = float(np.finfo(float).eps)
+# The first differences, as a share of the scale, and the least ones, as a share of the coordinate.
+_FIRST_STEP, _LEAST_STEP = 1e-2, 1e-10
+# Differences are at least this share of the last step, which shows the shape of rough functions.
+_SHARE = 0.1
+# Differences of a coarse run, as shares of the scale: the next once a stage makes no progress.
+_COARSE = (0.1, 0.01, 0.0)
+# The first step is about this long, as a share of the scale.
+_FIRST_LENGTH = 0.3
+# Sufficient decrease of the merit (Armijo), as a share of what the model promises.
+_DECREASE = 1e-4
+# Step lengths that a line search tries before it gives up.
+_MAX_TRIALS = 10
+# Weights of violations in a quadratic program, in units of the gradient: the first, and the last
+# that is tried where the linear constraints contradict each other.
+_FIRST_WEIGHT, _LAST_WEIGHT = 1e3, 1e9
+# A run ends after this many iterations in a row whose gain is within rounding errors.
+_MAX_STALLED = 3
+# A run ends after this many iterations in a row that leave it further behind the best value of
+# earlier runs than this many times what they promise to gain.
+_MAX_BEHIND, _HOPELESS = 3, 1e4
+
+
+@dataclass(frozen=True)
+class SQPSettings(OptimizerSettings):
+    """Settings of sequential quadratic programming. Passed to :class:`uaos.SQP`.
+
+    Parameters
+    ----------
+    restarts : bool
+        Whether to restart when a run has ended. If not, `done` is true from then on.
+
+    Raises
+    ------
+    InvalidParameter
+        If a setting is out of range.
+    """
+
+    title: ClassVar[str] = "SQP"
+
+    restarts: bool = choice(
+        True, False, default=True, tuned=False, doc="whether to restart when a run has ended"
+    )
+
+
+@register
+class SQP(Optimizer):
+    """Sequential quadratic programming for constraints, with finite differences and restarts.
+
+    Each iteration solves a quadratic program: a model of the Lagrangian by damped BFGS updates,
+    under linear models of the constraints, whose violations have a price, so that it always has a
+    solution. A line search along the solution reduces the l1 merit function f + Σ ρ_i v_i with the
+    violations v_i; where the full step fails, a second-order correction is tried first. The points
+    of a gradient are one batch, at which the constraints are evaluated as well. The function needs
+    a value at infeasible points, too; where it has none, only violations are reduced.
+
+    A run has converged if the model promises no gain beyond rounding errors, with central
+    differences, too. Differences are at least a tenth of the last step, and in every second run
+    they start with a tenth of the scale: that sees through roughness and small local optima.
+
+    Parameters
+    ----------
+    bounds, seed, budget, target, x0, history
+        As for every optimizer (:class:`~uaos.optimizers.base.Optimizer`). Runs start from the
+        points of `x0` in turn; without them, the first starts from the center of the box and the
+        others from uniform random points.
+    settings, restarts
+        See :class:`SQPSettings`.
+
+    Attributes
+    ----------
+    history : History or None
+        The course of the run, with the columns `gain` (what the model promises) and `restarts`.
+
+    Raises
+    ------
+    InvalidParameter
+        If a setting is out of range.
+
+    References
+    ----------
+    Nocedal & Wright, Numerical Optimization, 2nd ed., 2006, chapter 18. Powell, M. J. D. (1978), "A
+    fast algorithm for nonlinearly constrained optimization calculations".
+
+    Examples
+    --------
+    >>> import uaos
+    >>> corner = {"type": "ineq", "fun": lambda x: x[0] + x[1] - 1}
+    >>> bowl = lambda x: float(x @ x)
+    >>> result = uaos.minimize(bowl, [(-5, 5)] * 2, method="SQP", constraints=corner)
+    >>> result.success, round(result.fun, 6)
+    (True, 0.5)
+    """
+
+    name: ClassVar[str] = "SQP"
+    settings_class: ClassVar[type[OptimizerSettings]] = SQPSettings
+    reference: ClassVar[str] = "Nocedal & Wright 2006"
+    handles: ClassVar[tuple[str, ...]] = ("constraints",)
+    state_names: ClassVar[tuple[str, ...]] = (
+        "_phase", "_ended", "_runs", "_x", "_f", "_c", "_equalities", "_gradient", "_jacobian",
+        "_hessian", "_offsets", "_central", "_old_x", "_old_gradient", "_old_jacobian",
+        "_multipliers", "_penalties", "_errors", "_direction", "_plain", "_promise", "_length",
+        "_moved", "_spread", "_trials", "_corrected", "_stalled", "_retrying", "_behind",
+        "_updates",
+    )  # fmt: skip
+
+    settings: SQPSettings
+
+    def _start(self) -> None:
+        self._scale = self.high - self.low
+        if self.history is not None:
+            self.history = History(columns=("gain", "restarts"))
+        self._runs = 0
+        self._x: FloatArray
+        self._begin()
+
+    @property
+    def epsilon(self) -> float:
+        """Infinity: the value is needed everywhere."""
+        return np.inf
+
+    # A run
+
+    def restart_from(self, x: FloatArray) -> None:
+        """Abandon the present run and start one from a point."""
+        self._begin(x)
+
+    def _begin(self, x: FloatArray | None = None) -> None:
+        """Start a run from a point, or from the next starting point."""
+        D = self.dimension
+        if x is not None:
+            self._x = x.copy()
+        elif self.x0 is not None and self._runs < len(self.x0):
+            self._x = self.x0[self._runs].copy()
+        elif self._runs == 0:
+            self._x = 0.5 * (self.low + self.high)
+        else:
+            self._x = self.rng.uniform(self.low, self.high)
+        self._runs += 1
+        self.restarts = self._runs - 1
+        self._phase = "start"
+        self._ended = False
+        self._f = float("nan")
+        self._c, self._equalities = np.zeros(0), 0  # all constraints, the equalities last
+        self._gradient, self._jacobian = np.zeros(D), np.zeros((0, D))
+        self._hessian = np.eye(D)
+        self._offsets = np.zeros((0, D))
+        self._central = False
+        self._old_x: FloatArray | None = None
+        self._old_gradient, self._old_jacobian = np.zeros(D), np.zeros((0, D))
+        self._multipliers, self._penalties = np.zeros(0), np.zeros(0)
+        self._errors = np.zeros(0)  # of the last linear prediction of the constraints
+        self._direction, self._plain = np.zeros(D), np.zeros(D)  # the latter before a correction
+        self._promise = float("nan")
+        self._length = 1.0
+        self._spread = _COARSE[0] if self._runs % 2 == 0 else 0.0  # least difference at present
+        self._moved = 0.0  # length of the last step
+        self._trials = 0
+        self._corrected = False
+        self._stalled = 0
+        self._retrying = False
+        self._behind = 0
+        self._updates = 0
+
+    @property
+    def converged(self) -> bool:
+        """True if the run has ended, as the model promises no gain any more."""
+        return self._ended
+
+    @property
+    def done(self) -> bool:
+        """True once the budget is spent, the target reached, or the only run ended."""
+        return super().done or (self._ended and not self.settings.restarts)
+
+    def _propose(self) -> FloatArray:
+        if self._ended:
+            if not self.settings.restarts:
+                raise RunFinished("the run has converged; read the result, or set restarts=True")
+            self._begin()
+        if self._phase == "start":
+            return np.array([self._x])
+        if self._phase == "gradient":
+            return self._difference_points()
+        return np.array([self._inside(self._x + self._length * self._direction)])
+
+    def _learn(self, points: FloatArray, values: FloatArray) -> None:
+        with np.errstate(all="ignore"):
+            constraints = self._constraints(len(values))
+            if self._phase == "start":
+                self._learn_start(values, constraints)
+            elif self._phase == "gradient":
+                self._learn_gradient(values, constraints)
+            else:
+                self._learn_trial(points[0], float(values[0]), constraints[0])
+        self.record(gain=self._promise, restarts=self.restarts)
+
+    def _constraints(self, n: int) -> FloatArray:
+        """Return the constraints at the points of the batch, (n, M), the equalities last."""
+        if self.violations is None:
+            return np.zeros((n, 0))
+        details = self.details
+        if details is None or details.inequalities is None:
+            return np.where(np.isinf(self.violations), np.nan, self.violations)[:, None]
+        equalities = details.equalities
+        if equalities is None:
+            return details.inequalities
+        self._equalities = equalities.shape[1]
+        return np.hstack([details.inequalities, equalities])
+
+    def _learn_start(self, values: FloatArray, constraints: FloatArray) -> None:
+        self._f, self._c = float(values[0]), constraints[0]
+        M = len(self._c)
+        usable = np.isfinite(self._c).all() and (M > 0 or np.isfinite(self._f))
+        if not usable:
+            self._ended = True
+            return
+        self._multipliers, self._penalties = np.zeros(M), np.zeros(M)
+        self._errors = np.zeros(M)
+        self._jacobian = np.zeros((M, self.dimension))
+        self._phase = "gradient"
+
+    # Derivatives. Everything is in units of the scale.
+
+    def _noise(self) -> float:
+        """Return the size of rounding errors in the objective near the present point."""
+        return max(4.0 * _EPSILON * abs(self._f), 1e-300) if np.isfinite(self._f) else 1e-300
+
+    def _difference_points(self) -> FloatArray:
+        """Return the points of a gradient: one per coordinate, or two for central differences."""
+        D, scale = self.dimension, self._scale
+        steps = np.full(D, _FIRST_STEP)
+        if self._old_x is not None:
+            curvature = np.maximum(np.diagonal(self._hessian), 1e-300)
+            steps = np.minimum(2.0 * np.sqrt(self._noise() / curvature), _FIRST_STEP)
+            if self._central:
+                steps = np.minimum(steps ** (2 / 3), _FIRST_STEP)
+            steps = np.maximum(steps, min(_SHARE * self._moved, _FIRST_STEP))
+        steps = np.maximum(steps, self._spread)
+        steps = np.maximum(steps, _LEAST_STEP * np.maximum(np.abs(self._x) / scale, 1e-3)) * scale
+        # Towards lower values, unless the bound is in the way.
+        ahead = np.where(self._gradient > 0, -steps, steps)
+        outside = (self._x + ahead > self.high) | (self._x + ahead < self.low)
+        ahead = np.where(outside, -ahead, ahead)
+        offsets = [ahead]
+        if self._central:
+            outside = (self._x - ahead > self.high) | (self._x - ahead < self.low)
+            offsets.append(np.where(outside, 0.5 * ahead, -ahead))
+        points = np.vstack([self._inside(self._x + np.diag(each)) for each in offsets])
+        # As they are in floating-point numbers.
+        places = np.arange(len(points)) % D
+        moved = points[np.arange(len(points)), places] - self._x[places]
+        self._offsets = moved.reshape(len(offsets), D)
+        return points
+
+    def _learn_gradient(self, values: FloatArray, constraints: FloatArray) -> None:
+        if len(values) < self._offsets.size:
+            return  # cut to the budget
+        derivatives = self._derivatives(np.column_stack([values, constraints]))
+        self._gradient, self._jacobian = derivatives[:, 0], derivatives[:, 1:].T.copy()
+        if self._old_x is None:
+            length = float(np.linalg.norm(self._gradient))
+            self._hessian = np.eye(self.dimension) * max(length / _FIRST_LENGTH, 1e-12)
+        else:
+            self._update_model()
+        self._old_x = self._x.copy()
+        self._old_gradient, self._old_jacobian = self._gradient, self._jacobian
+        self._choose_direction()
+
+    def _derivatives(self, columns: FloatArray) -> FloatArray:
+        """Return the derivatives of the objective and of the constraints, (D, 1 + M)."""
+        rows, D = self._offsets.shape
+        base = np.concatenate([[self._f], self._c])
+        offsets = (self._offsets / self._scale)[:, :, None]
+        slopes = (columns - base).reshape(rows, D, len(base)) / offsets
+        derivatives: FloatArray = slopes[0]
+        if rows == 2:
+            a, b = offsets
+            central = (slopes[0] * b - slopes[1] * a) / (b - a)
+            derivatives = np.where(np.isfinite(slopes[0]), slopes[0], slopes[1])
+            derivatives = np.where(np.isfinite(central), central, derivatives)
+        elif self._updates and self._spread == 0:
+            # What the model knows of the curvature of the Lagrangian is the error of a difference.
+            bend = 0.5 * offsets[0, :, 0] * np.diagonal(self._hessian)
+            most = 0.5 * np.abs(derivatives[:, 0])
+            derivatives[:, 0] -= np.clip(bend, -most, most)
+        # A failed evaluation says nothing about its coordinate, which is then left out.
+        return np.where(np.isfinite(derivatives), derivatives, 0.0)
+
+    def _update_model(self) -> None:
+        """Update the model of the Lagrangian by BFGS with Powell's damping."""
+        assert self._old_x is not None
+        s = (self._x - self._old_x) / self._scale
+        y = self._gradient - self._old_gradient
+        y = y + (self._jacobian - self._old_jacobian).T @ self._multipliers
+        sy = float(s @ y)
+        if not (np.isfinite(sy) and s.any()):
+            return
+        if self._updates == 0 and sy > 0:
+            self._hessian = np.eye(self.dimension) * max(float(y @ y) / sy, 1e-12)
+        Bs = self._hessian @ s
+        sBs = float(s @ Bs)
+        if sBs <= 0:
+            return
+        if sy < 0.2 * sBs:
+            share = 0.8 * sBs / (sBs - sy)
+            y = share * y + (1 - share) * Bs
+            sy = float(s @ y)
+        hessian = self._hessian + np.outer(y, y) / sy - np.outer(Bs, Bs) / sBs
+        if np.isfinite(hessian).all():
+            self._hessian = 0.5 * (hessian + hessian.T)
+            self._updates += 1
+
+    # The quadratic program
+
+    def _equal(self) -> BoolArray:
+        """Return which constraints are equalities."""
+        return np.arange(len(self._c)) >= len(self._c) - self._equalities
+
+    def _violated(self, c: FloatArray) -> FloatArray:
+        """Return by how much each constraint is violated."""
+        return np.where(self._equal(), np.abs(c), np.maximum(c, 0.0))
+
+    def _margins(self) -> FloatArray:
+        """Return how far inside the inequalities to end, as linear models are inexact."""
+        rounding = 8.0 * _EPSILON * (np.abs(self._c) + np.abs(self._jacobian).sum(axis=1))
+        likely = np.minimum(self._errors, 0.5 * np.abs(self._c))
+        return np.where(self._equal(), 0.0, np.maximum(likely, rounding))
+
+    def _solve(self, c: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        """Return the step of the quadratic program in units of the scale, and the multipliers."""
+        norms = np.linalg.norm(self._jacobian, axis=1)
+        norms = np.where(norms > 0, norms, 1.0)
+        gradient = self._gradient if np.isfinite(self._f) else np.full(self.dimension, 1e-6)
+        solution = None
+        weight = _FIRST_WEIGHT
+        while weight <= _LAST_WEIGHT:
+            program = PenaltyProgram(
+                self._hessian, gradient, self._jacobian / norms[:, None], c / norms, self._equal(),
+                weight, (self.low - self._x) / self._scale, (self.high - self._x) / self._scale,
+            )  # fmt: skip
+            found = program.solve()
+            if found is None:
+                break
+            solution = found[0], found[1] / norms
+            left = self._violated(c + self._jacobian @ found[0]) / norms
+            if left.max(initial=0.0) <= 1e-9:
+                break
+            weight *= 1e3
+        return solution
+
+    def _choose_direction(self) -> None:
+        solution = self._solve(self._c + self._margins())
+        if solution is None:  # the model may be too badly conditioned
+            curvature = max(float(np.diagonal(self._hessian).mean()), 1e-12)
+            self._hessian, self._updates = np.eye(self.dimension) * curvature, 0
+            solution = self._solve(self._c + self._margins())
+        if solution is None:
+            self._ended = True
+            return
+        self._direction, self._multipliers = solution[0] * self._scale, solution[1]
+        self._raise_penalties(solution[0])
+        self._promise = self._model_gain(solution[0])
+        feasible = self._violated(self._c).max(initial=0.0) == 0
+        if not self._promise > self._noise() or not self._direction.any():
+            self._no_progress()
+            return
+        hopeless = feasible and self._f - self.best_fitness > _HOPELESS * self._promise
+        self._behind = self._behind + 1 if hopeless else 0
+        if self._behind >= _MAX_BEHIND:
+            self._ended = True
+            return
+        self._length, self._trials, self._corrected = 1.0, 0, False
+        self._phase = "line"
+
+    def _raise_penalties(self, d: FloatArray) -> None:
+        """Adapt the weights of the merit function to the multipliers."""
+        size = 1.5 * np.abs(self._multipliers)
+        self._penalties = np.maximum(size, 0.5 * (self._penalties + size))
+        # Enough for the merit to fall where violations do.
+        saved = self._violated(self._c) - self._violated(self._c + self._jacobian @ d)
+        if saved.sum() > 0 and np.isfinite(self._f):
+            rise = float(self._gradient @ d + 0.5 * d @ self._hessian @ d)
+            gain = float(self._penalties @ saved)
+            if rise > 0.5 * gain:
+                useful = np.maximum(saved, 0.0)
+                missing = 2.0 * rise - gain
+                self._penalties = self._penalties + missing * useful / float(useful @ useful)
+
+    def _model_gain(self, d: FloatArray) -> float:
+        """Return by how much a step reduces the merit according to the model."""
+        saved = self._violated(self._c) - self._violated(self._c + self._jacobian @ d)
+        gain = float(self._penalties @ saved)
+        if not np.isfinite(self._f):
+            return float(saved.sum())
+        return gain - float(self._gradient @ d + 0.5 * d @ self._hessian @ d)
+
+    # Line search
+
+    def _gain(self, f: float, c: FloatArray) -> float:
+        """Return by how much a point is better than the present one, by the merit function."""
+        saved = self._violated(self._c) - self._violated(c)
+        if not np.isfinite(self._f):
+            return float(saved.sum())
+        return self._f - f + float(self._penalties @ saved)
+
+    def _learn_trial(self, x: FloatArray, f: float, c: FloatArray) -> None:
+        self._trials += 1
+        d = (x - self._x) / self._scale
+        gain = self._gain(f, c)
+        defined = np.isfinite(gain) and np.isfinite(c).all()
+        if defined and gain > 0 and gain >= _DECREASE * self._length * self._promise:
+            self._accept(x, f, c, gain, d)
+            return
+        if defined and self._trials == 1 and self._correct(c, d):
+            return
+        if self._corrected:
+            self._corrected = False
+            self._direction = self._plain
+        if self._trials >= _MAX_TRIALS:
+            self._no_progress()
+            return
+        slope = self._promise
+        bend = slope - gain / self._length
+        vertex = 0.5 * slope / bend if bend > 0 else 0.5
+        self._length *= min(0.5, max(0.1, vertex)) if defined else 0.25
+        if np.array_equal(self._inside(self._x + self._length * self._direction), self._x):
+            self._no_progress()
+
+    def _correct(self, c: FloatArray, d: FloatArray) -> bool:
+        """Correct a full step for the curvature of the constraints; return whether it changed."""
+        if not self._violated(c).sum() > self._violated(self._c + self._jacobian @ d).sum():
+            return False
+        solution = self._solve(c - self._jacobian @ d + self._margins())
+        if solution is None:
+            return False
+        self._plain = self._direction
+        self._direction = solution[0] * self._scale
+        self._corrected = True
+        return True
+
+    def _accept(self, x: FloatArray, f: float, c: FloatArray, gain: float, d: FloatArray) -> None:
+        self._errors = np.abs(c - self._c - self._jacobian @ d)
+        self._stalled = self._stalled + 1 if gain <= self._noise() else 0
+        self._x, self._f, self._c = x.copy(), f, c.copy()
+        self._moved = float(np.abs(d).max())
+        if self._stalled >= _MAX_STALLED:
+            self._ended = True
+            return
+        self._retrying = False
+        self._central = False
+        self._phase = "gradient"
+
+    def _no_progress(self) -> None:
+        """Try again with central differences; if that was tried, the run has ended."""
+        if self._spread > 0:
+            self._spread = _COARSE[_COARSE.index(self._spread) + 1]
+            self._phase = "gradient"
+            return
+        if self._retrying:
+            self._ended = True
+            return
+        self._retrying = True
+        self._central = True
+        self._phase = "gradient"
+
+    def _inside(self, points: FloatArray) -> FloatArray:
+        return np.minimum(np.maximum(points, self.low), self.high)

@@ -1,0 +1,132 @@
+"""Sequential quadratic programming: constraints of all kinds, failures, bounds."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import uaos
+from uaos.optimizers.details import Details
+
+INF, NAN = math.inf, math.nan
+BOX = [(-5.0, 5.0)] * 2
+
+
+def hs71(x):
+    return x[0] * x[3] * (x[0] + x[1] + x[2]) + x[2]
+
+
+#: Hock and Schittkowski (1981), problem 71: the minimum is 17.0140173.
+HS71 = [
+    {"type": "ineq", "fun": lambda x: np.prod(x) - 25},
+    {"type": "eq", "fun": lambda x: x @ x - 40},
+]
+
+
+def at_least(bound, fun):
+    return SimpleNamespace(fun=fun, lb=bound, ub=INF)
+
+
+def search(fun, bounds, constraints=None, **arguments):
+    return uaos.minimize(fun, bounds, method="SQP", constraints=constraints, **arguments)
+
+
+def test_hs71_is_solved_from_its_start():
+    result = search(hs71, [(1, 5)] * 4, HS71, x0=[1, 5, 5, 1])
+    assert result.success
+    assert result.fun == pytest.approx(17.0140173, abs=1e-5)
+    assert result.nfev < 200
+
+
+@pytest.mark.parametrize("start", [[4.0, 4.0], [-4.0, -4.0], [0.0, 0.0]])
+def test_a_linear_objective_ends_in_a_corner(start):
+    """Of -x - 2y under x + y <= 1 and y <= 0.75 the minimum is -1.75 at (0.25, 0.75)."""
+    linear = SimpleNamespace(A=[[1, 1], [0, 1]], lb=-INF, ub=[1, 0.75])
+    result = search(lambda x: -x[0] - 2 * x[1], BOX, linear, x0=start)
+    assert result.success
+    assert result.maxcv == 0
+    assert result.fun == pytest.approx(-1.75, abs=1e-7)
+
+
+def test_redundant_and_contradicting_gradients_do_no_harm():
+    """Three times the same constraint, and a square whose gradient vanishes where it is met."""
+    same = [at_least(1.0, lambda x: x[0])] * 3 + [{"type": "eq", "fun": lambda x: x[1] ** 2}]
+    result = search(lambda x: x[0] ** 2 + (x[1] - 1) ** 2, BOX, same, x0=[4, 3])
+    assert result.maxcv <= 1e-6
+    assert result.fun == pytest.approx(2.0, abs=5e-3)  # y² <= 1e-6 allows |y| <= 1e-3
+
+
+def test_points_stay_inside_the_bounds():
+    seen = []
+
+    def fun(x):
+        seen.append(x)
+        return float(((x - 2) ** 2).sum())
+
+    result = search(fun, [(-1, 1)] * 3, at_least(1.0, lambda x: x.sum()))
+    assert result.x == pytest.approx([1, 1, 1])
+    assert np.abs(seen).max() <= 1
+
+
+def test_functions_may_fail_outside_the_feasible_region():
+    """sqrt raises an exception where its argument is negative; that only costs evaluations."""
+    result = search(
+        lambda x: math.sqrt(x[0]) + x[1] ** 2, BOX, at_least(0.25, lambda x: x[0]), x0=[-3, 2]
+    )
+    assert result.success
+    assert result.fun == pytest.approx(0.5, abs=1e-6)
+
+
+def test_constraints_may_be_nan():
+    """log x is NaN at x <= 0; the minimum of x under log x >= 0 is 1."""
+
+    def log(x):
+        return math.log(x[0]) if x[0] > 0 else NAN
+
+    result = search(lambda x: x[0] + x[1] ** 2, BOX, at_least(0.0, log), x0=[3, 1])
+    assert result.fun == pytest.approx(1, abs=1e-6)
+    everywhere = search(lambda x: x[0], BOX, at_least(0.0, lambda x: NAN), budget=50)
+    assert not everywhere.success
+    assert everywhere.nfev == 50
+
+
+def test_what_cannot_be_met_is_said():
+    both = [at_least(2.0, lambda x: x[0]), at_least(2.0, lambda x: -x[0])]
+    result = search(lambda x: float(x @ x), BOX, both, budget=300)
+    assert not result.success
+    assert "no feasible point" in result.message
+
+
+def test_without_constraints_it_is_a_local_search():
+    result = search(lambda x: 100 * (x[1] - x[0] ** 2) ** 2 + (1 - x[0]) ** 2, BOX)
+    assert result.fun < 1e-10
+    assert result.success
+
+
+def test_one_violation_per_point_will_do():
+    """With ask and tell, without the values of the constraints."""
+    run = uaos.SQP(BOX, x0=[3.0, 3.0], seed=1, budget=400)
+    while not run.done:
+        points = run.ask()
+        run.tell((points**2).sum(axis=1), np.maximum(1 - points.sum(axis=1), 0.0))
+    assert run.best_fitness == pytest.approx(0.5, abs=1e-3)
+
+
+def test_the_points_of_a_gradient_are_one_batch():
+    run = uaos.SQP([(-5, 5)] * 4, x0=[1.0] * 4)
+    sizes = []
+    for _ in range(6):
+        points = run.ask()
+        sizes.append(len(points))
+        values = (points**2).sum(axis=1)
+        excess = 1 - points[:, :1]
+        run.tell(values, np.maximum(excess[:, 0], 0.0), Details(inequalities=excess))
+    assert sizes[:3] == [1, 4, 1]
+
+
+def test_workers_do_not_change_the_run():
+    one = search(hs71, [(1, 5)] * 4, HS71, x0=[1, 5, 5, 1])
+    two = search(hs71, [(1, 5)] * 4, HS71, x0=[1, 5, 5, 1], workers=2)
+    assert one.x.tolist() == two.x.tolist()
+    assert one.nfev == two.nfev
