@@ -15,9 +15,7 @@ def solve(g, A, c, equal, low=-WIDE, high=WIDE, B=None):
 
 
 def test_an_inequality_is_met_with_its_multiplier():
-    """Of |d|²/2 under d0 + d1 >= 2: d = (1, 1), and the multiplier of a row of length 1 is √2."""
-    d, multipliers = solve([0, 1e-9], [[-np.sqrt(0.5)] * 2], [np.sqrt(2)], [False])
-    assert d == pytest.approx([1, 1], abs=1e-8)
+    """Of |d|²/2 + d0 + d1 under d0 + d1 >= 2: d = (1, 1), and d + g = (2, 2) = m √½ (1, 1)."""
     d, multipliers = solve([1, 1], [[-np.sqrt(0.5)] * 2], [np.sqrt(2)], [False])
     assert d == pytest.approx([1, 1], abs=1e-8)
     assert multipliers == pytest.approx([2 * np.sqrt(2)], abs=1e-6)

@@ -97,8 +97,8 @@ class _InteriorPoint:
             gap = (
                 float(self.s[self.free] @ self.multipliers[self.free] + self.t @ self.rest) / count
             )
-            slope = np.abs(dual).max() / (1.0 + np.abs(self.multipliers).max(initial=0.0))
-            if max(gap, slope, np.abs(primal).max(initial=0.0)) < _TOLERANCE:
+            # The slope need not be small: rounding errors make it grow from here on.
+            if max(gap, np.abs(primal).max(initial=0.0)) < _TOLERANCE and np.abs(dual).max() < 1e-2:
                 return
             if not self._iterate(dual, primal, gap, count):
                 return
@@ -112,13 +112,12 @@ class _InteriorPoint:
             inverse = np.asarray(np.linalg.inv(matrix), float)
         except np.linalg.LinAlgError:
             return False
-        step = self._step(inverse, weights, dual, primal, 0.0, None)
-        length = self._length(step)
-        _, ds, dt, dm = step
-        ahead = float(((self.s + length * ds) * (self.multipliers + length * dm))[self.free].sum())
-        ahead += float((self.t + length * dt) @ np.where(self.priced, self.rest - length * dm, 0.0))
-        target = gap * (ahead / count / gap) ** 3 if gap > 0 else 0.0
-        step = self._step(inverse, weights, dual, primal, target, step)
+        predictor = self._step(inverse, weights, dual, primal, 0.0, None)
+        ahead = self._gap_after(predictor, count)
+        target = gap * (ahead / gap) ** 3 if gap > 0 else 0.0
+        step = self._step(inverse, weights, dual, primal, target, predictor)
+        if self._gap_after(step, count) > 0.9 * gap:  # the correction is too large; only center
+            step = self._step(inverse, weights, dual, primal, 0.3 * gap, None)
         length = self._length(step)
         if not (length > _LEAST_LENGTH and np.isfinite(step[0]).all()):
             return False
@@ -127,6 +126,14 @@ class _InteriorPoint:
         self.s, self.t = self.s + length * ds, self.t + length * dt
         self.rest = np.where(self.priced, self.rest - length * dm, 1.0)
         return True
+
+    def _gap_after(self, step: _Step, count: int) -> float:
+        """Return the mean complementary product after a step."""
+        _, ds, dt, dm = step
+        length = self._length(step)
+        products = ((self.s + length * ds) * (self.multipliers + length * dm))[self.free].sum()
+        products += ((self.t + length * dt) * (self.rest - length * dm))[self.priced].sum()
+        return float(products) / count
 
     def _step(
         self,
