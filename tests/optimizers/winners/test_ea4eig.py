@@ -10,7 +10,7 @@ from raising import raises
 import uaos
 from uaos.errors import InvalidParameter
 from uaos.optimizers.de import layout
-from uaos.optimizers.winners import ea4eig
+from uaos.optimizers.winners import ea4eig, shared_cma
 
 BOX = [(-1.0, 3.0)] * 3
 
@@ -123,19 +123,57 @@ def test_cma_es_starts_from_the_better_half_of_the_population_with_half_the_box(
     run = told(ea4eig.CMA_ES, X)
     points = run._sample(run.offspring.operators)
     raw = math.log(1000.5) - np.log(np.arange(1, 1001))
-    assert run.cma.mean == pytest.approx((raw / raw.sum()) @ X[:1000])
+    assert run.cma.mean * 4 - 1 == pytest.approx((raw / raw.sum()) @ X[:1000])
     assert run.cma.sigma == 0.5
     assert ((points >= -1) & (points <= 3)).all()
+
+
+def test_samples_outside_the_box_go_halfway_from_earlier_ones_to_the_bound():
+    points, earlier = np.array([[-3.0, 5.0, 1.0]]), np.array([[1.0, 2.0, 0.0]])
+    shared_cma.bring_halfway(points, earlier, np.full(3, -1.0), np.full(3, 3.0))
+    assert points.tolist() == [[0.0, 2.5, 1.0]]  # (1 - 1)/2, (2 + 3)/2, inside
 
 
 def test_cma_es_learns_from_a_whole_generation_of_its_own():
     X = np.random.default_rng(3).uniform(0, 2, (20, 3))
     run = told(ea4eig.CMA_ES, X)
-    run._sample(run.offspring.operators)
+    run._told = run._sample(run.offspring.operators)
     run._learn_rates(np.zeros(19), np.arange(19.0))
     assert run.cma.sigma == 0.5
     run._learn_rates(np.zeros(20), np.arange(20.0))
     assert run.cma.sigma != 0.5
+
+
+def test_a_step_of_the_distribution_worked_by_hand():
+    """One dimension, NP = 4: μ = 2, w = (ln 2.5, ln 1.25) / their sum, C from 1."""
+    cma = shared_cma.SharedCMA(np.zeros(1), np.ones(1), 4, np.zeros((4, 1)))
+    w = np.log([2.5, 1.25]) / np.log([2.5, 1.25]).sum()
+    mu_eff = 1 / (w**2).sum()
+    cma.mean = np.array([0.5])
+    cma.learn(np.array([[0.5], [0.25], [0.0], [0.75]]), np.array([3.0, 1.0, 0.0, 2.0]), 4)
+    steps = np.array([-1.0, -0.5])  # of the best two, 0 and 0.25, in units of sigma = 0.5
+    step = w @ steps
+    assert cma.mean == pytest.approx([0.5 + 0.5 * step])
+    c_s, c_c = cma.c_sigma, cma.c_c
+    path = np.sqrt(c_c * (2 - c_c) * mu_eff) * step  # h = 1: the path is short
+    expected = 1 - cma.c_1 - cma.c_mu + cma.c_1 * path**2 + cma.c_mu * (w @ steps**2)
+    assert cma.C == pytest.approx(np.array([[expected]]))
+    length = np.sqrt(c_s * (2 - c_s) * mu_eff) * abs(step)
+    chi = 1 - 1 / 4 + 1 / 21
+    assert cma.sigma == pytest.approx(0.5 * np.exp(c_s / cma.d_sigma * (length / chi - 1)))
+
+
+def test_x_arch_is_neither_the_parent_nor_x_r1():
+    partners, uniforms = np.zeros((5, layout.PARTNERS), np.int64), np.zeros((5, 12))
+    drawn = set()
+    for u in np.linspace(0, 1, 2000, endpoint=False):
+        uniforms[:, layout.ARCHIVE] = u
+        # parents 0 .. 4, two archived from row 9 on; offspring 3 has x_r1 = x_arch = 1
+        partners[:, layout.PLUS_2] = partners[:, layout.MINUS_2] = 0
+        partners[3, [layout.PLUS_2, layout.MINUS_2]] = 1
+        ea4eig.avoid_first_partner(5, 9, 2, uniforms, partners)
+        drawn.add(int(partners[3, layout.MINUS_2]))
+    assert drawn == {0, 2, 4, 9, 10}
 
 
 def test_each_value_in_turn_competes_with_the_worst_that_is_left():

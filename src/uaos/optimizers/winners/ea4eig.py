@@ -16,15 +16,15 @@ from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidFile, InvalidParameter
 from uaos.jit import njit
 from uaos.optimizers.base import register
-from uaos.optimizers.cma import CMAES, constants
 from uaos.optimizers.de import layout as at
 from uaos.optimizers.de.operators import Operator, PoolMember
 from uaos.optimizers.de.rates import standard_normal
 from uaos.optimizers.de.rules import SuccessHistory
 from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Linear
-from uaos.optimizers.de.variation import distinct, move_integers
+from uaos.optimizers.de.variation import cross, distinct, move_integers, repair
 from uaos.optimizers.winners import jso
 from uaos.optimizers.winners.base import Winner, WinnerSettings, default
+from uaos.optimizers.winners.shared_cma import SharedCMA
 from uaos.selection.method import Method
 from uaos.statefile import SavedState, State
 
@@ -183,22 +183,39 @@ def mutate_with_noise(
 
 @njit
 def redraw_outside(
-    mutants: FloatArray,
-    noise: FloatArray,
-    uniforms: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
+    mutants: FloatArray, uniforms: FloatArray, low: FloatArray, high: FloatArray
 ) -> None:
-    """Draw coordinates outside the box anew.
-
-    Noise plus another number of the offspring, modulo 1, does not depend on the noise.
-    """
+    """Draw coordinates outside the box anew, each by its own uniform number."""
     n, D = mutants.shape
     for i in range(n):
         for j in range(D):
             if mutants[i, j] < low[j] or mutants[i, j] > high[j]:
-                u = (noise[i, j] + uniforms[i, at.MEMORY]) % 1.0
-                mutants[i, j] = low[j] + u * (high[j] - low[j])
+                mutants[i, j] = low[j] + uniforms[i, j] * (high[j] - low[j])
+
+
+# jSO: x_pbest may be the parent, x_arch is neither the parent nor x_r1
+
+
+def leader_count(share: float, progress: float, NP: int) -> int:
+    """Return how many of the best x_pbest is one of: a share of NP that falls to its half."""
+    return min(NP, max(2, math.ceil((share - share / 2 * min(1.0, progress)) * NP)))
+
+
+@njit
+def avoid_first_partner(
+    NP: int, archive_start: int, archive_size: int, uniforms: FloatArray, partners: IntArray
+) -> None:
+    """Let x_arch be another member of population and archive where it is x_r1."""
+    for i in range(len(partners)):
+        first = partners[i, at.PLUS_2]
+        if partners[i, at.MINUS_2] != first:
+            continue
+        # By what the first choice has left of the same number.
+        place = uniforms[i, at.ARCHIVE] * (NP - 1 + archive_size)
+        member = int((place - int(place)) * (NP - 2 + archive_size))
+        for taken in (min(i, first), max(i, first)):
+            member += int(member >= taken)
+        partners[i, at.MINUS_2] = member + int(member >= NP) * (archive_start - NP)
 
 
 # Crossover that forces a coordinate only where it would take none, and along eigenvectors
@@ -325,14 +342,9 @@ class EA4eig(Winner):
         #: the last one of its first stage.
         self.ide_planned = max(1, round(self.epoch.length / NP))
         self.ide_generation, self.ide_idle, self.ide_switch = 0, 0, self.ide_planned // 2
-        self.cma = self._new_cma(NP)
+        self.cma = SharedCMA(self.low, self.high, NP, self.population.rows[:NP])
         self._axes: FloatArray | None = None
-
-    def _new_cma(self, NP: int) -> CMAES:
-        return CMAES(
-            np.column_stack([self.low, self.high]), seed=self.rng, history=False, restarts="none",
-            sigma0=0.5, popsize=NP, center=True,
-        )  # fmt: skip
+        self._told = self.population.rows[:0]
 
     @property
     def _turn(self) -> int:
@@ -355,12 +367,8 @@ class EA4eig(Winner):
         self.offspring.draw(operators, self.rng)
         self.offspring.repairs = 0
         population = self.population
-        if self.cma.converged:
-            self.cma = self._new_cma(population.NP)
-        c = constants(self.dimension, population.NP)
-        better = population.rows[population.order[: c.mu]]
-        self.cma.continue_from(c.weights[: c.mu] @ better, population.NP)
-        points = self.cma.ask()[: len(operators)]
+        better = population.rows[population.order[: population.NP // 2]]
+        points = self.cma.sample(better, population.NP, self.rng)[: len(operators)]
         if self.integers is not None:
             move_integers(points, self._parents(), self.integers, self.low, self.high, self.rng)
         return points
@@ -374,16 +382,18 @@ class EA4eig(Winner):
             jso.limit_rates(self.progress, offspring.F, offspring.CR)
 
     def _leaders(self) -> IntArray:
-        count = jso.leader_count(self.settings.top, self.progress, self.population.NP)
+        count = leader_count(self.settings.top, self.progress, self.population.NP)
         return np.full(len(self.offspring.operators), count)
 
     def _choose_partners(self) -> IntArray:
         population, offspring = self.population, self.offspring
         if self._turn != IDE:
             partners = super()._choose_partners()
-            if self._turn == JSO and self.progress < 0.5:
-                count = jso.leader_count(self.settings.top, self.progress, population.NP)
-                jso.avoid_parent(population.order, count, offspring.uniforms, partners)
+            if self._turn == JSO:
+                avoid_first_partner(
+                    population.NP, population.NP_start, population.archived, offspring.uniforms,
+                    partners,
+                )  # fmt: skip
             return partners
         partners = np.zeros((len(offspring.operators), at.PARTNERS), np.int64)
         ranks = np.empty(population.NP, np.int64)
@@ -407,21 +417,26 @@ class EA4eig(Winner):
         F, rows = self.offspring.F, self.population.rows
         mutants = np.empty((len(partners), self.dimension))
         if self._turn == COBIDE:
-            return super()._mutate(partners)
+            mutants = super()._mutate(partners)
+            if self._axes is not None:
+                parents, reflect = self._parents(), at.REFLECT
+                repair(mutants, parents, self.low, self.high, reflect, self.offspring.uniforms)
+            return mutants
         if self._turn == JSO:
             jso.mutate_weighted(rows, partners, jso.weight(self.progress), F, mutants)
             return mutants
         noise, noisy = self.rng.random(mutants.shape), 0.1 * self._superior_share()
         mutate_with_noise(rows, partners, F, noise, noisy, self.low, self.high, mutants)
         if self._axes is None:
-            redraw_outside(mutants, noise, self.offspring.uniforms, self.low, self.high)
+            redraw_outside(mutants, self.rng.random(mutants.shape), self.low, self.high)
         return mutants
 
     def _cross(self, mutants: FloatArray) -> FloatArray:
         offspring, parents, axes = self.offspring, self._parents(), self._axes
         points = np.empty_like(mutants)
         if axes is None:
-            cross_where_taken(parents, mutants, offspring.CR, offspring.uniforms, points)
+            crossing = cross if self._turn == IDE else cross_where_taken
+            crossing(parents, mutants, offspring.CR, offspring.uniforms, points)
             return points
         # Along the axes, and with the CR that the individual keeps.
         CR = self.kept[1, : len(mutants)].copy()
@@ -430,6 +445,10 @@ class EA4eig(Winner):
         return parents + points @ axes
 
     # Learning and survival
+
+    def _learn(self, points: FloatArray, values: FloatArray) -> None:
+        self._told = points
+        super()._learn(points, values)
 
     def _compare(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         if self._turn != CMA_ES or self.violations is not None:
@@ -448,8 +467,8 @@ class EA4eig(Winner):
             self._learn_stage(bool(survived.any()))
         elif self._turn == JSO:
             super()._learn_rates(parents, offspring)
-        elif len(offspring) == self.cma.popsize:  # the last generation of a run may be smaller
-            self.cma.tell(offspring)
+        elif len(offspring) == self.population.NP:  # the last generation may be smaller
+            self.cma.learn(self._told, offspring, self.evaluations)
 
     def _learn_stage(self, survived: bool) -> None:
         """Let IDE end its first stage once a tenth of its generations in a row had no survivor."""

@@ -225,7 +225,7 @@ class LSRTDE(Winner):
         population, uniforms = self.population, self.offspring.uniforms
         partners = np.zeros((len(uniforms), at.PARTNERS), np.int64)
         share = self.settings.top * math.exp(-7.0 * self.success_rate)
-        leaders = min(population.NP, max(2, round(share * population.NP)))
+        leaders = min(population.NP, max(2, int(share * population.NP)))
         ranks = uniforms[:, at.CROSS + self.dimension + self.settings.top_drawn].copy()
         choose_elites(
             self._chosen_parents(), population.order, population.NP_start, population.archived,

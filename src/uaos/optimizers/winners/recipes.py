@@ -65,7 +65,11 @@ def _jso() -> Recipe:
     return _recipe(
         _winner(JSO.name, note, bib.BREST_2017),
         source="the authors' program, bounds (halfway to the parent) included",
-        deviations=("x_arch may be x_r1",),
+        deviations=(
+            "x_arch may be x_r1",
+            "a learnt mean of CR below 0 is that of a normal distribution cut at 0, where the "
+            "program sets CR to 0",
+        ),
     )
 
 
@@ -125,12 +129,7 @@ def _ea4eig() -> Recipe:
             "program passes over that",
             "the stages of IDE end with its planned generations, where the original's formula goes "
             "on",
-            "IDE takes a random coordinate of the mutant only where crossover takes none",
-            "mutants of CoBiDE are not repaired before eigenvector crossover, only after it",
-            "x_r2 of jSO may be x_r1, and x_pbest is not the parent in the first half of the run",
-            "the CMA-ES is that of this package: active updates, and points outside the box moved "
-            "to its bounds and penalized, where the program brings them halfway to earlier samples",
-            "a CMA-ES that converges or degenerates starts again, where the original ends the run",
+            "a CMA-ES that degenerates starts again, where the original ends the run",
         ),
     )  # fmt: skip
 
@@ -148,6 +147,11 @@ def _lsrtde() -> Recipe:
         deviations=(
             "newcomers take part after NP/2 offspring, where the original lets them at once; S and "
             "the memory follow these, where the original's follow NP",
+            "x_rank and x_stored differ from x_elite and the parent only by chance, where the program "
+            "compares their numbers in two different populations",
+            "the population size is rounded, where the program cuts decimals",
+            "F is cut to [0, 1], where the program draws it anew; both are 17 standard deviations "
+            "away",
         ),
     )  # fmt: skip
 
