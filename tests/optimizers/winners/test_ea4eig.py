@@ -157,7 +157,7 @@ def test_a_step_of_the_distribution_worked_by_hand():
     c_s, c_c = cma.c_sigma, cma.c_c
     path = np.sqrt(c_c * (2 - c_c) * mu_eff) * step  # h = 1: the path is short
     expected = 1 - cma.c_1 - cma.c_mu + cma.c_1 * path**2 + cma.c_mu * (w @ steps**2)
-    assert cma.C == pytest.approx(np.array([[expected]]))
+    assert cma.C[0, 0] == pytest.approx(expected)
     length = np.sqrt(c_s * (2 - c_s) * mu_eff) * abs(step)
     chi = 1 - 1 / 4 + 1 / 21
     assert cma.sigma == pytest.approx(0.5 * np.exp(c_s / cma.d_sigma * (length / chi - 1)))

@@ -147,8 +147,8 @@ def _lsrtde() -> Recipe:
         deviations=(
             "newcomers take part after NP/2 offspring, where the original lets them at once; S and "
             "the memory follow these, where the original's follow NP",
-            "x_rank and x_stored differ from x_elite and the parent only by chance, where the program "
-            "compares their numbers in two different populations",
+            "x_rank and x_stored may be x_elite or the parent, where the program compares their "
+            "numbers in two different populations",
             "the population size is rounded, where the program cuts decimals",
             "F is cut to [0, 1], where the program draws it anew; both are 17 standard deviations "
             "away",
