@@ -639,3 +639,23 @@ def test_a_result_plots_its_history():
     assert "sigma" in [axes.get_ylabel() for axes in cma.plot().axes]
     with pytest.raises(uaos.UaosError):
         minimize(bowl, BOX, seed=1, budget=200, history=False).plot()
+
+
+def test_the_result_of_differential_evolution_has_its_population_best_first():
+    bounds = [(-5, 5), (2, 2), (-5, 5)]  # the second coordinate is held
+    result = minimize(lambda x: float(x @ x), bounds, method="mix", budget=400, seed=1)
+    assert result.population.shape[1] == 3
+    assert (result.population[:, 1] == 2).all()
+    assert result.population_energies.tolist() == [float(x @ x) for x in result.population]
+    assert result.population_energies[0] == result.fun == min(result.population_energies)
+    assert "population" not in repr(result)
+
+
+def test_an_infinite_maxfun_is_no_limit():
+    result = minimize(lambda x: float(x @ x), [(-5, 5)] * 2, maxfun=np.inf, budget=50, seed=1)
+    assert result.nfev == 50
+
+
+def test_a_function_that_returns_no_number_is_a_runtime_error_as_in_scipy():
+    with pytest.raises(RuntimeError):
+        minimize(lambda x: x, [(-5, 5)] * 2, budget=50, seed=1)

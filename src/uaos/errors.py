@@ -104,8 +104,11 @@ class NameClash(UaosError, ValueError):
     """A name is already taken in its family or catalogue."""
 
 
-class InvalidFeedback(UaosError, ValueError):
-    """Feedback to a selector or optimizer is invalid; its state has not changed."""
+class InvalidFeedback(UaosError, ValueError, RuntimeError):
+    """Feedback to a selector or optimizer is invalid; its state has not changed.
+
+    A RuntimeError as well, which SciPy raises if a function returns something else than a number.
+    """
 
 
 class InvalidFile(UaosError, ValueError):

@@ -88,7 +88,7 @@ class RunOptions(EvolutionOptions, total=False):
     tol: float | None
     atol: float | None
     maxiter: int | None
-    maxfun: int | None
+    maxfun: float | None
     max_time: float | None
     callback: Callable[..., object] | None
     disp: bool
@@ -476,7 +476,9 @@ class _Limits:
         cls, budget: int | None, target: float | None, values: Mapping[str, object]
     ) -> "_Limits":
         """Return the limits among the arguments; `maxfun` is another name of the budget."""
-        budgets = (evaluation_count(budget), evaluation_count(values.get("maxfun"), "maxfun"))
+        # Infinity is SciPy's word for no limit.
+        maxfun = None if values.get("maxfun") == float("inf") else values.get("maxfun")
+        budgets = (evaluation_count(budget), evaluation_count(maxfun, "maxfun"))
 
         def number(name: str) -> float | None:
             value = values.get(name)

@@ -156,6 +156,9 @@ class Result(Mapping[str, Any]):
     log : ndarray of int
         The order in which evaluations ended, of an asynchronous run: `minimize` repeats the run if
         it gets the log as `schedule`.
+    population, population_energies : ndarray
+        The last population and its values, the best first; only there after differential evolution
+        without named variables.
 
     Examples
     --------
@@ -181,6 +184,8 @@ class Result(Mapping[str, Any]):
     fun_std: float | None = None
     fun_evaluations: int | None = None
     log: IntArray | None = None
+    population: FloatArray | None = None
+    population_energies: FloatArray | None = None
 
     @property
     def maxcv(self) -> float | None:
@@ -213,7 +218,9 @@ class Result(Mapping[str, Any]):
 
     def _shown(self) -> dict[str, str]:
         """Return the fields as text that fits a screen."""
-        shown = {name: str(getattr(self, name)) for name in self}
+        shown = {
+            name: str(getattr(self, name)) for name in self if not name.startswith("population")
+        }
         if self.history is not None and np.isfinite(self.fun) and self.fun in self.history.best:
             # To within a row of the history, which in a long run is several iterations.
             first = int(np.argmax(self.history.best == self.fun))

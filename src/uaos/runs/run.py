@@ -287,6 +287,11 @@ def described(result: Result, ending: Ending, evaluator: Evaluator, *, feasible:
         Whether the point is feasible.
     """
     x, maxcv = result.x, None
+    if result.population is not None:
+        named = evaluator.space.names is not None
+        population = None if named else evaluator.space.full(result.population)
+        energies = None if named else result.population_energies
+        result = dataclasses.replace(result, population=population, population_energies=energies)
     if x is not None:
         if evaluator.constrained:
             constr = evaluator.violations_by_constraint(x)

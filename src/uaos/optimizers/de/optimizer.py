@@ -43,6 +43,7 @@ from uaos.optimizers.de.view import PopulationView
 from uaos.optimizers.outstanding import Batch
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.problems.space import start_points
+from uaos.result import Result
 from uaos.selection.method import Method
 from uaos.selection.selector import Selector
 from uaos.statefile import SavedState, State
@@ -471,6 +472,17 @@ class DifferentialEvolution(Optimizer):
         batch = super().set_aside()
         self.offspring = Offspring(batch.notes["offspring"].uniforms.shape[1])
         return batch
+
+    @property
+    def result(self) -> Result:
+        """Best point so far, and the population."""
+        population = self.population
+        if not self.epoch.started:
+            return super().result
+        return dataclasses.replace(
+            super().result, population=self._rounded(population.rows[population.order]),
+            population_energies=population.fitness[population.order],
+        )  # fmt: skip
 
     # Exact resume
 
