@@ -1,0 +1,209 @@
+"""Fill tables of README.md and docs/results from data: python docs/make_results.py [--check]
+
+A page has a table between `<!-- results: NAME -->` and `<!-- end of results -->`; TABLES says what
+NAME is made of. Data files are the CSV files in docs/results/data and the pages `*-20d.md` of
+docs/results, all of which `uaos compare` writes (`--csv`, `--markdown`); each page names the
+commands. With --check nothing is written; the exit status is 1 if a page differs from its data.
+"""
+
+import csv
+import math
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+RESULTS = Path(__file__).parent / "results"
+PAGES = (RESULTS.parents[1] / "README.md", *sorted(RESULTS.glob("*.md")))
+_MARKER = re.compile(r"(<!-- results: ([\w-]+) -->\n).*?(<!-- end of results -->)", re.DOTALL)
+#: Evaluations that a run of the paper's test may take.
+BUDGET = 2_000_000
+
+Row = Mapping[str, str]
+
+
+# Data
+
+
+def table_below(page: str, heading: str) -> list[Row]:
+    """Return the rows of the first table below a heading of a page in docs/results."""
+    lines = iter((RESULTS / page).read_text("utf-8").splitlines())
+    for line in lines:
+        if line.startswith("#") and heading in line:
+            break
+    rows: list[list[str]] = []
+    for line in lines:
+        if line.startswith("|"):
+            rows.append([cell.strip().strip("*") for cell in line.strip("|").split("|")])
+        elif rows:
+            break
+    names, _, *body = rows
+    return [dict(zip(names, row, strict=True)) for row in body]
+
+
+def data(name: str) -> list[Row]:
+    """Return the rows of a CSV file in docs/results/data."""
+    with (RESULTS / "data" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def by_name(rows: Iterable[Row], column: str = "method") -> dict[str, Row]:
+    """Return rows by the value of a column."""
+    return {row[column]: row for row in rows}
+
+
+def solved(row: Row) -> str:
+    """Return the number of solved runs, "283" of "283/312"."""
+    return row["all"].partition("/")[0]
+
+
+def mean_log(method: str) -> str:
+    """Return the mean of log10(aRT to 1e-7) over the functions, an aRT being at most BUDGET."""
+    rows = table_below("portfolio-20d.md", "(aRT) in evaluations beside COCO")
+    times = [
+        math.inf if row["1e-7"] in "∞–" else float(row["1e-7"])
+        for row in rows
+        if row["algorithm"] == method
+    ]
+    return f"{sum(math.log10(min(t, BUDGET)) for t in times) / len(times):.2f}"
+
+
+# Tables
+
+
+def markdown(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table whose first column is text and whose others are numbers."""
+    lines = [f"| {' | '.join(names)} |", "|---" + "|--:" * (len(names) - 1) + "|"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
+
+
+def readme_bbob() -> str:
+    """Return what the README says about BBOB in 20-D."""
+    own = by_name(table_below("portfolio-20d.md", "Runs solved"))
+    others = by_name(table_below("bbob-20d.md", "Solved"))
+    rows = [
+        ("**portfolio, the default**", f"**{solved(own['portfolio'])}**",
+         f"**{mean_log('portfolio')}**"),
+        ("CMA-ES", solved(own["CMA-ES"]), mean_log("CMA-ES")),
+        ("mix: differential evolution with seven operators", solved(own["mix"]), mean_log("mix")),
+        ("mix-uniform: uniform choice from the same seven", solved(others["mix-uniform"]), "–"),
+        ("SHADE-restart: SHADE with restarts", solved(others["R-SHADE"]), "–"),
+        ("JADE", solved(others["JADE"]), "–"),
+        ("uniform choice of nine strategies", solved(others["uniform"]), "–"),
+        ("HCMA, as published", "–", mean_log("HCMA (archive)")),
+    ]  # fmt: skip
+    return markdown(("method", "solved of 312", "mean log₁₀ of aRT to 10⁻⁷"), rows)
+
+
+def portfolio_archive() -> str:
+    """Return the portfolio beside the archive, all from average running times."""
+    names = {"portfolio": "portfolio", "HCMA (archive)": "HCMA, published",
+             "BIPOP-aCMA-STEP (archive)": "BIPOP-aCMA-STEP, published",
+             "NBIPOP-aCMA-ES (archive)": "NBIPOP-aCMA-ES, published", "CMA-ES": "CMA-ES",
+             "MOS (archive)": "MOS, published", "mix": "mix"}  # fmt: skip
+    rows = [(shown, mean_log(name)) for name, shown in names.items()]
+    return markdown(("", "mean log₁₀ of aRT to 10⁻⁷"), rows)
+
+
+def control() -> str:
+    """Return a tuned configuration beside the same one with uniform choice."""
+    columns = ("separable", "moderate", "ill-conditioned", "multi-modal", "weakly structured")
+    rows = [
+        (row["method"], solved(row), *(solved({"all": row[c]}) for c in columns),
+         row["ECDF area"], row["mean rank"])
+        for row in data("control-overview")
+    ]  # fmt: skip
+    return markdown(("method", "solved of 312", *columns, "ECDF area", "mean rank"), rows)
+
+
+def control_test() -> str:
+    """Return the test of a configuration against its control."""
+    names = {"method": "method", "against": "against", "problems won": "won : lost of 312",
+             "effort": "median effort", "p": "p (Wilcoxon)",
+             "p (functions)": "p, each function once"}  # fmt: skip
+    rows = [[row[column] for column in names] for row in data("control-adapting")]
+    return markdown(tuple(names.values()), rows)
+
+
+def summary() -> str:
+    """Return how many problems each method solves."""
+    shown = {"R-SHADE": "SHADE-restart", "uniform": "uniform choice of the nine strategies",
+             "mix-uniform": "mix-uniform: uniform choice from the pool of mix",
+             "U-AOS-FW": "U-AOS-FW, as printed"}  # fmt: skip
+    rows = sorted(table_below("bbob-20d.md", "Solved"), key=lambda row: -int(solved(row)))
+    return markdown(
+        ("method", "solved of 312"),
+        [(shown.get(r["method"], r["method"]), solved(r)) for r in rows],
+    )
+
+
+def corrected() -> str:
+    """Return the corrected methods beside uniform choice."""
+    rows = [
+        (r["method"], solved(r), r["ECDF area"], r["mean rank"]) for r in data("corrected-overview")
+    ]
+    return markdown(("method", "solved of 24", "ECDF area", "mean rank"), rows)
+
+
+def long_runs() -> str:
+    """Return the methods of the literature with the paper's budget."""
+    rows = data("long")
+    n = rows[0]["problems"]
+    names = ("method", f"solved of {n}, 10,000·D", "mean rank", "100,000·D", "mean rank")
+    columns = ("method", "solved short", "rank short", "solved long", "rank long")
+    return markdown(names, [[row[column] for column in columns] for row in rows])
+
+
+def single_runs() -> str:
+    """Return the extremes of ten runs on each of two functions."""
+    rows = []
+    for function, published in (("f5", 10), ("f7", 103)):
+        runs = [row for row in data("single-runs") if row["function"] == function]
+        generations = sorted(int(row["generations"]) for row in runs)
+        most = [row["operator"] for row in runs]
+        often = max(set(most), key=most.count)
+        rows.append((
+            function, f"{generations[0]} to {generations[-1]}", str(published),
+            f"{min(row['least'] for row in runs)} to {max(row['most'] for row in runs)}",
+            f"{often} ({most.count(often)} of {len(runs)}), at most "
+            f"{max(row['share'] for row in runs)}",
+        ))  # fmt: skip
+    names = ("function", "generations", "paper", "probabilities of operators",
+             "most offspring by, and its share")  # fmt: skip
+    return markdown(names, rows)
+
+
+#: Functions that make the tables, by the names that pages use.
+TABLES: dict[str, Callable[[], str]] = {
+    "readme-bbob": readme_bbob,
+    "portfolio-archive": portfolio_archive,
+    "control": control,
+    "control-test": control_test,
+    "summary": summary,
+    "corrected": corrected,
+    "long": long_runs,
+    "single-runs": single_runs,
+}
+
+
+def filled(page: str) -> str:
+    """Return a page with its tables in place."""
+    return _MARKER.sub(lambda found: f"{found[1]}\n{TABLES[found[2]]()}\n{found[3]}", page)
+
+
+def main() -> int:
+    """Fill the pages, or check them."""
+    stale = []
+    for path in PAGES:
+        page = path.read_text("utf-8")
+        if filled(page) != page:
+            stale.append(path.name)
+            if "--check" not in sys.argv:
+                path.write_text(filled(page), "utf-8")
+    if stale:
+        print("differ from their data:" if "--check" in sys.argv else "renewed:", *stale)
+    return int("--check" in sys.argv and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

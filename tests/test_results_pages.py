@@ -1,0 +1,40 @@
+"""Tables of the README and of docs/results are those of their data files."""
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def made() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("made", ROOT / "docs" / "make_results.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_pages_show_their_data(made: ModuleType) -> None:
+    """Otherwise: python docs/make_results.py"""
+    stale = [
+        path.name
+        for path in made.PAGES
+        if made.filled(path.read_text("utf-8")) != path.read_text("utf-8")
+    ]
+    assert stale == []
+
+
+def test_every_table_is_on_a_page_and_every_data_file_is_used(made: ModuleType) -> None:
+    pages = "".join(path.read_text("utf-8") for path in made.PAGES)
+    assert all(f"<!-- results: {name} -->" in pages for name in made.TABLES)
+    source = Path(made.__file__).read_text("utf-8")
+    assert all(f'"{path.stem}"' in source for path in (made.RESULTS / "data").glob("*.csv"))
+
+
+def test_a_changed_number_is_noticed(made: ModuleType) -> None:
+    page = made.filled("<!-- results: summary -->\n<!-- end of results -->\n")
+    assert "| mix | 224 |" in page
+    assert made.filled(page.replace("224", "225")) == page
