@@ -105,26 +105,6 @@ def portfolio_archive() -> str:
     return markdown(("", "mean log₁₀ of aRT to 10⁻⁷"), rows)
 
 
-def control() -> str:
-    """Return a tuned configuration beside the same one with uniform choice."""
-    columns = ("separable", "moderate", "ill-conditioned", "multi-modal", "weakly structured")
-    rows = [
-        (row["method"], solved(row), *(solved({"all": row[c]}) for c in columns),
-         row["ECDF area"], row["mean rank"])
-        for row in data("control-overview")
-    ]  # fmt: skip
-    return markdown(("method", "solved of 312", *columns, "ECDF area", "mean rank"), rows)
-
-
-def control_test() -> str:
-    """Return the test of a configuration against its control."""
-    names = {"method": "method", "against": "against", "problems won": "won : lost of 312",
-             "effort": "median effort", "p": "p (Wilcoxon)",
-             "p (functions)": "p, each function once"}  # fmt: skip
-    rows = [[row[column] for column in names] for row in data("control-adapting")]
-    return markdown(tuple(names.values()), rows)
-
-
 def summary() -> str:
     """Return how many problems each method solves."""
     shown = {"R-SHADE": "SHADE-restart", "uniform": "uniform choice of the nine strategies",
@@ -135,23 +115,6 @@ def summary() -> str:
         ("method", "solved of 312"),
         [(shown.get(r["method"], r["method"]), solved(r)) for r in rows],
     )
-
-
-def corrected() -> str:
-    """Return the corrected methods beside uniform choice."""
-    rows = [
-        (r["method"], solved(r), r["ECDF area"], r["mean rank"]) for r in data("corrected-overview")
-    ]
-    return markdown(("method", "solved of 24", "ECDF area", "mean rank"), rows)
-
-
-def long_runs() -> str:
-    """Return the methods of the literature with the paper's budget."""
-    rows = data("long")
-    n = rows[0]["problems"]
-    names = ("method", f"solved of {n}, 10,000·D", "mean rank", "100,000·D", "mean rank")
-    columns = ("method", "solved short", "rank short", "solved long", "rank long")
-    return markdown(names, [[row[column] for column in columns] for row in rows])
 
 
 def single_runs() -> str:
@@ -177,11 +140,7 @@ def single_runs() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "readme-bbob": readme_bbob,
     "portfolio-archive": portfolio_archive,
-    "control": control,
-    "control-test": control_test,
     "summary": summary,
-    "corrected": corrected,
-    "long": long_runs,
     "single-runs": single_runs,
 }
 
