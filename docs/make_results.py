@@ -136,13 +136,71 @@ def single_runs() -> str:
     return markdown(names, rows)
 
 
+GROUPS = ("separable", "moderate", "ill-conditioned", "multi-modal", "weakly structured", "all")
+
+
+def overview(name: str, groups: Sequence[str]) -> Iterable[list[str]]:
+    """Return solved runs by group, ECDF area and mean rank of each method, from a CSV file."""
+    rows = data(name)
+    for method in dict.fromkeys(row["method"] for row in rows):
+        own = by_name((row for row in rows if row["method"] == method), "functions")
+        whole = own["all"]
+        area, rank = float(whole["ecdf_area_raw"]), float(whole["mean_rank"])
+        yield [method, *(own[g]["solved"] for g in groups), f"{area:.3f}", f"{rank:.2f}"]
+
+
+def control() -> str:
+    """Return a tuned configuration beside the same one with uniform choice."""
+    groups = ("all", *GROUPS[:-1])
+    names = ("method", "solved of 312", *GROUPS[:-1], "ECDF area", "mean rank")
+    return markdown(names, overview("control-overview", groups))
+
+
+def control_test() -> str:
+    """Return the test of a configuration against its control."""
+    rows = [
+        (f"{r['method']} against its control", r["wins"], r["losses"], r["ties"],
+         f"{10 ** float(r['difference']):.2f}", f"{float(r['p_holm']):.1g}",
+         f"{float(r['p_holm_functions']):.2g}")
+        for r in data("control-adapting")
+    ]  # fmt: skip
+    names = ("", "better on", "worse on", "equal on", "evaluations, median", "p (Wilcoxon)",
+             "p, each function once")  # fmt: skip
+    return markdown(names, rows)
+
+
 #: Functions that make the tables, by the names that pages use.
 TABLES: dict[str, Callable[[], str]] = {
     "readme-bbob": readme_bbob,
     "portfolio-archive": portfolio_archive,
+    "control": control,
+    "control-test": control_test,
     "summary": summary,
     "single-runs": single_runs,
 }
+
+
+def phrases() -> dict[str, list[str]]:
+    """Return what the sentences of a page have to say, by its path from the root."""
+    (adaptive, uniform), (test,) = overview("control-overview", ("all",)), data("control-adapting")
+    return {
+        "README.md": [
+            f"solves {adaptive[1]} of the 312 problems within 10,000·D",
+            f"takes {10 ** float(test['difference']):.2f} times the evaluations of its control",
+            f"which solves {uniform[1]}",
+        ],
+    }
+
+
+def unsaid() -> list[str]:
+    """Return the phrases that pages lack."""
+    root = RESULTS.parents[1]
+    return [
+        phrase
+        for page, expected in phrases().items()
+        for phrase in expected
+        if phrase not in " ".join((root / page).read_text("utf-8").split())
+    ]
 
 
 def filled(page: str) -> str:
@@ -159,9 +217,11 @@ def main() -> int:
             stale.append(path.name)
             if "--check" not in sys.argv:
                 path.write_text(filled(page), "utf-8")
+    if missing := unsaid():
+        print("not found in the text:", *missing, sep="\n  ")
     if stale:
         print("differ from their data:" if "--check" in sys.argv else "renewed:", *stale)
-    return int("--check" in sys.argv and bool(stale))
+    return int("--check" in sys.argv and bool(stale or missing))
 
 
 if __name__ == "__main__":

@@ -34,6 +34,10 @@ def test_every_table_is_on_a_page_and_every_data_file_is_used(made: ModuleType) 
     assert all(f'"{path.stem}"' in source for path in (made.RESULTS / "data").glob("*.csv"))
 
 
+def test_sentences_say_what_their_data_say(made: ModuleType) -> None:
+    assert made.unsaid() == []
+
+
 def test_a_changed_number_is_noticed(made: ModuleType) -> None:
     page = made.filled("<!-- results: summary -->\n<!-- end of results -->\n")
     assert "| mix | 224 |" in page
