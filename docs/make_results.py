@@ -156,6 +156,12 @@ def control() -> str:
     return markdown(names, overview("control-overview", groups))
 
 
+def corrected() -> str:
+    """Return the corrected methods beside uniform choice."""
+    names = ("method", "solved of 24", "ECDF area", "mean rank")
+    return markdown(names, overview("corrected-overview", ("all",)))
+
+
 def control_test() -> str:
     """Return the test of a configuration against its control."""
     rows = [
@@ -175,6 +181,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "portfolio-archive": portfolio_archive,
     "control": control,
     "control-test": control_test,
+    "corrected": corrected,
     "summary": summary,
     "single-runs": single_runs,
 }

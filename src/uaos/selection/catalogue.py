@@ -104,7 +104,8 @@ _NOTES = {
     "Hybrid": "Its weights sum to 1; c1 = 1 and c2 = 0 are this package's reading. The original "
     "rewards the change of the best fitness per evaluation in an elitist algorithm; so the best is "
     "that of all generations here, and an operator without success gets 0, never more than one "
-    "with a success.",
+    "with a success. As p_min = 0, operators that do not improve their best get no offspring until "
+    "none does.",
     "PDP": "The original counts successes from the start of the run, not of one generation.",
     "ADOPP": "The original also credits the operators that made the ancestors of an offspring.",
     "ADOPP-ext": "The original also credits the operators that made the ancestors of an offspring.",
