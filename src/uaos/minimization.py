@@ -234,9 +234,10 @@ def minimize(
         Whether `fun` takes all points of a batch at once.
     constraints : NonlinearConstraint, LinearConstraint, Bounds, dict, or a sequence of these
         As in scipy.optimize; other objects with the same attributes will do. Feasible points come
-        before infeasible ones, which are compared by their violations. `fun` is called only where
-        a point is feasible, but every point counts as an evaluation. An equality (lb = ub) holds
-        if it is met to 1e-6; on the way there `fun` is called at points that miss it, too.
+        before infeasible ones, which are compared by their violations. The default method and
+        "SQP" call `fun` at infeasible points, too, where an exception counts as a failed
+        evaluation whatever `on_error` says; other methods only where a point is feasible or almost
+        so. Every point counts as an evaluation. An equality (lb = ub) holds if it is met to 1e-6.
     integrality : array_like of bool, optional
         Which coordinates are integers; one value stands for all.
     workers : int, Executor or map-like callable

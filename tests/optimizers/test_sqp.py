@@ -39,6 +39,15 @@ def test_hs71_is_solved_from_its_start():
     assert result.nfev < 200
 
 
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_the_default_method_solves_hs71_and_ends(seed):
+    """Independent starts agree, so that the run ends long before its default budget."""
+    result = uaos.minimize(hs71, [(1, 5)] * 4, constraints=HS71, x0=[1, 5, 5, 1], seed=seed)
+    assert result.success
+    assert result.fun == pytest.approx(17.0140173, abs=1e-5)
+    assert result.nfev < 1000
+
+
 @pytest.mark.parametrize("start", [[4.0, 4.0], [-4.0, -4.0], [0.0, 0.0]])
 def test_a_linear_objective_ends_in_a_corner(start):
     """Of -x - 2y under x + y <= 1 and y <= 0.75 the minimum is -1.75 at (0.25, 0.75)."""

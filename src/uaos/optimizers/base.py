@@ -305,6 +305,11 @@ class Optimizer(ABC):
         return False
 
     @property
+    def confirmed(self) -> bool:
+        """True if independent starts have led to the best value."""
+        return False
+
+    @property
     def convergence(self) -> float:
         """Closeness to convergence: above 1 once the run has converged."""
         return 2.0 if self.converged else 0.0

@@ -58,6 +58,9 @@ class Member:
         member may use to improve the best point of the others: it restarts from there, and the
         selector takes over once this has ended. It does not do so during the introduction, nor
         while it leads in its first run. For optimizers with a method `restart_from`, such as BFGS.
+    restarts : bool
+        Whether the introductory run includes restarts, until the cap or until independent starts
+        confirm its result.
 
     Raises
     ------
@@ -75,6 +78,7 @@ class Member:
     once: bool
     cap: float
     finish: float
+    restarts: bool
 
     def __init__(
         self,
@@ -82,6 +86,7 @@ class Member:
         once: bool = False,
         cap: float = np.inf,
         finish: float = 0.0,
+        restarts: bool = False,
     ) -> None:
         if isinstance(configuration, Mapping):
             configuration = Configuration.from_dict(configuration)
@@ -98,7 +103,7 @@ class Member:
                 f"finish of {entry.name} is {finish!r}; expected {expected}",
                 name="finish", value=finish,
             )  # fmt: skip
-        values = (entry, once, cap, finish)
+        values = (entry, once, cap, finish, restarts)
         for part, value in zip(dataclasses.fields(self), values, strict=True):
             object.__setattr__(self, part.name, value)
 
@@ -142,6 +147,8 @@ class Member:
             data["cap"] = self.cap
         if self.finish:
             data["finish"] = self.finish
+        if self.restarts:
+            data["restarts"] = True
         return data
 
 
@@ -197,6 +204,8 @@ class Seat:
         Whether the member then retires.
     finish_share, finish_cap : float
         The evaluations at the end of the run that the member may finish it with, likewise.
+    restarts : bool
+        Whether the introductory run includes restarts.
     """
 
     name: str
@@ -206,6 +215,7 @@ class Seat:
     once: bool = False
     finish_share: float = 0.0
     finish_cap: float = 0.0
+    restarts: bool = False
 
     def member(self, each: float) -> Member:
         """Return the member for a budget of `each` evaluations per dimension."""
@@ -215,6 +225,7 @@ class Seat:
             once=self.once,
             cap=min(self.share * each, self.cap),
             finish=min(self.finish_share * each, self.finish_cap) if self.finish_cap else 0.0,
+            restarts=self.restarts,
         )
 
 
@@ -277,11 +288,25 @@ NOISY_KINDS = (
     Kind(   800, 20.0, (),    (_IPOP_4,),  (_DE_5D,)),
 )  # fmt: skip
 
+_SQP = Seat("SQP", share=0.5, cap=500, finish_share=0.1, finish_cap=50, restarts=True)
 
-def kind_of(dimension: int, budget: int | None, *, noisy: bool = False) -> Kind:
-    """Return the row of :data:`KINDS`, or of :data:`NOISY_KINDS`, for a dimension and a budget."""
+#: The same under constraints. Sequential quadratic programming comes first, with its restarts, and
+#: alone in a short run: methods without a model of the constraints need ten times the evaluations.
+CONSTRAINED_KINDS = (
+    #    least  kappa  first     then                        large
+    Kind(     0, 20.0, (),       (Seat("SQP"),),             (_DE_2D,)),
+    Kind(   500, 20.0, (_SQP,),  (_CMA_SHARE, _DE_2D),       (_DE_2D,)),
+    Kind( 3_000, 20.0, (_SQP,),  (_CMA_SHARE, _DE_5D),       (_DE_5D,)),
+    Kind(20_000, KAPPA, (_SQP,), (_CMA, _DE),                (_DE,)),
+)  # fmt: skip
+
+
+def kind_of(
+    dimension: int, budget: int | None, *, noisy: bool = False, constrained: bool = False
+) -> Kind:
+    """Return the row of :data:`KINDS`, or its like, for a dimension and a budget."""
     evaluations = _per_variable(dimension, budget)
-    kinds = NOISY_KINDS if noisy else KINDS
+    kinds = NOISY_KINDS if noisy else CONSTRAINED_KINDS if constrained else KINDS
     return [kind for kind in kinds if kind.least <= evaluations][-1]
 
 
@@ -291,7 +316,7 @@ def _per_variable(dimension: int, budget: int | None) -> float:
 
 
 def default_members(
-    dimension: int, budget: int | None, *, noisy: bool = False
+    dimension: int, budget: int | None, *, noisy: bool = False, constrained: bool = False
 ) -> tuple[Member, ...]:
     """Return the members for a dimension and a budget, according to :data:`KINDS`.
 
@@ -303,12 +328,14 @@ def default_members(
         The evaluations of the run; None means no limit.
     noisy : bool
         Whether noise hides the differences between points.
+    constrained : bool
+        Whether there are constraints, and no integers.
 
     Returns
     -------
     tuple of Member
     """
-    kind = kind_of(dimension, budget, noisy=noisy)
+    kind = kind_of(dimension, budget, noisy=noisy, constrained=constrained)
     seats = kind.first + (kind.then if dimension <= LARGE else kind.large)
     return tuple(seat.member(_per_variable(dimension, budget)) for seat in seats)
 
@@ -329,6 +356,10 @@ class Searcher(Protocol):
     @property
     def converged(self) -> bool:
         """True if the member's run has ended."""
+
+    @property
+    def confirmed(self) -> bool:
+        """True if independent starts have led to the best value."""
 
 
 class Finisher(Searcher, Protocol):
@@ -476,6 +507,8 @@ class Turns:
         """Return whether a member's introductory run is over."""
         searcher, member = self.searchers[k], self.members[k]
         spent = searcher.evaluations >= member.cap * self.dimension
+        if member.restarts:
+            return bool(spent or searcher.confirmed)
         return bool(spent or searcher.converged or searcher.restarts > 0)
 
     def _start_selector(self) -> Selector:
@@ -673,7 +706,12 @@ class Portfolio(Optimizer):
             )
         chosen = PortfolioSettings.of(settings).changed(changes)
         self.constrained, self._by_table = chosen.constrained, chosen.members is None
-        members = chosen.chosen or default_members(self.dimension, self.budget, noisy=chosen.noisy)
+        members = chosen.chosen or default_members(
+            self.dimension,
+            self.budget,
+            noisy=chosen.noisy,
+            constrained=chosen.constrained and self.integers is None,
+        )
         return dataclasses.replace(chosen, members=self._able(members)), method
 
     def _able(self, members: Sequence[Member]) -> tuple[Member, ...]:
@@ -846,7 +884,8 @@ class Portfolio(Optimizer):
     def converged(self) -> bool:
         """True if further search is unlikely to pay.
 
-        True once two members that continue have ended a run at the same best value, or the
+        True once independent starts of one member have confirmed the best value, or two members
+        that continue have ended a run at it, or the
         introduction is over and two members have found that value independently, or the run has
         gone on for long without a significant improvement: one of more than 1e-10 of the range of
         values and more than atol + tol·|best|.
@@ -858,6 +897,8 @@ class Portfolio(Optimizer):
         if self._finisher is not None and (self._finishing or self._finished):
             # It started from the others' point, so it does not confirm the value.
             agreeing = [m for m in agreeing if m is not self.optimizers[self._finisher]]
+        if any(m.confirmed for m in agreeing):
+            return True
         if not self._turns.introduced:
             continuing = [self.optimizers[k] for k in self._turns.continuing]
             ended = [m for m in agreeing if m.converged or m.restarts > 0]

@@ -28,6 +28,9 @@ _MAX_TRIALS = 10
 # Weights of violations in a quadratic program, in units of the gradient: the first, and the last
 # that is tried where the linear constraints contradict each other.
 _FIRST_WEIGHT, _LAST_WEIGHT = 1e3, 1e9
+# Runs whose values differ by less than this share have ended at the same point, if they violate
+# constraints by no more than the other.
+_SAME, _MET = 1e-6, 1e-6
 # A run ends after this many iterations in a row whose gain is within rounding errors.
 _MAX_STALLED = 3
 # A run ends after this many iterations in a row that leave it further behind the best value of
@@ -111,11 +114,11 @@ class SQP(Optimizer):
     reference: ClassVar[str] = "Nocedal & Wright 2006"
     handles: ClassVar[tuple[str, ...]] = ("constraints",)
     state_names: ClassVar[tuple[str, ...]] = (
-        "_phase", "_ended", "_runs", "_x", "_f", "_c", "_equalities", "_gradient", "_jacobian",
-        "_hessian", "_offsets", "_central", "_old_x", "_old_gradient", "_old_jacobian",
-        "_multipliers", "_penalties", "_errors", "_direction", "_plain", "_promise", "_length",
-        "_moved", "_spread", "_trials", "_corrected", "_stalled", "_retrying", "_behind",
-        "_updates",
+        "_phase", "_ended", "_independent", "_lowest", "_agreeing", "_elsewhere", "_runs", "_x",
+        "_f", "_c", "_equalities", "_gradient", "_jacobian", "_hessian", "_offsets", "_central",
+        "_old_x", "_old_gradient", "_old_jacobian", "_multipliers", "_penalties", "_errors",
+        "_direction", "_plain", "_promise", "_length", "_moved", "_spread", "_trials",
+        "_corrected", "_stalled", "_retrying", "_behind", "_updates",
     )  # fmt: skip
 
     settings: SQPSettings
@@ -125,6 +128,8 @@ class SQP(Optimizer):
         if self.history is not None:
             self.history = History(columns=("gain", "restarts"))
         self._runs = 0
+        self._lowest = float("inf")  # value at the end of the best run ...
+        self._agreeing = self._elsewhere = 0  # ... and how many runs ended there and elsewhere
         self._x: FloatArray
         self._begin()
 
@@ -138,6 +143,7 @@ class SQP(Optimizer):
     def restart_from(self, x: FloatArray) -> None:
         """Abandon the present run and start one from a point."""
         self._begin(x)
+        self._independent = False
 
     def _begin(self, x: FloatArray | None = None) -> None:
         """Start a run from a point, or from the next starting point."""
@@ -154,6 +160,7 @@ class SQP(Optimizer):
         self.restarts = self._runs - 1
         self._phase = "start"
         self._ended = False
+        self._independent = True
         self._f = float("nan")
         self._c, self._equalities = np.zeros(0), 0  # all constraints, the equalities last
         self._gradient, self._jacobian = np.zeros(D), np.zeros((0, D))
@@ -175,6 +182,24 @@ class SQP(Optimizer):
         self._retrying = False
         self._behind = 0
         self._updates = 0
+
+    def _end(self) -> None:
+        """End the run, and note whether it has led to the best value of all runs."""
+        self._ended = True
+        if not self._independent or self._violated(self._c).max(initial=0.0) > _MET:
+            return
+        difference = self._f - self._lowest
+        tolerance = _SAME * max(1.0, abs(self._f))
+        if not difference > tolerance:
+            self._agreeing = 1 + (self._agreeing if difference >= -tolerance else 0)
+            self._lowest = min(self._f, self._lowest)
+        elif np.isfinite(difference):
+            self._elsewhere += 1
+
+    @property
+    def confirmed(self) -> bool:
+        """True if runs from independent starts have ended at the best value, and few elsewhere."""
+        return self._agreeing >= 2 + self._elsewhere
 
     @property
     def converged(self) -> bool:
@@ -226,7 +251,7 @@ class SQP(Optimizer):
         M = len(self._c)
         usable = np.isfinite(self._c).all() and (M > 0 or np.isfinite(self._f))
         if not usable:
-            self._ended = True
+            self._end()
             return
         self._multipliers, self._penalties = np.zeros(M), np.zeros(M)
         self._errors = np.zeros(M)
@@ -369,7 +394,7 @@ class SQP(Optimizer):
             self._hessian, self._updates = np.eye(self.dimension) * curvature, 0
             solution = self._solve(self._c + self._margins())
         if solution is None:
-            self._ended = True
+            self._end()
             return
         self._direction, self._multipliers = solution[0] * self._scale, solution[1]
         self._raise_penalties(solution[0])
@@ -381,7 +406,7 @@ class SQP(Optimizer):
         hopeless = feasible and self._f - self.best_fitness > _HOPELESS * self._promise
         self._behind = self._behind + 1 if hopeless else 0
         if self._behind >= _MAX_BEHIND:
-            self._ended = True
+            self._end()
             return
         self._length, self._trials, self._corrected = 1.0, 0, False
         self._phase = "line"
@@ -458,7 +483,7 @@ class SQP(Optimizer):
         self._x, self._f, self._c = x.copy(), f, c.copy()
         self._moved = float(np.abs(d).max())
         if self._stalled >= _MAX_STALLED:
-            self._ended = True
+            self._end()
             return
         self._retrying = False
         self._central = False
@@ -471,7 +496,7 @@ class SQP(Optimizer):
             self._phase = "gradient"
             return
         if self._retrying:
-            self._ended = True
+            self._end()
             return
         self._retrying = True
         self._central = True

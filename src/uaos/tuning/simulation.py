@@ -88,6 +88,11 @@ class _Replay:
         return int(self.evaluations >= self._first_restart)
 
     @property
+    def confirmed(self) -> bool:
+        """False: replayed runs have no record of it."""
+        return False
+
+    @property
     def converged(self) -> bool:
         """False, as convergence counts as a restart here."""
         return False
