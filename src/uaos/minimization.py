@@ -319,9 +319,7 @@ def minimize(
     problem = _as_problem(fun, bounds, options)
     values: dict[str, Any] = {**_DEFAULTS, **options}
     new_run = _run_class(values)
-    if isinstance(budget, str):
-        budget = parse_budget(budget, problem.dimension)
-    limits = _Limits.checked(budget, target, values)
+    limits = _Limits.checked(problem, budget, target, values)
     search = _Search(
         problem,
         method,
@@ -474,9 +472,15 @@ class _Limits:
 
     @classmethod
     def checked(
-        cls, budget: int | None, target: float | None, values: Mapping[str, object]
+        cls,
+        problem: Problem,
+        budget: int | str | None,
+        target: float | None,
+        values: Mapping[str, object],
     ) -> "_Limits":
         """Return the limits among the arguments; `maxfun` is another name of the budget."""
+        if isinstance(budget, str):
+            budget = parse_budget(budget, problem.dimension)
         # Infinity is SciPy's word for no limit.
         maxfun = None if values.get("maxfun") == float("inf") else values.get("maxfun")
         budgets = (evaluation_count(budget), evaluation_count(maxfun, "maxfun"))
