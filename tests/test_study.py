@@ -18,6 +18,7 @@ from uaos.errors import InvalidFile, InvalidParameter, UnknownName
 from uaos.experiments import Plan, Store
 from uaos.problems import Problem, Suite, suite
 from uaos.study import PRESETS, RIVALS, STAGES, Preset, Study, chosen_stages, find_preset
+from uaos.tuning import design_for, narrow
 from uaos.tuning.store import TuningStore
 
 
@@ -198,9 +199,10 @@ def test_the_report_of_a_study_is_seen_in_a_browser(
 def test_a_cluster_gives_the_same_study(
     cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(
-        PRESETS, "tiny", Preset("tiny", 2, 800, "20D", "50D", "test:1", "of a test")
-    )
+    fixed = ["power=1", "frac=0", "noise=0", "error=0", "p_min=0"]
+    small = narrow(design_for("SaDE", dimension=2), fix=fixed)
+    monkeypatch.setattr("uaos.study.design", lambda *_, **__: small)
+    monkeypatch.setitem(PRESETS, "tiny", Preset("tiny", 2, 60, "20D", "50D", "test:1", "of a test"))
     found = {}
     places = {"here": ("--jobs", "1"), "there": ("--dask", cluster)}
     for folder, where in places.items():
