@@ -31,6 +31,7 @@ from uaos.optimizers.sqp import SQP
 from uaos.optimizers.surrogate import SurrogateSearch
 from uaos.params import Categorical, Integer, Real, choice, integer, real
 from uaos.problems import Problem, Suite, suite
+from uaos.problems.space import Box
 from uaos.problems.variables import Space
 from uaos.result import Result
 from uaos.selection.components import (
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
-    "CMAES", "SQP", "Categorical", "Component", "Configuration", "CoordinateSearch",
+    "CMAES", "SQP", "Box", "Categorical", "Component", "Configuration", "CoordinateSearch",
     "DifferentialEvolution", "Draws", "Evidence", "GenerationReward", "History", "Integer",
     "LocalSearch", "Member", "Method", "Metric", "Operator", "Optimizer", "OptimizerSettings",
     "Portfolio", "Probability", "Problem", "PyCMA", "Quality", "Real", "Result", "Selection",

@@ -24,7 +24,8 @@ from uaos.optimizers.de.optimizer import DEFAULT_BUDGET
 from uaos.optimizers.de.rules import RateRule
 from uaos.optimizers.de.settings import Linear, Stagnation
 from uaos.problems.problem import ANONYMOUS, Problem
-from uaos.problems.space import BoundsLike, StartLike, start_points
+from uaos.problems.space import BoundsLike, Box, StartLike, bounds_around, start_points
+from uaos.problems.variables import Space
 from uaos.result import Ending, Result
 from uaos.runs.asynchronous import AsynchronousRun
 from uaos.runs.callers import WithArguments, Workers
@@ -105,6 +106,7 @@ class ProblemOptions(TypedDict, total=False):
     vectorized: bool
     constraints: object
     integrality: ArrayLike | None
+    scale: ArrayLike | None
 
 
 class Options(ProblemOptions, RunOptions, total=False):
@@ -205,7 +207,8 @@ def minimize(
         types, and with `vectorized` a list of dicts. A :class:`uaos.Problem` without `bounds`
         stands for its function, bounds and constraints.
     bounds : sequence of pairs, array of shape (D, 2), scipy.optimize.Bounds, or mapping
-        The box. A coordinate with low = high is held there. A mapping of names to
+        The box; no point outside is evaluated. A coordinate with low = high is held there. Bounds
+        may be infinite, or missing altogether, if there is an `x0`. A mapping of names to
         :class:`uaos.Real`, :class:`uaos.Integer`, :class:`uaos.Categorical` or fixed values, or a
         :class:`uaos.Space`, has named variables.
     method : str, path, Method or Configuration, optional
@@ -221,7 +224,9 @@ def minimize(
     x0 : array_like, optional
         A point to start from, or several, (m, D): differential evolution has them in its first
         population, if it is large enough; otherwise, and with other methods, all are evaluated and
-        the search starts from the best. With named variables a mapping or a list of mappings; by
+        the search starts from the best. Where the box is infinite, or more than 100 times as wide
+        as |x0|, the first steps fit x0 instead of the box, and the search widens from there. With
+        named variables a mapping or a list of mappings; by
         default the defaults of the variables, if each has one.
     target : float, optional
         The run ends once a value at or below it has been found.
@@ -240,6 +245,9 @@ def minimize(
         so. Every point counts as an evaluation. An equality (lb = ub) holds if it is met to 1e-6.
     integrality : array_like of bool, optional
         Which coordinates are integers; one value stands for all.
+    scale : array_like of float, optional
+        The length of a typical step from `x0`, a number or one for each coordinate; by default the
+        width of the box, or 4 |x0| where that is infinite or more than 100 times |x0|.
     workers : int, Executor or map-like callable
         Evaluates a batch in parallel: a number of processes (-1: one for each processor), any
         ``concurrent.futures.Executor``, or a function like ``map``.
@@ -316,7 +324,7 @@ def minimize(
     >>> result.success, bool(result.fun < 1e-12)
     (True, True)
     """
-    problem = _as_problem(fun, bounds, options)
+    problem = _as_problem(fun, bounds, x0, options)
     values: dict[str, Any] = {**_DEFAULTS, **options}
     new_run = _run_class(values)
     limits = _Limits.checked(problem, budget, target, values)
@@ -346,7 +354,10 @@ def minimize(
 
 
 def _as_problem(
-    fun: Callable[..., object] | Problem, bounds: BoundsLike | None, options: Options
+    fun: Callable[..., object] | Problem,
+    bounds: BoundsLike | None,
+    x0: StartLike | None,
+    options: Options,
 ) -> Problem:
     """Return the problem that the arguments of `minimize` describe."""
     if isinstance(fun, Problem) and bounds is None:
@@ -358,9 +369,10 @@ def _as_problem(
                     value=dict(options)[name],
                 )
         return fun
-    if bounds is None:
+    if bounds is None and x0 is None:
         raise InvalidParameter(
-            "bounds is missing; expected a pair (low, high) for each coordinate",
+            "bounds is missing; expected a pair (low, high) for each coordinate, or without bounds "
+            "a point to start from: minimize(fun, x0=x0)",
             name="bounds",
             value=None,
         )
@@ -373,7 +385,7 @@ def _as_problem(
         )
     return Problem(
         WithArguments(fun, tuple(args)) if args and callable(fun) else fun,
-        bounds,
+        _with_scale(bounds_around(bounds, x0), options.get("scale")),
         name=ANONYMOUS,
         vectorized=options.get("vectorized", False),
         constraints=options.get("constraints"),
@@ -401,6 +413,20 @@ def _run_class(values: dict[str, Any]) -> Callable[..., Run]:
             name="workers", value=workers,
         )  # fmt: skip
     return AsynchronousRun if schedule == "async" else Run
+
+
+def _with_scale(bounds: BoundsLike, scale: ArrayLike | None) -> BoundsLike:
+    """Return the bounds, as a box with a scale if one is given."""
+    if scale is None:
+        return bounds
+    if isinstance(bounds, Mapping | Space):
+        raise InvalidParameter(
+            "scale is for bounds without names; with named variables, give narrower bounds or "
+            "log=True",
+            name="scale",
+            value=scale,
+        )
+    return Box(bounds, scale=scale, outside_allowed=Box.of(bounds).outside_allowed)
 
 
 def _evolution_settings(values: Mapping[str, object]) -> dict[str, Any]:
@@ -587,7 +613,7 @@ class _Search:
         if first.starts_together and len(starts) <= (first.capacity or len(starts)):
             return self.build(starts), None
         # Raise an error if they are invalid.
-        start_points(starts, first.low, first.high, str(self.settings.get("boundary")))
+        start_points(starts, first.low, first.high, getattr(first.settings, "boundary", ""))
         starts = self.problem.space.rounded(starts[: first.budget])
         try:
             values, violations, _ = evaluator(starts, first.epsilon)

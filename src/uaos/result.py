@@ -40,6 +40,8 @@ class Status(IntEnum):
     """No evaluation gave a finite value."""
     INTERRUPTED = 6
     """Ctrl-C ended the run."""
+    STALLED = 7
+    """The run no longer improved, and nothing shows that its best point is an optimum."""
     CALLBACK = 99
     """The callback ended the run."""
 
@@ -89,9 +91,9 @@ class Ending:
         return cls(Status.UNFINISHED, "the run is not finished")
 
     @classmethod
-    def converged(cls) -> "Ending":
-        """Return the ending of a run that has converged."""
-        return cls(Status.SUCCESS, "converged")
+    def converged(cls, doubt: str = "") -> "Ending":
+        """Return the ending of a run that has converged, or only stalled if there is a doubt."""
+        return cls(Status.STALLED, doubt) if doubt else cls(Status.SUCCESS, "converged")
 
     @classmethod
     def of_target(cls, target: float) -> "Ending":

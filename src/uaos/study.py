@@ -236,7 +236,8 @@ class Study:
         default = 1 if has_instances else _REPETITIONS
         self.repetitions = default if size.repetitions is None else size.repetitions
         largest = self.training.dimensions[-1]
-        self.design = space if isinstance(space, Design) else design(space, dimension=largest)
+        chosen = space if isinstance(space, Design) else design(space, dimension=largest)
+        self.design = chosen.suited_to(self.training)
         self._check_card()
 
     def to_dict(self) -> dict[str, object]:

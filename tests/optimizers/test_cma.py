@@ -12,6 +12,7 @@ from raising import raises
 
 from uaos.errors import InvalidParameter
 from uaos.optimizers.cma import CMAES, _sample, constants
+from uaos.problems.space import Box
 
 
 def ellipsoid(points):
@@ -94,7 +95,7 @@ class Reference:
 def test_the_kernels_follow_the_equations_of_the_tutorial(D, popsize, gap):
     """Mean, step size, paths and matrix after each of 25 generations; widths differ."""
     bounds = [(-5.0 - i, 5.0) for i in range(D)]
-    optimizer = CMAES(bounds, seed=3, popsize=popsize, boundary="none")
+    optimizer = CMAES(Box(bounds, outside_allowed=True), seed=3, popsize=popsize, boundary="none")
     reference = Reference(optimizer, gap)
     for _ in range(25):
         points = optimizer.ask()
@@ -342,7 +343,8 @@ def test_points_inside_have_no_penalty_where_values_overflow():
 
 
 def test_without_bound_handling_points_leave_the_box():
-    optimizer = CMAES([(1.0, 6.0)] * 3, seed=4, boundary="none", budget=4000, target=1e-8)
+    open_box = Box([(1.0, 6.0)] * 3, outside_allowed=True)
+    optimizer = CMAES(open_box, seed=4, boundary="none", budget=4000, target=1e-8)
     run(optimizer, lambda x: (x**2).sum(axis=1), 10**6)
     assert optimizer.on_target
 
@@ -393,7 +395,7 @@ def test_values_at_the_ends_of_the_floating_point_range_do_no_harm():
 
 @pytest.mark.parametrize("boundary", ["none", "penalty"])
 def test_a_slope_without_end_does_not_overflow(boundary):
-    optimizer = CMAES(BOX, seed=2, budget=20000, boundary=boundary)
+    optimizer = CMAES(Box(BOX, outside_allowed=True), seed=2, budget=20000, boundary=boundary)
     run(optimizer, lambda x: x.sum(axis=1), 10**6)
     assert np.isfinite(optimizer.best_x).all()
 
@@ -436,10 +438,12 @@ import json, sys
 import numpy as np
 from uaos import jit
 from uaos.optimizers.cma import CMAES
+from uaos.problems.space import Box
 jit.PATIENCE = 0.0  # compiled at once
 report = []
 for boundary in ("none", "penalty"):
-    optimizer = CMAES([(-1, 5)] * 3, seed=5, budget=900, boundary=boundary, x0=[0.5, 1, 2])
+    box = Box([(-1, 5)] * 3, outside_allowed=True)
+    optimizer = CMAES(box, seed=5, budget=900, boundary=boundary, x0=[0.5, 1, 2])
     while not optimizer.done:
         x = optimizer.ask()
         optimizer.tell((x ** 2 * [1, 100, 10000]).sum(axis=1))
@@ -474,7 +478,8 @@ def test_bbob_functions_in_5_d_are_solved(function, boundary):
     for instance in (41, 42, 43):
         problem = cocoex.BareProblem("bbob", function, 5, instance)
         optimizer = CMAES(
-            [(-5, 5)] * 5, seed=instance, budget=10_000, boundary=boundary,
+            Box([(-5, 5)] * 5, outside_allowed=True), seed=instance, budget=10_000,
+            boundary=boundary,
             target=problem.best_value() + 1e-8,
         )  # fmt: skip
         run(optimizer, lambda x: [problem(row) for row in x], 10**6)  # noqa: B023

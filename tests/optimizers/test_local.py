@@ -7,6 +7,7 @@ from raising import raises
 from uaos.errors import InvalidParameter
 from uaos.optimizers.base import RunFinished
 from uaos.optimizers.local import LocalSearch
+from uaos.problems.space import Box
 
 
 def sphere(x):
@@ -118,7 +119,8 @@ def test_points_stay_inside_the_box(start):
 
 def test_without_bounds_the_search_leaves_the_box():
     found = run(
-        LocalSearch([(-1, 1)] * 3, boundary="none", target=1e-10), lambda x: ((x - 4) ** 2).sum(1)
+        LocalSearch(Box([(-1, 1)] * 3, outside_allowed=True), boundary="none", target=1e-10),
+        lambda x: ((x - 4) ** 2).sum(1),
     )
     assert found.on_target
     assert np.allclose(found.best_x, 4, atol=1e-4)
@@ -221,8 +223,8 @@ def test_bbob_functions_in_5_d_are_solved(function, most, boundary):
     for instance in (41, 42, 43):
         problem = cocoex.BareProblem("bbob", function, 5, instance)
         found = LocalSearch(
-            [(-5, 5)] * 5, seed=1, budget=most, target=problem.best_value() + 1e-8,
-            boundary=boundary,
+            Box([(-5, 5)] * 5, outside_allowed=True), seed=1, budget=most,
+            target=problem.best_value() + 1e-8, boundary=boundary,
         )  # fmt: skip
         run(found, lambda x: [problem(row) for row in x])  # noqa: B023
         assert found.on_target

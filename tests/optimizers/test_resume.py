@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from uaos.optimizers.base import Optimizer, optimizer_class, optimizer_classes
+from uaos.problems.space import Box
 
-BOX = [(-1.0, 5.0)] * 3
+BOX = Box([(-1.0, 5.0)] * 3, outside_allowed=True)
 # Settings that reach a restart soon.
 SETTINGS = {
-    "BFGS": {"boundary": "none"},
+    "BFGS": {"boundary": "none"},  # which needs a box that allows it
     "CMA-ES": {"restarts": "BIPOP", "popsize": 9, "sigma0": 0.3},
     "DE": {"method": "mix", "popsize": 20, "restart": "stagnation"},
     "EA4eig": {"popsize": 20},

@@ -273,7 +273,8 @@ def _evaluated(training: _Training, space: _Space) -> _Subject:
     if share is not None:
         name = f"of the {len(suite)} problems of {suite.name}"
         suite, rest = suite.split(share, seed=training.split_seed)
-    return _Subject(_design(space, suite.dimensions[-1]), suite, name, rest)
+    design = _design(space, suite.dimensions[-1]).suited_to(suite)
+    return _Subject(design, suite, name, rest)
 
 
 def _design(space: _Space, dimension: int) -> "Design":

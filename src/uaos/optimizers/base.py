@@ -33,9 +33,13 @@ from uaos.jit import njit
 from uaos.optimizers import feasibility
 from uaos.optimizers.details import Details
 from uaos.optimizers.outstanding import Batch, Outstanding
+from uaos.optimizers.region import Region, check_start
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.problems.space import (
     CATEGORY,
+    BoundsLike,
+    Box,
+    bounds_around,
     box,
     integer_box,
     integer_coordinates,
@@ -52,6 +56,9 @@ from uaos.text import count
 #: the interquartile range of their values.
 STRONG_NOISE = 0.1
 
+#: What stands for an infinite bound: the width of the box is still finite.
+LARGEST = float(np.finfo(float).max) / 2
+
 #: Version of the file that :meth:`Optimizer.save` writes.
 FORMAT = 5
 
@@ -65,9 +72,10 @@ class Optimizer(ABC):
 
     Parameters
     ----------
-    bounds : array_like, shape (D, 2), or :class:`uaos.Space`
+    bounds : array_like, shape (D, 2), :class:`uaos.Box` or :class:`uaos.Space`
         The box to search, as pairs (low, high), or named variables: `ask` returns an array all the
-        same, and :meth:`uaos.Space.decode` makes dicts of it.
+        same, and :meth:`uaos.Space.decode` makes dicts of it. No point outside is proposed, unless
+        a :class:`uaos.Box` allows it. Bounds may be infinite, or None, if there is an `x0`.
     settings : OptimizerSettings or mapping, optional
         The settings of the optimizer, an instance of its `settings_class`.
     seed : int or numpy.random.Generator, optional
@@ -90,6 +98,13 @@ class Optimizer(ABC):
 
     Attributes
     ----------
+    outside_allowed : bool
+        Whether points may leave the box.
+    region : Region
+        Where runs start: the box, or a part of it around `x0`.
+    scale : ndarray, shape (D,)
+        The length of a typical step in each coordinate: the width of the box, or less where it is
+        infinite or far wider than `x0` is large.
     settings : OptimizerSettings
         The settings of the run.
     method : Method or None
@@ -159,8 +174,8 @@ class Optimizer(ABC):
     #: The attributes that `_propose` leaves for `_learn`.
     batch_names: ClassVar[tuple[str, ...]] = ()
 
-    # Whether `ask` checks that points are inside the box. The optimizers of this package keep to it
-    # by construction, or leave it where they are told to (boundary="none").
+    # Whether the optimizer keeps inside the box by construction, or leaves it only where that is
+    # allowed, as those of this package do. The points of others are checked by `ask`.
     _keeps_inside: ClassVar[bool] = True
 
     def __init_subclass__(cls, **further: object) -> None:
@@ -170,7 +185,7 @@ class Optimizer(ABC):
 
     def __init__(
         self,
-        bounds: ArrayLike | Space,
+        bounds: BoundsLike | None,
         settings: OptimizerSettings | Mapping[str, object] | None = None,
         *,
         seed: int | np.random.Generator | None = None,
@@ -184,7 +199,12 @@ class Optimizer(ABC):
         if isinstance(bounds, Space):
             space, bounds = bounds, bounds.bounds
             integrality, x0 = space.integrality, space.starts(x0)
-        self.low, self.high = box(bounds)
+        given = Box.of(bounds_around(bounds, x0))
+        low, high = box(given)
+        self.low: FloatArray = np.nan_to_num(low, posinf=LARGEST, neginf=-LARGEST)
+        self.high: FloatArray = np.nan_to_num(high, posinf=LARGEST, neginf=-LARGEST)
+        check_start(given.lb, given.ub, x0)
+        self.outside_allowed = given.outside_allowed
         self.dimension = len(self.low)
         self.integers: IntArray | None = None  # the indices of integer coordinates, if any
         self.categories: IntArray | None = None  # the indices of those without an order, if any
@@ -194,8 +214,10 @@ class Optimizer(ABC):
         self.budget = evaluation_count(budget)
         self.target = real_target(target)
         method = changes.pop("method", None)
-        self.settings, self.method = self._choose_settings(settings, method, changes)
+        chosen, self.method = self._choose_settings(settings, method, changes)
+        self.settings = chosen if self.outside_allowed else chosen.kept_inside()
         self.x0 = self._checked_starts(x0)
+        self.region = Region.around(self.low, self.high, self.x0, given.scale)
         self.history = History() if true_or_false(history, "history") else None
         self._plain_history = self.history  # recorded here unless a subclass has its own
         self.tol, self.atol = 1e-15, 1e-16
@@ -205,6 +227,8 @@ class Optimizer(ABC):
         self.best_x: FloatArray | None = None
         self.best_fitness = float("inf")
         self.best_violation = 0.0
+        #: The two lowest values at which runs have converged to an optimum.
+        self.settled: list[float] = []
         self.noise = 0.0
         self.noisy = False
         self.estimate = float("inf")
@@ -238,7 +262,8 @@ class Optimizer(ABC):
 
     def _checked_starts(self, x0: ArrayLike | None) -> FloatArray | None:
         """Return the points to start from, (m, D), or raise if they are invalid."""
-        return start_points(x0, self.low, self.high, "enforced")
+        boundary = getattr(self.settings, "boundary", "enforced")
+        return start_points(x0, self.low, self.high, boundary)
 
     def _make_integer(self, integrality: ArrayLike) -> None:
         """Widen the box of integer coordinates by half a unit, so that rounding is uniform."""
@@ -310,6 +335,15 @@ class Optimizer(ABC):
         return False
 
     @property
+    def doubt(self) -> str:
+        """Reason why convergence does not count as success; empty if it does.
+
+        Convergence counts if it shows an optimum: a population of equal values, a point from which
+        no direction leads down, or searches that agree.
+        """
+        return ""
+
+    @property
     def convergence(self) -> float:
         """Closeness to convergence: above 1 once the run has converged."""
         return 2.0 if self.converged else 0.0
@@ -364,6 +398,18 @@ class Optimizer(ABC):
     def view(self) -> RunView:
         """Present state of the run, as callbacks see it."""
         return RunView(self)
+
+    @property
+    def box(self) -> Box:
+        """Box that is searched."""
+        bounds = np.column_stack([self.low, self.high])
+        scale = self.scale if self.region.narrowed.any() else None
+        return Box(bounds, scale=scale, outside_allowed=self.outside_allowed)
+
+    @property
+    def scale(self) -> FloatArray:
+        """Length of a typical step in each coordinate."""
+        return self.region.scale
 
     # The loop
 
@@ -604,6 +650,10 @@ class Optimizer(ABC):
             self.best_x, self.best_fitness = self._rounded(points[k]), f
             self.best_violation = v
 
+    def _settle(self, value: float) -> None:
+        """Note that a run has converged to an optimum with this value."""
+        self.settled = sorted([*self.settled, value])[:2]
+
     def record(self, **columns: float) -> None:
         """Add a row to the history, if there is one, with a value for each further column."""
         if self.history is not None:
@@ -706,7 +756,7 @@ class Optimizer(ABC):
             return Ending.of_target(self.target)
         if self.budget is not None and self.exhausted:
             return Ending.of_budget(self.budget)
-        return Ending.converged() if self.done else Ending.unfinished()
+        return Ending.converged(self.doubt) if self.done else Ending.unfinished()
 
     def __repr__(self) -> str:
         spent = count(self.evaluations, "evaluation")
@@ -715,9 +765,9 @@ class Optimizer(ABC):
     # Exact resume
 
     _BASE_STATE: ClassVar = (
-        "evaluations", "iterations", "restarts", "best_x", "best_fitness", "best_violation", "tol",
-        "atol", "noise", "noisy", "estimate", "repeats", "reserved", "_asked", "_constrained",
-        "_single_values", "_single_told",
+        "evaluations", "iterations", "restarts", "best_x", "best_fitness", "best_violation",
+        "settled", "tol", "atol", "noise", "noisy", "estimate", "repeats", "reserved", "_asked",
+        "_constrained", "_single_values", "_single_told",
     )  # fmt: skip
 
     def state(self) -> State:
@@ -745,6 +795,8 @@ class Optimizer(ABC):
             "settings": self.settings.to_dict(),
             "method": None if self.method is None else self.method.to_dict(),
             "bounds": np.column_stack([self.low, self.high]),
+            "scale": self.box.scale,
+            "outside_allowed": self.outside_allowed,
             "budget": self.budget,
             "target": self.target,
             "x0": self.x0,
@@ -773,7 +825,11 @@ class Optimizer(ABC):
                 raise InvalidFile(f"holds a run of {name}, where {cls.name} is expected")
             method = content["method"]
             loaded = kind(
-                content["bounds"], kind.settings_class.from_dict(content["settings"], custom),
+                Box(
+                    content["bounds"], scale=content["scale"],
+                    outside_allowed=content["outside_allowed"],
+                ),
+                kind.settings_class.from_dict(content["settings"], custom),
                 method=None if method is None else Method.from_dict(method),
                 budget=content["budget"], target=content["target"], x0=content["x0"],
                 seed=statefile.new_generator(content["generator"]),

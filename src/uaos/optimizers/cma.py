@@ -320,6 +320,10 @@ def _ending(
     return 0
 
 
+# What ends a run at an optimum, up to rounding.
+_OPTIMAL = ("tolfun", "tolx", "noeffectaxis")
+
+
 @dataclass(frozen=True)
 class CMASettings(OptimizerSettings):
     """Settings of CMA-ES. Passed to :class:`uaos.CMAES`.
@@ -333,7 +337,7 @@ class CMASettings(OptimizerSettings):
         one has the first run's population, and the regime that found the better value gets twice
         the evaluations. With "none" the distribution no longer changes once the run has ended.
     sigma0 : float
-        The initial step size, as a share of the box's width in each coordinate.
+        The initial step size, as a share of the width of the box that a run starts in.
     popsize : int, optional
         The first run's population size; default 4 + floor(3 ln D), times `enlarged`.
     boundary : {"penalty", "none"}
@@ -341,7 +345,8 @@ class CMASettings(OptimizerSettings):
         point is evaluated, and the point is ranked by its value plus a penalty: 2/D times the
         interquartile range of the generation's values times the squared distance from the box, in
         standard deviations and without a free distance that grows from 0 to 4 deviations as these
-        shrink below a hundredth of the box. With "none" it is evaluated where it is.
+        shrink below a hundredth of the box. With "none" it is evaluated where it is, if the box
+        allows points outside; otherwise "none" is the same as "penalty".
     center : bool
         Whether the first run starts from the center of the box if there is no `x0`. Over the first
         evaluations this is better than a random mean, unless optima are known to be far out.
@@ -355,6 +360,7 @@ class CMASettings(OptimizerSettings):
     """
 
     title: ClassVar[str] = "CMA-ES"
+    repair: ClassVar[str] = "penalty"
 
     restarts: str = choice(
         "NBIPOP", "BIPOP", "IPOP", "none", default="NBIPOP", doc="how runs follow each other"
@@ -390,7 +396,8 @@ class CMAES(Optimizer):
     ----------
     bounds, seed, budget, target, x0, history, integrality
         See :class:`Optimizer`. Each row of `x0` is the first point and the mean of one run; the
-        runs after those start from a mean drawn uniformly from the middle 80 % of the box.
+        runs after those start from a mean drawn uniformly from the middle 80 % of the box, or of
+        a box of random size around `x0` where the bounds are infinite or very wide.
     settings, restarts, sigma0, popsize, boundary, center, enlarged
         See :class:`CMASettings`.
 
@@ -399,7 +406,7 @@ class CMAES(Optimizer):
     popsize : int
         Points in a batch of the present run.
     mean, sigma
-        The mean, and the step size as a share of the box's width.
+        The mean, and the step size as a share of the width of the box that the run started in.
     condition : float
         Condition number of the covariance matrix.
     history : History or None
@@ -435,7 +442,7 @@ class CMAES(Optimizer):
     settings_class: ClassVar[type[OptimizerSettings]] = CMASettings
     reference: ClassVar[str] = "Hansen 2016; Loshchilov, Schoenauer & Sebag 2012"
     state_names: ClassVar[tuple[str, ...]] = (
-        "popsize", "mean", "sigma", "condition", "ended_by",
+        "popsize", "mean", "sigma", "condition", "ended_by", "_width",
         "_C", "_basis", "_factor", "_path_sigma", "_path_c",
         "_z", "_steps", "_excess", "_has_left", "_gathered",
         "_generation", "_decomposed", "_run_sigma0", "_run_evaluations", "_run_limit", "_regime",
@@ -452,7 +459,6 @@ class CMAES(Optimizer):
         self.first_popsize = self.settings.popsize or usual
         if self.history is not None:
             self.history = History(columns=("sigma", "condition", "restarts", "popsize"))
-        self._width = self.high - self.low
         self._tolerance = 0.0  # of values; set by the first generation
         # Over all runs.
         self._last_mean: FloatArray | None = None  # of the run before
@@ -474,12 +480,15 @@ class CMAES(Optimizer):
         self._run_evaluations = 0
         self.popsize = popsize
         self._constants = constants(D, popsize)
-        if self.x0 is not None and self._runs < len(self.x0):
+        given = self.x0 is not None and self._runs < len(self.x0)
+        low, high = self.region.first() if given else self.region.draw(self.rng)
+        self._width = high - low
+        if given and self.x0 is not None:
             self.mean = self.x0[self._runs].copy()
         elif self.settings.center and self._runs == 0:
-            self.mean = 0.5 * (self.low + self.high)
+            self.mean = 0.5 * (low + high)
         else:
-            self.mean = self.low + self._width * (0.1 + 0.8 * self.rng.random(D))
+            self.mean = low + self._width * (0.1 + 0.8 * self.rng.random(D))
         self._runs += 1
         self.sigma = sigma
         self.condition = 1.0
@@ -550,6 +559,12 @@ class CMAES(Optimizer):
     def converged(self) -> bool:
         """True from the end of a run to the start of the next."""
         return self.ended_by != ""
+
+    @property
+    def doubt(self) -> str:  # noqa: D102 (see Optimizer)
+        if self.ended_by in ("", *_OPTIMAL):
+            return ""
+        return f"the run ended by {self.ended_by}; not confirmed by a second search"
 
     def expect_noise(self, level: float, spread: float) -> None:
         """Take in how noisy the values are; where they are little else, enlarge the population.
@@ -651,6 +666,8 @@ class CMAES(Optimizer):
             self._decompose()
         if not self.ended_by:
             self.ended_by = self._reason(worst)
+            if self.ended_by in _OPTIMAL and (self.violations is None or self._has_feasible):
+                self._settle(best)
 
     def _update(self, order: IntArray) -> None:
         """Move mean and paths, and adapt covariance matrix and step size."""

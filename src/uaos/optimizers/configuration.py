@@ -16,6 +16,7 @@ from uaos.files import read_toml, write_toml
 from uaos.optimizers.base import Optimizer, optimizer_class, optimizer_classes, register
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import known_only
+from uaos.problems.space import BoundsLike
 from uaos.selection.components import FAMILIES
 from uaos.selection.method import FORMAT, Method, check_format
 
@@ -128,7 +129,7 @@ class Configuration:
 
     def build(
         self,
-        bounds: ArrayLike,
+        bounds: BoundsLike,
         *,
         seed: int | np.random.Generator | None = None,
         budget: int | None = None,

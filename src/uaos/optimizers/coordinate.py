@@ -327,6 +327,7 @@ class CoordinateSearch(Optimizer):
             self.history = History(columns=("restarts",))
         self._runs = 0
         self._x: FloatArray
+        self._first, self._last = self.region.widest()  # the ends of lines
         self._separable = False
         self._begin()
 
@@ -343,7 +344,7 @@ class CoordinateSearch(Optimizer):
             # Every point is as good a start as any other; here rounding errors are smallest.
             self._x = self.best_x.copy()
         else:
-            self._x = self.rng.uniform(self.low, self.high)
+            self._x = self.rng.uniform(*self.region.draw(self.rng))
         self._runs += 1
         self.restarts = self._runs - 1
         self._f = float("nan")
@@ -367,6 +368,12 @@ class CoordinateSearch(Optimizer):
     def converged(self) -> bool:
         """True if the sweeps of the run are complete."""
         return self._ended
+
+    @property
+    def doubt(self) -> str:  # noqa: D102 (see Optimizer)
+        if self._separable:
+            return ""
+        return "no better point along the coordinates, which interact"
 
     @property
     def done(self) -> bool:
@@ -416,7 +423,7 @@ class CoordinateSearch(Optimizer):
         number = self.rng.permutation(D)
         takes = ((number[None] >> np.arange(bits)[:, None]) & 1).astype(bool)
         self._mixing = np.concatenate([np.ones((1, D), bool), takes, ~takes])
-        other = self.rng.uniform(self.low, self.high)
+        other = self.rng.uniform(*self.region.draw(self.rng))
         return np.concatenate([self._x[None], np.where(self._mixing, other, self._x)])
 
     def _learn_start(self, values: FloatArray) -> None:
@@ -471,7 +478,7 @@ class CoordinateSearch(Optimizer):
         """Choose the next points, moving on to the next line or sweep if necessary."""
         while True:
             chosen = _choose_all(
-                self._lines, self._known_x, self._known_y, self._counts, self.low, self.high,
+                self._lines, self._known_x, self._known_y, self._counts, self._first, self._last,
                 self._line_state, self._forecast, self._points(), self._limit(), self._index,
                 self._at,
             )  # fmt: skip
@@ -541,6 +548,8 @@ class CoordinateSearch(Optimizer):
         stuck = not self._separable and not self._f < self._swept_f
         if self._sweep >= self.settings.sweeps or stuck:
             self._ended = True
+            if self._separable:
+                self._settle(self._f)
         else:
             self._begin_sweep()
 

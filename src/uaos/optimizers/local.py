@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from uaos.arrays import BoolArray, FloatArray, IntArray
 from uaos.history import History
@@ -12,7 +11,6 @@ from uaos.jit import njit
 from uaos.optimizers.base import Optimizer, RunFinished, register
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice
-from uaos.problems.space import start_points
 
 _EPSILON = float(np.finfo(float).eps)
 # The first differences of a run reach this far, as a share of the box: far enough to see the large
@@ -127,6 +125,8 @@ def _place_differences(
         for r in range(rows):
             for j in range(D):
                 v = x[j] + offsets[r, i] * direction[j]
+                if v != v:  # the difference under- or overflowed
+                    v = x[j]
                 points[r * D + i, j] = min(max(v, lowest[j]), highest[j])
 
 
@@ -227,7 +227,8 @@ class LocalSettings(OptimizerSettings):
     Parameters
     ----------
     boundary : {"project", "none"}
-        Whether points stay inside the box. With "none" the box is only where runs start.
+        Whether points stay inside the box. With "none" the box is only where runs start, if it
+        allows points outside; otherwise "none" is the same as "project".
     restarts : bool
         Whether to restart when a run has ended. If not, `done` is true from then on.
 
@@ -238,6 +239,7 @@ class LocalSettings(OptimizerSettings):
     """
 
     title: ClassVar[str] = "BFGS"
+    repair: ClassVar[str] = "project"
 
     boundary: str = choice(
         "project", "none", default="project", tuned=False, doc="what happens outside the box"
@@ -265,7 +267,8 @@ class LocalSearch(Optimizer):
     bounds, seed, budget, target, x0, history
         As for every optimizer (:class:`~uaos.optimizers.base.Optimizer`). Runs start from the
         points of `x0` in turn; without them, the first starts from the center of the box and the
-        others from uniform random points.
+        others from uniform random points: of the box, or of one of random size around `x0` where
+        the bounds are infinite or very wide. First differences are 1/1000 of its width.
     settings, boundary, restarts
         See :class:`LocalSettings`.
 
@@ -297,7 +300,8 @@ class LocalSearch(Optimizer):
     settings_class: ClassVar[type[OptimizerSettings]] = LocalSettings
     reference: ClassVar[str] = "Nocedal & Wright 2006"
     state_names: ClassVar[tuple[str, ...]] = (
-        "_phase", "_first_step", "_ended", "_runs", "_x", "_f", "_gradient", "_hessian", "_offsets",
+        "_phase", "_first_step", "_ended", "_runs", "_width", "_x", "_f", "_gradient", "_hessian",
+        "_offsets",
         "_directions", "_inner", "_central",
         "_old_x", "_old_gradient", "_direction", "_length", "_trials", "_trial_x", "_trial_f",
         "_trial_length", "_stalled", "_steps", "_next_central", "_retrying",
@@ -306,15 +310,11 @@ class LocalSearch(Optimizer):
 
     settings: LocalSettings
 
-    def _checked_starts(self, x0: ArrayLike | None) -> FloatArray | None:
-        return start_points(x0, self.low, self.high, self.settings.boundary)
-
     def _start(self) -> None:
         D = self.dimension
-        self._width = self.high - self.low
         bounded = self.settings.boundary == "project"
-        self._lowest = self.low if bounded else np.full(D, -np.inf)
-        self._highest = self.high if bounded else np.full(D, np.inf)
+        self._lowest: FloatArray = self.low if bounded else np.full(D, -np.inf)
+        self._highest: FloatArray = self.high if bounded else np.full(D, np.inf)
         if self.history is not None:
             self.history = History(columns=("gradient", "restarts"))
         self._runs = 0
@@ -331,14 +331,18 @@ class LocalSearch(Optimizer):
     def _begin(self, x: FloatArray | None = None) -> None:
         """Start a run from a point, or from the next starting point."""
         D = self.dimension
+        given = x is None and self.x0 is not None and self._runs < len(self.x0)
+        low, high = self.region.first()
         if x is not None:
             self._x = x.copy()
-        elif self.x0 is not None and self._runs < len(self.x0):
+        elif given and self.x0 is not None:
             self._x = self.x0[self._runs].copy()
         elif self._runs == 0:
-            self._x = 0.5 * (self.low + self.high)
+            self._x = 0.5 * (low + high)
         else:
-            self._x = self.rng.uniform(self.low, self.high)
+            low, high = self.region.draw(self.rng)
+            self._x = self.rng.uniform(low, high)
+        self._width = high - low
         self._runs += 1
         self.restarts = self._runs - 1
         self._phase = "start"
@@ -370,6 +374,11 @@ class LocalSearch(Optimizer):
     def converged(self) -> bool:
         """True if the run has ended, as no direction leads down any more."""
         return self._ended
+
+    @property
+    def doubt(self) -> str:  # noqa: D102 (see Optimizer)
+        settled = bool(self.settled) and self.settled[0] <= self.best_fitness
+        return "" if settled else "a run ended before it reached an optimum"
 
     @property
     def done(self) -> bool:
@@ -557,7 +566,7 @@ class LocalSearch(Optimizer):
         self._steepness = float(np.sqrt(np.sum(slopes**2)))
         if count == 0:
             if self._central:
-                self._ended = True  # flat
+                self._end_settled()  # flat
             else:
                 self._no_progress()
             return
@@ -565,6 +574,7 @@ class LocalSearch(Optimizer):
         if not (np.isfinite(d).all() and g @ d < 0):
             self._reset_model(None)
             d = self._model_step(free)
+            d = np.where(np.isfinite(d), d, 0.0)  # the width of the box may underflow
         d /= max(1.0, _longest(d, self._width))
         # Runs that are about to end above the best value of earlier ones end here.
         promised = -0.5 * float(g @ d)
@@ -651,7 +661,7 @@ class LocalSearch(Optimizer):
         self._x, self._f = self._trial_x, self._trial_f
         self._trial_x = None
         if self._stalled >= _MAX_STALLED:
-            self._ended = True
+            self._end_settled()
             return
         self._steps += 1
         self._central = self._steps == self._next_central
@@ -660,10 +670,15 @@ class LocalSearch(Optimizer):
         self._retrying = False
         self._phase = "gradient"
 
+    def _end_settled(self) -> None:
+        """End the run at a point from which no direction leads down."""
+        self._ended = True
+        self._settle(self._f)
+
     def _no_progress(self) -> None:
         """Try again with the other kind of differences; if that was tried, the run has ended."""
         if self._retrying:
-            self._ended = True
+            self._end_settled()
             return
         self._retrying = True
         self._central = not self._central

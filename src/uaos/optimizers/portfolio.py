@@ -25,6 +25,7 @@ from uaos.params import choice, known_only, real
 from uaos.selection.method import Method
 from uaos.selection.selector import Selector
 from uaos.statefile import SavedState, State
+from uaos.text import count
 
 #: How many times the evaluations of another member the leading member gets, unless a run is short.
 KAPPA = 4.0
@@ -34,6 +35,8 @@ STEP = 118.0
 
 # An improvement counts for convergence if it exceeds this share of the range of values seen.
 _SIGNIFICANT = 1e-10
+# Differences below this share of the best value are rounding errors.
+_ROUNDING = 1e-14
 # A run that no second member confirms has converged after this many times the evaluations up to its
 # last significant improvement, and this many per dimension.
 _STALL, _LEAST_STALL = 3, 500
@@ -688,7 +691,8 @@ class Portfolio(Optimizer):
     name: ClassVar[str] = "portfolio"
     handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality", "noise")
     state_names: ClassVar[tuple[str, ...]] = (
-        "_by_table", "_chosen", "_worst", "_last_gain", "_reference", "_finishing", "_finished",
+        "_by_table", "_chosen", "_worst", "_first_values", "_last_gain", "_reference", "_finishing",
+        "_finished",
     )  # fmt: skip
 
     batch_names: ClassVar[tuple[str, ...]] = ("_chosen",)
@@ -732,9 +736,8 @@ class Portfolio(Optimizer):
 
     def _built(self, member: Member, x0: FloatArray | None = None) -> Optimizer:
         """Return the optimizer of a member."""
-        bounds = np.column_stack([self.low, self.high])
         return member.configuration.build(
-            bounds, seed=int(self.rng.integers(2**62)), budget=self.budget,
+            self.box, seed=int(self.rng.integers(2**62)), budget=self.budget,
             x0=self.x0 if x0 is None else x0, history=False, integrality=self.integrality,
         )  # fmt: skip
 
@@ -751,6 +754,7 @@ class Portfolio(Optimizer):
         self._finisher = next((k for k, m in enumerate(self.members) if m.finish), None)
         self._finishing = self._finished = False
         self._batches_out = [0] * len(self.members)  # of each member
+        self._first_values = [np.inf] * len(members)  # the medians of first batches
 
     def expect_noise(self, level: float, spread: float) -> None:
         """Take in how noisy the values are; once they are noisy, members that suit this go on.
@@ -857,6 +861,7 @@ class Portfolio(Optimizer):
             if self.best_violation == 0 and not self._turns.feasible:
                 self._turns.compare_values()
                 self._worst, self._reference = -np.inf, np.inf
+                self._first_values = [np.inf] * len(self.members)
             values = (
                 np.where(violations == 0, values, np.nan) if self._turns.feasible else violations
             )
@@ -873,10 +878,12 @@ class Portfolio(Optimizer):
     def _note_gain(self, values: FloatArray) -> None:
         """Record when the best value last improved significantly."""
         self._worst = float(largest_finite(values, self._worst))
+        if self._first_values[self._chosen] == np.inf:
+            finite = values[np.isfinite(values)]
+            if len(finite):
+                self._first_values[self._chosen] = float(np.median(finite))
         best = self.best_fitness if self._turns.feasible else self.best_violation
-        least = max(
-            _SIGNIFICANT * (self._worst - best), self.atol + self.tol * abs(best), self.noise
-        )
+        least = max(self._tolerance(best), self.atol + self.tol * abs(best), self.noise)
         if self._reference - best > least:
             self._reference, self._last_gain = best, self.evaluations
 
@@ -888,15 +895,12 @@ class Portfolio(Optimizer):
         that continue have ended a run at it, or the
         introduction is over and two members have found that value independently, or the run has
         gone on for long without a significant improvement: one of more than 1e-10 of the range of
-        values and more than atol + tol·|best|.
+        values and more than atol + tol·|best|. The range is what a member has gained since its
+        first batch, the least of all members, so that a few huge values do not count.
         """
         if self.constrained and self._relaxed():
             return False
-        tolerance = _SIGNIFICANT * (self._worst - self.best_fitness)
-        agreeing = [m for m in self.optimizers if m.best_fitness - self.best_fitness <= tolerance]
-        if self._finisher is not None and (self._finishing or self._finished):
-            # It started from the others' point, so it does not confirm the value.
-            agreeing = [m for m in agreeing if m is not self.optimizers[self._finisher]]
+        agreeing = self._agreeing()
         if any(m.confirmed for m in agreeing):
             return True
         if not self._turns.introduced:
@@ -905,6 +909,34 @@ class Portfolio(Optimizer):
             return len([m for m in ended if m in continuing]) >= 2
         stalled = self.evaluations >= _STALL * self._last_gain + _LEAST_STALL * self.dimension
         return stalled or len(agreeing) >= 2
+
+    def _tolerance(self, best: float) -> float:
+        """Return the difference from the best value below which values are the same."""
+        if not np.isfinite(best):
+            return 0.0
+        highest = min((v for v in self._first_values if best < v < np.inf), default=self._worst)
+        return max(_SIGNIFICANT * (min(highest, self._worst) - best), _ROUNDING * abs(best))
+
+    def _agreeing(self) -> list[Optimizer]:
+        """Return the members that found the best value independently of each other."""
+        limit = self.best_fitness + self._tolerance(self.best_fitness)
+        members = [member for member in self.optimizers if member.best_fitness <= limit]
+        if self._finisher is not None and (self._finishing or self._finished):
+            # It started from the others' point, so it does not confirm the value.
+            members = [m for m in members if m is not self.optimizers[self._finisher]]
+        return members
+
+    @property
+    def doubt(self) -> str:  # noqa: D102 (see Optimizer)
+        if not np.isfinite(self.best_fitness):
+            return ""  # no feasible point, which the message says
+        limit = self.best_fitness + self._tolerance(self.best_fitness)
+        settled = any(value <= limit for m in self.optimizers for value in m.settled)
+        agreeing = self._agreeing()
+        if settled or len(agreeing) >= 2 or any(m.confirmed for m in agreeing):
+            return ""
+        idle = count(self.evaluations - self._last_gain, "evaluation")
+        return f"no improvement for {idle}; not confirmed by a second search"
 
     @property
     def epsilon(self) -> float:

@@ -17,6 +17,7 @@ from uaos.extras import optional
 from uaos.optimizers.base import Optimizer, register
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import real
+from uaos.problems.space import Box
 from uaos.statefile import SavedState, State
 
 # pycma draws from NumPy's global generator, which all threads of a process share.
@@ -51,7 +52,10 @@ class PyCMASettings(OptimizerSettings):
 
 @register
 class PyCMA(Optimizer):
-    """BIPOP-CMA-ES of the library pycma; runs start inside the box, but points may leave it.
+    """BIPOP-CMA-ES of the library pycma.
+
+    Points stay inside the box by pycma's own transformation of bounded variables. Where the box
+    allows it, as BBOB's does, runs start inside, but points may leave it.
 
     pycma has its own loop over generations and restarts, which runs in a thread and waits for the
     values of its points. A run cannot be saved.
@@ -103,7 +107,7 @@ class PyCMA(Optimizer):
     def _start(self) -> None:
         cma = optional("cma", self.name)
         drawn = self.seed if self.seed is not None else int(self.rng.integers(2**62))
-        self._thread = _Thread(cma, self.low, self.high, self.settings, drawn)
+        self._thread = _Thread(cma, self.box, self.settings, drawn)
         # End the thread, which waits for values, with the run.
         weakref.finalize(self, self._thread.stop)
         self._values: list[float] = []
@@ -129,16 +133,20 @@ class PyCMA(Optimizer):
 class _Thread:
     """Thread that runs pycma's loop, and waits whenever it needs values."""
 
-    def __init__(
-        self, cma: ModuleType, low: FloatArray, high: FloatArray, settings: PyCMASettings, seed: int
-    ) -> None:
+    def __init__(self, cma: ModuleType, box: Box, settings: PyCMASettings, seed: int) -> None:
         self._points: queue.Queue[FloatArray | BaseException] = queue.Queue()
         self._values: queue.Queue[list[float] | None] = queue.Queue()  # None: the run is over
         self._generator_state: dict[str, object] | None = None
         self._thread: threading.Thread | None = None
         rng = np.random.default_rng(seed)
-        center, width = (low + high) / 2, high - low
-        shape = {} if (width == width[0]).all() else {"CMA_stds": width / width.mean()}
+        self._box = box
+        center, width = (box.lb + box.ub) / 2, box.ub - box.lb
+        shape: dict[str, object] = {}
+        if not box.outside_allowed:  # pycma searches the unit cube
+            center, width = np.full(len(center), 0.5), np.ones(len(width))
+            shape["bounds"] = [0.0, 1.0]
+        elif not (width == width[0]).all():
+            shape["CMA_stds"] = width / width.mean()
 
         def loop() -> None:
             # 0 would be a seed from the clock; each restart adds 1, and NumPy takes 32 bits.
@@ -165,7 +173,11 @@ class _Thread:
         self._run = guarded
 
     def _evaluate(self, points: Sequence[FloatArray]) -> list[float]:
-        self._points.put(np.array(points, float))
+        batch = np.array(points, float)
+        if not self._box.outside_allowed:
+            low, high = self._box.lb, self._box.ub
+            batch = np.clip(low + batch * (high - low), low, high)
+        self._points.put(batch)
         values = self._values.get()
         if values is None:
             raise _Stopped

@@ -36,6 +36,8 @@ class OptimizerSettings:
 
     #: The name of the optimizer in messages.
     title: ClassVar[str] = "the optimizer"
+    #: What replaces ``boundary="none"`` where points must stay inside the bounds.
+    repair: ClassVar[str] = ""
     #: Alternative names of keyword arguments, and the fields they stand for.
     aliases: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
@@ -55,6 +57,12 @@ class OptimizerSettings:
             f"settings is {value!r}; expected {cls.__name__}, a mapping, or None",
             name="settings", value=value,
         )  # fmt: skip
+
+    def kept_inside(self) -> Self:
+        """Return settings with which no point leaves the bounds."""
+        if self.repair and getattr(self, "boundary", "") == "none":
+            return dataclasses.replace(self, **{"boundary": self.repair})
+        return self
 
     @classmethod
     def keywords(cls) -> tuple[str, ...]:

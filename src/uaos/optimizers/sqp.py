@@ -124,7 +124,7 @@ class SQP(Optimizer):
     settings: SQPSettings
 
     def _start(self) -> None:
-        self._scale = self.high - self.low
+        self._scale = self.scale
         if self.history is not None:
             self.history = History(columns=("gain", "restarts"))
         self._runs = 0
@@ -155,7 +155,7 @@ class SQP(Optimizer):
         elif self._runs == 0:
             self._x = 0.5 * (self.low + self.high)
         else:
-            self._x = self.rng.uniform(self.low, self.high)
+            self._x = self.rng.uniform(*self.region.draw(self.rng))
         self._runs += 1
         self.restarts = self._runs - 1
         self._phase = "start"

@@ -98,10 +98,12 @@ class Coordinates:
         changed = rng.random((n, d)) < 1.0 / d
         changed[np.arange(n), rng.integers(d, size=n)] = True
         width = self.high - self.low
-        step = width * 10.0 ** rng.uniform(-3.0, -0.3, (n, 1)) * rng.standard_normal((n, d))
-        whole = np.sign(step) * np.maximum(1.0, np.rint(np.abs(step)))
+        share = 10.0 ** rng.uniform(-3.0, -0.3, (n, 1))
+        with np.errstate(over="ignore"):  # of a huge box; points are brought back
+            step = width * share * rng.standard_normal((n, d))
+            whole = np.sign(step) * np.maximum(1.0, np.rint(np.abs(step)))
+            moved = np.where(self.kinds == 0, points + step, points + whole)
         drawn = np.floor(self.low + 0.5 + width * rng.random((n, d)))
-        moved = np.where(self.kinds == 0, points + step, points + whole)
         moved = np.where(self.categories, drawn, moved)
         return self.rounded(np.where(changed, moved, points))
 
@@ -280,7 +282,7 @@ class SurrogateSearch(Optimizer):
     def _start(self) -> None:
         kinds = self.integrality
         self._coordinates = Coordinates(
-            self.low, self.high, np.zeros(self.dimension, np.int64) if kinds is None else kinds
+            *self.region.widest(), np.zeros(self.dimension, np.int64) if kinds is None else kinds
         )
         self._points = np.empty((0, self.dimension))
         self._values = np.empty(0)

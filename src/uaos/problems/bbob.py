@@ -27,7 +27,7 @@ from uaos.extras import optional, require
 from uaos.files import read_text
 from uaos.problems.problem import Problem, Suite, integer_in
 from uaos.problems.references import Reference
-from uaos.problems.space import FreeSpace
+from uaos.problems.space import Box, FreeSpace
 
 NAME = "bbob"
 
@@ -88,7 +88,7 @@ class _CocoProblem(Protocol):
 class BBOB(Problem):
     """One BBOB problem, minimized over the box [-5, 5]^D.
 
-    Bounds are not enforced: the function is defined everywhere.
+    The function is defined everywhere, and methods without bounds may search outside the box.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class BBOB(Problem):
             function=name,
             name=f"{name} i{instance} {dimension}-D",
             group=_group(name),
-            space=FreeSpace([(-5.0, 5.0)] * dimension),
+            space=FreeSpace(Box([(-5.0, 5.0)] * dimension, outside_allowed=True)),
             vectorized=False,
             constraints=None,
             held_out=instance in INSTANCES and (number, instance) not in training_set(),

@@ -33,8 +33,9 @@ class Problem:
         The function. It gets one point, an array of length D, and returns a number; with
         `vectorized` it gets several, an array (n, D), and returns n numbers. With named variables
         it gets a dict instead of an array, or a list of dicts.
-    bounds : array_like, shape (D, 2), :class:`uaos.Space`, or a mapping of names to variables
-        The box to search, as pairs (low, high), or named variables.
+    bounds : array_like of shape (D, 2), Box, :class:`uaos.Space`, or a mapping of names
+        The box to search, as pairs (low, high), or named variables. Points outside are not
+        evaluated, unless a :class:`uaos.Box` allows it.
     name : str, optional
         Unique within a suite; the name of `fun` unless given.
     optimum : float, optional
@@ -62,6 +63,8 @@ class Problem:
         Bounds and integer coordinates.
     dimension : int
     low, high : array, shape (D,)
+    outside_allowed : bool
+        Whether methods may evaluate points outside the bounds.
     instance : int or None
         The number of the instance in suites that number them.
     key : tuple
@@ -165,6 +168,11 @@ class Problem:
     def high(self) -> FloatArray:
         """Upper bounds."""
         return self.space.high
+
+    @property
+    def outside_allowed(self) -> bool:
+        """True if points outside the bounds may be evaluated."""
+        return self.space.outside_allowed
 
     @property
     def constrained(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uaos.arrays import FloatArray, IntArray
-from uaos.checks import real_numbers
+from uaos.checks import real_numbers, true_or_false
 from uaos.errors import InvalidParameter
 from uaos.params import Value
 from uaos.problems.variables import Space
@@ -41,14 +41,15 @@ Point = FloatArray | dict[str, Value]
 def box(bounds: object, *, held: bool = False) -> tuple[FloatArray, FloatArray]:
     """Return lower and upper bounds from pairs, an array (D, 2), or an object with `lb` and `ub`.
 
-    `held` allows low = high.
+    Bounds may be infinite. `held` allows low = high.
     """
     order = "low <= high" if held else "low < high"
-    expected = f"a pair (low, high) of finite numbers, {order}, for each coordinate"
+    expected = f"a pair (low, high) of numbers, {order}, for each coordinate"
     if isinstance(bounds, Iterator | ValuesView):  # such as zip(low, high), or values of a dict
         bounds = list(bounds)
     try:
         if bounds is None:
+            expected += ", or None with a starting point: minimize(fun, x0=x0)"
             raise TypeError
         if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
             lb, ub = np.broadcast_arrays(np.atleast_1d(bounds.lb), np.atleast_1d(bounds.ub))
@@ -60,6 +61,8 @@ def box(bounds: object, *, held: bool = False) -> tuple[FloatArray, FloatArray]:
             f"bounds is {bounds!r}; expected {expected}", name="bounds", value=bounds
         ) from None
     if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) == 0:
+        if pairs.ndim == 1:
+            expected += "; for a point to start from, without bounds: minimize(fun, x0=[…])"
         if pairs.ndim == 2 and len(pairs) == 2:
             expected += "; for two arrays low and high: list(zip(low, high))"
         raise InvalidParameter(
@@ -67,13 +70,12 @@ def box(bounds: object, *, held: bool = False) -> tuple[FloatArray, FloatArray]:
             name="shape", value=pairs.shape, owner="bounds",
         )  # fmt: skip
     for j, (a, b) in enumerate(pairs.tolist()):
-        if not (np.isfinite(a) and np.isfinite(b)):
-            expected += ". Where you know no bound, give one that is wide enough"
-        if not (np.isfinite(a) and np.isfinite(b) and (a < b or (held and a == b))):
+        if not (a < b or (held and a == b and np.isfinite(a))):
             raise InvalidParameter(
                 f"bounds[{j}] is {(a, b)}; expected {expected}", name=f"bounds[{j}]", value=(a, b)
             )
-        if not (np.isfinite(b - a) and np.isfinite(a + b)):
+        bounded = np.isfinite(a) and np.isfinite(b)
+        if bounded and not (np.isfinite(b - a) and np.isfinite(a + b)):
             raise InvalidParameter(
                 f"bounds[{j}] is {(a, b)}, where high - low or high + low overflows; rescale the "
                 "variable",
@@ -129,8 +131,7 @@ def start_points(x0: object, low: FloatArray, high: FloatArray, boundary: str) -
     if len(outside) and boundary != "none":
         point, j = outside[0].tolist()
         raise InvalidParameter(
-            f"x0[{point}, {j}] is {points[point, j]:g}; expected {low[j]:g} to {high[j]:g}, or "
-            'any number with boundary="none"',
+            f"x0[{point}, {j}] is {points[point, j]:g}; expected {low[j]:g} to {high[j]:g}",
             name=f"x0[{point}, {j}]", value=float(points[point, j]),
         )  # fmt: skip
     return points
@@ -146,12 +147,97 @@ def _named_integrality(space: Space, integrality: ArrayLike | None) -> IntArray 
     return space.integrality if space.integrality.any() else None
 
 
+class Box:
+    """Box to search.
+
+    Pairs of numbers do where a box is nothing else. Points are evaluated inside the bounds only,
+    whatever the method, unless the box says that the function is defined outside.
+
+    Parameters
+    ----------
+    bounds : array_like, shape (D, 2), or an object with `lb` and `ub`
+        The bounds, as pairs (low, high); infinite where there is none.
+    scale : array_like, optional
+        The length of a typical step, a number or one for each coordinate. Runs start within it
+        around x0. By default it is the width of the box; where that is infinite, or more than 100
+        times |x0|, it is 4 |x0|, or 4 if x0 is 0.
+    outside_allowed : bool
+        Whether the function is defined outside the bounds, too, so that methods that do not
+        enforce bounds (``boundary="none"``) may search there. The bounds then say where to start,
+        and where the optimum is.
+
+    Attributes
+    ----------
+    lb, ub : ndarray, shape (D,)
+        The bounds.
+    scale : ndarray, shape (D,), or None
+    outside_allowed : bool
+
+    Raises
+    ------
+    InvalidParameter
+        If a bound is not a number, low is above high, or the scale is not positive.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> box = uaos.Box([(-5, 5)] * 2, outside_allowed=True)
+    >>> problem = uaos.Problem(lambda x: (x**2).sum(), box, name="sphere", optimum=0.0)
+    >>> problem.outside_allowed
+    True
+    """
+
+    def __init__(
+        self,
+        bounds: BoundsLike,
+        *,
+        scale: ArrayLike | None = None,
+        outside_allowed: bool = False,
+    ) -> None:
+        self.lb, self.ub = box(bounds, held=True)
+        self.scale = None if scale is None else _checked_scale(scale, len(self.lb))
+        self.outside_allowed = true_or_false(outside_allowed, "outside_allowed")
+
+    @classmethod
+    def of(cls, bounds: BoundsLike) -> "Box":
+        """Return a box from a box, pairs, or an object with `lb` and `ub`."""
+        return bounds if isinstance(bounds, Box) else cls(bounds)
+
+
+def _checked_scale(scale: ArrayLike, dimension: int) -> FloatArray:
+    """Return the scale of each coordinate."""
+    try:
+        lengths = np.broadcast_to(real_numbers(scale), (dimension,)).copy()
+        if not ((lengths > 0) & np.isfinite(lengths)).all():
+            raise ValueError
+    except (TypeError, ValueError):
+        raise InvalidParameter(
+            f"scale is {scale!r}; expected a positive number, or one for each of {dimension} "
+            "coordinates",
+            name="scale", value=scale,
+        ) from None  # fmt: skip
+    return lengths
+
+
+def bounds_around(bounds: BoundsLike | None, x0: object) -> BoundsLike:
+    """Return the bounds, infinite ones for each coordinate of `x0` if there are none."""
+    if bounds is not None or x0 is None:
+        return cast(BoundsLike, bounds)
+    try:
+        dimension = np.atleast_2d(real_numbers(x0)).shape[-1]
+    except (TypeError, ValueError):
+        raise InvalidParameter(
+            f"x0 is {x0!r}; expected a point of finite numbers", name="x0", value=x0
+        ) from None
+    return np.tile([-np.inf, np.inf], (dimension, 1))
+
+
 class FreeSpace:
     """The box without the coordinates that are held at low = high.
 
     Parameters
     ----------
-    bounds : array_like, shape (D, 2), an object with `lb` and `ub`, or named variables
+    bounds : Box, array_like of shape (D, 2), an object with `lb` and `ub`, or named variables
         The box, or a :class:`uaos.Space` or a mapping that it is made from.
     integrality : array_like of bool, optional
         Which coordinates are integers; a single value applies to all.
@@ -160,6 +246,10 @@ class FreeSpace:
     ----------
     low, high : ndarray, shape (D,)
         The bounds of all coordinates, rounded inward for integers.
+    scale : ndarray, shape (D,), or None
+        The length of a typical step in each coordinate, if it is given.
+    outside_allowed : bool
+        Whether points may leave the bounds.
     free : ndarray of bool, shape (D,)
         Which coordinates are searched.
     dimension : int
@@ -173,6 +263,8 @@ class FreeSpace:
     def __init__(self, bounds: BoundsLike, integrality: ArrayLike | None = None) -> None:
         self.names: Space | None = None
         all_fixed = False
+        self.outside_allowed = isinstance(bounds, Box) and bounds.outside_allowed
+        self.scale = bounds.scale if isinstance(bounds, Box) else None
         self.integrality: IntArray | None = None
         if isinstance(bounds, Mapping | Space):
             self.names = bounds if isinstance(bounds, Space) else Space(bounds)
@@ -199,9 +291,11 @@ class FreeSpace:
         return named
 
     @property
-    def bounds(self) -> FloatArray:
-        """Bounds of the free coordinates."""
-        return np.column_stack([self.low[self.free], self.high[self.free]])
+    def box(self) -> Box:
+        """Box of the free coordinates."""
+        bounds = np.column_stack([self.low[self.free], self.high[self.free]])
+        scale = None if self.scale is None else self.scale[self.free]
+        return Box(bounds, scale=scale, outside_allowed=self.outside_allowed)
 
     def full(self, x: FloatArray) -> FloatArray:
         """Return a copy of a point, or of several, with the held coordinates."""

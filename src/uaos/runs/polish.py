@@ -32,9 +32,11 @@ def polished(result: Result, evaluator: Evaluator, optimizer: Optimizer) -> Resu
         some = np.random.default_rng(0).random((20, len(low)))
         ranges = np.ptp([evaluator.margins(low + u * (high - low)) for u in some], axis=0)
         ranges = np.where(np.isfinite(ranges) & (ranges > 0), ranges, 1.0)
+        margins = evaluator.margins
         settings["constraints"] = {
-            "type": "ineq", "fun": lambda u: evaluator.margins(u * width) / ranges - _INSIDE
-        }  # fmt: skip
+            "type": "ineq",
+            "fun": lambda u: margins(np.clip(u * width, low, high)) / ranges - _INSIDE,
+        }
     counted = 0
 
     def fun(u: FloatArray) -> float:
@@ -66,12 +68,16 @@ def polished_by(
     space, counted = evaluator.space, 1
     constraints = evaluator.problem.constraints
 
+    low, high = _polish_bounds(result.x, optimizer)
+
     def fun(x: FloatArray) -> float:
         nonlocal counted
+        free = np.asarray(x, dtype=float)[space.free]
+        if not (space.outside_allowed or _inside(free, low, high)):
+            return float("inf")  # bounds are kept, whatever the function does
         counted += 1
-        return evaluator.objective(np.asarray(x, dtype=float)[space.free])
+        return evaluator.objective(free)
 
-    low, high = _polish_bounds(result.x, optimizer)
     several = isinstance(constraints, Sequence)
     outcome = polish(
         fun, space.full(result.x), bounds=scipy.Bounds(space.full(low), space.full(high)),
@@ -83,11 +89,14 @@ def polished_by(
             "as scipy.optimize.OptimizeResult"
         )
     point = np.asarray(outcome.x, dtype=float)[space.free]
-    value = evaluator.objective(point)
-    inside = bool(((low <= point) & (point <= high)).all())
-    if inside and value < result.fun and evaluator.violation(point) == 0:
+    value = evaluator.objective(point) if _inside(point, low, high) else np.inf
+    if value < result.fun and evaluator.violation(point) == 0:
         result = dataclasses.replace(result, x=point, fun=value, jac=getattr(outcome, "jac", None))
     return dataclasses.replace(result, nfev=result.nfev + counted)
+
+
+def _inside(point: FloatArray, low: FloatArray, high: FloatArray) -> bool:
+    return bool(((low <= point) & (point <= high)).all())
 
 
 def _polish_bounds(x: FloatArray, optimizer: Optimizer) -> tuple[FloatArray, FloatArray]:

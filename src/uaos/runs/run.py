@@ -257,7 +257,7 @@ def problem_arguments(problem: Problem, configuration: Configuration) -> dict[st
     """
     kind = optimizer_class(configuration.optimizer)
     space = problem.space
-    arguments: dict[str, Any] = {"bounds": space.bounds, "integrality": space.integrality}
+    arguments: dict[str, Any] = {"bounds": space.box, "integrality": space.integrality}
     if not problem.constrained:
         return arguments
     if "constraints" not in kind.handles:

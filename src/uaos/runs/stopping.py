@@ -80,7 +80,9 @@ class Done(StoppingRule):
         if not optimizer.done:
             return None
         failed = optimizer.best_x is None
-        return Ending.of_failures(optimizer.evaluations) if failed else Ending.converged()
+        if failed:
+            return Ending.of_failures(optimizer.evaluations)
+        return Ending.converged(optimizer.doubt)
 
 
 class AllFailed(StoppingRule):
@@ -109,7 +111,7 @@ class Converged(StoppingRule):
         """Return why the run ends, None if it goes on."""
         if optimizer.best_x is None or not optimizer.converged:
             return None
-        return Ending.converged()
+        return Ending.converged(optimizer.doubt)
 
 
 class Iterations(StoppingRule):

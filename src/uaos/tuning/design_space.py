@@ -24,6 +24,7 @@ from uaos.optimizers.de.strategies import STRATEGIES
 from uaos.optimizers.portfolio import Member, PortfolioSettings, continuing, leader_method
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import Categorical, Integer, Real, Value, parameters
+from uaos.problems.problem import Problem
 from uaos.problems.variables import Clause, Condition, Forbidden, Space, Values, Variable
 from uaos.selection.components import FAMILIES, components
 from uaos.selection.components.base import Component
@@ -51,7 +52,8 @@ INITIAL = ("RecPM-tuned", "PM-AdapSS-tuned", "F-AUC-MAB-tuned", "Compass-tuned")
 _POOL, _SCALE, _SCOPE = "pool", "scale_rewards", "scope"
 _RULES = {"F_rule": ("constant", "cauchy", "jade", "success_history"),
           "CR_rule": ("constant", "normal", "jade", "success_history")}  # fmt: skip
-_POLICIES = ("best_rule", "archive", "boundary")
+_BOUNDARY = "boundary"
+_POLICIES = ("best_rule", "archive", _BOUNDARY)
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,23 @@ class Design:
         """Method of the base."""
         assert self.base.method is not None
         return self.base.method
+
+    def suited_to(self, problems: Iterable[Problem]) -> "Design":
+        """Return the design for these problems: no candidate leaves bounds that must be kept.
+
+        Parameters
+        ----------
+        problems : iterable of Problem
+            The problems to train on.
+        """
+        if all(problem.outside_allowed for problem in problems):
+            return self
+        base = dataclasses.replace(self.base, settings=self.base.settings.kept_inside())
+        space = self.space
+        if _BOUNDARY in space.names:
+            rules = getattr(space[_BOUNDARY].domain, "choices", ())
+            space = space.only(_BOUNDARY, [rule for rule in rules if rule != "none"])
+        return dataclasses.replace(self, base=base, space=space)
 
     # From values to a configuration
 
@@ -183,6 +202,9 @@ class Design:
         ]
 
     def _setting_values(self, settings: DifferentialEvolutionSettings) -> dict[str, Value]:
+        searched_rules = _BOUNDARY in self.space.names and self.space[_BOUNDARY].domain
+        if "none" not in getattr(searched_rules, "choices", ("none",)):
+            settings = settings.kept_inside()
         values: dict[str, Value] = {name: getattr(settings, name) for name in _POLICIES}
         values["NP"] = settings.population_size(self.dimension, None)
         values["top_NP"] = settings.top

@@ -81,7 +81,7 @@ class TuningPlan:
     Attributes
     ----------
     design : Design
-        What is searched.
+        What is searched; without ``boundary="none"`` if a problem has bounds that must be kept.
     suite : Suite
         The problems to train on.
     training_set : str
@@ -132,6 +132,7 @@ class TuningPlan:
         if self.tuner not in TUNERS:
             raise UnknownName("tuner", self.tuner, TUNERS)
         self.evaluations(self.suite[0])
+        object.__setattr__(self, "design", self.design.suited_to(self.suite))
         if self.rules is None:
             rules = Rules(test="friedman" if self.comparable else "ranks")
             object.__setattr__(self, "rules", rules)

@@ -20,6 +20,7 @@ from uaos.optimizers.de.optimizer import DifferentialEvolution
 from uaos.optimizers.de.pool import SingleOperator
 from uaos.optimizers.de.settings import Stagnation
 from uaos.optimizers.winners import jso, lsrtde
+from uaos.problems.space import Box
 from uaos.selection.method import Method
 
 ALL = tuple(name for name in DRAWN if name not in (JSO, LSRTDE))
@@ -172,7 +173,8 @@ def follow(
             return make_selector(len(self.pool.members), left, self.rng)
 
     fast = Stubbed(
-        np.column_stack([low, high]), settings, method=Method(), budget=budget,
+        Box(np.column_stack([low, high]), outside_allowed=boundary == "none"), settings,
+        method=Method(), budget=budget,
         x0=np.array(x0) if len(x0) else None,
     )  # fmt: skip
     seen = {"archive": 0, "repairs": 0, "asked": [], "restarted": []}

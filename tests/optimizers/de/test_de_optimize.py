@@ -21,6 +21,7 @@ from uaos.optimizers.catalogue import configuration, methods
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.optimizer import DifferentialEvolution
 from uaos.optimizers.de.rules import SuccessHistory
+from uaos.problems.space import Box
 from uaos.selection.method import Method
 
 BOX = [(-5.0, 5.0)] * 4
@@ -200,7 +201,7 @@ def test_bounds_may_be_an_array_or_scipy_s():
 
 
 def test_a_configuration_brings_its_settings_and_arguments_win():
-    one = DifferentialEvolution(BOX, method="U-AOS-FW")
+    one = DifferentialEvolution(Box(BOX, outside_allowed=True), method="U-AOS-FW")
     assert (one.settings.boundary, one.settings.NP, one.settings.center) == ("none", 262, True)
     assert one.ask()[0].tolist() == [0.0] * 4
     two = DifferentialEvolution(

@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidParameter
@@ -42,7 +41,6 @@ from uaos.optimizers.de.variation import choose_partners, cross, move_integers, 
 from uaos.optimizers.de.view import PopulationView
 from uaos.optimizers.outstanding import Batch
 from uaos.optimizers.settings import OptimizerSettings
-from uaos.problems.space import start_points
 from uaos.result import Result
 from uaos.selection.method import Method
 from uaos.selection.selector import Selector
@@ -78,7 +76,9 @@ class DifferentialEvolution(Optimizer):
         The share of best parents that x_pbest is one of, or "U(2/NP,0.2)" to draw it for each
         offspring.
     boundary : {"none", "clip", "reflect", "midpoint", "resample"}, optional
-        What happens to a coordinate that leaves the box.
+        What happens to a coordinate that leaves the box: it is set to the bound, mirrored at it,
+        moved halfway from its parent to the bound, or drawn anew. With "none" it stays where it
+        is if the box allows points outside (:class:`uaos.Box`); otherwise "none" is "midpoint".
     operators : sequence, optional
         Strategy names, :class:`uaos.Operator`, or objects with a `name` and a method
         `propose(state, parents, rng)`; or "paper", the nine strategies of the framework's paper.
@@ -154,9 +154,6 @@ class DifferentialEvolution(Optimizer):
                 base = _fitted(base, self.dimension, self.budget)
         return resolve(base, chosen, changes, self.dimension, self.budget), chosen
 
-    def _checked_starts(self, x0: ArrayLike | None) -> FloatArray | None:
-        return start_points(x0, self.low, self.high, self.settings.boundary)
-
     def _start(self) -> None:
         settings = self.settings
         self.pool = Pool(settings)
@@ -175,7 +172,8 @@ class DifferentialEvolution(Optimizer):
         self, NP: int, start: int, x0: FloatArray | None = None, center: bool = False
     ) -> None:
         """Start with a new population, archive, rules and selector, after `start` evaluations."""
-        points = self.low + self.rng.random((NP, self.dimension)) * (self.high - self.low)
+        low, high = self.region.draw(self.rng, NP)
+        points = low + self.rng.random((NP, self.dimension)) * (high - low)
         points = np.clip(points, self.low, self.high)  # rounding may step outside
         if x0 is not None:
             if len(x0) > NP:
@@ -455,6 +453,13 @@ class DifferentialEvolution(Optimizer):
         if self.epoch.is_stagnating(self.patience, population):
             return True
         return population.may_have_converged(self.atol, self.tol) and self.convergence > 1
+
+    @property
+    def doubt(self) -> str:  # noqa: D102 (see Optimizer)
+        if self.convergence > 1:
+            return ""
+        idle = count(self.epoch.since_better, "generation")
+        return f"no improvement for {idle}; not confirmed by a second search"
 
     @property
     def convergence(self) -> float:

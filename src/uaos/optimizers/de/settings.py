@@ -234,6 +234,7 @@ class DifferentialEvolutionSettings(OptimizerSettings):
     """
 
     title: ClassVar[str] = "differential evolution"
+    repair: ClassVar[str] = "midpoint"
     aliases: ClassVar[Mapping[str, str]] = MappingProxyType({"popsize": "NP", "operators": "pool"})
 
     pool: tuple[PoolMember | str, ...] | str | None = None

@@ -150,7 +150,7 @@ def repaired(v: float, low: float, high: float, parent: float, u: float, boundar
             away = 2.0 * width - away
         v = low + away
     # Rounding, or a width that overflowed, may leave a coordinate outside.
-    return min(max(v, low), high)
+    return parent if v != v else min(max(v, low), high)
 
 
 @njit
@@ -174,12 +174,12 @@ def repair(
         outside = False
         for j in range(D):
             v = offspring[i, j]
-            outside |= (v < low[j]) | (v > high[j])
+            outside |= not (low[j] <= v <= high[j])  # or NaN
         if outside:
             repairs += 1
             for j in range(D):
                 v = offspring[i, j]
-                if v < low[j] or v > high[j]:
+                if not (low[j] <= v <= high[j]):
                     u = uniforms[i, first + j] if boundary == at.RESAMPLE else 0.0
                     offspring[i, j] = repaired(v, low[j], high[j], parents[i, j], u, boundary)
     return repairs

@@ -342,7 +342,8 @@ class EA4eig(Winner):
         #: the last one of its first stage.
         self.ide_planned = max(1, round(self.epoch.length / NP))
         self.ide_generation, self.ide_idle, self.ide_switch = 0, 0, self.ide_planned // 2
-        self.cma = SharedCMA(self.low, self.high, NP, self.population.rows[:NP])
+        first = self.population.rows[:NP]
+        self.cma = SharedCMA(*self.region.widest(), NP, first, self.scale)
         self._axes: FloatArray | None = None
         self._told = self.population.rows[:0]
 
@@ -426,7 +427,7 @@ class EA4eig(Winner):
             jso.mutate_weighted(rows, partners, jso.weight(self.progress), F, mutants)
             return mutants
         noise, noisy = self.rng.random(mutants.shape), 0.1 * self._superior_share()
-        mutate_with_noise(rows, partners, F, noise, noisy, self.low, self.high, mutants)
+        mutate_with_noise(rows, partners, F, noise, noisy, *self.region.widest(), mutants)
         if self._axes is None:
             redraw_outside(mutants, self.rng.random(mutants.shape), self.low, self.high)
         return mutants

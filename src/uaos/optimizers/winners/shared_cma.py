@@ -33,6 +33,8 @@ def bring_halfway(
     """Bring coordinates outside the box to the middle between the bound and an earlier point."""
     for i in range(points.shape[0]):
         for j in range(points.shape[1]):
+            if points[i, j] != points[i, j]:  # overflowed
+                points[i, j] = earlier[i, j]
             if points[i, j] < low[j]:
                 points[i, j] = (earlier[i, j] + low[j]) / 2.0
             if points[i, j] > high[j]:
@@ -55,6 +57,8 @@ class SharedCMA:
         The size of the first population.
     earlier : ndarray, shape (NP, D)
         The first population.
+    scale : ndarray, shape (D,), optional
+        The lengths in units of which step sizes are; by default the widths of the box.
     """
 
     state_names: ClassVar[tuple[str, ...]] = (
@@ -62,8 +66,16 @@ class SharedCMA:
         "earlier",
     )  # fmt: skip
 
-    def __init__(self, low: FloatArray, high: FloatArray, NP: int, earlier: FloatArray) -> None:
-        self.low, self.high, self.width = low, high, high - low
+    def __init__(
+        self,
+        low: FloatArray,
+        high: FloatArray,
+        NP: int,
+        earlier: FloatArray,
+        scale: FloatArray | None = None,
+    ) -> None:
+        self.low, self.high = low, high
+        self.width = high - low if scale is None else scale
         D = len(low)
         _, mu_eff = weights(NP)
         self.c_c = (4 + mu_eff / D) / (D + 4 + 2 * mu_eff / D)
@@ -86,7 +98,8 @@ class SharedCMA:
         """Return NP samples around the weighted mean of the better half of the population."""
         self.mean = weights(NP)[0] @ ((better - self.low) / self.width)
         steps = rng.standard_normal((NP, len(self.low))) @ self.factor.T
-        points: FloatArray = self.low + self.width * (self.mean + self.sigma * steps)
+        with np.errstate(all="ignore"):  # of a huge box; samples are brought back
+            points: FloatArray = self.low + self.width * (self.mean + self.sigma * steps)
         bring_halfway(points, self.earlier, self.low, self.high)
         return points
 

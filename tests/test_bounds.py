@@ -1,0 +1,135 @@
+"""Bounds are a promise: no method evaluates a point outside, unless the problem allows it."""
+
+import numpy as np
+import pytest
+
+import uaos
+from uaos.errors import InvalidParameter
+from uaos.optimizers.base import optimizer_class
+from uaos.problems import suite
+from uaos.tuning import TuningPlan, design, initial_candidates
+
+PLAIN = np.array([(-1.0, 2.0), (0.0, 1.0), (3.0, 4.0)])
+BOXES = {
+    "plain": PLAIN,
+    "tiny": np.array([(1.0, 1.0 + 4e-15), (-1e-300, 1e-300), (0.0, 5e-324)]),
+    "huge": np.array([(-8e307, 8e307)] * 3),
+}
+# Every catalogue method, but the single strategies, which differ in nothing that matters here.
+METHODS = [name for name in uaos.methods() if "/" not in name]
+REPAIRED = ("U-AOS-FW", "RecPM-tuned", "PM-AdapSS-DE", "DE-uniform")
+
+
+def slope(x):
+    """Return a value that falls toward a corner of the box."""
+    return float(np.sum(x / max(1.0, np.abs(x).max())))
+
+
+def guarded(box, fun=slope):
+    """Return the function, which fails the test at a point outside the box."""
+
+    def checked(x):
+        assert np.isfinite(x).all(), x
+        assert ((box[:, 0] <= x) & (x <= box[:, 1])).all(), x
+        return fun(x)
+
+    return checked
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_no_point_outside_is_evaluated(name):
+    """On plain, tiny and huge boxes, from a corner, and with integers."""
+    if name == "BIPOP-CMA-ES":
+        pytest.importorskip("cma")
+    budget = 30 if name == "GP" else 250  # its model takes long
+    for kind, box in BOXES.items():
+        corner = None if name == "BIPOP-CMA-ES" or kind == "tiny" else box[:, 1]
+        uaos.minimize(
+            guarded(box), box, method=name, budget=budget, seed=1, x0=corner, history=False
+        )
+    if "integrality" in optimizer_class(uaos.configuration(name).optimizer).handles:
+        uaos.minimize(guarded(PLAIN), PLAIN, method=name, budget=budget, seed=1, integrality=True)
+
+
+@pytest.mark.parametrize("name", REPAIRED)
+def test_methods_without_a_published_repair_get_one_where_bounds_are_kept(name):
+    """Their settings say which; where the box allows it, they run as published."""
+    kept = uaos.configuration(name).build(PLAIN, seed=1)
+    published = uaos.configuration(name).build(uaos.Box(PLAIN, outside_allowed=True), seed=1)
+    assert (kept.settings.boundary, published.settings.boundary) == ("midpoint", "none")
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "repair"),
+    [
+        (uaos.DifferentialEvolution, "midpoint"),
+        (uaos.CMAES, "penalty"),
+        (uaos.LocalSearch, "project"),
+    ],
+)
+def test_boundary_none_has_no_effect_where_bounds_are_kept(optimizer, repair):
+    run = optimizer(PLAIN, boundary="none", seed=1, budget=200)
+    assert run.settings.boundary == repair
+    while not run.done:
+        run.tell([guarded(PLAIN)(x) for x in run.ask()])
+
+
+def test_a_box_that_allows_points_outside_is_searched_there():
+    box = uaos.Box([(-1.0, 1.0)] * 3, outside_allowed=True)
+    result = uaos.minimize(
+        lambda x: float(np.sum((x - 3) ** 2)), box, method="U-AOS-FW", budget=6000, seed=1
+    )
+    assert np.allclose(result.x, 3, atol=0.1)
+
+
+def test_only_problems_that_say_so_may_be_searched_outside():
+    assert not uaos.Problem(slope, PLAIN).outside_allowed
+    assert uaos.Problem(slope, uaos.Box(PLAIN, outside_allowed=True)).outside_allowed
+    pytest.importorskip("cocoex")
+    assert suite("bbob", dimension=2, functions="1", instances="1")[0].outside_allowed
+
+
+def test_a_saved_run_knows_whether_it_may_leave_the_box(tmp_path):
+    for allowed in (False, True):
+        box = uaos.Box(PLAIN, outside_allowed=allowed)
+        run = uaos.DifferentialEvolution(box, method="U-AOS-FW", seed=1)
+        run.save(tmp_path / "run")
+        loaded = uaos.DifferentialEvolution.load(tmp_path / "run")
+        assert loaded.outside_allowed is allowed
+        assert loaded.settings.boundary == run.settings.boundary
+
+
+@pytest.mark.parametrize("preset", ["paper", "wide"])
+def test_a_tuning_on_bounds_that_are_kept_does_not_search_without_repair(preset):
+    own = uaos.Suite("mine", [uaos.Problem(slope, PLAIN)])
+    plan = TuningPlan(design(preset, dimension=3), own)
+    if preset == "wide":
+        assert "none" not in plan.design.space["boundary"].domain.choices
+    else:
+        assert plan.design.base.settings.boundary == "midpoint"
+    candidates, _ = initial_candidates(plan.design, ["U-AOS-FW"])
+    assert len(candidates) == 1
+
+
+def test_a_polishing_function_cannot_leave_the_bounds():
+    pytest.importorskip("scipy")
+
+    def careless(fun, x, **_):
+        assert fun(x + 10) == np.inf
+
+        class Outcome:
+            pass
+
+        Outcome.x = x + 10
+        return Outcome
+
+    result = uaos.minimize(guarded(PLAIN), PLAIN, budget=50, seed=1, polish=careless)
+    assert (PLAIN[:, 0] <= result.x).all()
+    assert (result.x <= PLAIN[:, 1]).all()
+
+
+def test_a_box_is_checked():
+    with pytest.raises(InvalidParameter):
+        uaos.Box([(1, 0)])
+    with pytest.raises(InvalidParameter):
+        uaos.Box([(0, 1)], outside_allowed="no")
