@@ -1,0 +1,159 @@
+"""Many workers whose evaluations take different times, by a simulated clock.
+
+    python benchmarks/parallel.py --csv docs/results/data/parallel.csv
+
+Each evaluation takes a log-normal time (sigma 0.5, so that one in six takes more than 1.65 times
+the median). Compared are `schedule="async"` of the default search, its default schedule, and pycma
+with as many offspring as there are workers, which waits for all of them.
+"""
+
+import argparse
+import csv
+import heapq
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import cma
+import cocoex
+import numpy as np
+
+import uaos
+from uaos.optimizers.outstanding import Outstanding
+
+FUNCTIONS = (1, 2, 6, 8, 10, 13, 15, 21)
+WORKERS = (8, 32, 128)
+PRECISION = 1e-5
+SPREAD = 0.5
+
+
+class Clock:
+    """Draws durations, and adds up how long workers are busy."""
+
+    def __init__(self, workers: int, seed: int) -> None:
+        self.rng, self.workers = np.random.default_rng(seed), workers
+        self.time = self.busy = 0.0
+
+    def duration(self) -> float:
+        seconds = float(self.rng.lognormal(0.0, SPREAD))
+        self.busy += seconds
+        return seconds
+
+    def batch(self, n: int) -> None:
+        """Let the workers evaluate n points, and wait for the last."""
+        ends = [0.0] * self.workers
+        for _ in range(n):
+            heapq.heappush(ends, heapq.heappop(ends) + self.duration())
+        self.time += max(ends)
+
+    @property
+    def share(self) -> float:
+        return self.busy / (self.time * self.workers) if self.time else 0.0
+
+
+def asynchronous(f: Callable, bounds: list, clock: Clock, target: float, budget: int, seed: int):
+    optimizer = uaos.Portfolio(bounds, seed=seed, budget=budget, target=target, history=False)
+    points, running = Outstanding(optimizer, clock.workers), []
+    while not optimizer.done:
+        for number, x in points.ask(clock.workers - len(running)):
+            heapq.heappush(running, (clock.time + clock.duration(), number, f(x)))
+        clock.time, number, value = heapq.heappop(running)
+        points.tell(number, value)
+    clock.busy -= sum(end - clock.time for end, _, _ in running)
+    return optimizer.evaluations, optimizer.on_target
+
+
+def synchronous(f: Callable, bounds: list, clock: Clock, target: float, budget: int, seed: int):
+    optimizer = uaos.Portfolio(bounds, seed=seed, budget=budget, target=target, history=False)
+    while not optimizer.done:
+        points = optimizer.ask()
+        clock.batch(len(points))
+        optimizer.tell([f(x) for x in points])
+    return optimizer.evaluations, optimizer.on_target
+
+
+def pycma(f: Callable, bounds: list, clock: Clock, target: float, budget: int, seed: int):
+    low, high = np.array(bounds).T
+    x0 = np.random.default_rng(seed).uniform(0.8 * low, 0.8 * high)
+    options = {"popsize": max(clock.workers, 4), "seed": seed + 1, "verbose": -9,
+               "bounds": [list(low), list(high)]}  # fmt: skip
+    search, evaluations = cma.CMAEvolutionStrategy(x0, 2.0, options), 0
+    while evaluations < budget:
+        points = search.ask()
+        clock.batch(len(points))
+        values = [f(x) for x in points]
+        evaluations += len(points)
+        if min(values) <= target:
+            return evaluations, True
+        search.tell(points, values)
+        if search.stop():
+            x0 = np.random.default_rng(seed + evaluations).uniform(0.8 * low, 0.8 * high)
+            search = cma.CMAEvolutionStrategy(x0, 2.0, options)
+    return evaluations, False
+
+
+CONTENDERS = {"uaos, async": asynchronous, "uaos, sync": synchronous, "pycma": pycma}
+
+
+def rows(dimension: int, instances: range, budget: int):
+    bounds = [(-5.0, 5.0)] * dimension
+    for function in FUNCTIONS:
+        for instance in instances:
+            f = cocoex.BareProblem("bbob", function, dimension, instance)
+            target = f.best_value() + PRECISION
+            for workers in (1, *WORKERS):
+                for name, search in CONTENDERS.items():
+                    if workers == 1 and name != "uaos, sync":
+                        continue
+                    clock = Clock(workers, instance)
+                    spent, solved = search(f, bounds, clock, target, budget, instance)
+                    yield (name, workers, function, instance, spent, int(solved),
+                           round(clock.time, 2), round(clock.share, 4))  # fmt: skip
+
+
+def table(data: list[dict]) -> str:
+    """Return the share of problems solved and medians relative to one worker, as Markdown."""
+    serial = {(r["function"], r["instance"]): r for r in data if int(r["workers"]) == 1}
+    lines = ["| search | workers | solved | busy | relative evaluations | speed-up |",
+             "|---|--:|--:|--:|--:|--:|"]  # fmt: skip
+    for name in CONTENDERS:
+        for workers in WORKERS:
+            runs = [r for r in data if r["search"] == name and int(r["workers"]) == workers]
+            pairs = [(r, serial[r["function"], r["instance"]]) for r in runs]
+            both = [(r, s) for r, s in pairs if int(r["solved"]) and int(s["solved"])]
+            more = median(float(r["evaluations"]) / float(s["evaluations"]) for r, s in both)
+            faster = median(float(s["time"]) / float(r["time"]) for r, s in both)
+            solved = sum(int(r["solved"]) for r in runs)
+            busy = median(float(r["busy"]) for r in runs)
+            lines.append(
+                f"| {name} | {workers} | {solved} of {len(runs)} | {busy:.0%} | {more:.2f} | "
+                f"{faster:.1f} |"
+            )
+    return "\n".join(lines)
+
+
+HEADER = ("search", "workers", "function", "instance", "evaluations", "solved", "time", "busy")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--csv", type=Path, required=True)
+    parser.add_argument("--dimension", type=int, default=10)
+    parser.add_argument("--instances", type=int, default=3, help="instances 6, 7, …")
+    parser.add_argument("--budget", type=int, default=2000, help="evaluations per dimension")
+    chosen = parser.parse_args()
+    data = rows(chosen.dimension, range(6, 6 + chosen.instances), chosen.budget * chosen.dimension)
+    with chosen.csv.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(HEADER)
+        for row in data:
+            writer.writerow(row)
+            file.flush()
+    with chosen.csv.open(encoding="utf-8") as file:
+        print(table(list(csv.DictReader(file))))
+
+
+if __name__ == "__main__":
+    main()
