@@ -15,6 +15,7 @@ Demšar, J. (2006), "Statistical comparisons of classifiers over multiple data s
 Machine Learning Research 7.
 """
 
+from collections.abc import Sequence
 from functools import cache
 from math import comb, sqrt
 from types import ModuleType
@@ -148,6 +149,52 @@ def rank_sum_test(first: ArrayLike, second: ArrayLike) -> tuple[FloatArray, Floa
         smaller = np.rint(n * m / 2 - np.abs(lean[is_exact])).astype(np.int64)
         p_values[is_exact] = _exact_rank_sum_p(*sorted((n, m)))[smaller]
     return p_values, lean
+
+
+def stratified_rank_sum_test(
+    first: Sequence[ArrayLike], second: Sequence[ArrayLike]
+) -> tuple[float, float]:
+    """Test by van Elteren's test whether two methods differ within strata, such as problems.
+
+    With the rank sum W of the first sample of n among n + m values in each stratum,
+
+        z = Σ (W - n (n+m+1)/2) / (n+m+1)  /  √ Σ Var W / (n+m+1)²
+
+    is standard normal if there is no difference in any stratum. The test is two-sided.
+
+    Parameters
+    ----------
+    first, second : sequence of array_like
+        The samples of each stratum.
+
+    Returns
+    -------
+    p_value, z : float
+        `z` is negative if the values of the first tend to be smaller.
+
+    References
+    ----------
+    van Elteren, P. (1960), "On the combination of independent two sample tests of Wilcoxon",
+    Bulletin of the International Statistical Institute 37.
+
+    Examples
+    --------
+    >>> from uaos.statistics import stratified_rank_sum_test
+    >>> p, z = stratified_rank_sum_test([[1, 2, 3]] * 4, [[4, 5, 6]] * 4)
+    >>> p < 0.001, z < 0
+    (True, True)
+    """
+    total = variance = 0.0
+    for a, b in zip(first, second, strict=True):
+        n, m = np.size(a), np.size(b)
+        N = n + m
+        ranks, ties = _rank_with_ties(np.concatenate([np.ravel(a), np.ravel(b)]).astype(float))
+        total += (float(ranks[:n].sum()) - n * (N + 1) / 2) / (N + 1)
+        variance += n * m / 12 * (N + 1 - float(ties) / (N * (N - 1))) / (N + 1) ** 2
+    if variance <= 0:
+        return 1.0, 0.0
+    z = total / sqrt(variance)
+    return float(2 * _special().ndtr(-abs(z))), z
 
 
 @cache

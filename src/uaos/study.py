@@ -178,6 +178,8 @@ class Study:
         files.
     control : {"uniform"}, optional
         Adds to the winner and to each rival that selects the same algorithm with uniform choice.
+    focus : str, optional
+        The method that tables and report are about; one of the rivals, or "tuned".
 
     Attributes
     ----------
@@ -220,10 +222,12 @@ class Study:
         space: str | Design = DEFAULT_PRESET,
         rivals: Iterable[str] = RIVALS,
         control: str | None = None,
+        focus: str | None = None,
     ) -> None:
         size = preset if isinstance(preset, Preset) else find_preset(preset)
         self.size, self.preset = size, size.name
         self.seed, self.rivals, self.control = seed, tuple(rivals), control
+        self.focus = focus
         self.folder = check_folder(folder)
         self.card, self.report = self.folder / "study.toml", self.folder / "report.html"
         self.tuning_store, self.test_store = self.folder / "tuning.db", self.folder / "test.db"
@@ -239,6 +243,13 @@ class Study:
         chosen = space if isinstance(space, Design) else design(space, dimension=largest)
         self.design = chosen.suited_to(self.training)
         self._check_card()
+        self._check_rivals()
+
+    def _check_rivals(self) -> None:
+        """Raise an error if a rival or the method in focus does not exist, before the tuning."""
+        names = {*Plan.of(list(self.rivals), self.test).competitors, WINNER}
+        if self.focus is not None and self.focus not in names:
+            raise UnknownName("method", self.focus, names, hint="(among those of the study)")
 
     def to_dict(self) -> dict[str, object]:
         """Return the settings of the study; studies with equal settings are the same study."""
@@ -355,7 +366,7 @@ class Study:
         """Compare the methods, and write the tables."""
         from uaos.analysis import Results, compare, write_csv
 
-        comparison = compare(Results.read(self.test_store))
+        comparison = compare(Results.read(self.test_store), focus=self.focus)
         # The overview is written last: it marks the stage as done.
         last = self._overview.stem
         tables = sorted(comparison.tables, key=lambda table: table.name == last)
@@ -367,7 +378,7 @@ class Study:
 
         stores = [s for s in (self.test_store, self.tuning_store) if s.exists()]
         title = f"A {self.preset} study of adaptive operator selection"
-        return write_report(stores, self.report, title=title, progress=progress)
+        return write_report(stores, self.report, title=title, focus=self.focus, progress=progress)
 
     # Plans of the stages
 

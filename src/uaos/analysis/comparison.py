@@ -62,7 +62,12 @@ class Comparison:
 
 
 def compare(
-    results: Results, *, paper: bool = False, archive: Sequence[str] = (), seed: int = 1
+    results: Results,
+    *,
+    paper: bool = False,
+    archive: Sequence[str] = (),
+    seed: int = 1,
+    focus: str | None = None,
 ) -> Comparison:
     """Compare the methods, section by section.
 
@@ -76,6 +81,9 @@ def compare(
         Algorithms of COCO's archive to compare with.
     seed
         The seed of the simulated restarts.
+    focus
+        The method that the comparison is about: headline, tests and the first table are those of
+        this method against each of the others.
 
     Returns
     -------
@@ -95,7 +103,7 @@ def compare(
     ## 2-D
     ...
     """
-    compared = tuple(_compared(part, results) for part in sections(results, seed=seed))
+    compared = tuple(_compared(part, results) for part in sections(results, seed=seed, focus=focus))
     published: list[Table] = paper_tables(results, seed=seed) if paper else []
     if archive:
         published += archive_tables(results, archive, seed=seed)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from uaos.analysis.focus import focus_headline
 from uaos.analysis.scoring import ALPHA, MIN_PROBLEMS, Pair
 from uaos.analysis.sectioning import Section
 from uaos.optimizers.configuration import UNIFORM
@@ -97,7 +98,7 @@ def verdict(section: Section) -> Verdict:
 
 
 def headline(section: Section) -> str:
-    """Say in one or two sentences who did best.
+    """Say in one or two sentences who did best, or how the method in focus did.
 
     Parameters
     ----------
@@ -116,6 +117,8 @@ def headline(section: Section) -> str:
     '... of 6 runs.'
     """
     overall, methods = section.overall, section.methods
+    if section.focus is not None and len(methods) > 1:
+        return focus_headline(section)
     if len(methods) == 1:
         only = overall.standings[0]
         return f"{only.method} {_solved(section, only.method)}"

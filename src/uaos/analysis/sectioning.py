@@ -21,7 +21,7 @@ from uaos.analysis.scoring import (
     run_scores,
     scores,
 )
-from uaos.errors import InvalidParameter, Missing
+from uaos.errors import InvalidParameter, Missing, UnknownName
 from uaos.problems import Reference, reference, titles
 from uaos.text import count, ranges
 
@@ -78,6 +78,8 @@ class Section:
         The runs.
     seed
         Of the simulated restarts.
+    focus
+        The method that is compared with each of the others, if the question is about one.
 
     Examples
     --------
@@ -89,6 +91,7 @@ class Section:
 
     results: Results
     seed: int = 1
+    focus: str | None = None
 
     @property
     def dimension(self) -> int | None:
@@ -289,7 +292,8 @@ class Section:
                     notes.append(f"{method} was run on {ran:,} of {count(total, 'problem')}.")
         problems, methods = len(self.scores.problems), len(self.methods)
         tests = methods * (methods - 1) // 2
-        if problems and 2.0 ** (1 - problems) * tests > ALPHA:  # the least p, after Holm
+        # The least p, after Holm.
+        if self.focus is None and problems and 2.0 ** (1 - problems) * tests > ALPHA:
             notes.append(
                 f"With {count(problems, 'problem')}, no difference among {methods} methods can be "
                 "significant; more problems are needed."
@@ -322,7 +326,7 @@ def relative_note(problems: tuple[str, ...]) -> str:
     )
 
 
-def sections(results: Results, *, seed: int = 1) -> list[Section]:
+def sections(results: Results, *, seed: int = 1, focus: str | None = None) -> list[Section]:
     """Divide results into sections.
 
     Parameters
@@ -331,6 +335,8 @@ def sections(results: Results, *, seed: int = 1) -> list[Section]:
         The runs.
     seed : int
         The seed of the simulated restarts.
+    focus : str, optional
+        The method that the comparison is about.
 
     Returns
     -------
@@ -341,6 +347,8 @@ def sections(results: Results, *, seed: int = 1) -> list[Section]:
     ------
     Missing
         If there are no finished runs.
+    UnknownName
+        If there are none of the method in focus.
 
     Examples
     --------
@@ -355,9 +363,11 @@ def sections(results: Results, *, seed: int = 1) -> list[Section]:
             f"there are no finished runs of these methods and functions{failures}; run them "
             "with `uaos bench`, or choose others"
         )
+    if focus is not None and focus not in results.methods:
+        raise UnknownName("method", focus, results.methods, hint="(among those in the stores)")
     if len({(f, d) for _, f, d in results.runs}) > len(results.functions):
-        return [Section(results.select(dimension=d), seed) for d in results.dimensions]
-    return [Section(results, seed)]
+        return [Section(results.select(dimension=d), seed, focus) for d in results.dimensions]
+    return [Section(results, seed, focus)]
 
 
 def section(results: Results, dimension: int | None = None, *, seed: int = 1) -> Section:

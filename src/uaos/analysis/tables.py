@@ -7,6 +7,7 @@ import numpy as np
 
 from uaos.analysis.art import TABLE_TARGETS, AverageRunningTime
 from uaos.analysis.findings import pair_outcome, verdict
+from uaos.analysis.focus import focus_table
 from uaos.analysis.profiles import RESTART_HORIZON
 from uaos.analysis.scoring import ALPHA, Pair, better_than_all, better_than_reference
 from uaos.analysis.sectioning import Section, relative_note
@@ -20,7 +21,8 @@ _ON_PROBLEMS = ("problems_better", "problems_level", "problems_worse")
 
 def section_tables(section: Section) -> list[Table]:
     """Return the tables of a section in the order in which they are shown."""
-    tables = [overview_table(section), art_table(section)]
+    tables = [focus_table(section)] if section.focus is not None else []
+    tables += [overview_table(section), art_table(section)]
     if section.looks_at_each_problem:
         tables.append(value_table(section))
     if len(section.methods) > 1 and section.scores.problems:

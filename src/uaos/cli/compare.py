@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from uaos.cli.app import app, console
-from uaos.cli.options import Overwrite, grouped, split_names
+from uaos.cli.options import Focus, Overwrite, grouped, split_names
 from uaos.files import MARK, check_folder, check_output, whole_file
 from uaos.optimizers.catalogue import expanded
 
@@ -56,6 +56,7 @@ def compare_command(
         help='Show only these functions, such as "1-5,8" or names (default: all).')] = None,
     against_paper: Annotated[bool, typer.Option(
         "--against-paper", help="Compare with the published tables of the paper.")] = False,
+    focus: Focus = None,
     archive: Annotated[str | None, typer.Option(
         metavar="NAMES",
         help="Compare with these algorithms of COCO's archive, separated by commas.")] = None,
@@ -69,7 +70,7 @@ def compare_command(
     files.check(stores)
     results = _select(Results.read(*stores), methods, functions)
     comparison = compare(
-        results, paper=against_paper, archive=split_names(archive or ""), seed=seed
+        results, paper=against_paper, archive=split_names(archive or ""), seed=seed, focus=focus
     )
     _show(comparison)
     for path in _write(comparison, files):

@@ -25,6 +25,9 @@ Control = Annotated[str | None, typer.Option(
     metavar="uniform",
     help="Add to each method that selects its control: the same algorithm and settings with "
     "uniform choice, called NAME (uniform).")]
+Focus = Annotated[str | None, typer.Option(
+    metavar="METHOD",
+    help="Ask about this method: headline and first table compare it with each of the others.")]
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Repeat failed runs.")]
 Jobs = Annotated[int | None, typer.Option(
     help="Use this many processes (default: one per processor).")]

@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from uaos.cli.app import app, console, spinner
-from uaos.cli.options import Overwrite
+from uaos.cli.options import Focus, Overwrite
 
 
 # fmt: off
@@ -25,6 +25,7 @@ def report_command(
     runs: Annotated[str | None, typer.Option(
         metavar="METHOD:PROBLEM,…",
         help="Show the operator use of these runs (default: those where it changes most).")] = None,
+    focus: Focus = None,
     overwrite: Overwrite = False,
 ) -> None:
     # fmt: on
@@ -37,7 +38,7 @@ def report_command(
 
     with spinner() as bar:
         written = write_report(
-            stores, output, title=title, runs=runs, overwrite=overwrite,
+            stores, output, title=title, runs=runs, focus=focus, overwrite=overwrite,
             progress=lambda what: bar.update(bar.task_ids[0], description=what),
         )  # fmt: skip
     size = written.stat().st_size / 1e6

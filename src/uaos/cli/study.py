@@ -43,6 +43,10 @@ class _Size:
     repetitions: Annotated[int | None, typer.Option(
         min=1, help="Repeat each method on each test problem this many times.")] = None
     control: options.Control = None
+    methods: Annotated[str | None, typer.Option(
+        help="Test the winner against these methods instead of the usual ones: names of the "
+        "catalogue or TOML files, separated by commas.")] = None
+    focus: options.Focus = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ def study_command(
     """
     # Imported here, because the tuner would slow down the start of every other command.
     from uaos.experiments.executors import check_pool
-    from uaos.study import Study, chosen_stages, find_preset
+    from uaos.study import RIVALS, Study, chosen_stages, find_preset
 
     chosen = chosen_stages(stages.only, stages.start)
     check_pool(None, workers.jobs)
@@ -99,6 +103,8 @@ def study_command(
     study = Study(
         problems.suite, folder, preset=preset, seed=seed, train=options.parse_train(problems.train),
         split_seed=problems.split_seed, space=problems.space, control=size.control,
+        rivals=RIVALS if size.methods is None else options.split_names(size.methods),
+        focus=size.focus,
     )  # fmt: skip
     study.check(chosen)
     _run(study, chosen, workers)

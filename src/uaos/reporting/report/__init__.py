@@ -24,6 +24,7 @@ def write_report(
     *,
     title: str | None = None,
     runs: str | Iterable[RunChoice] | None = None,
+    focus: str | None = None,
     overwrite: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Path:
@@ -37,6 +38,8 @@ def write_report(
     runs
         Those whose operator use is shown, as "mix:8:3" (method, function, instance), "mix:valley"
         (method, problem) or tuples; a representative choice if None.
+    focus
+        The method that the report is about, compared with each of the others.
     overwrite
         Whether a file that uaos did not write may be replaced.
     progress
@@ -57,7 +60,9 @@ def write_report(
     place = check_output(output, inputs=stores, suffixes=(".html", ".htm"), overwrite=overwrite)
     chosen = parse_runs(runs)
     with Sources(stores) as sources:
-        page = ReportPage(sources, chosen=chosen, progress=progress or (lambda _: None))
+        page = ReportPage(
+            sources, chosen=chosen, focus=focus, progress=progress or (lambda _: None)
+        )
         html = page.to_html(title)
     with whole_file(place) as part:
         part.write_text(html, encoding="utf-8")

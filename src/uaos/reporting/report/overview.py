@@ -31,6 +31,7 @@ def overview_section(
         tag("p", colors.in_text(typeset(headline(section))), class_="lead"),
         first_figures(section, courses, colors),
         remarks or "",
+        *([shown(tables["focus"], colors)] if "focus" in tables else []),
         shown(tables["overview"], colors),
     ]
     if "ranks" in tables:

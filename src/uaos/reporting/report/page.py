@@ -72,6 +72,8 @@ class ReportPage:
         The open stores.
     chosen
         The runs whose operator use is shown; a representative choice if None.
+    focus
+        The method that the report is about.
     progress
         Called with what is being done.
     """
@@ -81,12 +83,13 @@ class ReportPage:
         sources: Sources,
         *,
         chosen: Sequence[ChosenRun] | None = None,
+        focus: str | None = None,
         progress: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.sources, self.results, self._progress = sources, sources.results, progress
         self._colors = Colors(self.results.methods)
         progress("tests")
-        self._parts = _compared_parts(self.results)
+        self._parts = _compared_parts(self.results, focus)
         self._tunings = _tuning_views(sources)
         progress("operator use")
         self._chosen = chosen is not None
@@ -200,11 +203,11 @@ class ReportPage:
         }
 
 
-def _compared_parts(results: Results) -> list[Part]:
+def _compared_parts(results: Results, focus: str | None) -> list[Part]:
     if not results.runs:
         return []
     parts = []
-    for compared in compare(results).sections:
+    for compared in compare(results, focus=focus).sections:
         key = compared.section.key
         # By name; the names in the page have the section's key, too.
         tables = {t.name: replace(t, name=f"{t.name}-{key}") for t in compared.tables}

@@ -1,0 +1,80 @@
+"""One method against each of the others."""
+
+import numpy as np
+import pytest
+
+import uaos
+from uaos.analysis import Results, compare
+from uaos.analysis.focus import focus_tests, has_repetitions
+from uaos.analysis.sectioning import sections
+from uaos.errors import UnknownName
+from uaos.experiments import Plan, run
+from uaos.problems import ackley, rastrigin, rosenbrock, sphere
+from uaos.statistics import stratified_rank_sum_test
+
+
+def test_the_stratified_test_by_hand():
+    """Ranks 1, 2 of 4 in both strata: W - 5 = -2 each, Var W = 5/3, divided by 5 and 25."""
+    p, z = stratified_rank_sum_test([[1, 2], [10, 20]], [[3, 4], [30, 40]])
+    assert z == pytest.approx(-2 * 0.4 / np.sqrt(2 * (5 / 3) / 25))
+    assert p == pytest.approx(0.0284, abs=1e-4)
+    assert stratified_rank_sum_test([[1, 1]], [[1, 1]]) == (1.0, 0.0)
+
+
+def test_the_stratified_test_keeps_its_level():
+    """Six problems of different scales, five runs each, no difference: at most 5 % significant."""
+    rng = np.random.default_rng(1)
+    scale = 10.0 ** np.arange(6)[:, None]
+    p = [
+        stratified_rank_sum_test(*(list(scale * rng.random((6, 5))) for _ in range(2)))[0]
+        for _ in range(1000)
+    ]
+    assert np.mean(np.array(p) < 0.05) < 0.065
+
+
+def ellipsoid(x):
+    return float(np.sum(10.0 ** np.linspace(0, 4, len(x)) * x**2))
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    functions = (sphere, ellipsoid, rosenbrock, rastrigin, ackley)
+    suite = uaos.Suite("five", [uaos.Problem(f, [(-4, 5)] * 3, optimum=0.0) for f in functions])
+    path = tmp_path_factory.mktemp("focus") / "five.db"
+    methods = ["CMA-ES", "best/1", "rand/1", "uniform"]
+    run(Plan.of(methods, suite, repetitions=4, budget=600), path, jobs=1)
+    return Results.read(path)
+
+
+def test_few_problems_with_several_runs_can_be_significant(results):
+    """Over all pairs of five problems, no difference could be."""
+    (section,) = sections(results, focus="CMA-ES")
+    assert has_repetitions(section)
+    by_other = {test.other: test for test in focus_tests(section)}
+    assert set(by_other) == {"best/1", "rand/1", "uniform"}
+    slow = by_other["rand/1"]
+    assert slow.outcome == "better"
+    assert slow.low < slow.effort < slow.high < 1
+    assert slow.better + slow.level + slow.worse == 5
+    assert section.pairs.pair("CMA-ES", "rand/1").better is None
+
+
+def test_the_other_side_of_a_pair_has_the_opposite_outcome(results):
+    (section,) = sections(results, focus="rand/1")
+    test = {t.other: t for t in focus_tests(section)}["CMA-ES"]
+    assert test.outcome == "worse"
+    assert test.effort > 1
+    assert test.since is None
+
+
+def test_headline_and_first_table_are_about_the_method(results):
+    part = compare(results, focus="CMA-ES").sections[0]
+    assert part.headline.startswith("CMA-ES is significantly better than")
+    assert part.tables[0].name == "focus"
+    assert compare(results).sections[0].tables[0].name == "overview"
+
+
+def test_an_unknown_method_is_named(results):
+    with pytest.raises(UnknownName) as raised:
+        compare(results, focus="CMAES")
+    assert "CMA-ES" in str(raised.value)
