@@ -716,7 +716,7 @@ class Optimizer(ABC):
             self.target is not None
             and self.best_x is not None
             and self.best_violation == 0
-            and (self.estimate if self.noise > 0 else self.best_fitness) <= self.target
+            and (self.estimate if self.noisy else self.best_fitness) <= self.target
         )
 
     @property

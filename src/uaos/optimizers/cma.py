@@ -54,7 +54,7 @@ WORKERS_SHARE = 0.75
 INTEGER_DEVIATION = 0.3
 #: Where the deviation of noise is more than this share of the interquartile range of values, the
 #: population grows by this factor, up to this share of the budget.
-DOMINANT_NOISE, NOISE_GROWTH, LARGEST_SHARE = 0.5, math.sqrt(2), 0.1
+DOMINANT_NOISE, NOISE_GROWTH, LARGEST_SHARE = 0.5, 1.7, 0.1
 #: Generations between two checks for stagnation, and the most that a check considers.
 _STAGNATION_INTERVAL, _STAGNATION_WINDOW = 10, 20_000
 
@@ -569,7 +569,7 @@ class CMAES(Optimizer):
     def expect_noise(self, level: float, spread: float) -> None:
         """Take in how noisy the values are; where they are little else, enlarge the population.
 
-        The run goes on with √2 times the population each time s > 0.5 q, with the deviation s of
+        The run goes on with 1.7 times the population each time s > 0.5 q, with the deviation s of
         noise and the interquartile range q of values (of noise alone, q = 1.35 s). A mean of more
         steps averages more noise, where a restart would come to the same place.
         """

@@ -276,9 +276,9 @@ KINDS = (
     Kind(20_000, KAPPA, (_LOCAL_ONCE, _STEP_ONCE),  (_CMA, _DE),          (_DE,)),
 )  # fmt: skip
 
-_IPOP, _IPOP_2, _IPOP_4 = (
+_IPOP, _IPOP_3_2, _IPOP_2, _IPOP_4, _IPOP_8 = (
     Seat("CMA-ES", {"center": True, "restarts": "IPOP", "enlarged": factor})
-    for factor in (1.0, 2.0, 4.0)
+    for factor in (1.0, 1.5, 2.0, 4.0, 8.0)
 )
 
 #: The same where noise hides the differences between points. Gradients are noise then, and one
@@ -286,9 +286,11 @@ _IPOP, _IPOP_2, _IPOP_4 = (
 #: its population: the larger the budget, the larger it is.
 NOISY_KINDS = (
     #    least  kappa  first  then         large
-    Kind(     0, 20.0, (),    (_IPOP,),    (_DE_2D,)),
-    Kind(   100, 20.0, (),    (_IPOP_2,),  (_DE_2D,)),
-    Kind(   800, 20.0, (),    (_IPOP_4,),  (_DE_5D,)),
+    Kind(     0, 20.0, (),    (_IPOP,),     (_DE_2D,)),
+    Kind(    60, 20.0, (),    (_IPOP_3_2,), (_DE_2D,)),
+    Kind(   200, 20.0, (),    (_IPOP_2,),   (_DE_2D,)),
+    Kind(   700, 20.0, (),    (_IPOP_4,),   (_DE_5D,)),
+    Kind( 2_000, 20.0, (),    (_IPOP_8,),   (_DE_5D,)),
 )  # fmt: skip
 
 _SQP = Seat("SQP", share=0.5, cap=500, finish_share=0.1, finish_cap=50, restarts=True)

@@ -26,9 +26,11 @@ RECENT, LEAST_RECENT = 20, 4
 #: The share of the budget for comparing candidates at the end, and the fewest and most evaluations.
 RESERVE, LEAST_RESERVE, MOST_RESERVE = 0.05, 10, 400
 #: Candidates are evaluated again when the evaluations have grown by this factor, and by so many.
-GROWTH, LEAST_GROWTH = 1.25, 50
+GROWTH, LEAST_GROWTH = 1.5, 100
 #: How often, as a share of the evaluations, at least and at most.
 FOLLOWING, MOST_REPEATS = 0.005, 10
+#: The latest values of a point that show its noise.
+LATEST = 10
 #: The most candidates kept for the end.
 MOST_CANDIDATES = 3
 
@@ -49,6 +51,13 @@ class Estimate:
     x : ndarray, shape (D,)
         The point.
 
+    Attributes
+    ----------
+    count, mean
+        The number n of values, and their mean m.
+    latest : list of float
+        The last ten of them.
+
     Examples
     --------
     >>> import numpy as np
@@ -61,7 +70,8 @@ class Estimate:
 
     def __init__(self, x: FloatArray) -> None:
         self.x = x
-        self.count, self.mean, self.squares = 0, math.inf, 0.0
+        self.count, self.mean, self._squares = 0, math.inf, 0.0
+        self.latest: list[float] = []
 
     def include(self, values: Sequence[float] | FloatArray) -> None:
         """Take in values of the point; those that are not finite count as failed evaluations."""
@@ -70,12 +80,13 @@ class Estimate:
                 self.count += 1
                 before = value - (self.mean if self.count > 1 else 0.0)
                 self.mean = before if self.count == 1 else self.mean + before / self.count
-                self.squares += before * (value - self.mean) if self.count > 1 else 0.0
+                self._squares += before * (value - self.mean) if self.count > 1 else 0.0
+                self.latest = [*self.latest[1 - LATEST :], float(value)]
 
     @property
     def deviation(self) -> float:
         """Standard deviation of the values; NaN if there are fewer than two."""
-        return math.sqrt(self.squares / (self.count - 1)) if self.count > 1 else math.nan
+        return math.sqrt(self._squares / (self.count - 1)) if self.count > 1 else math.nan
 
     @property
     def error(self) -> float:
@@ -91,27 +102,34 @@ class Estimate:
 
     def state(self) -> State:
         """Return the estimate as plain values."""
-        return {"x": self.x, "count": self.count, "mean": self.mean, "squares": self.squares}
+        moments = {"count": self.count, "mean": self.mean, "squares": self._squares}
+        return {"x": self.x, "latest": self.latest, **moments}
 
     @classmethod
     def from_state(cls, state: SavedState) -> "Estimate":
         """Return the estimate that :meth:`state` described."""
         estimate = cls(np.array(state["x"]))
         estimate.count, estimate.mean = state["count"], state["mean"]
-        estimate.squares = state["squares"]
+        estimate._squares, estimate.latest = state["squares"], list(state["latest"])
         return estimate
 
 
-def pooled_deviation(estimates: Sequence[Estimate]) -> float:
-    """Return the standard deviation of values at several points, each around its own mean.
+def typical_deviation(estimates: Sequence[Estimate]) -> float:
+    """Return the deviation of values at several points, unimpressed by outliers.
 
     Equation
     --------
-    s = √(Σ S / Σ (n - 1)), NaN if there are no two values at any point
+    s = 1.4826 median |f - med_i| √(n_i / (n_i - 1))
+
+    over the latest values f at each point i, n_i of them with median med_i: the deviation if noise
+    is normal, and small if only a few values are off. NaN if there are no two values at any point.
     """
-    freedom = sum(max(0, estimate.count - 1) for estimate in estimates)
-    squares = sum(estimate.squares for estimate in estimates)
-    return math.sqrt(squares / freedom) if freedom else math.nan
+    residuals = [
+        np.abs(np.array(e.latest) - np.median(e.latest)) * math.sqrt(1 + 1 / (len(e.latest) - 1))
+        for e in estimates
+        if len(e.latest) > 1
+    ]
+    return float(1.4826 * np.median(np.concatenate(residuals))) if residuals else math.nan
 
 
 class NoiseMeter:
@@ -189,9 +207,9 @@ class NoiseMeter:
 
     def _judge(self, optimizer: Optimizer, deviation: float, size: float) -> None:
         """Tell the optimizer of noise, given the deviation and the size of values at a point."""
-        if math.isfinite(deviation) and deviation > ROUNDING * size:
-            self.level = deviation
-        self.detected = self.expected or self.level > 0
+        if math.isfinite(deviation):
+            self.level = deviation if deviation > ROUNDING * size else 0.0
+        self.detected = self.detected or self.expected or self.level > 0
         if self.detected:
             low, high = np.percentile(self._recent, [25, 75])
             optimizer.expect_noise(self.level, float(high - low))
@@ -205,7 +223,7 @@ class NoiseMeter:
         each = min(max(LATER_REPEATS, int(FOLLOWING * n)), MOST_REPEATS)
         self._spend(optimizer, chosen, each, evaluate)
         self._keep(chosen)
-        self._judge(optimizer, pooled_deviation(chosen), abs(chosen[-1].mean))
+        self._judge(optimizer, typical_deviation(chosen), abs(chosen[-1].mean))
         self._note(optimizer)
         self._next = max(GROWTH * n, n + LEAST_GROWTH)
 
