@@ -100,6 +100,12 @@ class Recorder:
                 self._improvements = _thinned(self._improvements, lowest, STEP, PLATEAU)
         self.evaluations += len(values)
 
+    def judge(self, evaluations: int, value: float) -> None:
+        """Record the true value of the point that is recommended after so many evaluations."""
+        self.evaluations = evaluations
+        if -np.inf < value < self.best:
+            self._improve(evaluations, value)
+
     def trace(self) -> Trace:
         """Return the improvements so far, thinned."""
         if self.best == np.inf:

@@ -14,8 +14,9 @@ from uaos.loading import line_of
 from uaos.optimizers.base import Optimizer
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Problem
-from uaos.result import Ending
+from uaos.result import Ending, Result
 from uaos.runs.evaluator import Evaluator
+from uaos.runs.noise import NoiseMeter
 from uaos.runs.run import Observer, Run, problem_arguments
 from uaos.runs.stopping import Budget, Done, StoppingRule
 
@@ -116,7 +117,8 @@ def run_unit(unit: Unit, problem: Problem, configuration: Configuration) -> Fini
     """Run until the final target is reached or the budget spent; an exception is a failed run.
 
     The final target is 1e-8 above the optimum; where that is not known, runs end with the budget.
-    The outcome depends on the unit, its problem and its configuration only.
+    On a noisy problem (one with `true`), the values recorded are the true ones of the points that
+    the run recommends. The outcome depends on the unit, its problem and its configuration only.
 
     Parameters
     ----------
@@ -167,9 +169,12 @@ def _optimize(
     chosen = copy.deepcopy(configuration)
     arguments = problem_arguments(problem, chosen)
     optimizer = chosen.build(seed=unit.seed, budget=unit.budget, **arguments)
-    watch = _Watch(recorder)
+    meter = None if problem.true is None else NoiseMeter()
+    watch = _Watch(recorder) if meter is None else _NoisyWatch(recorder, problem, meter)
     with Evaluator(problem, strict=True) as evaluator:
-        Run(optimizer, evaluator, (_Solved(recorder), Budget(), Done()), (watch,)).advance()
+        rules = (_Solved(recorder), Budget(), Done())
+        run = Run(optimizer, evaluator, rules, (watch,), noise=meter)
+        run.advance() if meter is None else run.complete()
     assert optimizer.history is not None
     return pack_course(optimizer.history, watch.restarts)
 
@@ -217,6 +222,37 @@ class _Watch(Observer):
         evaluations = self._recorder.evaluations
         if not self.restarts or self.restarts[-1] < evaluations:
             self.restarts.append(evaluations)
+
+
+class _NoisyWatch(_Watch):
+    """Records the true values of the points that a run on a noisy problem recommends."""
+
+    def __init__(self, recorder: Recorder, problem: Problem, meter: NoiseMeter) -> None:
+        super().__init__(recorder)
+        self._problem, self._meter = problem, meter
+
+    def evaluated(
+        self, optimizer: Optimizer, values: FloatArray, violations: FloatArray | None
+    ) -> None:
+        """Count the values, which are not the true ones."""
+        super().evaluated(optimizer, np.full(len(values), np.nan), None)
+
+    def told(self, optimizer: Optimizer) -> None:
+        """Record the value of the present candidate."""
+        super().told(optimizer)
+        best = self._meter.best_known()
+        candidates = optimizer.candidates if best is None else best.x[None]
+        if optimizer.best_violation == 0 and len(candidates):
+            self._judge(self._problem.space.full(candidates[0]))
+
+    def ended(self, result: Result) -> None:
+        """Record the value of the result."""
+        if result.x is not None and not result.constr_violation:
+            self._judge(result.x)
+
+    def _judge(self, x: FloatArray) -> None:
+        value = float(self._problem.true_values(x[None])[0])
+        self._recorder.judge(self._recorder.evaluations, value)
 
 
 def outcome(unit: Unit, problem: Problem, **measured: Any) -> Outcome:

@@ -54,11 +54,15 @@ class Problem:
         a function of a dict.
     integrality : array_like of bool, optional
         Which coordinates are integers; one value stands for all.
+    true : callable, optional
+        The function without noise, called like `fun`, if `fun` is noisy and this is known.
+        Benchmarks then judge the points that a method recommends by their true values; `optimum`
+        is the smallest of those.
 
     Attributes
     ----------
-    fun : callable
-        The function.
+    fun, true : callable
+        The function, and the one without noise or None.
     space : FreeSpace
         Bounds and integer coordinates.
     dimension : int
@@ -93,6 +97,7 @@ class Problem:
     vectorized: bool
     constraints: object
     fun: Callable[..., object]
+    true: Callable[..., object] | None = None
     instance: int | None = None
     held_out: bool = False
     _module: str | None = None  # that of the suite file, if the problem came from one
@@ -109,12 +114,15 @@ class Problem:
         vectorized: bool = False,
         constraints: object = None,
         integrality: ArrayLike | None = None,
+        true: Callable[..., object] | None = None,
     ) -> None:
-        if not callable(fun):
-            raise InvalidParameter(
-                f"fun is {fun!r}; expected a function of a point, or with vectorized=True of many",
-                name="fun", value=fun,
-            )  # fmt: skip
+        for argument, function_of_point in (("fun", fun), ("true", true)):
+            if not callable(function_of_point) and (argument, function_of_point) != ("true", None):
+                raise InvalidParameter(
+                    f"{argument} is {function_of_point!r}; expected a function of a point, or with "
+                    "vectorized=True of many",
+                    name=argument, value=function_of_point,
+                )  # fmt: skip
         if name is None:
             name = getattr(fun, "__name__", "<lambda>")
             if name == "<lambda>":
@@ -127,6 +135,7 @@ class Problem:
         space = FreeSpace(bounds, integrality)
         if space.names is not None:
             fun = ByName(fun, space.names, bool(vectorized))
+            true = None if true is None else ByName(true, space.names, bool(vectorized))
             constraints = constraints_by_name(constraints, space.names, bool(vectorized))
         label = printable_name(name, "name")
         self._set(
@@ -138,6 +147,7 @@ class Problem:
             vectorized=true_or_false(vectorized, "vectorized"),
             constraints=constraints,
             fun=fun,
+            true=true,
         )
 
     def _set(self, **attributes: object) -> None:
@@ -214,7 +224,14 @@ class Problem:
 
     def evaluate(self, points: FloatArray) -> FloatArray:
         """Return the values at several points, (n, D), in their order; NaN where there is none."""
-        copies, fun = points.copy(), self.fun
+        return self._evaluate(self.fun, points)
+
+    def true_values(self, points: FloatArray) -> FloatArray:
+        """Return the values without noise, those of `true`, or of `fun` if there is no `true`."""
+        return self._evaluate(self.fun if self.true is None else self.true, points)
+
+    def _evaluate(self, fun: Callable[..., object], points: FloatArray) -> FloatArray:
+        copies = points.copy()
         returned = fun(copies) if self.vectorized else [fun(x) for x in copies]
         return self.values(returned, len(points), strict=True)
 
