@@ -280,3 +280,21 @@ def test_tables_of_members():
         for budget in (10, 10**4, 10**7, None):
             members = default_members(dimension, budget, noisy=True)
             assert [member.name for member in members] == ["mix" if dimension > 500 else "CMA-ES"]
+
+
+def test_parents_are_evaluated_again(tmp_path):
+    """Under noise every third generation of differential evolution is followed by its parents."""
+    de = uaos.DifferentialEvolution(BOX, seed=1, popsize=12, budget=400)
+    de.expect_noise(1.0, 1.0)
+    de.ask()
+    de.tell(np.arange(12.0))
+    before = de.population.rows[:12].copy()
+    np.testing.assert_array_equal(de.ask(), before)
+    de.save(tmp_path / "run")
+    again = uaos.DifferentialEvolution.load(tmp_path / "run")
+    for run in (de, again):
+        run.tell(np.full(12, 20.0))  # the means of 0, …, 11 with 20
+        np.testing.assert_array_equal(run.population.fitness, 10 + np.arange(12) / 2)
+        assert run.iterations == 0
+    np.testing.assert_array_equal(de.ask(), again.ask())
+    assert not np.array_equal(de.ask(), before)

@@ -50,6 +50,9 @@ from uaos.text import count
 # The rule by which a population that does not restart stagnates.
 _PATIENCE = Stagnation(spread=0.0)
 
+#: Under noise, parents are evaluated again after this many generations.
+REASSESSMENT = 3
+
 
 @register
 class DifferentialEvolution(Optimizer):
@@ -235,6 +238,15 @@ class DifferentialEvolution(Optimizer):
         return min(self.relaxation.epsilon, feasibility.UNLIMITED)
 
     @property
+    def candidates(self) -> FloatArray:
+        """The best parent, the mean of all, and the best point."""
+        if not self.epoch.started:
+            return super().candidates
+        population = self.population
+        best, mean = population.rows[population.order[0]], population.rows[: population.NP].mean(0)
+        return np.vstack([self._rounded(np.array([best, mean])), super().candidates])
+
+    @property
     def view(self) -> PopulationView:
         """Present state of the run, as callbacks and custom operators see it."""
         return PopulationView(self)
@@ -251,10 +263,24 @@ class DifferentialEvolution(Optimizer):
             self._prepare()  # may shrink the population, or restart with a new one
         if not self.epoch.started:  # the new population has no fitness yet
             return self.population.rows[: self._affordable(self.population.NP)].copy()
+        if self._reassesses():
+            return self.population.rows[: self._affordable(self.population.NP)].copy()
         if self.history is not None:
             self.asked_probabilities = self.selector.probabilities
         operators = self.selector.select(self._affordable(self._offspring_count()))
         return self._make_offspring(operators)
+
+    def _reassesses(self) -> bool:
+        """Return whether it is time to evaluate the parents again, because values are noisy.
+
+        A parent stays as long as its offspring look worse. Where values are noisy, those with the
+        luckiest values stay, unless new values show what they are.
+        """
+        epoch = self.epoch
+        due = self.noisy and not self._constrained and self.iterations % REASSESSMENT == 0
+        epoch.reassessing = due and not epoch.reassessed
+        epoch.reassessed = epoch.reassessing
+        return epoch.reassessing
 
     def _affordable(self, n: int) -> int:
         """Return n, or what is left of the budget: then only the first parents have offspring."""
@@ -356,6 +382,10 @@ class DifferentialEvolution(Optimizer):
     def _learn(self, points: FloatArray, values: FloatArray) -> None:
         if not self.epoch.started:
             self._enter(values)
+            return
+        if self.epoch.reassessing:
+            self.iterations -= 1  # it is not a generation
+            self.population.reassess(values)
             return
         parents, offspring = self._compare(values)
         self.selector.learn(self.offspring.operators, parents, offspring)

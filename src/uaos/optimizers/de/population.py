@@ -92,6 +92,13 @@ class Population:
         self.fitness[: len(values)] = np.where(np.isnan(values), np.inf, values)
         self.order = np.argsort(self.fitness, kind="stable")
 
+    def reassess(self, values: FloatArray) -> None:
+        """Average the fitness of parents with new values, where both are finite."""
+        old = self.fitness[: len(values)]
+        new = np.where(np.isnan(values), old, 0.5 * (old + values))
+        self.fitness[: len(values)] = np.where(np.isinf(old), old, new)
+        self.order = np.argsort(self.fitness, kind="stable")
+
     def survive(self, points: FloatArray, values: FloatArray, offspring: Offspring) -> int | None:
         """Replace parents by offspring that are not worse; return the index of the best offspring.
 
@@ -300,6 +307,8 @@ class Epoch:
         self.started = False  # whether the first population has been told
         self.best = self.violation = math.inf
         self.since_better = 0  # generations
+        self.reassessing = False  # whether parents are being evaluated again ...
+        self.reassessed = False  # ... and whether they were just now
 
     def progress(self, evaluations: int) -> float:
         """Return the share of the epoch that is spent after `evaluations` of the run."""

@@ -23,7 +23,8 @@ NAMES = {
     "_counters": "population.counters", "_excess": "population.excess",
     "_epoch_start": "epoch.start", "_epoch_best": "epoch.best",
     "_epoch_violation": "epoch.violation", "_since_better": "epoch.since_better",
-    "_started": "epoch.started", "_epsilon": "relaxation.epsilon",
+    "_started": "epoch.started", "_reassessing": "epoch.reassessing",
+    "_reassessed": "epoch.reassessed", "_epsilon": "relaxation.epsilon",
     "_first_epsilon": "relaxation.first", "_operators": "offspring.operators",
     "_uniforms": "offspring.uniforms", "_F": "offspring.F", "_CR": "offspring.CR",
     "_repairs": "offspring.repairs", "_asked_probabilities": "asked_probabilities",
@@ -54,7 +55,7 @@ def _fits(run: "DifferentialEvolution", state: SavedState) -> bool:
     archived, ever_lost = state["_counters"].tolist()
     most, rows = population.capacity_at(start), len(state["_operators"])
     n = 0  # the offspring that wait for their values
-    if state["_asked"] is not None and state["_started"]:
+    if state["_asked"] is not None and state["_started"] and not state["_reassessing"]:
         n = len(state["_asked"])
     shapes = {
         "_rows": (start + most, D), "_fitness": (NP,), "_excess": (NP,), "_order": (NP,),
